@@ -1,11 +1,12 @@
 //! Rows of plain structs in Parquet files: integers and texts, nothing nested.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use hashbrown::HashSet;
 use parquet::basic::{Encoding, LogicalType, Repetition, Type as PhysicalType};
 use parquet::column::reader::get_typed_column_reader;
@@ -157,11 +158,21 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
 }
 
 /// A file that a table is read from.
-pub(crate) struct TableReader(SerializedFileReader<File>);
+pub(crate) struct TableReader(Box<dyn FileReader + Send>);
 
 impl TableReader {
     pub(crate) fn open(path: &Path) -> Result<Self, ParquetError> {
-        Ok(TableReader(SerializedFileReader::new(File::open(path)?)?))
+        /// Files up to this size are read at once: a page at a time takes four system calls for each of the many short
+        /// columns.
+        const SMALL: u64 = 4 << 20;
+        let mut file = File::open(path)?;
+        let size = file.metadata()?.len();
+        if size > SMALL {
+            return Ok(TableReader(Box::new(SerializedFileReader::new(file)?)));
+        }
+        let mut content = Vec::with_capacity(size as usize);
+        file.read_to_end(&mut content)?;
+        Ok(TableReader(Box::new(SerializedFileReader::new(Bytes::from(content))?)))
     }
 
     /// All rows.
@@ -298,15 +309,8 @@ pub(crate) fn write_column<V: Value, W: Write + Send>(
 }
 
 /// Reads a column of a row group.
-pub(crate) fn read_column<V: Value>(
-    group: &dyn RowGroupReader,
-    name: &str,
-    wanted: Wanted<'_>,
-) -> Result<Vec<V>, ParquetError> {
+pub(crate) fn read_column<V: Value>(group: &dyn RowGroupReader, name: &str) -> Result<Vec<V>, ParquetError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
-    if !wanted.has(name) {
-        return Ok(vec![V::default(); rows]);
-    }
     let columns = group.metadata().schema_descr();
     let at = (0..columns.num_columns()).find(|&at| columns.column(at).name() == name);
     let at = at.ok_or_else(|| ParquetError::General(format!("no column {name:?}")))?;
@@ -367,8 +371,8 @@ macro_rules! rows {
                 let first = rows.len();
                 let count = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
                 rows.resize_with(first + count, Self::default);
-                $({
-                    let cells = $crate::rows::read_column::<$type>(group, stringify!($field), wanted)?;
+                $(if wanted.has(stringify!($field)) {
+                    let cells = $crate::rows::read_column::<$type>(group, stringify!($field))?;
                     for (row, cell) in rows[first..].iter_mut().zip(cells) {
                         row.$field = cell;
                     }

@@ -104,7 +104,7 @@ impl Fixture {
     /// An end of an arrow of the autograd profiler, on a row `(pid, tid)`.
     pub(crate) fn operator_arrow(&mut self, id: i64, end: FlowEnd, row: (i64, i64), time: f64) {
         let (track, time) = (self.builder.track(row.0, row.1), Some(nanoseconds(time)));
-        self.builder.flow(Flow { kind: FlowKind::OperatorToDevice, end, id, track, time });
+        self.builder.flow(Flow { kind: FlowKind::OperatorToDevice, end, id, track, time, event: None });
     }
 
     pub(crate) fn finish(self) -> Trace {

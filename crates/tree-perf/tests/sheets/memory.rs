@@ -342,8 +342,11 @@ fn lost_frees_and_events_without_address_or_totals_stay_out_of_the_owners() {
     assert_eq!(analysis.notices(), [Notice::MemoryWithoutTotals { count: 1 }]);
 }
 
-/// Allocations and frees: whose turn it is to be freed, size, time since the last, and the operator around it.
-fn run() -> impl Strategy<Value = (i64, Vec<(Option<usize>, i64, u16, usize)>)> {
+/// A step of the allocator: whose turn it is to be freed, size, time since the last, and the operator around it.
+type Step = (Option<usize>, i64, u16, usize);
+
+/// What was there before, and steps.
+fn run() -> impl Strategy<Value = (i64, Vec<Step>)> {
     let event = (prop::option::of(0..20_usize), 1..5_000_i64, 0..50_u16, 0..4_usize);
     (0..100_000_i64, prop::collection::vec(event, 1..200))
 }

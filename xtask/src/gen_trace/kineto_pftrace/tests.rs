@@ -11,7 +11,7 @@ use trace_ingest::{
 use trace2tree::{TraceTree, TreeOptions};
 
 use super::*;
-use crate::gen_trace::{Flavour, Layout, Length, Options, Workload, generate, write_all_forms};
+use crate::gen_trace::{Flavour, Layout, Length, Options, Plants, Workload, generate, write_all_forms};
 
 fn read(name: &str, bytes: &[u8]) -> Trace {
     let folder = tempfile::tempdir().expect("folder");
@@ -163,6 +163,7 @@ fn options(workload: Workload, seed: u64, events: u64) -> Options {
         seed,
         python_frames: true,
         layout: Layout::Lines,
+        plants: Plants::default(),
         is_marked: true,
     }
 }
