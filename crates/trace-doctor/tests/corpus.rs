@@ -46,7 +46,7 @@ fn recorded_traces_have_what_was_measured_in_them() {
         ),
         (
             "kineto/mtia-inference/trace.json.gz",
-            "W6 note 7, R4 note 10346, R6 guarded 974, W3 guarded 1, L6 guarded 244, S1 guarded 974, S3 guarded 110, \
+            "W6 note 7, R4 note 10346, R6 guarded 974, W3 guarded 1, L4 guarded 1, L6 guarded 244, S1 guarded 974, S3 guarded 110, \
              I1 guarded 62",
         ),
         ("kineto/pytorch-1.9-resnet50/trace.json.gz", "F4 note 5778/9096, R4 note 23646, R6 note 9096"),

@@ -187,7 +187,7 @@ fn gpu_events_that_may_be_lost_are_not_said_to_be_unrecorded() {
 #[test]
 fn mps_is_no_run_of_the_cpu_alone() {
     let allocation = r#"{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":1,"tid":1,"ts":2,"s":"t",
-        "args":{"Device Type":13,"Bytes":64}}"#;
+        "args":{"Device Type":13,"Device Id":0,"Bytes":64}}"#;
     let events = [one_operator()[0].clone(), allocation.to_owned()];
     let outcome = report(trace(&events)).exits_with(0).with_summary(&[
         "the work of MPS is not in this recording: times are host times, waits for it included",

@@ -264,8 +264,8 @@ pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
     let log = facts.trace.facts().log;
-    // A recorder without a GPU says so, which is no fault.
-    let (missing_gpus, guarded) = match facts.device.is_empty() {
+    // A recorder without a GPU of NVIDIA or AMD says so, which is no fault.
+    let (missing_gpus, guarded) = match facts.device.is_empty() || facts.is_of_foreign_device() {
         true => (0, log.missing_gpus),
         false => (log.missing_gpus, 0),
     };

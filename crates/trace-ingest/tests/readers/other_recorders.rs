@@ -146,7 +146,7 @@ fn allocations_tell_of_mps() {
         format!(
             r#"{{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":5}},
                {{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":1,"tid":1,"ts":2,"s":"t",
-                 "args":{{"Device Type":{device},"Bytes":64}}}}"#
+                 "args":{{"Device Type":{device},"Device Id":0,"Bytes":64}}}}"#
         )
     };
     let [cpu, mps] = [0, 13].map(|device| parse(&allocation(device)));
