@@ -120,6 +120,19 @@ fn set_microseconds(event: &mut Value, key: &str, nanoseconds: i64) {
     event[key] = json!(nanoseconds as f64 / 1000.0);
 }
 
+/// Fractions to three decimals, which times have. What serde_json makes of longer ones depends on how it was built, which
+/// other packages have a say in.
+fn round_fractions(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.as_i64().is_none() && number.as_u64().is_none() => {
+            *value = json!(number.as_f64().map(|number| (number * 1000.0).round() / 1000.0));
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(round_fractions),
+        Value::Object(entries) => entries.values_mut().for_each(round_fractions),
+        _ => {}
+    }
+}
+
 fn end(event: &Value) -> i64 {
     nanoseconds(event, "ts") + nanoseconds(event, "dur")
 }
@@ -148,7 +161,8 @@ impl Run {
             waits: HashMap::new(),
             others: Vec::new(),
         };
-        for event in events {
+        for mut event in events {
+            round_fractions(&mut event);
             let category = text(&event, "cat");
             let group = GROUPS.iter().position(|group| group.contains(&category));
             let is_stage = STAGES.iter().any(|(of_stage, _)| *of_stage == category);
