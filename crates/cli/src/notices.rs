@@ -82,7 +82,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             Say::Warning(format!("{notice} (--group_by_num_kernels)"))
         }
         Notice::Analysis(tree_perf::Notice::MemoryWithoutModules { were_read: false }) => {
-            Say::Warning(format!("{notice} (--memory reads them)"))
+            Say::Note(format!("{notice} (--memory reads them)"))
         }
         Notice::Analysis(
             tree_perf::Notice::MemoryWithoutModules { were_read: true } | tree_perf::Notice::NoMemory,
