@@ -172,7 +172,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five intervals between samples, in the counter's unit; empty without such."), 0),
         alone(value("mean_in_communication", "The same while it only communicated."), 1),
-        alone(value("mean_in_memcpy", "The same while it only copied."), 2),
+        alone(value("mean_in_copy", "The same while it only copied."), 2),
         of(
             value("energy_j", "Energy in joules, of counters in W: values times the time that they hold, summed."),
             |analysis, _, series| {

@@ -58,7 +58,7 @@ fn a_counter_is_weighed_by_time_and_held_against_work() {
         "mean_while_idle",
         "mean_in_computation",
         "mean_in_communication",
-        "mean_in_memcpy",
+        "mean_in_copy",
     ];
     assert_eq!(table.select(&means), ["226 | 400 | 100 | 400 | - | -"]);
     let energy: f64 = table.select(&["energy_j"])[0].parse().unwrap();
