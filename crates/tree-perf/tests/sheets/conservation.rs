@@ -261,9 +261,12 @@ proptest! {
 
     #[test]
     fn computation_exposed_and_idle_time_add_up_to_the_total(steps in prop::collection::vec(step(), 1..8)) {
-        let table = Table::of_sheet(&analyse(&steps, false), "gpu_timeline");
-        let times: Vec<i64> = table.numbers("time ms").iter().map(|ms| (ms * 1e6).round() as i64).collect();
         let linked = || steps.iter().flat_map(|step| step.kernels.iter().chain(&step.inner));
+        let Some(table) = Table::build(&analyse(&steps, false), "gpu_timeline") else {
+            prop_assert_eq!(linked().count(), 0);
+            return Ok(());
+        };
+        let times: Vec<i64> = table.numbers("time ms").iter().map(|ms| (ms * 1e6).round() as i64).collect();
         let [computation, communication, memcpy, busy, idle, total, ..] = times[..] else {
             prop_assert_eq!(linked().count(), 0);
             return Ok(());
