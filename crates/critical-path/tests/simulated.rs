@@ -113,6 +113,10 @@ impl Machine {
         self.end = self.end.max(span.1);
     }
 
+    fn operator(&mut self, op: usize, thread: i64, span: (i64, i64)) {
+        self.host(Category::CPU_OP, &format!("op{op}"), thread, span, EventArguments::default());
+    }
+
     fn call(&mut self, name: &str, thread: i64, span: (i64, i64)) -> i64 {
         self.correlation += 1;
         let arguments = EventArguments { correlation: Some(self.correlation), ..EventArguments::default() };
@@ -175,25 +179,13 @@ impl Machine {
             match action {
                 Action::Host { op, time } => {
                     now += self.scaled(*op, *time).max(1);
-                    self.host(
-                        Category::CPU_OP,
-                        &format!("op{op}"),
-                        thread,
-                        (begin, now),
-                        EventArguments::default(),
-                    );
+                    self.operator(*op, thread, (begin, now));
                 }
                 Action::Launch { op, host, stream, kernel } => {
                     let half = self.scaled(*op, *host / 2);
                     let call = (begin + half, begin + half + self.scaled(*op, CALL).max(1));
                     now = call.1 + half.max(1);
-                    self.host(
-                        Category::CPU_OP,
-                        &format!("op{op}"),
-                        thread,
-                        (begin, now),
-                        EventArguments::default(),
-                    );
+                    self.operator(*op, thread, (begin, now));
                     let correlation = self.call("cudaLaunchKernel", thread, call);
                     let start = self.start(*stream, call.0 + self.latencies.launch);
                     let end = start + self.scaled(*op, *kernel);
@@ -204,13 +196,7 @@ impl Machine {
                     let before = begin + self.scaled(*op, 1_000);
                     let call = (before, before + self.scaled(*op, GRAPH_CALL).max(1));
                     now = call.1 + self.scaled(*op, 500).max(1);
-                    self.host(
-                        Category::CPU_OP,
-                        &format!("op{op}"),
-                        thread,
-                        (begin, now),
-                        EventArguments::default(),
-                    );
+                    self.operator(*op, thread, (begin, now));
                     let correlation = self.call("cudaGraphLaunch", thread, call);
                     let root = self.start(*stream, call.0 + self.latencies.graph_launch);
                     // The first lane is the stream, the others have numbers of their own.

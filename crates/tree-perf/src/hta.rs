@@ -152,15 +152,15 @@ pub(crate) struct IdleTime {
     pub(crate) stream: i64,
     pub(crate) category: &'static str,
     pub(crate) time: i64,
-    /// Of the gaps of the stream.
-    pub(crate) ratio: f64,
+    /// Of the gaps of the stream; `None` without any.
+    pub(crate) ratio: Option<f64>,
 }
 
 pub(crate) struct QueueSummary {
     pub(crate) stream: i64,
     pub(crate) lengths: Described,
-    /// Time with a full queue, in µs and as a share; of the last stream alone.
-    pub(crate) full: Option<(i64, f64)>,
+    /// Time with a full queue, in µs and as a share, where time passes; of the last stream alone.
+    pub(crate) full: Option<(i64, Option<f64>)>,
 }
 
 pub(crate) struct LaunchTimes {
@@ -344,7 +344,7 @@ impl<'t> HtaEvents<'t> {
             let whole: i64 = times.iter().flatten().sum();
             let row = |(category, time): (&'static str, Option<i64>)| {
                 let time = time?;
-                let ratio = rounded(time as f64 / whole as f64, 2);
+                let ratio = (whole != 0).then(|| rounded(time as f64 / whole as f64, 2));
                 Some(IdleTime { stream, category, time, ratio })
             };
             rows.extend(CATEGORIES.into_iter().zip(times).filter_map(row));
@@ -385,7 +385,7 @@ impl<'t> HtaEvents<'t> {
             let full = points.windows(2).zip(&lengths).filter(|&(_, &length)| length >= FULL_QUEUE);
             let full: i64 = full.map(|(pair, _)| pair[1].0 - pair[0].0).sum();
             let span = points.last().zip(points.first()).map_or(0, |(last, first)| last.0 - first.0);
-            let full = (full, full as f64 / span as f64);
+            let full = (full, (span != 0).then(|| full as f64 / span as f64));
             let lengths = Described::of(lengths.into_iter().map(|length| length as f64).collect());
             rows.extend(lengths.map(|lengths| QueueSummary { stream, lengths, full: Some(full) }));
         }

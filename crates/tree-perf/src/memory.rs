@@ -45,6 +45,8 @@ pub(crate) struct DeviceMemory {
     pub(crate) peak: usize,
     pub(crate) blocks: Vec<Block>,
     pub(crate) growths: Growths,
+    /// Whether it grows from step to step.
+    pub(crate) growth: Growth,
     /// Allocations that failed.
     pub(crate) failures: usize,
 }
@@ -269,7 +271,7 @@ impl Analysis {
             reserved: found.reserved_peak(),
             attributed: found.attributed(),
             owner: largest(owners).map(|(owner, size)| (text(owner), size)),
-            leak: match found.growth(&memory.steps) {
+            leak: match found.growth {
                 Growth::Leak { bytes, steps, owner } => Some((bytes, steps, owner.map(text))),
                 Growth::Steady | Growth::Unknown => None,
             },
@@ -300,7 +302,7 @@ fn largest(sizes: BTreeMap<StringId, i64>) -> Option<(StringId, i64)> {
 impl MemoryUse {
     fn new(tree: &TraceTree) -> MemoryUse {
         let trace = tree.trace();
-        let (steps, driver_calls) = steps_and_driver_calls(trace);
+        let (steps, driver_calls) = (marked_steps(trace), driver_calls(trace));
         let mut stacks = HostStacks::new(tree);
         let (mut devices, mut without_totals) = (Vec::new(), 0);
         let mut failures: HashMap<MemoryDevice, usize> = HashMap::new();
@@ -313,7 +315,11 @@ impl MemoryUse {
                 events.into_iter().filter_map(|(id, event)| Some((id, event, event.allocated?))).collect();
             without_totals += all - events.len();
             let failures = failures.get(&device).copied().unwrap_or_default();
-            devices.extend(DeviceMemory::new(trace, device, &events, &mut stacks, &driver_calls, failures));
+            let mut memory = DeviceMemory::new(trace, device, &events, &mut stacks, &driver_calls, failures);
+            if let Some(memory) = &mut memory {
+                memory.growth = memory.growth_over(&steps);
+            }
+            devices.extend(memory);
         }
         let names_modules = |(_, name): (StringId, &str)| name.starts_with(MODULE);
         let has_modules = tree.options().python_frames && trace.strings().iter().any(names_modules);
@@ -346,28 +352,37 @@ fn step_at(steps: &[Step], time: i64) -> Option<usize> {
     (time < steps[at].end).then_some(at)
 }
 
-/// The calls of each thread that ask the driver for memory of a device: start and end, in that order.
-pub(crate) type DriverCalls = HashMap<TrackId, Vec<(i64, i64)>>;
-
-pub(crate) fn steps_and_driver_calls(trace: &Trace) -> (Vec<Step>, DriverCalls) {
+/// The steps that the program marked (`prof.step()`), by start.
+pub(crate) fn marked_steps(trace: &Trace) -> Vec<Step> {
     let events = trace.events();
     let mut is_step = PerString::new(trace.strings(), |name: &str| name.starts_with("ProfilerStep#"));
+    let mut steps: Vec<Step> = events
+        .ids()
+        .filter(|&event| {
+            events.category(event) == Category::USER_ANNOTATION && *is_step.get(events.name(event))
+        })
+        .map(|event| Step { name: events.name(event), start: events.start(event), end: events.end(event) })
+        .collect();
+    steps.sort_by_key(|step| (step.start, step.end));
+    steps
+}
+
+/// The calls of each thread that ask the driver for memory of a device: start and end, in that order.
+type DriverCalls = HashMap<TrackId, Vec<(i64, i64)>>;
+
+fn driver_calls(trace: &Trace) -> DriverCalls {
+    let events = trace.events();
     let mut asks_driver = PerString::new(trace.strings(), |name: &str| {
         ["Malloc", "MemCreate", "MemAlloc"].iter().any(|part| name.contains(part)) && !name.contains("Host")
     });
-    let (mut steps, mut calls) = (Vec::new(), DriverCalls::new());
-    for event in events.ids() {
-        let (category, name) = (events.category(event), events.name(event));
-        let (start, end) = (events.start(event), events.end(event));
-        if category == Category::USER_ANNOTATION && *is_step.get(name) {
-            steps.push(Step { name, start, end });
-        } else if category.is_launch_api() && *asks_driver.get(name) {
-            calls.entry(events.track(event)).or_default().push((start, end));
+    let mut calls = DriverCalls::new();
+    for event in events.ids().filter(|&event| events.category(event).is_launch_api()) {
+        if *asks_driver.get(events.name(event)) {
+            calls.entry(events.track(event)).or_default().push((events.start(event), events.end(event)));
         }
     }
-    steps.sort_by_key(|step| (step.start, step.end));
     calls.values_mut().for_each(|calls| calls.sort_unstable());
-    (steps, calls)
+    calls
 }
 
 impl DeviceMemory {
@@ -412,7 +427,7 @@ impl DeviceMemory {
         }
         let growths = Growths::new(&states, driver_calls);
         let base = allocated - first.bytes;
-        Some(DeviceMemory { device, base, states, peak, blocks, growths, failures })
+        Some(DeviceMemory { device, base, states, peak, blocks, growths, growth: Growth::Unknown, failures })
     }
 
     /// The most that the allocator held.
@@ -496,7 +511,7 @@ impl DeviceMemory {
 
     /// Whether memory grows from step to step: in each from the third on, for the first ones set everything up, and by
     /// no less than a mebibyte and a thousandth of the peak in all.
-    pub(crate) fn growth(&self, steps: &[Step]) -> Growth {
+    fn growth_over(&self, steps: &[Step]) -> Growth {
         const SET_UP: usize = 2;
         const FEWEST: usize = 4;
         const LEAST: i64 = 1 << 20;

@@ -11,6 +11,7 @@ use trace_ingest::{Category, CounterSample, Phase, StringId};
 use super::idle_causes::DEVICE;
 use crate::analysis::Analysis;
 use crate::device::interval;
+use crate::memory::marked_steps;
 
 /// A counter of a device.
 struct Series {
@@ -307,7 +308,7 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
         fields,
         |analysis: &'a Analysis| {
             let counters = counters(analysis)?;
-            let (steps, _) = crate::memory::steps_and_driver_calls(analysis.trace());
+            let steps = marked_steps(analysis.trace());
             let mut rows = Vec::new();
             for series in counters.series.iter().filter(|series| unit(name(analysis, series)) == Some("W")) {
                 let mut times: Vec<i64> = analysis

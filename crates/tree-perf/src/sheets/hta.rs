@@ -191,7 +191,7 @@ fn queue_length<'a>() -> Sheet<'a, Analysis> {
             "relative_duration_at_max_queue_length",
             "That time over the time from the first point to the last, 0 to 1.",
         )
-        .field(|row: &QueueSummary| row.full.map(|(_, share)| share).into()),
+        .field(|row: &QueueSummary| row.full.and_then(|(_, share)| share).into()),
     ];
     sheet(
         "hta_queue_length_summary",

@@ -132,20 +132,20 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.states[row.peak].time)),
         Column::text("leak", "grows where more memory is live at the end of every step from the third on than at that of the step before, by at least 1 MiB and 0.1 % of the peak in all; steady otherwise; empty with fewer than four marked steps.")
             .with_role(Role::Detail)
-            .field_in(|(_, memory): &Context<'_>, row: &Row<'_>| match row.growth(&memory.steps) {
+            .field(|row: &Row<'_>| match row.growth {
                 Growth::Unknown => Cell::Missing,
                 Growth::Steady => "steady".into(),
                 Growth::Leak { .. } => "grows".into(),
             }),
         bytes("leak_bytes", "Bytes that the steps from the third on grew by, where each of them did.")
             .with_role(Role::Detail)
-            .field_in(|(_, memory): &Context<'_>, row: &Row<'_>| match row.growth(&memory.steps) {
+            .field(|row: &Row<'_>| match row.growth {
                 Growth::Leak { bytes, .. } => bytes.into(),
                 Growth::Unknown | Growth::Steady => Cell::Missing,
             }),
         Column::text("leak_owner", "The operator that most of what these steps leave behind was allocated by.")
             .with_role(Role::Detail)
-            .field_in(|context: &Context<'_>, row: &Row<'_>| match row.growth(&context.1.steps) {
+            .field_in(|context: &Context<'_>, row: &Row<'_>| match row.growth {
                 Growth::Leak { owner, .. } => text(context, owner),
                 Growth::Unknown | Growth::Steady => Cell::Missing,
             }),
