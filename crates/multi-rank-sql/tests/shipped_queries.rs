@@ -9,6 +9,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use job::{answers, baseline, expected, job, options};
+use multi_rank::SCHEMA;
 use multi_rank_sql::{Engine, Query, SHIPPED, answer};
 
 fn query(text: &str) -> Query {
@@ -83,9 +84,11 @@ fn what_ends_a_query_is_said() {
     fs::remove_file(rank.join("ops.parquet")).unwrap();
     assert!(error("SELECT 1").contains("rank-00003/ops.parquet: is missing; map"), "{}", error("SELECT 1"));
     let manifest = fs::read_to_string(rank.join("manifest.json")).unwrap();
-    fs::write(rank.join("manifest.json"), manifest.replacen("\"schema\": 2", "\"schema\": 1", 1)).unwrap();
-    let message = error("SELECT 1");
-    assert!(message.contains("rank-00003: its tables are of version 1, and 2 is read; map"), "{message}");
+    let (now, before) = (format!("\"schema\": {SCHEMA}"), format!("\"schema\": {}", SCHEMA - 1));
+    fs::write(rank.join("manifest.json"), manifest.replacen(&now, &before, 1)).unwrap();
+    let (message, versions) =
+        (error("SELECT 1"), format!("of version {}, and {SCHEMA} is read; map", SCHEMA - 1));
+    assert!(message.contains(&format!("rank-00003: its tables are {versions}")), "{message}");
 }
 
 #[test]
