@@ -20,6 +20,7 @@ const ORDER: &[&str] = &[
     "atomic-file",
     "sheets",
     "critical-path",
+    "trace-diff",
     "trace-doctor",
     "operator-sheets",
     "tree-perf",
