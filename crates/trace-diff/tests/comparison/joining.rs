@@ -1,0 +1,293 @@
+//! What is joined with what, and that nothing is lost.
+
+use proptest::prelude::*;
+use sheets::{Cell, Table};
+use trace_diff::{
+    CompareNotice, CompareOptions, Comparison, Joined, Match, NameClasses, Row, Side, Status, Subject,
+    compare,
+};
+
+use crate::table;
+
+fn side(name: &str, tables: Vec<Table>) -> Side {
+    Side { name: name.to_owned(), tables, steps: None }
+}
+
+fn compared(a: Vec<Table>, b: Vec<Table>) -> Comparison {
+    compare(&side("a", a), &side("b", b), &CompareOptions::default())
+}
+
+/// Operators with their time in ms and their calls.
+fn operators(rows: &[(&'static str, f64, i64)]) -> Table {
+    let rows: Vec<[Cell<'static>; 3]> =
+        rows.iter().map(|&(name, ms, calls)| [name.into(), ms.into(), (calls as f64).into()]).collect();
+    table("ops_summary", ["name", "total_direct_kernel_time_ms", "Count"], &rows)
+}
+
+/// Calls with type, shape and strides, their time in µs and their number.
+fn calls(rows: &[([&'static str; 4], f64, f64)]) -> Table {
+    let rows: Vec<[Cell<'static>; 6]> = rows
+        .iter()
+        .map(|&([name, types, dims, strides], us, count)| {
+            [name.into(), types.into(), dims.into(), strides.into(), us.into(), count.into()]
+        })
+        .collect();
+    let headers = [
+        "name",
+        "Input type",
+        "Input Dims",
+        "Input Strides",
+        "total_direct_kernel_time_sum",
+        "operation_count",
+    ];
+    table("ops_unique_args", headers, &rows)
+}
+
+fn row<'c>(table: &'c Joined, name: &str) -> &'c Row {
+    table.rows.iter().find(|row| row.name() == name).unwrap_or_else(|| panic!("{name}: {table:#?}"))
+}
+
+#[test]
+fn rows_are_in_both_gone_or_new_and_the_largest_change_is_first() {
+    let a = operators(&[("aten::mm", 4.0, 10), ("aten::add", 2.0, 5), ("aten::old", 1.0, 1)]);
+    let b = operators(&[("aten::add", 2.5, 5), ("aten::mm", 1.0, 10), ("aten::new", 0.5, 2)]);
+    let comparison = compared(vec![a], vec![b]);
+    let table = comparison.main_table().unwrap();
+    let told: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| (row.name(), row.status.as_str(), row.delta_us(), row.delta_percent()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("aten::mm", "both", -3000.0, Some(-75.0)),
+            ("aten::old", "gone", -1000.0, Some(-100.0)),
+            ("aten::add", "both", 500.0, Some(25.0)),
+            ("aten::new", "new", 500.0, None),
+        ]
+    );
+    assert_eq!(row(table, "aten::mm").speedup(), Some(4.0));
+    assert_eq!((row(table, "aten::old").speedup(), row(table, "aten::new").speedup()), (None, None));
+    assert_eq!((table.totals[0].time_us, table.totals[1].time_us, table.gap_us()), (7000.0, 4000.0, -3000.0));
+}
+
+/// A table that is not keyed by all that its rows differ in has several rows of one key, such as an operator on two
+/// threads. Joined row by row they would multiply.
+#[test]
+fn rows_of_one_key_are_one_before_they_are_joined() {
+    let twice = || {
+        calls(&[
+            (["aten::mm", "('float',)", "((2, 3),)", "((3, 1),)"], 10.0, 1.0),
+            (["aten::mm", "('float',)", "((2, 3),)", "((3, 1),)"], 30.0, 3.0),
+        ])
+    };
+    let comparison = compared(vec![twice()], vec![twice()]);
+    let table = comparison.about(Subject::Call).unwrap();
+    assert_eq!(table.rows.len(), 1);
+    let figures = table.rows[0].figures[0];
+    assert_eq!((figures.time_us, figures.calls, figures.mean_us), (40.0, Some(4.0), Some(10.0)));
+    assert_eq!(table.rows[0].delta_us(), 0.0);
+}
+
+#[test]
+fn keys_are_equal_however_they_are_written() {
+    let a = calls(&[
+        (["aten::mm", "('long', 'c10::Half')", "((2, 3), ())", "((3, 1), ())"], 1.0, 1.0),
+        (["aten::miopen_convolution", "('float',)", "((1,),)", "((1,),)"], 2.0, 1.0),
+        (["aten::copy_", "('float',)", "((4, 4),)", "((4, 1),)"], 3.0, 1.0),
+        (["aten::copy_", "('float',)", "((4, 4),)", "((1, 4),)"], 4.0, 1.0),
+    ]);
+    let b = calls(&[
+        (["aten::mm", r#"["long int","c10::Half"]"#, "[[2,3],[]]", "[[3,1],[]]"], 1.0, 1.0),
+        (["aten::cudnn_convolution", "('float',)", "((1,),)", "((1,),)"], 5.0, 1.0),
+        (["aten::copy_", "('float',)", "((4, 4),)", "((4, 1),)"], 3.0, 1.0),
+        (["aten::copy_", "('float',)", "((4, 4),)", "((8, 1),)"], 6.0, 1.0),
+    ]);
+    let comparison = compared(vec![a.clone()], vec![b.clone()]);
+    let table = comparison.about(Subject::Call).unwrap();
+    let status = |row: &Row| (row.name().to_owned(), row.status, row.delta_us());
+    let mut told: Vec<_> = table.rows.iter().map(status).collect();
+    told.sort_by(|one, other| one.0.cmp(&other.0).then(one.2.total_cmp(&other.2)));
+    assert_eq!(
+        told,
+        [
+            ("aten::copy_".to_owned(), Status::Both(Match::Exact), 0.0),
+            ("aten::copy_".to_owned(), Status::Both(Match::Relaxed), 2.0),
+            (
+                "aten::miopen_convolution → aten::cudnn_convolution".to_owned(),
+                Status::Both(Match::SameWork),
+                3.0
+            ),
+            ("aten::mm".to_owned(), Status::Both(Match::Exact), 0.0),
+        ]
+    );
+    // Without classes of names the convolutions have nothing to do with each other.
+    let options = CompareOptions { names: NameClasses::exact(), ..CompareOptions::default() };
+    let comparison = compare(&side("a", vec![a]), &side("b", vec![b]), &options);
+    let table = comparison.about(Subject::Call).unwrap();
+    assert_eq!(row(table, "aten::miopen_convolution").status, Status::Gone);
+    assert_eq!(row(table, "aten::cudnn_convolution").status, Status::New);
+}
+
+#[test]
+fn tables_that_one_report_lacks_are_left_out_and_said_to_be() {
+    let gemm = || {
+        table(
+            "GEMM",
+            ["name", "param: M", "Kernel Time (µs)_sum", "name_count"],
+            &[["aten::mm".into(), 512.0.into(), 7.0.into(), 1.0.into()]],
+        )
+    };
+    let kernels =
+        table("kernel_summary", ["Kernel name", "Kernel duration (µs)_sum"], &[["k".into(), 1.0.into()]]);
+    let comparison =
+        compared(vec![operators(&[("x", 1.0, 1)]), kernels, gemm()], vec![operators(&[("x", 1.0, 1)])]);
+    let sheets: Vec<&str> = comparison.tables.iter().map(|table| table.sheet.as_str()).collect();
+    // A report without matrix products has no sheet of them.
+    assert_eq!(sheets, ["ops_summary", "GEMM"]);
+    assert_eq!(comparison.tables[1].rows[0].status, Status::Gone);
+    let expected = CompareNotice::OnlyIn { sheet: "kernel_summary".into(), run: "a".into() };
+    assert_eq!(comparison.notices, [expected]);
+}
+
+#[test]
+fn reports_with_other_columns_are_joined_by_what_they_share() {
+    let full = calls(&[(["aten::mm", "('float',)", "((2, 3),)", "((3, 1),)"], 10.0, 1.0)]);
+    let short = table(
+        "ops_all",
+        ["name", "Input Dims", "total_direct_kernel_time_sum"],
+        &[["aten::mm".into(), "((2, 3),)".into(), 4.0.into()]],
+    );
+    let comparison = compared(vec![full], vec![short]);
+    let table = comparison.about(Subject::Call).unwrap();
+    assert_eq!(table.keys, ["name", "Input Dims"]);
+    assert_eq!((table.rows.len(), table.rows[0].delta_us()), (1, -6.0));
+    let keys: Vec<String> = comparison.notices.iter().map(ToString::to_string).collect();
+    assert_eq!(keys.len(), 2, "{keys:?}");
+    assert!(keys[0].contains("`Input type`, which the report of b does not have"), "{keys:?}");
+    // Times of the device and times of the host are not the same figure.
+    let host = crate::table("ops_summary", ["name", "host_us"], &[["x".into(), 1.0.into()]]);
+    let comparison = compared(vec![operators(&[("x", 1.0, 1)])], vec![host]);
+    assert_eq!(comparison.notices, [CompareNotice::NoTime { sheet: "ops_summary".into() }]);
+}
+
+#[test]
+fn figures_are_per_step_where_both_reports_have_recorded_steps() {
+    let steps = |count: f64, source: &'static str| {
+        table(
+            "iteration_groups",
+            ["level", "source", "iterations"],
+            &[
+                ["step".into(), source.into(), (count - 1.0).into()],
+                ["step".into(), source.into(), 1.0.into()],
+                ["layer".into(), "module calls".into(), 24.0.into()],
+            ],
+        )
+    };
+    let (a, b) = (operators(&[("x", 3.0, 30)]), operators(&[("x", 6.0, 50)]));
+    let comparison =
+        compared(vec![a.clone(), steps(3.0, "recorded steps")], vec![b.clone(), steps(5.0, "annotations")]);
+    assert_eq!(comparison.steps, Some([3, 5]));
+    let [in_a, in_b] = comparison.tables[0].rows[0].figures;
+    assert_eq!((in_a.time_us, in_a.calls, in_a.mean_us), (1000.0, Some(10.0), Some(100.0)));
+    assert_eq!((in_b.time_us, in_b.calls, in_b.mean_us), (1200.0, Some(10.0), Some(120.0)));
+    // Steps that were inferred may be none.
+    let comparison = compared(vec![a, steps(3.0, "kernel sequence")], vec![b, steps(5.0, "recorded steps")]);
+    assert_eq!(comparison.steps, None);
+}
+
+#[test]
+fn calls_that_differ_by_one_factor_are_a_warning() {
+    let a = operators(&[("x", 1.0, 3), ("y", 1.0, 6), ("z", 1.0, 30)]);
+    let b = operators(&[("x", 1.0, 5), ("y", 1.0, 10), ("z", 1.0, 50)]);
+    let comparison = compared(vec![a.clone()], vec![b]);
+    assert!(
+        matches!(&comparison.notices[..], [CompareNotice::OneFactor { factor, .. }] if (factor * 3.0 - 5.0).abs() < 1e-9),
+        "{:?}",
+        comparison.notices
+    );
+    assert_eq!(compared(vec![a.clone()], vec![a]).notices, []);
+}
+
+#[test]
+fn runs_with_little_in_common_are_a_warning() {
+    let comparison = compared(
+        vec![operators(&[("x", 9.0, 1), ("z", 1.0, 1)])],
+        vec![operators(&[("y", 9.0, 1), ("z", 1.0, 1)])],
+    );
+    assert_eq!(
+        comparison.notices,
+        [CompareNotice::LittleInCommon { percent: 10.0, sheet: "ops_summary".into() }]
+    );
+}
+
+/// Rows that share names, shapes and strides by chance, some without a time.
+fn some_calls() -> impl Strategy<Value = Table> {
+    let name =
+        prop::sample::select(vec!["aten::mm", "aten::miopen_convolution", "aten::cudnn_convolution", "x"]);
+    let types = prop::sample::select(vec!["('long',)", "('long int',)", "('float',)"]);
+    let dims = prop::sample::select(vec!["((1, 2),)", "[[1,2]]", "((2, 2),)", "()"]);
+    let strides = prop::sample::select(vec!["((2, 1),)", "((1, 2),)", "((7, 1),)"]);
+    let row = (name, types, dims, strides, 0.0..1e6_f64, 1..50_u32);
+    prop::collection::vec(row, 0..40).prop_map(|rows| {
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|(name, types, dims, strides, us, count)| {
+                ([name, types, dims, strides], us, f64::from(count))
+            })
+            .collect();
+        calls(&rows)
+    })
+}
+
+fn sums(table: &Table) -> [f64; 2] {
+    ["total_direct_kernel_time_sum", "operation_count"].map(|name| {
+        let cells = table.column(name).unwrap().cells();
+        cells.map(|cell| if let Cell::Number(number) = cell { number } else { 0.0 }).sum()
+    })
+}
+
+proptest! {
+    /// The rows in both, gone and new add up to each table, whatever was joined with what.
+    #[test]
+    fn the_groups_add_up_to_each_table(a in some_calls(), b in some_calls()) {
+        let comparison = compared(vec![a.clone()], vec![b.clone()]);
+        let table = comparison.about(Subject::Call).unwrap();
+        for (side, source) in [&a, &b].into_iter().enumerate() {
+            let [time, count] = sums(source);
+            let in_rows: f64 = table.rows.iter().map(|row| row.figures[side].time_us).sum();
+            let counted: f64 = table.rows.iter().filter_map(|row| row.figures[side].calls).sum();
+            prop_assert!((in_rows - time).abs() <= 1e-9 * time.max(1.0), "{in_rows} of {time}");
+            prop_assert!((table.totals[side].time_us - time).abs() <= 1e-9 * time.max(1.0));
+            prop_assert_eq!(counted, count);
+        }
+        for row in &table.rows {
+            let absent = if row.status == Status::Gone { Some(1) } else { (row.status == Status::New).then_some(0) };
+            prop_assert!(absent.is_none_or(|side| row.figures[side].time_us == 0.0));
+        }
+        let gap: f64 = table.rows.iter().map(Row::delta_us).sum();
+        prop_assert!((gap - table.gap_us()).abs() <= 1e-6);
+    }
+
+    /// What is gone one way is new the other way, and changes have the other sign.
+    #[test]
+    fn a_mirrored_comparison_has_the_mirrored_answer(a in some_calls(), b in some_calls()) {
+        let count = |comparison: &Comparison, status: Status| {
+            comparison.about(Subject::Call).unwrap().rows.iter().filter(|row| row.status == status).count()
+        };
+        let (one, other) = (compared(vec![a.clone()], vec![b.clone()]), compared(vec![b], vec![a]));
+        prop_assert_eq!(count(&one, Status::Gone), count(&other, Status::New));
+        prop_assert_eq!(count(&one, Status::New), count(&other, Status::Gone));
+        let gap = |comparison: &Comparison| comparison.about(Subject::Call).unwrap().gap_us();
+        prop_assert_eq!(gap(&one), -gap(&other));
+    }
+
+    /// A report does not differ from itself.
+    #[test]
+    fn a_report_and_itself_have_no_difference(a in some_calls()) {
+        let comparison = compared(vec![a.clone()], vec![a]);
+        let table = comparison.about(Subject::Call).unwrap();
+        prop_assert!(table.rows.iter().all(|row| row.status == Status::Both(Match::Exact) && row.delta_us() == 0.0));
+    }
+}

@@ -1,0 +1,20 @@
+//! Reports compared as a program that uses the crate does it.
+
+// A test that fails says why by its panic.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod joining;
+mod reading;
+
+use sheets::{Cell, Column, ColumnKind, Table, TableColumn, Unit};
+
+/// A table of texts and numbers: columns named in a line, rows in others.
+fn table<const N: usize>(name: &str, headers: [&'static str; N], rows: &[[Cell<'static>; N]]) -> Table {
+    let column = |(position, header): (usize, &&'static str)| {
+        let cells = rows.iter().map(|row| row[position].clone());
+        let is_text = rows.iter().any(|row| matches!(row[position], Cell::Text(_)));
+        let kind = if is_text { ColumnKind::Text } else { ColumnKind::Number(Unit::One) };
+        TableColumn::new(Column::new(header, kind, ""), cells)
+    };
+    Table::new(name, headers.iter().enumerate().map(column).collect()).unwrap()
+}
