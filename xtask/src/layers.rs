@@ -22,6 +22,7 @@ const ORDER: &[&str] = &[
     "critical-path",
     "trace-diff",
     "trace-doctor",
+    "op-replay",
     "operator-sheets",
     "tree-perf",
     "inference-phase",

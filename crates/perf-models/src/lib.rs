@@ -15,6 +15,7 @@ mod families;
 mod family;
 mod gemm_kernel;
 mod kernel_names;
+mod literal;
 mod memory_copy;
 mod model;
 mod recorded;
@@ -63,6 +64,7 @@ pub use families::rope::{FusedRopeAndCache, RotaryEmbedding};
 pub use families::sampling::ExponentialSampling;
 pub use families::state_space::{CausalConvolution, SelectiveScan};
 pub use families::traffic::TensorTraffic;
+pub use families::traffic::element_type::list_element_type;
 pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
@@ -71,6 +73,7 @@ pub use kernel_names::{
     fp32_matrix_spec, is_library_gemm, kernel_class, rocm_memory_kernel, tracelens_engine_kernel,
     tracelens_rocprof_category,
 };
+pub use literal::NoLiteral;
 pub use memory_copy::{CopyDirection, HostMemory, MemoryCopy};
 pub use model::{Figure, Parameter, PerfModel};
 pub use registry::{

@@ -1,7 +1,7 @@
 //! Operators that are told by the tensors that they read and write: what every device needs memory for, whatever the
 //! kernel does in between.
 
-mod element_type;
+pub(crate) mod element_type;
 pub(super) mod embedding;
 pub(super) mod index;
 pub(super) mod lists;

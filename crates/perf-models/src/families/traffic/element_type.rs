@@ -17,11 +17,16 @@ const SPELLINGS: [(&str, &str); 5] = [
 /// What stands before the element type in the names of kernels over lists of tensors.
 const BEFORE: [&str; 3] = ["Functor<", "CatArrayBatchedCopy", "Copy<"];
 
-/// The element type of the lists of a call.
-pub(super) fn list_element_type(call: &OpCall<'_>, assumptions: &mut Assumptions) -> String {
-    let by_kernel =
-        call.kernels.iter().find_map(|kernel| BEFORE.iter().find_map(|before| type_behind(kernel, before)));
-    match by_kernel {
+/// The element type of the tensor lists of a call by the names of its kernels, as PyTorch records types;
+/// `OpaqueType<2>` where they tell the size of elements alone. PyTorch's profiler does not record it.
+#[must_use]
+pub fn list_element_type(kernels: &[&str]) -> Option<String> {
+    kernels.iter().find_map(|kernel| BEFORE.iter().find_map(|before| type_behind(kernel, before)))
+}
+
+/// The element type of the lists of a call, assumed where its kernels do not tell it.
+pub(super) fn assumed_list_element_type(call: &OpCall<'_>, assumptions: &mut Assumptions) -> String {
+    match list_element_type(call.kernels) {
         Some(name) => {
             assumptions.0.push(match name.strip_prefix("OpaqueType<") {
                 Some(size) => {
@@ -86,11 +91,11 @@ mod tests {
         ] {
             let mut assumptions = Assumptions::default();
             let call = OpCall { kernels: &[kernel], ..OpCall::default() };
-            assert_eq!(list_element_type(&call, &mut assumptions), expected, "{kernel}");
+            assert_eq!(assumed_list_element_type(&call, &mut assumptions), expected, "{kernel}");
             assert!(assumptions.0[0].ends_with("by the kernel's name"), "{assumptions:?}");
         }
         let mut assumptions = Assumptions::default();
-        assert_eq!(list_element_type(&OpCall::default(), &mut assumptions), "float");
+        assert_eq!(assumed_list_element_type(&OpCall::default(), &mut assumptions), "float");
         assert_eq!(assumptions.0, ["assumed elements of lists float"]);
     }
 }

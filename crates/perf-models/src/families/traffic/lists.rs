@@ -1,7 +1,7 @@
 //! Operators on lists of tensors: concatenation, `_foreach_…`, fused optimizers. Their shapes are recorded, their
 //! element types are not.
 
-use super::element_type::list_element_type;
+use super::element_type::assumed_list_element_type;
 use super::{OpCall, OpGroup, Read, Tensor, TensorTraffic, movement, noted, op, tensor};
 use crate::recorded::Assumptions;
 use crate::tensor::elements;
@@ -81,7 +81,7 @@ fn concatenation(call: &OpCall<'_>) -> Read {
     let given = (1..call.input_count()).find_map(|index| tensor(call, index));
     let element_type = match given {
         Some(given) => given.element_type,
-        None => list_element_type(call, &mut assumptions),
+        None => assumed_list_element_type(call, &mut assumptions),
     };
     let all = together(elements, &element_type);
     noted(Ok(movement([all.clone()], [all])), assumptions)
@@ -91,7 +91,7 @@ fn concatenation(call: &OpCall<'_>) -> Read {
 fn foreach(call: &OpCall<'_>, operations: f64) -> Read {
     let mut assumptions = Assumptions::default();
     let first = recorded_list(call, 0)?;
-    let element_type = list_element_type(call, &mut assumptions);
+    let element_type = assumed_list_element_type(call, &mut assumptions);
     // Lists of the same length; shorter ones are of numbers, or flags of the whole list.
     let others = (1..call.input_count()).filter_map(|index| list(call, index));
     let read =
@@ -104,7 +104,7 @@ fn foreach(call: &OpCall<'_>, operations: f64) -> Read {
 fn copies(call: &OpCall<'_>) -> Read {
     let mut assumptions = Assumptions::default();
     let [written, read] = [recorded_list(call, 0)?, recorded_list(call, 1)?];
-    let element_type = list_element_type(call, &mut assumptions);
+    let element_type = assumed_list_element_type(call, &mut assumptions);
     noted(Ok(movement([together(read, &element_type)], [together(written, &element_type)])), assumptions)
 }
 
@@ -112,7 +112,7 @@ fn copies(call: &OpCall<'_>) -> Read {
 fn zeros(call: &OpCall<'_>) -> Read {
     let mut assumptions = Assumptions::default();
     let written = recorded_list(call, 0)?;
-    let element_type = list_element_type(call, &mut assumptions);
+    let element_type = assumed_list_element_type(call, &mut assumptions);
     noted(Ok(movement([], [together(written, &element_type)])), assumptions)
 }
 
@@ -120,7 +120,7 @@ fn zeros(call: &OpCall<'_>) -> Read {
 fn norms(call: &OpCall<'_>) -> Read {
     let mut assumptions = Assumptions::default();
     let read = recorded_list(call, 0)?;
-    let element_type = list_element_type(call, &mut assumptions);
+    let element_type = assumed_list_element_type(call, &mut assumptions);
     let tensors = call.dims_entry(0)?.items().map_or(0, <[Value]>::len) as f64;
     let (read, written) = (together(read, &element_type), together(tensors, &element_type));
     noted(Ok(TensorTraffic { flops: 2.0 * read.elements(), ..movement([read], [written]) }), assumptions)
@@ -149,7 +149,7 @@ fn optimizer(call: &OpCall<'_>, lists: &Optimizer) -> Read {
     let mut assumptions = Assumptions::default();
     let parameters = recorded_list(call, 0)?;
     let gradients = recorded_list(call, lists.gradients)?;
-    let element_type = list_element_type(call, &mut assumptions);
+    let element_type = assumed_list_element_type(call, &mut assumptions);
     let state: Vec<Tensor> =
         lists.state.iter().filter_map(|&index| Some(together(list(call, index)?, &element_type))).collect();
     let read = state.iter().cloned().chain([together(gradients, &element_type)]).collect();

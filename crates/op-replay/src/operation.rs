@@ -1,0 +1,781 @@
+//! A recorded call as an operator that can run again, or the reason why it cannot.
+
+use perf_models::{CollectiveKind, CommunicationPatterns, CopyDirection, HostMemory, MemoryCopy, OpCall};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+
+use crate::contents::{Call, Contents, NUMBERS_BELOW};
+use crate::known_schemas::{overloads, schemas_of};
+use crate::recorded::{Argument, Arguments, Scalar, SeenTensors, Tensor};
+use crate::schema::{BaseType, Parameter, Schema};
+
+/// A recorded call that can run again. Serializes to the arguments of an entry of a replay file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// Name of the operator, such as `aten::addmm`.
+    pub name: String,
+    /// Overload whose schema takes the arguments; `None` where the target's PyTorch has to say.
+    pub overload: Option<&'static str>,
+    /// Bytes of the tensors among the arguments.
+    pub bytes: u64,
+    /// What the recording does not say and was taken for granted.
+    pub assumed: Vec<String>,
+    arguments: Vec<OperationArgument>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct OperationArgument {
+    name: &'static str,
+    written_type: String,
+    keyword_only: bool,
+    value: ReplayValue,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum ReplayValue {
+    /// `None`, or the parameter's default where it may not be `None`.
+    Nothing,
+    Scalar(Scalar),
+    Scalars(Vec<Scalar>),
+    Tensor(ReplayTensor),
+    Tensors(Vec<Option<ReplayTensor>>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct ReplayTensor {
+    tensor: Tensor,
+    contents: Contents,
+    /// Where the tensor is in the host's memory, and how that was allocated.
+    host: Option<HostMemory>,
+}
+
+/// Why a call cannot run again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(String);
+
+impl Operation {
+    /// Reads a recorded call, whose kernels tell the types of tensor lists and where copies begin and end.
+    ///
+    /// # Errors
+    /// When the call cannot run again: collectives, replays of graphs, generated kernels, what is no operator, arguments
+    /// that were not recorded, or tensors of more than `max_bytes` together.
+    pub fn read(call: &OpCall<'_>, seen: &SeenTensors, max_bytes: Option<u64>) -> Result<Self, Refusal> {
+        if let Some(reason) = refused_by_name(call) {
+            return Err(Refusal(reason));
+        }
+        let Arguments { all, mut assumed } = Arguments::read(call, seen).map_err(Refusal)?;
+        let known = overloads(call.name);
+        let takes_exactly =
+            |schema: &&Schema<'_>| schema.parameters.len() == all.len() && takes(schema, &all);
+        let schema =
+            known.iter().find(takes_exactly).or_else(|| known.iter().find(|schema| takes(schema, &all)));
+        if schema.is_none() {
+            assumed.push(for_the_target_to_say(call.name, known, &all).map_err(Refusal)?);
+        }
+        let read = Call { schema, arguments: &all };
+        let copy = call.kernels.iter().find_map(|kernel| MemoryCopy::parse(kernel));
+        let arguments: Vec<OperationArgument> = (0..all.len())
+            .map(|index| {
+                let parameter = schema.and_then(|schema| schema.parameters.get(index));
+                assumed.extend(parameter.and_then(|parameter| assumed_value(parameter, &all[index])));
+                OperationArgument::new(read, index, parameter, copy)
+            })
+            .collect();
+        let bytes = arguments.iter().flat_map(|argument| argument.value.tensors());
+        let bytes = bytes.fold(0_u64, |all, tensor| all.saturating_add(tensor.tensor.bytes()));
+        if let Some(most) = max_bytes.filter(|&most| bytes > most) {
+            return Err(Refusal(format!("its tensors have {bytes} bytes, more than {most}")));
+        }
+        let overload = schema.map(|schema| schema.overload);
+        Ok(Operation { name: call.name.to_owned(), overload, bytes, assumed, arguments })
+    }
+
+    /// Shapes and values of the arguments in short, as they would be written in Python.
+    #[must_use]
+    pub fn arguments_in_short(&self) -> String {
+        let shown = self.arguments.iter().map(|argument| match &argument.value {
+            ReplayValue::Nothing => "None".to_owned(),
+            ReplayValue::Scalar(scalar) => scalar.to_string(),
+            ReplayValue::Scalars(scalars) => format!("[{}]", joined(scalars)),
+            ReplayValue::Tensor(tensor) => tensor.in_short(),
+            ReplayValue::Tensors(tensors) => {
+                let first = tensors.iter().flatten().next().map_or_else(String::new, ReplayTensor::in_short);
+                format!("{} × {first}", tensors.len())
+            }
+        });
+        let mut shown: Vec<String> = shown.collect();
+        // What nobody gave says nothing.
+        while shown.last().is_some_and(|last| last == "None") {
+            shown.pop();
+        }
+        shown.join(", ")
+    }
+}
+
+fn joined(scalars: &[Scalar]) -> String {
+    scalars.iter().map(Scalar::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The reason why calls of this name cannot run again, if there is one.
+fn refused_by_name(call: &OpCall<'_>) -> Option<String> {
+    let name = call.name;
+    let Some((namespace, operator)) = name.split_once("::") else {
+        return Some(
+            match () {
+                () if name.ends_with("GraphLaunch") => {
+                    "replays a captured graph, whose operators are not in the recording"
+                }
+                () if name.contains("Launch")
+                    && ["cuda", "hip", "cu"].iter().any(|of| name.starts_with(of)) =>
+                {
+                    "is a launch of the runtime, around which no operator was recorded"
+                }
+                () if name.starts_with("triton_") => {
+                    "is a kernel that Inductor generated with Triton; its source is not in the recording"
+                }
+                () if name == "record_param_comms" || name.starts_with("nccl:") => COLLECTIVE,
+                () => "is no operator of PyTorch's dispatcher; replay the operators that it calls",
+            }
+            .to_owned(),
+        );
+    };
+    let communicates = || {
+        let patterns = CommunicationPatterns::default();
+        !call.kernels.is_empty() && call.kernels.iter().all(|kernel| patterns.is_communication(kernel))
+    };
+    let is_collective = matches!(namespace, "c10d" | "_c10d_functional" | "c10d_functional" | "symm_mem")
+        || (namespace != "aten" && CollectiveKind::from_name(operator) != CollectiveKind::Other)
+        || communicates();
+    match namespace {
+        _ if is_collective => Some(COLLECTIVE.to_owned()),
+        "autograd" => Some("is a step of autograd; replay the operators that it calls".to_owned()),
+        "profiler" | "prim" => Some("is an annotation or a builtin, which runs nothing".to_owned()),
+        _ => None,
+    }
+}
+
+const COLLECTIVE: &str = "is a collective, which needs the other ranks";
+
+/// Whether arguments can be those of an overload, in its order. Parameters that a later PyTorch added behind them have
+/// defaults.
+fn takes(schema: &Schema<'_>, arguments: &[Argument]) -> bool {
+    let parameters = &schema.parameters;
+    parameters.len() >= arguments.len()
+        && parameters.iter().zip(arguments).all(|(parameter, argument)| fits(parameter, argument))
+        && parameters[arguments.len()..].iter().all(|parameter| parameter.default.is_some())
+}
+
+fn fits(parameter: &Parameter<'_>, argument: &Argument) -> bool {
+    let of = parameter.parameter_type;
+    let takes_scalar = |scalar: &Scalar| match of.base {
+        BaseType::Int | BaseType::Enumeration => matches!(scalar, Scalar::Int(_)),
+        BaseType::Float => matches!(scalar, Scalar::Int(_) | Scalar::Float(_)),
+        BaseType::Bool => matches!(scalar, Scalar::Bool(_)),
+        BaseType::Number | BaseType::Complex => true,
+        _ => false,
+    };
+    let is_number = matches!(
+        of.base,
+        BaseType::Int | BaseType::Enumeration | BaseType::Float | BaseType::Bool | BaseType::Number
+    );
+    match argument {
+        // Texts and devices are recorded as nothing. A device is the one that the operator runs on.
+        Argument::Absent => {
+            of.is_optional || matches!(of.base, BaseType::Text | BaseType::Device | BaseType::Generator)
+        }
+        Argument::Tensor(_) => of.base == BaseType::Tensor && !of.is_list,
+        Argument::Tensors(tensors) => {
+            of.base == BaseType::Tensor
+                && of.is_list
+                && (of.has_optional_items || tensors.iter().all(Option::is_some))
+        }
+        Argument::Scalar(scalar) => !of.is_list && takes_scalar(scalar),
+        Argument::Scalars(scalars) => of.is_list && scalars.iter().all(takes_scalar),
+        Argument::UnknownScalar => {
+            is_number && !of.is_list && (parameter.default.is_some() || of.is_optional)
+        }
+        Argument::UnknownList => of.is_list && (parameter.default.is_some() || of.is_optional),
+    }
+}
+
+/// What is assumed of arguments that no known schema takes; the reason where no schema can take them.
+fn for_the_target_to_say(name: &str, known: &[Schema<'_>], arguments: &[Argument]) -> Result<String, String> {
+    let count = arguments.len();
+    let unknown = |argument: &Argument| matches!(argument, Argument::UnknownScalar | Argument::UnknownList);
+    let nearest = known.iter().filter(|schema| schema.parameters.len() == count).max_by_key(|schema| {
+        let pairs = schema.parameters.iter().zip(arguments);
+        pairs.filter(|(parameter, argument)| fits(parameter, argument)).count()
+    });
+    if let Some(schema) = nearest {
+        let mut pairs = schema.parameters.iter().zip(arguments);
+        if let Some((parameter, argument)) = pairs.find(|(parameter, argument)| !fits(parameter, argument)) {
+            let Parameter { name, written_type, .. } = parameter;
+            return Err(match argument {
+                Argument::Absent | Argument::UnknownScalar | Argument::UnknownList => {
+                    format!("the value of {name} ({written_type}) was not recorded")
+                }
+                _ => format!("{name} is recorded as {}, and {schema} takes {written_type}", argument.kind()),
+            });
+        }
+    }
+    if arguments.iter().any(unknown) {
+        return Err(
+            "values of numbers were not recorded; record with a PyTorch that has Concrete Inputs".to_owned()
+        );
+    }
+    Ok(match (name.split_once("::"), known.is_empty()) {
+        (Some(("aten", _)), true) => {
+            format!("the target's PyTorch has {name}; {} does not list it", schemas_of())
+        }
+        (Some(("aten", _)), false) => {
+            format!(
+                "the target's PyTorch has an overload of {count} arguments; {} does not list it",
+                schemas_of()
+            )
+        }
+        _ => "the library that registers the operator is imported (--import)".to_owned(),
+    })
+}
+
+/// What is taken for the value of an argument that was not recorded.
+fn assumed_value(parameter: &Parameter<'_>, argument: &Argument) -> Option<String> {
+    let default = parameter.default.unwrap_or("None");
+    let is_unknown = match argument {
+        Argument::Absent => parameter.parameter_type.base == BaseType::Text,
+        Argument::UnknownScalar | Argument::UnknownList => true,
+        _ => false,
+    };
+    is_unknown.then(|| format!("{} = {default}", parameter.name))
+}
+
+impl Argument {
+    fn kind(&self) -> &'static str {
+        match self {
+            Argument::Absent => "nothing",
+            Argument::Tensor(_) => "a tensor",
+            Argument::Tensors(_) => "a list of tensors",
+            Argument::Scalar(_) | Argument::UnknownScalar => "a number",
+            Argument::Scalars(_) | Argument::UnknownList => "a list",
+        }
+    }
+}
+
+/// Operators of two operands in which PyTorch turns a number into a tensor without dimensions, which stays on the host.
+const OF_TWO_OPERANDS: &[&str] = &[
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "true_divide",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "pow",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "maximum",
+    "minimum",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+];
+
+impl OperationArgument {
+    fn new(
+        call: Call<'_>,
+        index: usize,
+        parameter: Option<&Parameter<'static>>,
+        copy: Option<MemoryCopy>,
+    ) -> Self {
+        let tensor = |position: usize, tensor: &Tensor| ReplayTensor {
+            tensor: tensor.clone(),
+            contents: call.contents(index, position, tensor),
+            host: on_host(call, index, tensor, copy),
+        };
+        let argument = &call.arguments[index];
+        let value = match argument {
+            Argument::Absent | Argument::UnknownScalar | Argument::UnknownList => ReplayValue::Nothing,
+            Argument::Scalar(Scalar::Int(number))
+                if parameter.is_some_and(|parameter| parameter.parameter_type.base == BaseType::Float) =>
+            {
+                ReplayValue::Scalar(Scalar::Float(*number as f64))
+            }
+            Argument::Scalar(scalar) => ReplayValue::Scalar(*scalar),
+            Argument::Scalars(scalars) => ReplayValue::Scalars(scalars.clone()),
+            Argument::Tensor(of) => ReplayValue::Tensor(tensor(0, of)),
+            Argument::Tensors(all) => {
+                let all = all.iter().enumerate();
+                ReplayValue::Tensors(
+                    all.map(|(position, of)| of.as_ref().map(|of| tensor(position, of))).collect(),
+                )
+            }
+        };
+        OperationArgument {
+            name: parameter.map_or("", |parameter| parameter.name),
+            written_type: match parameter {
+                Some(parameter) => parameter.written_type.clone(),
+                None => argument.written_type().to_owned(),
+            },
+            keyword_only: parameter.is_some_and(|parameter| parameter.keyword_only),
+            value,
+        }
+    }
+}
+
+impl Argument {
+    /// The type that a parameter has that takes it, as far as one can say.
+    fn written_type(&self) -> &'static str {
+        match self {
+            Argument::Absent | Argument::UnknownScalar | Argument::UnknownList => "",
+            Argument::Tensor(_) => "Tensor",
+            Argument::Tensors(_) => "Tensor[]",
+            Argument::Scalar(_) => "Scalar",
+            Argument::Scalars(_) => "Scalar[]",
+        }
+    }
+}
+
+/// The host's memory that a tensor lies in, if it does: copies say so by the names of their device events, and numbers
+/// that PyTorch made tensors of are known by their types.
+fn on_host(call: Call<'_>, index: usize, tensor: &Tensor, copy: Option<MemoryCopy>) -> Option<HostMemory> {
+    let name = call.schema?.name.strip_prefix("aten::")?;
+    if let ("copy_", Some(copy)) = (name, copy) {
+        let is_host = match copy.direction {
+            CopyDirection::HostToDevice => index == 1,
+            CopyDirection::DeviceToHost => index == 0,
+            _ => false,
+        };
+        return is_host.then(|| copy.host_memory.unwrap_or(HostMemory::Pageable));
+    }
+    let is_number = index == 1
+        && tensor.shape.is_empty()
+        && matches!(tensor.element_type.torch, "float64" | "int64")
+        && OF_TWO_OPERANDS.contains(&name.strip_suffix('_').unwrap_or(name));
+    is_number.then_some(HostMemory::Pageable)
+}
+
+impl ReplayValue {
+    fn tensors(&self) -> impl Iterator<Item = &ReplayTensor> {
+        let (one, several) = match self {
+            ReplayValue::Tensor(tensor) => (Some(tensor), [].as_slice()),
+            ReplayValue::Tensors(tensors) => (None, tensors.as_slice()),
+            _ => (None, [].as_slice()),
+        };
+        one.into_iter().chain(several.iter().flatten())
+    }
+}
+
+impl ReplayTensor {
+    /// `bfloat16[788, 768]`
+    fn in_short(&self) -> String {
+        let shape: Vec<String> = self.tensor.shape.iter().map(u64::to_string).collect();
+        format!("{}[{}]", self.tensor.element_type.torch, shape.join(", "))
+    }
+}
+
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scalar::Bool(true) => f.write_str("True"),
+            Scalar::Bool(false) => f.write_str("False"),
+            Scalar::Int(number) => write!(f, "{number}"),
+            Scalar::Float(number) => python_literal::write_float(f, *number),
+        }
+    }
+}
+
+impl Serialize for Operation {
+    /// As TraceLens writes `replay_ir`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let of = |keyword_only| -> Vec<&OperationArgument> {
+            self.arguments.iter().filter(|argument| argument.keyword_only == keyword_only).collect()
+        };
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("list_pos_args", &of(false))?;
+        map.serialize_entry("list_kwargs", &of(true))?;
+        map.end()
+    }
+}
+
+impl Serialize for OperationArgument {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("arg_name", self.name)?;
+        map.serialize_entry("arg_type", &self.written_type)?;
+        map.serialize_entry("value", &self.value)?;
+        map.end()
+    }
+}
+
+impl Serialize for ReplayValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ReplayValue::Nothing => serializer.serialize_none(),
+            ReplayValue::Scalar(scalar) => scalar.serialize(serializer),
+            ReplayValue::Scalars(scalars) => scalars.serialize(serializer),
+            ReplayValue::Tensor(tensor) => tensor.serialize(serializer),
+            ReplayValue::Tensors(tensors) => {
+                let mut list = serializer.serialize_seq(Some(tensors.len()))?;
+                for tensor in tensors {
+                    list.serialize_element(tensor)?;
+                }
+                list.end()
+            }
+        }
+    }
+}
+
+impl Serialize for Scalar {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Scalar::Bool(value) => serializer.serialize_bool(*value),
+            Scalar::Int(number) => serializer.serialize_i64(*number),
+            // JSON has no such numbers; Python's float() reads these texts.
+            Scalar::Float(number) if !number.is_finite() => serializer.collect_str(self),
+            Scalar::Float(number) => serializer.serialize_f64(*number),
+        }
+    }
+}
+
+impl Serialize for ReplayTensor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("shape", &self.tensor.shape)?;
+        map.serialize_entry("dtype", self.tensor.element_type.recorded)?;
+        map.serialize_entry("strides", &self.tensor.strides)?;
+        let mut init = |name: Option<&str>, role: Option<&str>, bounds: Option<(&str, u64, &str, u64)>| {
+            map.serialize_entry("init", &name)?;
+            if let Some((low, from, high, to)) = bounds {
+                map.serialize_entry(low, &from)?;
+                map.serialize_entry(high, &to)?;
+            }
+            role.map_or(Ok(()), |role| map.serialize_entry("role", role))
+        };
+        match self.contents {
+            Contents::Normal => init(Some("normal"), None, None),
+            Contents::Uninitialised => init(None, Some("output"), None),
+            Contents::Zeros => init(Some("zeros"), None, None),
+            Contents::Numbers => init(Some("integers"), None, Some(("low", 1, "high", NUMBERS_BELOW))),
+            Contents::Indices { below } => {
+                init(Some("integers"), Some("index"), Some(("low", 0, "high", below)))
+            }
+            Contents::Mask => init(Some("bernoulli"), Some("mask"), None),
+            Contents::Offsets { from, to } => {
+                init(Some("offsets"), Some("offsets"), Some(("from", from, "to", to)))
+            }
+            Contents::Probabilities => init(Some("probabilities"), None, None),
+            Contents::Positive => init(Some("positive"), None, None),
+        }?;
+        if let Some(memory) = self.host {
+            map.serialize_entry("device", "cpu")?;
+            if memory == HostMemory::Pinned {
+                map.serialize_entry("pinned", &true)?;
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perf_models::Value;
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    /// A recorded call: per argument its type, shape, strides and value.
+    struct Recorded {
+        name: &'static str,
+        types: Vec<Value>,
+        dims: Vec<Value>,
+        strides: Vec<Value>,
+        concrete: Vec<Value>,
+    }
+
+    fn tensor<'a>(of: &'a str, shape: &[i64], strides: &[i64]) -> (&'a str, Value, Value, &'a str) {
+        (of, Value::tuple(shape.iter().copied()), Value::tuple(strides.iter().copied()), "")
+    }
+
+    fn number(text: &str) -> (&str, Value, Value, &str) {
+        ("Scalar", Value::tuple([]), Value::tuple([]), text)
+    }
+
+    fn list(text: &str) -> (&str, Value, Value, &str) {
+        ("ScalarList", Value::tuple([]), Value::tuple([]), text)
+    }
+
+    fn nothing() -> (&'static str, Value, Value, &'static str) {
+        ("", Value::tuple([]), Value::tuple([]), "")
+    }
+
+    impl Recorded {
+        fn new<'a>(
+            name: &'static str,
+            arguments: impl IntoIterator<Item = (&'a str, Value, Value, &'a str)>,
+        ) -> Self {
+            let (types, dims, strides, concrete) = (vec![], vec![], vec![], vec![]);
+            let mut recorded = Recorded { name, types, dims, strides, concrete };
+            for (of, dims, strides, value) in arguments {
+                recorded.types.push(of.into());
+                recorded.dims.push(dims);
+                recorded.strides.push(strides);
+                recorded.concrete.push(value.into());
+            }
+            recorded
+        }
+
+        fn with<T>(&self, kernels: &[&str], ask: impl FnOnce(&OpCall<'_>) -> T) -> T {
+            ask(&OpCall {
+                name: self.name,
+                types: Some(&self.types),
+                dims: Some(&self.dims),
+                strides: Some(&self.strides),
+                concrete: Some(&self.concrete),
+                kernels,
+                ..OpCall::default()
+            })
+        }
+
+        fn read(&self) -> Result<Operation, Refusal> {
+            self.with(&[], |call| Operation::read(call, &SeenTensors::default(), None))
+        }
+
+        fn json(&self) -> Json {
+            serde_json::to_value(self.read().unwrap()).unwrap()
+        }
+    }
+
+    /// Name and value of each argument.
+    fn values(operation: &Json) -> Vec<(String, Json)> {
+        let lists = ["list_pos_args", "list_kwargs"].map(|list| operation[list].as_array().unwrap().clone());
+        let name = |argument: &Json| argument["arg_name"].as_str().unwrap().to_owned();
+        lists.concat().iter().map(|argument| (name(argument), argument["value"].clone())).collect()
+    }
+
+    const BF16: &str = "c10::BFloat16";
+
+    #[test]
+    fn matrix_products_have_the_arguments_that_tracelens_writes() {
+        let recorded = Recorded::new(
+            "aten::addmm",
+            [
+                tensor(BF16, &[768], &[1]),
+                tensor(BF16, &[788, 768], &[768, 1]),
+                tensor(BF16, &[768, 768], &[1, 768]),
+                number("1"),
+                number("1"),
+            ],
+        );
+        let value = |shape: Json, strides: Json| json!({"shape": shape, "dtype": BF16, "strides": strides, "init": "normal"});
+        assert_eq!(
+            recorded.json(),
+            json!({
+                "list_pos_args": [
+                    {"arg_name": "self", "arg_type": "Tensor", "value": value(json!([768]), json!([1]))},
+                    {"arg_name": "mat1", "arg_type": "Tensor", "value": value(json!([788, 768]), json!([768, 1]))},
+                    {"arg_name": "mat2", "arg_type": "Tensor", "value": value(json!([768, 768]), json!([1, 768]))},
+                ],
+                "list_kwargs": [
+                    {"arg_name": "beta", "arg_type": "Scalar", "value": 1},
+                    {"arg_name": "alpha", "arg_type": "Scalar", "value": 1},
+                ],
+            })
+        );
+    }
+
+    #[test]
+    fn attention_has_ten_positional_and_five_named_arguments() {
+        let operand = || tensor(BF16, &[4, 197, 12, 64], &[151_296, 64, 12_608, 1]);
+        let mut arguments = vec![operand(), operand(), operand(), nothing(), nothing()];
+        arguments.extend([
+            number("197"),
+            number("197"),
+            number("0."),
+            number("False"),
+            number("False"),
+            number("0.125"),
+        ]);
+        // Later versions of PyTorch have more parameters.
+        arguments.extend([nothing(), nothing(), nothing(), nothing()]);
+        let json = Recorded::new("aten::_flash_attention_forward", arguments).json();
+        let lengths = ["list_pos_args", "list_kwargs"].map(|list| json[list].as_array().unwrap().len());
+        assert_eq!(lengths, [10, 5]);
+        let shown: Vec<_> =
+            values(&json).into_iter().skip(3).map(|(name, value)| format!("{name} {value}")).collect();
+        assert_eq!(
+            shown[..8],
+            [
+                "cum_seq_q null",
+                "cum_seq_k null",
+                "max_q 197",
+                "max_k 197",
+                "dropout_p 0.0",
+                "is_causal false",
+                "return_debug_mask false",
+                "scale 0.125"
+            ]
+        );
+        assert!(shown[8..].iter().all(|shown| shown.ends_with(" null")));
+    }
+
+    #[test]
+    fn backward_convolutions_keep_lists_of_numbers_and_flags() {
+        let recorded = Recorded::new(
+            "aten::convolution_backward",
+            [
+                tensor(BF16, &[4, 768, 14, 14], &[150_528, 1, 10_752, 768]),
+                tensor(BF16, &[4, 3, 224, 224], &[150_528, 50_176, 224, 1]),
+                tensor(BF16, &[768, 3, 16, 16], &[768, 256, 16, 1]),
+                list("[0]"),
+                list("[16, 16]"),
+                list("[0, 0]"),
+                list("[1, 1]"),
+                number("False"),
+                list("[0, 0]"),
+                number("1"),
+                list("[True, True, False]"),
+            ],
+        );
+        let values = values(&recorded.json());
+        assert_eq!(values[3], ("bias_sizes".to_owned(), json!([0])));
+        assert_eq!(values[4], ("stride".to_owned(), json!([16, 16])));
+        assert_eq!(values[10], ("output_mask".to_owned(), json!([true, true, false])));
+    }
+
+    #[test]
+    fn overloads_are_told_apart_by_what_was_recorded() {
+        let float = || tensor("float", &[8, 4], &[4, 1]);
+        for (name, arguments, expected) in [
+            ("aten::add", vec![float(), float(), number("1")], "Tensor"),
+            ("aten::add", vec![float(), number("2"), number("1")], "Scalar"),
+            ("aten::sum", vec![float(), nothing()], ""),
+            ("aten::sum", vec![float(), list("[-1]"), number("True"), nothing()], "dim_IntList"),
+            ("aten::sum", vec![float(), nothing(), number("True"), nothing()], "dim_IntList"),
+            ("aten::fill_", vec![float(), number("0.")], "Scalar"),
+            (
+                "aten::arange",
+                vec![number("0"), number("9"), nothing(), nothing(), nothing(), nothing()],
+                "start",
+            ),
+            ("aten::to", vec![float(), number("6"), number("False"), number("False"), nothing()], "dtype"),
+            ("aten::to", vec![float(), float(), number("False"), number("False"), nothing()], "other"),
+        ] {
+            assert_eq!(Recorded::new(name, arguments).read().unwrap().overload, Some(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_recorded_is_assumed_and_said() {
+        let gelu = Recorded::new("aten::gelu", [tensor(BF16, &[8], &[1]), nothing()]).read().unwrap();
+        assert_eq!(gelu.assumed, ["approximate = \"none\""]);
+        let without_values = |name, types: &[&str]| {
+            let types: Vec<Value> = types.iter().map(|&name| name.into()).collect();
+            let dims = vec![Value::tuple([4, 4]); types.len()];
+            let call = OpCall { name, types: Some(&types), dims: Some(&dims), ..OpCall::default() };
+            Operation::read(&call, &SeenTensors::default(), None)
+        };
+        assert_eq!(
+            without_values("aten::add_", &["float", "float", "Scalar"]).unwrap().assumed,
+            ["tensors are contiguous, as no strides were recorded", "alpha = 1"]
+        );
+        assert_eq!(without_values("aten::add_", &["float", "float", "Int"]).unwrap().assumed[1], "alpha = 1");
+        let softmax = without_values("aten::_softmax", &["float", "Scalar", "Scalar"]).unwrap_err();
+        assert_eq!(softmax.to_string(), "the value of dim (int) was not recorded");
+        let unknown = without_values("own::op", &["float", "Scalar"]).unwrap_err();
+        assert!(unknown.to_string().starts_with("values of numbers were not recorded"), "{unknown}");
+    }
+
+    #[test]
+    fn calls_that_cannot_run_again_say_why() {
+        let float = || tensor("float", &[8, 4], &[4, 1]);
+        let reason = |name, arguments: Vec<_>| Recorded::new(name, arguments).read().unwrap_err().to_string();
+        for (name, arguments, expected) in [
+            ("c10d::allreduce_", vec![float()], COLLECTIVE),
+            ("vllm::all_reduce", vec![float()], COLLECTIVE),
+            ("record_param_comms", vec![], COLLECTIVE),
+            ("cudaGraphLaunch", vec![], "replays a captured graph, whose operators are not in the recording"),
+            (
+                "hipModuleLaunchKernel",
+                vec![],
+                "is a launch of the runtime, around which no operator was recorded",
+            ),
+            (
+                "triton_poi_fused_add_0",
+                vec![float()],
+                "is a kernel that Inductor generated with Triton; its source is not in the recording",
+            ),
+            (
+                "FlashAttnFunc",
+                vec![float()],
+                "is no operator of PyTorch's dispatcher; replay the operators that it calls",
+            ),
+            (
+                "autograd::engine::evaluate_function: MmBackward0",
+                vec![],
+                "is a step of autograd; replay the operators that it calls",
+            ),
+            ("aten::index", vec![float(), nothing()], "the value of indices (Tensor?[]) was not recorded"),
+            (
+                "aten::mm",
+                vec![float(), number("1")],
+                "mat2 is recorded as a number, and aten::mm takes Tensor",
+            ),
+        ] {
+            assert_eq!(reason(name, arguments), expected, "{name}");
+        }
+        let large = Recorded::new("aten::neg", [tensor("float", &[1 << 20], &[1])]);
+        let refused =
+            large.with(&[], |call| Operation::read(call, &SeenTensors::default(), Some((1 << 22) - 1)));
+        assert_eq!(refused.unwrap_err().to_string(), "its tensors have 4194304 bytes, more than 4194303");
+        let communicates = Recorded::new("aten::neg", [float()]);
+        let kernels = ["ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"];
+        let refused =
+            communicates.with(&kernels, |call| Operation::read(call, &SeenTensors::default(), None));
+        assert_eq!(refused.unwrap_err().to_string(), COLLECTIVE);
+    }
+
+    #[test]
+    fn tensors_of_the_host_stay_there() {
+        let half = || tensor("c10::Half", &[8], &[1]);
+        let places = |name, arguments: Vec<_>, kernels: &[&str]| {
+            let recorded = Recorded::new(name, arguments);
+            let read = recorded.with(kernels, |call| Operation::read(call, &SeenTensors::default(), None));
+            let json = serde_json::to_value(read.unwrap()).unwrap();
+            let tensors = values(&json).into_iter().map(|(_, value)| value);
+            tensors
+                .filter(Json::is_object)
+                .map(|value| (value["device"] == "cpu", value["pinned"] == true))
+                .collect::<Vec<_>>()
+        };
+        let (device, host, pinned) = ((false, false), (true, false), (true, true));
+        for (name, arguments, kernels, expected) in [
+            ("aten::mul", vec![half(), tensor("double", &[], &[])], &[][..], [device, host]),
+            ("aten::mul", vec![half(), half()], &[], [device, device]),
+            (
+                "aten::copy_",
+                vec![half(), half(), number("False")],
+                &["Memcpy HtoD (Pinned -> Device)"],
+                [device, pinned],
+            ),
+            (
+                "aten::copy_",
+                vec![half(), half(), number("False")],
+                &["Memcpy DtoH (Device -> Pageable)"],
+                [host, device],
+            ),
+            (
+                "aten::copy_",
+                vec![half(), half(), number("False")],
+                &["Memcpy DtoD (Device -> Device)"],
+                [device, device],
+            ),
+        ] {
+            assert_eq!(places(name, arguments, kernels), expected, "{name} {kernels:?}");
+        }
+    }
+}
