@@ -1,6 +1,10 @@
 //! Generated recordings: times in microseconds, one process, one device.
 
-use trace_ingest::{Accelerator, Category, EventArguments, EventId, Trace, TraceBuilder, TraceFacts};
+use std::io::Write;
+
+use trace_ingest::{
+    Accelerator, Category, EventArguments, EventId, ReadOptions, Trace, TraceBuilder, TraceFacts, read_path,
+};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::{Diagnosis, Finding};
@@ -114,6 +118,14 @@ impl Diagnosis {
     pub(crate) fn guarded(&self, rule: &str) -> u64 {
         self.guarded.iter().find(|(other, _)| other.id == rule).map_or(0, |&(_, count)| count)
     }
+}
+
+/// The diagnosis of a file with this text.
+pub(crate) fn of_text(text: &str) -> Diagnosis {
+    let mut file = tempfile::NamedTempFile::with_suffix(".json").unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let trace = read_path(file.path(), &ReadOptions::default()).unwrap();
+    Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default())).unwrap()
 }
 
 fn nanoseconds(microseconds: f64) -> i64 {

@@ -46,7 +46,7 @@ fn recorded_traces_have_what_was_measured_in_them() {
         ),
         (
             "kineto/mtia-inference/trace.json.gz",
-            "W6 note 7, R4 note 10346, R6 guarded 974, W3 guarded 1, L4 guarded 1, L6 guarded 244, S1 guarded 974, S3 guarded 110, \
+            "W1 note 9, W6 note 7, R4 note 10346, R6 guarded 974, W3 guarded 1, L4 guarded 1, L6 guarded 244, S1 guarded 974, S3 guarded 110, \
              I1 guarded 62",
         ),
         ("kineto/pytorch-1.9-resnet50/trace.json.gz", "F4 note 5778/9096, R4 note 23646, R6 note 9096"),
@@ -121,7 +121,7 @@ fn traces_of_the_project_have_what_their_recipes_put_into_them() {
         ("generated/cuda_training_step.json.gz", "W5 note 1/4, W4 info 11, S3 guarded 3"),
         ("generated/rocm_training_step.json.gz", "L5 warning 15/366, W5 note 1/4, W4 info 17, S3 guarded 3"),
         ("generated/cuda_serving.json.gz", "S3 guarded 9"),
-        ("recorded/cpu/gloo_collectives_rank1.json.gz", "R4 note 198, R2 info 198, L4 guarded 1"),
+        ("recorded/cpu/gloo_collectives_rank1.json.gz", "W1 note 1, R4 note 198, R2 info 198, L4 guarded 1"),
         ("recorded/cpu/stacks_modules.json.gz", "R2 info 1122, L4 guarded 1"),
         ("recorded/cpu/iterations_slow_first.json.gz", "W5 note 2/5, R4 note 2094, R2 info 2094"),
     ] {

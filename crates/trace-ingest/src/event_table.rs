@@ -233,6 +233,8 @@ pub struct ArgumentColumns {
     pub graph_node: SparseColumn<i64>,
     /// `kernel`: name of the kernel that a launch is for, also of launches that a graph capture records.
     pub launched_kernel: SparseColumn<StringId>,
+    /// `finished: false`: spans that were still open when the recording ended. Their durations are lower bounds.
+    pub unfinished: SparseColumn<()>,
 }
 
 impl EventTable {

@@ -31,7 +31,8 @@ macro_rules! each_argument {
             synchronization,
             memory,
             graph_node,
-            launched_kernel
+            launched_kernel,
+            unfinished
         )
     };
 }
@@ -299,6 +300,7 @@ pub struct EventArguments {
     pub memory: Option<MemoryEvent>,
     pub graph_node: Option<i64>,
     pub launched_kernel: Option<StringId>,
+    pub unfinished: Option<()>,
 }
 
 impl EventArguments {

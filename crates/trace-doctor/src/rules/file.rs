@@ -277,22 +277,10 @@ pub(super) fn lost_memory_events(facts: &Facts<'_>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use trace_ingest::{Accelerator, Category, EventArguments, MemoryEvent, TraceFacts};
 
-    use trace_ingest::{
-        Accelerator, Category, EventArguments, MemoryEvent, ReadOptions, TraceFacts, read_path,
-    };
-    use trace2tree::{TraceTree, TreeOptions};
-
-    use crate::recording::{Recording, correlated};
-    use crate::{Diagnosis, Severity};
-
-    fn of_text(text: &str) -> Diagnosis {
-        let mut file = tempfile::NamedTempFile::with_suffix(".json").unwrap();
-        file.write_all(text.as_bytes()).unwrap();
-        let trace = read_path(file.path(), &ReadOptions::default()).unwrap();
-        Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default())).unwrap()
-    }
+    use crate::Severity;
+    use crate::recording::{Recording, correlated, of_text};
 
     const EVENT: &str = r#"{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}"#;
 

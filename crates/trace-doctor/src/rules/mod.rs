@@ -90,7 +90,7 @@ const MEMORY_OWNERS: &[&str] = &["memory_owners", "memory_blocks", "survivors of
 const EVERY_TIME: &[&str] = &["every time"];
 
 /// All rules.
-pub static RULES: [Rule; 50] = [
+pub static RULES: [Rule; 51] = [
     Rule {
         id: "F1",
         looks_for: "a file that ends early or is damaged",
@@ -258,6 +258,14 @@ pub static RULES: [Rule; 50] = [
         spoils: &["step times", "memory_steps"],
         consequence: None,
         examine: recorded::no_steps,
+    },
+    Rule {
+        id: "W1",
+        looks_for: "spans that were still open when the recording ended",
+        remedy: "Stop the recording where nothing runs that matters, such as between steps.",
+        spoils: &["host times"],
+        consequence: None,
+        examine: window::open_spans,
     },
     Rule {
         id: "W2",

@@ -2,11 +2,38 @@
 
 use gpu_timeline::upper_median;
 use sheets::numbers::{counted, decimal, duration, grouped};
-use trace_ingest::EventId;
+use trace_ingest::{EventFault, EventId, Warning};
 
 use super::{Found, Verdict};
 use crate::facts::{Facts, Tally};
 use crate::finding::Severity;
+
+pub(super) fn open_spans(facts: &Facts<'_>) -> Verdict {
+    let unfinished = facts.events.arguments().unfinished.iter();
+    let mut open = Tally::of(facts.events, unfinished.map(|(row, ())| EventId(row as u32)));
+    let mut ends_are_known = true;
+    for warning in facts.trace.warnings() {
+        if let Warning::Events {
+            fault: EventFault::UnclosedBegin | EventFault::UnendedSlice,
+            count,
+            first_uid,
+        } = warning
+        {
+            open.count += count;
+            open.first = open.first.min(facts.events.find_uid(*first_uid)).or(open.first);
+            ends_are_known = false;
+        }
+    }
+    let found = (open.count > 0).then(|| {
+        let text = format!(
+            "{} still open at the end of the recording: their times are lower bounds",
+            counted(open.count as usize, "span was", "spans were")
+        );
+        let found = Found::tally(Severity::Note, &open, text);
+        Found { time: found.time.filter(|_| ends_are_known), ..found }
+    });
+    found.into()
+}
 
 pub(super) fn queued_before(facts: &Facts<'_>) -> Verdict {
     if let Some(reason) = facts.links_are_unknown() {
@@ -145,6 +172,32 @@ mod tests {
 
     fn found(recording: Recording, rule: &str) -> Option<Finding> {
         recording.diagnosis().find(rule).cloned()
+    }
+
+    #[test]
+    fn spans_without_an_end_are_noted() {
+        let mut recording = Recording::new();
+        recording.launches(1, 2);
+        let open = EventArguments { unfinished: Some(()), ..EventArguments::default() };
+        let first = recording.host("user_annotation", "stage", (100.0, 400.0), open);
+        recording.host("user_annotation", "inner", (200.0, 300.0), open);
+        recording.host("user_annotation", "closed", (100.0, 10.0), EventArguments::default());
+        let found = found(recording, "W1").unwrap();
+        assert_eq!((found.severity, found.count, found.time), (Severity::Note, 2, Some(700_000)));
+        assert_eq!(found.first.unwrap().uid, first.0);
+    }
+
+    #[test]
+    fn begins_without_an_end_are_open_spans() {
+        let seen = |end: &str| {
+            let text = format!(
+                r#"{{"traceEvents":[{{"ph":"B","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1.5}}{end}]}}"#
+            );
+            let found = crate::recording::of_text(&text).find("W1").cloned();
+            found.map(|found| (found.severity, found.count, found.time))
+        };
+        assert_eq!(seen(""), Some((Severity::Note, 1, None)));
+        assert_eq!(seen(r#",{"ph":"E","pid":1,"tid":1,"ts":2.5}"#), None);
     }
 
     #[test]

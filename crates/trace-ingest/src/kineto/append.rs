@@ -92,6 +92,9 @@ impl Appender {
             }
             columns.memory.push(first_row + row as usize, event);
         }
+        for &row in &run.unfinished {
+            columns.unfinished.push(first_row + row as usize, ());
+        }
         self.append_rare(run, first_row);
 
         let Appender { trace, translation, .. } = self;

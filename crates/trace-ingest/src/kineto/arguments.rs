@@ -17,6 +17,7 @@ pub(crate) enum Argument {
     Python(u8),
     Grid,
     Block,
+    Finished,
     Rare(RareField),
 }
 
@@ -40,6 +41,7 @@ impl Argument {
             b"Python module id" => Argument::Python(2),
             b"grid" => Argument::Grid,
             b"block" => Argument::Block,
+            b"finished" => Argument::Finished,
             _ => Argument::Rare(RareField::from_key(key)?),
         })
     }

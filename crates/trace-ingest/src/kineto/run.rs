@@ -195,6 +195,8 @@ pub(crate) struct Run {
     pub(crate) grid_and_block: Vec<(u32, [[u32; 3]; 2])>,
     pub(crate) rare: Vec<RareValue>,
     pub(crate) memory: Vec<(u32, MemoryEvent)>,
+    /// Spans that were still open when the recording ended.
+    pub(crate) unfinished: Vec<u32>,
 
     /// The kind of devices that events of the run are of, where their category tells and is none of their work.
     pub(crate) accelerator: Option<Accelerator>,
@@ -230,6 +232,7 @@ pub(crate) struct Entry<'t> {
     grid: RawValue<'t>,
     block: RawValue<'t>,
     metadata: RawValue<'t>,
+    is_unfinished: bool,
     /// `args` as it stands.
     arguments: &'t [u8],
     /// A Python frame of which nothing behind its category was read.
@@ -296,6 +299,7 @@ impl Run {
             grid_and_block,
             rare,
             memory,
+            unfinished,
             samples,
             flows,
             metadata,
@@ -472,6 +476,9 @@ impl Run {
         }
         if entry.grid != RawValue::Null || entry.block != RawValue::Null {
             self.grid_and_block.push((row, [dimensions(entry.grid), dimensions(entry.block)]));
+        }
+        if entry.is_unfinished && kind != RowKind::Instant {
+            self.unfinished.push(row);
         }
         for &(field, value) in rare {
             let (raw, quoted) = match value {
@@ -697,6 +704,10 @@ fn parse_argument<'t>(
         Some(Argument::Python(part)) => &mut entry.python[usize::from(part)],
         Some(Argument::Grid) => &mut entry.grid,
         Some(Argument::Block) => &mut entry.block,
+        Some(Argument::Finished) => {
+            entry.is_unfinished = value == RawValue::Bare(b"false");
+            return Ok(());
+        }
         Some(Argument::Rare(field)) => {
             rare.push((field, value));
             return Ok(());

@@ -24,6 +24,18 @@ fn the_launched_kernel_is_kept_unescaped() {
 }
 
 #[test]
+fn spans_that_were_open_at_the_end_are_marked() {
+    let memory = r#"{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 1,
+        "args": {"finished": false, "Bytes": 8, "Device Type": 0, "Device Id": 0}}"#;
+    let spans = [r#""finished": true"#, r#""External id": 3, "finished": false"#, ""];
+    let spans = spans.map(|arguments| event("user_annotation", arguments));
+    let trace = read(&[memory.to_owned(), spans.join(",")].join(","));
+    let unfinished: Vec<usize> = trace.events().arguments().unfinished.iter().map(|(row, ())| row).collect();
+    assert_eq!(unfinished, [2]);
+    assert_eq!(trace.events().external_id(EventId(2)), Some(3));
+}
+
+#[test]
 fn geometry_and_graph_nodes_go_to_their_rows() {
     let launch =
         r#""grid": [4, 2, 1], "block": [256, 1, 1], "registers per thread": 32, "shared memory": 1024"#;

@@ -198,6 +198,7 @@ impl Arguments {
             }
             Argument::Grid => self.sizes[0] = Some(value.dimensions()?),
             Argument::Block => self.sizes[1] = Some(value.dimensions()?),
+            Argument::Finished => self.event.unfinished = matches!(value, Value::Bool(false)).then_some(()),
             Argument::Rare(field) => {
                 let text = match &value {
                     Value::Empty | Value::Null => return Ok(()),
@@ -240,7 +241,11 @@ impl Arguments {
                 self.python[usize::from(part)] = value.and_then(|value| u32::try_from(value).ok());
                 return;
             }
-            Argument::Signature(_) | Argument::Grid | Argument::Block | Argument::Rare(_) => return,
+            Argument::Signature(_)
+            | Argument::Grid
+            | Argument::Block
+            | Argument::Finished
+            | Argument::Rare(_) => return,
         };
         *place = value;
     }
@@ -286,6 +291,7 @@ impl Arguments {
             stream: self.event.stream,
             sequence_number: self.event.sequence_number,
             forward_thread: self.event.forward_thread,
+            unfinished: self.event.unfinished,
             signature: has_signature.then(|| trace.signatures.intern(self.signature)),
             python_frame: (self.python != [None; 3]).then_some(PythonFrame { id, parent, module }),
             geometry: has_geometry.then_some(LaunchGeometry { grid, block, ..geometry }),
