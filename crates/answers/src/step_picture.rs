@@ -8,7 +8,7 @@ use multi_rank::{JobAnalysis, StepLateness};
 use operator_sheets::Iterated;
 use report_writers::DrawError;
 use report_writers::heat_map::{Axis, HeatMap};
-use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
+use report_writers::step_timeline::{MeasuredOn, StepBar, StepEngine, StepTimeline};
 use trace_ingest::{RowId, Trace, TrackId};
 
 use crate::notice::NothingToDraw;
@@ -50,6 +50,7 @@ pub(crate) fn svg(
     let events = if outside == 1 { "device event of no step is" } else { "device events of no step are" };
     let timeline = StepTimeline {
         title: format!("Steps · {title}"),
+        measured_on: MeasuredOn::Device,
         phases: Phase::ALL.map(|phase| phase.to_string()).to_vec(),
         label_meaning: "tokens of prompts + generated ones".into(),
         engines,
@@ -75,24 +76,38 @@ pub(crate) fn of_iterations(
     let Some((level, measured)) = iterations.steps() else {
         return Ok(Err(NothingToDraw::NoSteps));
     };
+    let (measured_on, place) = match measured.has_device_work() {
+        true => (MeasuredOn::Device, "device"),
+        false => (MeasuredOn::Host, "host"),
+    };
     let ms = |time: i64| analysis.ms(time as f64);
-    let bars = measured.iterations.iter().enumerate().map(|(index, figures)| StepBar {
-        span_ms: figures.device_span.map(|span| (ms(span.start), ms(span.end))),
-        busy_ms: ms(figures.breakdown.busy),
-        phase: match figures.mark {
-            None => 0,
-            Some(Mark::WarmUp | Mark::Partial) => 1,
-            Some(Mark::Slow | Mark::Fast) => 2,
-            Some(Mark::Different) => 3,
-        },
-        label: (level.first + index).to_string(),
+    let steps = level.iterations.iter().zip(&measured.iterations).enumerate();
+    let bars = steps.map(|(index, (iteration, figures))| {
+        let (span, busy) = match measured_on {
+            MeasuredOn::Device => {
+                (figures.device_span.map(|span| (span.start, span.end)), figures.breakdown.busy)
+            }
+            MeasuredOn::Host => (Some((iteration.start, iteration.end)), figures.duration(iteration)),
+        };
+        StepBar {
+            span_ms: span.map(|(start, end)| (ms(start), ms(end))),
+            busy_ms: ms(busy),
+            phase: match figures.mark {
+                None => 0,
+                Some(Mark::WarmUp | Mark::Partial) => 1,
+                Some(Mark::Slow | Mark::Fast) => 2,
+                Some(Mark::Different) => 3,
+            },
+            label: (level.first + index).to_string(),
+        }
     });
     let timeline = StepTimeline {
         title: format!("Iterations · {title}"),
+        measured_on,
         phases: STATES.map(str::to_owned).to_vec(),
         label_meaning: "number of the iteration".into(),
         engines: vec![StepEngine { name: String::new(), steps: bars.collect() }],
-        footnote: format!("{} by {}, on the device.", level.name, level.evidence),
+        footnote: format!("{} by {}, on the {place}.", level.name, level.evidence),
     };
     timeline.to_svg().map(Ok)
 }

@@ -367,6 +367,13 @@ impl Measured {
         Self::of(tree, iterations, &division, &counted_events(tree, &work, device_events))
     }
 
+    /// Whether the recording has device work. Where it has none, the breakdowns of [`Figures`] are zero because nothing is
+    /// known of the device.
+    #[must_use]
+    pub fn has_device_work(&self) -> bool {
+        !self.outside.is_empty() || self.iterations.iter().any(|figures| figures.device_events > 0)
+    }
+
     /// The first of the longest runs of neighbours that are [`steady`](Self::steady).
     #[must_use]
     pub fn longest_steady_run(&self) -> Option<Range<usize>> {

@@ -140,6 +140,8 @@ struct Row<'a> {
     level: &'a Level,
     part: Part,
     figures: &'a Figures,
+    /// The figures where the recording has device work. In one without it, what the device did is unknown, not nothing.
+    on_device: Option<&'a Figures>,
     work: Option<&'a IterationWork>,
 }
 
@@ -213,13 +215,14 @@ const TIMES: [TimeOfPart; 5] = [
     },
 ];
 
-/// The columns of the kinds of time.
+/// The columns of the kinds of time, empty where the breakdown is unknown.
 fn time_fields<'a, A: Iterated + 'a, R: 'a>(
-    breakdown: impl Fn(&R) -> &Breakdown + Copy + Send + Sync + 'static,
+    breakdown: impl Fn(&R) -> Option<&Breakdown> + Copy + Send + Sync + 'static,
 ) -> impl Iterator<Item = Field<&'a A, R>> {
     TIMES.into_iter().map(move |TimeOfPart { name, description, time }| {
-        Column::milliseconds(name, description)
-            .field_in(move |analysis: &&A, row: &R| analysis.ms(time(breakdown(row)) as f64).into())
+        Column::milliseconds(name, description).field_in(move |analysis: &&A, row: &R| {
+            breakdown(row).map(|breakdown| analysis.ms(time(breakdown) as f64)).into()
+        })
     })
 }
 
@@ -250,9 +253,9 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into());
     let rest = [
         Column::count("kernels", "Kernels that it launched; of a TPU the operations of its runs.")
-            .field(|row: &Row<'_>| row.figures.kernels.into()),
+            .field(|row: &Row<'_>| row.on_device.map(|figures| figures.kernels).into()),
         Column::count("launches", "Calls that launched device work; that of a graph is one. Of TPUs runs of programs, one per core.")
-            .field(|row: &Row<'_>| row.figures.launches.into()),
+            .field(|row: &Row<'_>| row.on_device.map(|figures| figures.launches).into()),
         time(
             "host start (ms)",
             "When the host began it, in ms from the first event of the recording; empty where it was found on the device alone.",
@@ -279,12 +282,12 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         SOURCE.field(|row: &Row<'_>| row.level.evidence.as_str().into()),
         CONFIDENCE.field(|row: &Row<'_>| row.level.confidence.into()),
     ];
-    let times = time_fields(|row: &Row<'_>| &row.figures.breakdown);
+    let times = time_fields(|row: &Row<'_>| Some(&row.on_device?.breakdown));
     let of_work = of_work.into_iter().filter(|_| A::KNOWS_WORK);
     let fields = named.into_iter().chain(of_work).chain([duration]).chain(times).chain(rest);
     Sheet::with_context(
         "iterations",
-        "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one: busy while any of them is. Left out where nothing repeats.",
+        "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one: busy while any of them is. Where the recording has no device work, what the device did is unknown and its columns are empty. Left out where nothing repeats.",
         fields,
         |analysis: &'a A| {
             let (level, measured) = analysis.iterations()?.steps()?;
@@ -325,7 +328,7 @@ pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             .described("The iteration's part of the time of this device in ms: busy and idle. Parts add up to the span of the device's timeline.")
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.ms(row.of.breakdown.total as f64).into()),
     ];
-    let times = time_fields(|row: &DeviceRow<'_>| &row.of.breakdown);
+    let times = time_fields(|row: &DeviceRow<'_>| Some(&row.of.breakdown));
     Sheet::with_context(
         "iterations_per_device",
         "What each device did in each iteration, for profiles of several devices. Device work belongs to the iteration that launched it, and the run of a program on all devices to one iteration.",
@@ -361,7 +364,11 @@ fn rows<'a>(level: &'a Level, measured: &'a Measured, work: &'a [IterationWork])
         Part::Iteration(index) => work.get(index),
         Part::Before | Part::After(_) => None,
     };
-    let row = |(part, figures)| Row { level, part, figures, work: work(part) };
+    let has_device_work = measured.has_device_work();
+    let row = |(part, figures)| {
+        let on_device = has_device_work.then_some(figures);
+        Row { level, part, figures, on_device, work: work(part) }
+    };
     let mut rows: Vec<Row<'_>> = iterations.chain(outside).map(row).collect();
     rows.sort_by_key(|row| row.part);
     rows

@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
+use report_writers::step_timeline::{MeasuredOn, StepBar, StepEngine, StepTimeline};
 use report_writers::{Report, WRITERS, terminal};
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Nested, Table, TableColumn, TableError, Unit};
 
@@ -104,6 +104,7 @@ fn step_picture() -> Result<String, Box<dyn Error>> {
     });
     let timeline = StepTimeline {
         title: "Sample steps".into(),
+        measured_on: MeasuredOn::Device,
         phases: PHASES.map(String::from).to_vec(),
         label_meaning: "tokens".into(),
         engines: vec![StepEngine { name: String::new(), steps: bars.to_vec() }],

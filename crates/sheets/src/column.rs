@@ -42,6 +42,10 @@ pub enum Unit {
     FlopsPerByte,
     /// 1e6 cycles per second.
     Megahertz,
+    /// Joules per second: power.
+    Watts,
+    /// Watt-seconds: energy.
+    Joules,
     /// A share, 0 to 100.
     Percent,
     /// A plain number: a ratio of two figures of the same unit, or a mean of counts.
@@ -70,6 +74,8 @@ impl Unit {
             Unit::TeraopsPerSecond => "TOP/s",
             Unit::FlopsPerByte => "FLOP/B",
             Unit::Megahertz => "MHz",
+            Unit::Watts => "W",
+            Unit::Joules => "J",
             Unit::Percent => "%",
             Unit::One => "1",
         }

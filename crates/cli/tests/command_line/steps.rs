@@ -150,3 +150,22 @@ fn a_picture_of_steps_that_are_not_looked_for_is_refused_before_reading() {
     let nowhere = ["report", "no.json", "--inference_phase_analysis", "--step_svg=no/such/s.svg"];
     place.run(&nowhere).exits_with(1).with_error(&["cannot write", "its directory does not exist"]);
 }
+
+#[test]
+fn without_device_work_the_picture_has_the_steps_of_the_host_and_says_so() {
+    let events: Vec<String> = (0..4)
+        .flat_map(|step| {
+            let at = 100.0 * f64::from(step);
+            let name = format!("ProfilerStep#{step}");
+            [annotation(&name, at, 90.0), operator("aten::mm", at + 1.0, 80.0)]
+        })
+        .collect();
+    let place = Workplace::with(trace(&events));
+    place.run(&["report", "trace.json", "--step_svg=steps.svg", "-q"]).exits_with(0);
+    let svg = String::from_utf8(place.bytes("steps.svg")).unwrap();
+    let expected = ["steady 4 steps · 100.0%", "time on the host (ms)", "share of the host", "on the host."];
+    for text in expected {
+        assert!(svg.contains(text), "no {text:?} in {svg}");
+    }
+    assert!(!svg.contains("device"), "{svg}");
+}

@@ -6,7 +6,7 @@
 //! hundred. A lone step of another phase is seen among any number.
 //!
 //! ```
-//! use report_writers::step_timeline::{StepBar, StepEngine, StepTimeline};
+//! use report_writers::step_timeline::{MeasuredOn, StepBar, StepEngine, StepTimeline};
 //!
 //! let step = |from: f64, to: f64, phase: usize, label: &str| StepBar {
 //!     span_ms: Some((from, to)),
@@ -16,6 +16,7 @@
 //! };
 //! let timeline = StepTimeline {
 //!     title: "two steps".into(),
+//!     measured_on: MeasuredOn::Device,
 //!     phases: vec!["Prefill".into(), "Decode".into()],
 //!     label_meaning: "tokens".into(),
 //!     engines: vec![StepEngine {
@@ -47,6 +48,8 @@ use crate::picture::{
 pub struct StepTimeline {
     /// Heading.
     pub title: String,
+    /// Whose time the bars are.
+    pub measured_on: MeasuredOn,
     /// What steps do, in the order of the legend, which is that of the colours. There are four colours; more
     /// phases begin again with the first.
     pub phases: Vec<String>,
@@ -56,6 +59,39 @@ pub struct StepTimeline {
     pub engines: Vec<StepEngine>,
     /// Line at the bottom. May be empty.
     pub footnote: String,
+}
+
+/// Whose time the bars of a picture are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MeasuredOn {
+    /// Bars reach from the first to the last device event of a step, shares are of the device's busy time.
+    #[default]
+    Device,
+    /// Bars are the host's spans of the steps, shares are of their time: the recording has no device work.
+    Host,
+}
+
+impl MeasuredOn {
+    fn axis_title(self) -> &'static str {
+        match self {
+            MeasuredOn::Device => "time on the device (ms)",
+            MeasuredOn::Host => "time on the host (ms)",
+        }
+    }
+
+    fn share_meaning(self) -> &'static str {
+        match self {
+            MeasuredOn::Device => "share of the time that the device was busy",
+            MeasuredOn::Host => "share of the host's time in steps",
+        }
+    }
+
+    fn lacking(self) -> &'static str {
+        match self {
+            MeasuredOn::Device => "did nothing on the device",
+            MeasuredOn::Host => "have no time on the host",
+        }
+    }
 }
 
 /// Steps that one engine, or one thread of it, does.
@@ -72,7 +108,7 @@ pub struct StepEngine {
 pub struct StepBar {
     /// Begin and end in ms. A step without, or with numbers that are none, is counted but not drawn.
     pub span_ms: Option<(f64, f64)>,
-    /// Time in ms that the step did something: its part in the shares of the legend.
+    /// Time in ms that the step was busy: its part in the shares of the legend.
     pub busy_ms: f64,
     /// Index of what it does among the phases.
     pub phase: usize,
@@ -140,8 +176,6 @@ const AXIS_HEIGHT: i32 = 58;
 const LONGEST_NAME: usize = 80;
 /// Where nothing happens.
 const IDLE: RGBColor = RGBColor(245, 245, 245);
-const AXIS_TITLE: &str = "time on the device (ms)";
-
 fn draw(timeline: &StepTimeline) -> Result<String, DrawError> {
     let plot = (MARGIN, pixels(WIDTH) - MARGIN);
     let totals = timeline.totals();
@@ -170,7 +204,7 @@ fn draw(timeline: &StepTimeline) -> Result<String, DrawError> {
                 backgrounds(root, layout, top, scale)?;
                 top += layout.height();
             }
-            axis(root, scale, bottom)?;
+            axis(root, scale, bottom, timeline.measured_on.axis_title())?;
             let mut top = HEADER_HEIGHT;
             for layout in &layouts {
                 engine(root, layout, top)?;
@@ -189,7 +223,7 @@ fn header(root: &Area<'_>, timeline: &StepTimeline, totals: &[PhaseTotal]) -> Re
         (legend_entry(&shortened(name, 20), *total, busy), color(phase))
     };
     legend(root, phases.map(entry))?;
-    let mut says = "share of the time that the device was busy".to_owned();
+    let mut says = timeline.measured_on.share_meaning().to_owned();
     let is_labelled = timeline.steps().any(|step| !step.label.is_empty());
     if is_labelled && !timeline.label_meaning.is_empty() {
         says = format!("{says}; numbers at bars: {}", shortened(&timeline.label_meaning, 60));
@@ -228,7 +262,7 @@ fn backgrounds(
     Ok(())
 }
 
-fn axis(root: &Area<'_>, scale: &TimeScale, bottom: i32) -> Result<(), DrawError> {
+fn axis(root: &Area<'_>, scale: &TimeScale, bottom: i32, title: &str) -> Result<(), DrawError> {
     const SIZE: f64 = 12.0;
     let end = pixels(WIDTH) - 4;
     let mut free_from = 4;
@@ -244,7 +278,7 @@ fn axis(root: &Area<'_>, scale: &TimeScale, bottom: i32) -> Result<(), DrawError
     }
     let (left, right) = (MARGIN, pixels(WIDTH) - MARGIN);
     rectangle(root, [(left, bottom), (right + 1, bottom + 1)], SOFT_INK)?;
-    text(root, AXIS_TITLE, ((left + right) / 2, bottom + 28), 14.0, &INK, HPos::Center)
+    text(root, title, ((left + right) / 2, bottom + 28), 14.0, &INK, HPos::Center)
 }
 
 fn engine(root: &Area<'_>, layout: &EngineLayout<'_>, top: i32) -> Result<(), DrawError> {
@@ -307,7 +341,8 @@ fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
     }
     let unplaced = timeline.steps().filter(|step| step.place().is_none()).count();
     if unplaced > 0 {
-        notes.push(format!("{unplaced} of {steps} steps did nothing on the device and are not drawn."));
+        let lacking = timeline.measured_on.lacking();
+        notes.push(format!("{unplaced} of {steps} steps {lacking} and are not drawn."));
     }
     let hidden = timeline.engines.len().saturating_sub(MOST_ENGINES);
     if hidden > 0 {
@@ -332,6 +367,7 @@ mod tests {
     fn timeline(steps: Vec<StepBar>) -> StepTimeline {
         StepTimeline {
             title: "decode".into(),
+            measured_on: MeasuredOn::Device,
             phases: PHASES.map(String::from).to_vec(),
             label_meaning: "tokens".into(),
             engines: vec![StepEngine { name: String::new(), steps }],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Activity, HeldSamples, Interval, IntervalSet};
 use sheets::ColumnKind::Number;
-use sheets::Unit::One;
+use sheets::Unit::{Joules, One, Watts};
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent};
 use trace_ingest::{Category, CounterSample, Phase, StringId};
 
@@ -175,7 +175,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         alone(value("mean_in_communication", "The same while it only communicated."), 1),
         alone(value("mean_in_copy", "The same while it only copied."), 2),
         of(
-            value("energy_j", "Energy in joules, of counters in W: values times the time that they hold, summed."),
+            Column::new("energy_j", Number(Joules), "Energy in joules, of counters in W: values times the time that they hold, summed."),
             |analysis, _, series| {
                 (unit(name(analysis, series)) == Some("W"))
                     .then(|| seconds(analysis, series.values.integral()))
@@ -291,13 +291,15 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.counter).into()),
         Column::text("step", "The program's marked step.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.step).into()),
-        value(
+        Column::new(
             "energy_j",
+            Number(Joules),
             "Energy in joules: watts times the time that they hold while the step ran on the host, summed.",
         )
         .with_role(Role::Headline)
         .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
-        value("mean_w", "Mean power in watts.").field_in(|_, row: &Energy| row.mean.into()),
+        Column::new("mean_w", Number(Watts), "Mean power in watts.")
+            .field_in(|_, row: &Energy| row.mean.into()),
         Column::milliseconds("known_ms", "Time of the step in ms in which the power is known.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.ms(row.time).into()),
         Column::count("samples", "Samples in the step.").field_in(|_, row: &Energy| row.samples.into()),

@@ -108,3 +108,25 @@ proptest! {
         prop_assert_eq!(total, outermost(&analysis));
     }
 }
+
+#[test]
+fn steps_without_device_work_have_the_hosts_time_and_no_figures_of_a_device() {
+    let analysis = recorded("iterations_images.json.gz");
+    let table = Table::of_sheet(&analysis, "iterations");
+    assert_eq!(table.rows.len(), 10);
+    assert_eq!(table.numbers("duration (ms)"), table.numbers("host duration (ms)"));
+    let of_device = [
+        "busy (ms)",
+        "computation (ms)",
+        "exposed communication (ms)",
+        "exposed copies (ms)",
+        "idle (ms)",
+        "kernels",
+        "launches",
+        "device start (ms)",
+        "device span (ms)",
+    ];
+    for column in of_device {
+        assert!(table.select(&[column]).iter().all(|cell| cell == "-"), "{column}");
+    }
+}
