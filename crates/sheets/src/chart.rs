@@ -57,6 +57,16 @@ pub enum ChartShape {
         /// axis.
         borders: Option<&'static str>,
     },
+    /// A column per row, from left to right: whole columns for the values, and between them steps from one to the other,
+    /// each from where the one before it ends.
+    Waterfall {
+        /// Name of the column with the lower end of each step.
+        base: &'static str,
+        /// Name of the column with the heights of steps upwards.
+        rise: &'static str,
+        /// Name of the column with the heights of steps downwards.
+        fall: &'static str,
+    },
     /// A column per row, from left to right, in the colour of the row's group.
     Grouped {
         /// What the rows are, with the unit.
@@ -127,6 +137,7 @@ impl Chart {
                 numbers.extend(also);
                 numbers.extend(borders);
             }
+            ChartShape::Waterfall { base, rise, fall } => numbers.extend([base, rise, fall]),
             ChartShape::Grouped { groups, labels, .. } => {
                 any.push(groups);
                 numbers.extend(labels);

@@ -189,6 +189,17 @@ pub struct Column {
     pub series: &'static str,
     /// The only layout that has it, if not both do.
     pub only_in: Option<Layout>,
+    /// Which cells are good and which bad, where the column compares.
+    pub verdict: Option<Verdict>,
+}
+
+/// Which cells of a column that compares are good and which bad: workbooks colour them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Above 0 is bad, below is good: time that was added.
+    LessIsBetter,
+    /// Above 1 is good, below is bad: a speedup.
+    AboveOneIsBetter,
 }
 
 impl Column {
@@ -196,7 +207,15 @@ impl Column {
     /// details, other lists and identifiers provenance.
     #[must_use]
     pub const fn new(name: &'static str, kind: ColumnKind, description: &'static str) -> Self {
-        Column { name, kind, description, role: Role::of_kind(kind), series: name, only_in: None }
+        Column {
+            name,
+            kind,
+            description,
+            role: Role::of_kind(kind),
+            series: name,
+            only_in: None,
+            verdict: None,
+        }
     }
 
     /// A column of names or other text.
@@ -276,6 +295,12 @@ impl Column {
     #[must_use]
     pub const fn spread_of(self, figure: &'static str) -> Self {
         Column { role: Role::Spread, series: figure, ..self }
+    }
+
+    /// The same column, whose cells are good or bad.
+    #[must_use]
+    pub const fn judged(self, verdict: Verdict) -> Self {
+        Column { verdict: Some(verdict), ..self }
     }
 
     /// The same column, in one layout only: a figure that the other has in another unit.

@@ -13,7 +13,7 @@ mod table;
 
 pub use cell::{Cell, Nested};
 pub use chart::{Chart, ChartShape, ScatterPoints};
-pub use column::{Column, ColumnKind, Layout, Role, Unit};
+pub use column::{Column, ColumnKind, Layout, Role, Unit, Verdict};
 pub use escape::{escaped, is_obeyed};
 pub use excerpt::Excerpt;
 pub use field::{Field, Statistics, percent, shares, shares_of};

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::cell::{Cell, Nested};
 use crate::chart::{Chart, ChartShape};
-use crate::column::{Column, ColumnKind, Layout, Role};
+use crate::column::{Column, ColumnKind, Layout, Role, Verdict};
 use crate::excerpt::Excerpt;
 
 /// A table that cannot be made as described.
@@ -262,6 +262,7 @@ pub struct TableColumn {
     description: &'static str,
     role: Role,
     series: &'static str,
+    verdict: Option<Verdict>,
     values: Values,
 }
 
@@ -300,11 +301,11 @@ impl TableColumn {
             }
             ColumnKind::Number(_) => Values::Number(Vec::with_capacity(room)),
         };
-        let Column { kind, description, role, series, .. } = column;
+        let Column { kind, description, role, series, verdict, .. } = column;
         for cell in cells {
             values.push(column.name, if kind == ColumnKind::Names { cell.into_names() } else { cell });
         }
-        TableColumn { name: name.into(), kind, description, role, series, values }
+        TableColumn { name: name.into(), kind, description, role, series, verdict, values }
     }
 
     /// Header.
@@ -323,6 +324,12 @@ impl TableColumn {
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
+    }
+
+    /// Which cells are good and which bad.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict
     }
 
     /// What its figure is called ([`Column::series`]).

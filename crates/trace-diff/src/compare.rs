@@ -72,6 +72,7 @@ pub struct Joined {
     pub rows: Vec<Row>,
     /// Sums of A and of B over the rows; of a timeline its whole span.
     pub totals: [Figures; 2],
+    pub(crate) rule: &'static Rule,
 }
 
 /// A row of A, of B, or of both.
@@ -190,7 +191,8 @@ impl Joined {
     }
 }
 
-fn speedup([a, b]: &[Figures; 2]) -> Option<f64> {
+/// Time of A over that of B, where both have some.
+pub(crate) fn speedup([a, b]: &[Figures; 2]) -> Option<f64> {
     (a.time_us > 0.0 && b.time_us > 0.0).then(|| a.time_us / b.time_us)
 }
 
@@ -393,12 +395,12 @@ impl Joining<'_> {
             total.figures()
         });
         let [a, b] = sides;
-        let mut rows = pair_up(a, b, keys.iter().position(|key| Some(key.header()) == self.rule.relaxed));
+        let mut rows = pair_up(a, b, keys.iter().position(|key| Some(&*key.header) == self.rule.relaxed));
         rows.sort_by(|one, other| {
             let change = |row: &Row| row.delta_us().abs();
             change(other).total_cmp(&change(one)).then_with(|| one.keys.cmp(&other.keys))
         });
-        let keys = keys.iter().map(|key| key.header().to_owned()).collect();
+        let keys = keys.into_iter().map(|key| key.header).collect();
         let subject = self.rule.subject;
         let totals = match subject {
             // Its rows are the whole and parts of it.
@@ -407,7 +409,7 @@ impl Joining<'_> {
             }
             _ => totals,
         };
-        comparison.tables.push(Joined { sheet: sheet(), subject, keys, rows, totals });
+        comparison.tables.push(Joined { sheet: sheet(), subject, keys, rows, totals, rule: self.rule });
     }
 
     /// The keys that both tables have; `None` without the first of them, which all others only refine.
@@ -435,7 +437,11 @@ impl Joining<'_> {
             match found {
                 [Some(None), Some(None)] | [Some(None), None] | [None, Some(None)] if position > 0 => {}
                 [a, b] if a != Some(None) && b != Some(None) => {
-                    keys.push(KeyColumn { headers: [a.flatten(), b.flatten()], kind });
+                    keys.push(KeyColumn {
+                        header: names[0].to_owned(),
+                        headers: [a.flatten(), b.flatten()],
+                        kind,
+                    });
                 }
                 [a, _] if position > 0 => {
                     let run = comparison.names[usize::from(a != Some(None))].clone();
@@ -509,16 +515,13 @@ impl Joining<'_> {
     }
 }
 
-/// A key column, which the two reports may name differently; `None` in a report without the table.
+/// A key column, which the two reports may name differently.
 struct KeyColumn {
+    /// Its header in the comparison.
+    header: String,
+    /// Its headers in the reports; `None` in one without the table.
     headers: [Option<String>; 2],
     kind: KeyKind,
-}
-
-impl KeyColumn {
-    fn header(&self) -> &str {
-        self.headers.iter().flatten().next().map_or("", String::as_str)
-    }
 }
 
 /// Cells of the keys in their normal form.

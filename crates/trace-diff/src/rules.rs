@@ -41,6 +41,18 @@ pub(crate) struct Rule {
     pub(crate) spread: [&'static [&'static str]; 4],
 }
 
+impl Rule {
+    /// The name of the table in comparisons.
+    pub(crate) fn title(&self) -> &'static str {
+        self.sheets.first().copied().unwrap_or_default()
+    }
+
+    /// Headers of the keys in comparisons.
+    pub(crate) fn key_names(&self) -> Vec<&'static str> {
+        self.keys.iter().filter_map(|(names, _)| names.first().copied()).collect()
+    }
+}
+
 const NAME: Key = (&["name"], KeyKind::Operator);
 const ARGUMENTS: [Key; 4] = [
     (&["Input type"], KeyKind::Literal),
@@ -58,7 +70,7 @@ const KERNEL_TIME: [&[&str]; 4] = [
 ];
 
 /// The tables that are compared, the whole before its parts.
-const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         subject: Subject::Timeline,
         // The second is the mean over the GPUs of a profile, which the first has one by one.
@@ -160,7 +172,7 @@ const RULES: &[Rule] = &[
 
 /// Tables of operators with the figures of a performance model, whatever they are called. The columns named `param: …`
 /// are keys, too.
-const MODELLED: Rule = Rule {
+pub(crate) const MODELLED: Rule = Rule {
     subject: Subject::Model,
     sheets: &[],
     keys: &[NAME],
@@ -190,7 +202,7 @@ pub(crate) fn rule_of<'h>(
     let phase = PHASES.into_iter().find(|phase| sheet.ends_with(phase)).unwrap_or_default();
     let plain = sheet.strip_suffix(phase).unwrap_or(sheet);
     if let Some(rule) = RULES.iter().find(|rule| rule.sheets.contains(&plain)) {
-        return Some((format!("{}{phase}", rule.sheets[0]), rule));
+        return Some((format!("{}{phase}", rule.title()), rule));
     }
     let mut headers = headers.into_iter();
     let is_modelled = headers.any(|header| header == "name_count" || header.starts_with(PARAMETER));

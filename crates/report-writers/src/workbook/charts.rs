@@ -10,7 +10,7 @@ use rust_xlsxwriter::{
 use sheets::{Cell, Chart, ChartShape, Layout, Table, TableColumn};
 
 use super::labels::{ChartLabels, LabelCells};
-use super::{MAX_COLUMNS, column_number, grouped, lines, row_number, scatter, sheet_rows};
+use super::{MAX_COLUMNS, column_number, grouped, lines, row_number, scatter, sheet_rows, waterfall};
 use crate::picture::PALETTE;
 
 /// Lines behind everything.
@@ -67,6 +67,7 @@ pub(super) fn insert(
         ChartShape::Scatter { .. } => scatter::draw(chart, own, sheets)?,
         ChartShape::Lines { .. } => lines::draw(chart, own)?,
         ChartShape::Grouped { .. } => grouped::draw(chart, own)?,
+        ChartShape::Waterfall { .. } => waterfall::draw(chart, own)?,
     };
     match drawn {
         Some((native, width)) => place(sheet, native, width, widths, sheet_rows(own.table)),
@@ -323,7 +324,7 @@ const CROWDED: f64 = 1e5;
 
 /// The title of a value axis and the format of its numbers, with no more digits than they need, whatever the cells have:
 /// times that would be crowded are in a larger unit, for a comma behind a format divides by a thousand.
-fn scaled(axis: &str, largest: f64) -> (Cow<'_, str>, &'static str) {
+pub(super) fn scaled(axis: &str, largest: f64) -> (Cow<'_, str>, &'static str) {
     let unit = TIMES.iter().position(|unit| axis.ends_with(unit));
     let room = unit.map_or(0, |unit| TIMES.len() - 1 - unit);
     let thousands = match largest {

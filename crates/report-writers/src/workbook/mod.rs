@@ -6,6 +6,7 @@ mod labels;
 mod lines;
 mod number_format;
 mod scatter;
+mod waterfall;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,9 +14,10 @@ use std::io::{Cursor, Seek, Write};
 use std::path::Path;
 
 use rust_xlsxwriter::{
-    DataValidation, DocProperties, ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError,
+    ConditionalFormatBlank, ConditionalFormatCell, ConditionalFormatCellRule, DataValidation, DocProperties,
+    ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError,
 };
-use sheets::{Cell, Layout, Role, Table, TableColumn, escaped, is_obeyed};
+use sheets::{Cell, Layout, Role, Table, TableColumn, Verdict, escaped, is_obeyed};
 use unicode_width::UnicodeWidthStr;
 
 use self::charts::Source;
@@ -60,7 +62,7 @@ const FILTER_BUTTON: usize = 3;
 /// The header row is bold, stays in view with the columns that name the rows, filters its columns and explains each
 /// column in a message that appears when its header is selected. Columns whose role is to be folded ([`Role`]) are in
 /// collapsed groups, each opened at the column to its left; a table in the layout of a reference tool has no groups and no
-/// frozen columns. Numbers are numbers in the format of their kind, with the unit that the header does not say; flags are
+/// frozen columns. Cells that are good or bad ([`Verdict`]) are coloured. Numbers are numbers in the format of their kind, with the unit that the header does not say; flags are
 /// booleans, what is missing and empty text are empty cells. Text is always text, never a formula or a
 /// link, and one line: [`escaped`] writes out what a program would obey. Infinities are the texts `inf` and `-inf`; integers beyond 2^53, which a cell would
 /// round, are text.
@@ -202,6 +204,9 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
         let width = column_width(header_width, widest, column.role());
         sheet.set_column_width(column_number, width)?;
         widths.push(width);
+        if let (Some(verdict), true) = (column.verdict(), rows > 0) {
+            colour_verdicts(&mut sheet, column_number, rows, verdict)?;
+        }
         if cut > 0 {
             warnings.push(Warning::TextCut {
                 table: table.name().to_owned(),
@@ -253,6 +258,35 @@ fn fold(sheet: &mut Worksheet, columns: &[TableColumn], widths: &mut [f64]) -> R
             widths[first..=last].fill(0.0);
         }
         first = last + 1;
+    }
+    Ok(())
+}
+
+/// Backgrounds of cells that are good and bad; dark text can be read on both.
+const GOOD: u32 = 0xD5_EBD5;
+const BAD: u32 = 0xF6_D5D5;
+
+/// Colours the good and the bad cells of a column, whatever they are changed to.
+fn colour_verdicts(
+    sheet: &mut Worksheet,
+    column: u16,
+    rows: usize,
+    verdict: Verdict,
+) -> Result<(), XlsxError> {
+    let (limit, above, below) = match verdict {
+        Verdict::LessIsBetter => (0.0, BAD, GOOD),
+        Verdict::AboveOneIsBetter => (1.0, GOOD, BAD),
+    };
+    // Programs take empty cells for zero.
+    let blanks = ConditionalFormatBlank::new().set_stop_if_true(true);
+    sheet.add_conditional_format(1, column, row_number(rows)?, column, &blanks)?;
+    for (rule, color) in [
+        (ConditionalFormatCellRule::GreaterThan(limit), above),
+        (ConditionalFormatCellRule::LessThan(limit), below),
+    ] {
+        let format = Format::new().set_background_color(color);
+        let condition = ConditionalFormatCell::new().set_rule(rule).set_format(format);
+        sheet.add_conditional_format(1, column, row_number(rows)?, column, &condition)?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ mod grouped;
 mod json;
 mod lines;
 mod scatter;
+mod waterfall;
 mod workbook;
 
 use report_writers::{Report, WRITERS, writer_by_name};

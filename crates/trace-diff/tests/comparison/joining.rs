@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use sheets::{Cell, Table};
 use trace_diff::{
-    CompareNotice, CompareOptions, Comparison, Joined, Match, NameClasses, Row, Side, Status, Subject,
-    compare,
+    CompareNotice, CompareOptions, Comparison, Joined, Limit, Match, NameClasses, Row, Side, Status, Subject,
+    compare, comparison_sheets, markdown, waterfall,
 };
 
 use crate::table;
@@ -222,6 +222,110 @@ fn runs_with_little_in_common_are_a_warning() {
     );
 }
 
+#[test]
+fn limits_are_about_time_that_is_added() {
+    let timeline = |ms: f64| table("gpu_timeline", ["type", "time ms"], &[["total_time".into(), ms.into()]]);
+    let a = vec![
+        timeline(10.0),
+        operators(&[("x", 4.0, 1), ("aten::miopen_convolution", 2.0, 1), ("old", 1.0, 1)]),
+    ];
+    let b = vec![
+        timeline(11.0),
+        operators(&[("x", 5.0, 1), ("aten::cudnn_convolution", 1.0, 1), ("new", 0.5, 1)]),
+    ];
+    let comparison = compared(a, b);
+    for (limit, exceeded) in [
+        ("total_time>9.9%", Some("b exceeds total_time>9.9%: +1.000 ms (+10.0%)")),
+        ("total_time>10%", None),
+        ("total_time>999us", Some("b exceeds total_time>999us: +1.000 ms (+10.0%)")),
+        ("op:x>1ms", None),
+        ("op:x>20%", Some("b exceeds op:x>20%: +1.000 ms (+25.0%)")),
+        ("op:aten::cudnn_convolution>0%", None),
+        ("op:new>1000%", Some("b exceeds op:new>1000%: +500.0 µs")),
+        ("new>0.4ms", Some("b exceeds new>400us: +500.0 µs (+5.0%)")),
+        ("gone>1ms", None),
+    ] {
+        let found = limit.parse::<Limit>().unwrap().check(&comparison).unwrap();
+        assert_eq!(found.map(|found| found.to_string()).as_deref(), exceeded, "{limit}");
+    }
+    for limit in ["op:none>1%", "kernel:x>1%", "idle_time>1%"] {
+        let error = limit.parse::<Limit>().unwrap().check(&comparison).unwrap_err().to_string();
+        assert!(error.contains("nothing is known of") && error.contains("of a and b"), "{error}");
+    }
+}
+
+/// Parts of a difference: kinds of work, what they do at the same time, communication and idle time.
+fn parts(a: [f64; 3], b: [f64; 3]) -> Comparison {
+    let report = |[gemm, elementwise, idle]: [f64; 3]| {
+        let rows = [
+            ["computation_time".into(), (gemm + elementwise * 0.5).into()],
+            ["exposed_comm_time".into(), 0.25.into()],
+            ["idle_time".into(), idle.into()],
+            ["total_time".into(), (gemm + elementwise * 0.5 + 0.25 + idle).into()],
+        ];
+        let kinds = [["GEMM".into(), gemm.into()], ["elementwise".into(), elementwise.into()]];
+        vec![
+            table("gpu_timeline", ["type", "time ms"], &rows),
+            table("ops_summary_by_category", ["op category", "total_direct_kernel_time_ms"], &kinds),
+        ]
+    };
+    compared(report(a), report(b))
+}
+
+#[test]
+fn a_waterfall_goes_from_one_time_to_the_other() {
+    let steps = waterfall(&parts([4.0, 2.0, 1.0], [6.0, 1.0, 1.5]));
+    let told: Vec<_> =
+        steps.iter().map(|step| (step.name.as_str(), step.whole_us, step.delta_us, step.base_us)).collect();
+    assert_eq!(
+        told,
+        [
+            ("a", Some(6250.0), None, None),
+            ("GEMM", None, Some(2000.0), Some(6250.0)),
+            ("elementwise", None, Some(-1000.0), Some(7250.0)),
+            ("overlap of kinds, and work of none", None, Some(500.0), Some(7250.0)),
+            ("idle", None, Some(500.0), Some(7750.0)),
+            ("b", Some(8250.0), None, None),
+        ]
+    );
+}
+
+#[test]
+fn markdown_names_the_largest_changes() {
+    let timeline = |ms: f64| table("gpu_timeline", ["type", "time ms"], &[["total_time".into(), ms.into()]]);
+    let a = vec![timeline(10.0), operators(&[("f<int>", 4.0, 1)])];
+    let b = vec![timeline(11.0), operators(&[("f<int>", 5.0, 1), ("g", 0.5, 1)])];
+    let text = markdown(&compared(a, b));
+    for line in [
+        "### b against a",
+        "**10.00 ms** in a, **11.00 ms** in b (+10.0%)",
+        "| f&lt;int&gt; |  | 4.000 ms | 5.000 ms | +1.000 ms | +25.0% |",
+        "| g | new |  | 500.0 µs | +500.0 µs |  |",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}:\n{text}");
+    }
+}
+
+#[test]
+fn sheets_have_the_names_of_the_runs_and_the_sums_at_the_end() {
+    let a = operators(&[("x", 4.0, 1), ("old", 1.0, 1)]);
+    let b = operators(&[("x", 2.0, 1), ("new", 0.5, 1)]);
+    let comparison = compared(vec![a], vec![b]);
+    let sheets = comparison_sheets(&comparison, "");
+    let table = sheets[1].table(&comparison).unwrap().unwrap();
+    let cells = |name: &str| {
+        table.column(name).unwrap().cells().map(|cell| cell.text().into_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(cells("name"), ["x", "old", "new", "(total)"]);
+    assert_eq!(cells("status"), ["both", "gone", "new", "total"]);
+    assert_eq!(cells("time_us: a"), ["4000.0", "1000.0", "", "5000.0"]);
+    assert_eq!(cells("time_us: b"), ["2000.0", "", "500.0", "2500.0"]);
+    assert_eq!(cells("delta_us"), ["-2000.0", "-1000.0", "500.0", "-2500.0"]);
+    assert_eq!(cells("speedup"), ["2.0", "", "", "2.0"]);
+    assert_eq!(cells("share_of_gap"), ["80.0", "40.0", "-20.0", "100.0"]);
+    assert_eq!(cells("cumulative_share"), ["80.0", "120.0", "100.0", "100.0"]);
+}
+
 /// Rows that share names, shapes and strides by chance, some without a time.
 fn some_calls() -> impl Strategy<Value = Table> {
     let name =
@@ -268,6 +372,15 @@ proptest! {
         }
         let gap: f64 = table.rows.iter().map(Row::delta_us).sum();
         prop_assert!((gap - table.gap_us()).abs() <= 1e-6);
+    }
+
+    /// The steps of a waterfall end where B is.
+    #[test]
+    fn the_steps_add_up_to_the_difference(a in prop::array::uniform3(0.0..1e3_f64), b in prop::array::uniform3(0.0..1e3_f64)) {
+        let steps = waterfall(&parts(a, b));
+        let wholes: Vec<f64> = steps.iter().filter_map(|step| step.whole_us).collect();
+        let sum: f64 = steps.iter().filter_map(|step| step.delta_us).sum();
+        prop_assert!((wholes[0] + sum - wholes[1]).abs() <= 1e-9 * (wholes[0] + wholes[1]));
     }
 
     /// What is gone one way is new the other way, and changes have the other sign.

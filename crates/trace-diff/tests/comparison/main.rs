@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod joining;
+mod parity;
 mod reading;
 
 use sheets::{Cell, Column, ColumnKind, Table, TableColumn, Unit};

@@ -1,0 +1,677 @@
+//! Reports compared as TraceLens compares them: its sheets and columns in its order, with its quirks. Rows of one key
+//! multiply, and keys are equal only where they are written alike.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use sheets::{Cell, Column, ColumnKind, Role, Table, TableColumn, TableError, Unit};
+use thiserror::Error;
+
+use crate::compare::Side;
+use crate::rules::PARAMETER;
+
+/// Rows of a joined table. Rows of one key multiply, so that two small reports can have a table of any size.
+const MOST_ROWS: usize = 1_000_000;
+
+/// Sheets that are compared together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum SheetGroup {
+    GpuTimeline,
+    OpsSummary,
+    KernelSummary,
+    OpsAll,
+    Roofline,
+}
+
+impl SheetGroup {
+    /// All of them, by the names that TraceLens gives them.
+    pub const ALL: [(&'static str, SheetGroup); 5] = [
+        ("gpu_timeline", SheetGroup::GpuTimeline),
+        ("ops_summary", SheetGroup::OpsSummary),
+        ("kernel_summary", SheetGroup::KernelSummary),
+        ("ops_all", SheetGroup::OpsAll),
+        ("roofline", SheetGroup::Roofline),
+    ];
+}
+
+/// What a comparison is made of.
+#[derive(Debug)]
+pub struct ParityTables {
+    /// The tables, in the order of TraceLens.
+    pub tables: Vec<Table>,
+    /// What a reader has to know.
+    pub notices: Vec<ParityNotice>,
+}
+
+/// What a reader has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParityNotice {
+    /// A sheet is left out because a report lacks it; TraceLens ends with an error here.
+    Missing {
+        /// The sheet.
+        sheet: &'static str,
+        /// The run.
+        run: String,
+    },
+    /// A sheet of operators with a model is left out because one of the reports is empty.
+    Empty {
+        /// The sheet.
+        sheet: &'static str,
+    },
+    /// Rows of one key were multiplied.
+    Multiplied {
+        /// The sheet.
+        sheet: &'static str,
+        /// Rows of the largest of the reports.
+        rows: usize,
+        /// Rows of the joined table.
+        joined: usize,
+    },
+}
+
+impl fmt::Display for ParityNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParityNotice::Missing { sheet, run } => {
+                write!(f, "{sheet} is left out: the report of {run} does not have it")
+            }
+            ParityNotice::Empty { sheet } => {
+                write!(f, "roofline sheet {sheet} is left out: one of the reports is empty")
+            }
+            ParityNotice::Multiplied { sheet, rows, joined } => write!(
+                f,
+                "{sheet} has {joined} rows for {rows} of a report: rows that share a key are paired each with each, as \
+                 TraceLens does it, so sums are too large"
+            ),
+        }
+    }
+}
+
+/// Why reports cannot be compared in this way.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ParityError {
+    /// A column that every sheet of this name has is not there.
+    #[error(
+        "sheet {sheet} of {run} has no column `{column}`; compare reports of TraceLens or of its layout (--sheet-names current)"
+    )]
+    NoColumn {
+        /// The sheet.
+        sheet: &'static str,
+        /// The run.
+        run: String,
+        /// The column.
+        column: String,
+    },
+    /// Rows of one key would multiply to more than anybody reads.
+    #[error(
+        "sheet {sheet} would have more than {MOST_ROWS} rows: too many rows of the reports share a key; compare without --parity"
+    )]
+    TooManyRows {
+        /// The sheet.
+        sheet: &'static str,
+    },
+    /// Two columns would have one name.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// How a sheet is compared.
+struct Rule {
+    sheet: &'static str,
+    /// What the result is called.
+    result: &'static str,
+    keys: &'static [&'static str],
+    /// Whether parameters of models are keys, too.
+    has_parameters: bool,
+    differences: &'static [&'static str],
+    dropped: &'static [&'static str],
+    dropped_in_variants: &'static [&'static str],
+    sorted_by: Option<&'static str>,
+    /// Whether the result is in three parts for each variant.
+    is_split: bool,
+    /// How the names of columns end that are folded away.
+    folded: &'static [&'static str],
+}
+
+const CUMULATIVE: &[&str] = &["Cumulative Percentage (%)"];
+const CALL: &[&str] = &["name", "Input type", "Input Dims", "Input Strides", "Concrete Inputs"];
+const FIRST_ARGUMENTS: [&str; 4] =
+    ["Input type_first", "Input Dims_first", "Input Strides_first", "Concrete Inputs_first"];
+
+const GPU_TIMELINE: Rule = Rule {
+    sheet: "gpu_timeline",
+    result: "gpu_timeline",
+    keys: &["type"],
+    has_parameters: false,
+    differences: &["time ms"],
+    dropped: &[],
+    dropped_in_variants: &[],
+    sorted_by: None,
+    is_split: false,
+    folded: &[],
+};
+const OPS_SUMMARY: Rule = Rule {
+    sheet: "ops_summary",
+    result: "ops_summary",
+    keys: &["name"],
+    differences: &["total_direct_kernel_time_ms", "Count"],
+    dropped: &["total_direct_kernel_time_sum"],
+    dropped_in_variants: CUMULATIVE,
+    sorted_by: Some("total_direct_kernel_time_ms"),
+    ..GPU_TIMELINE
+};
+const KERNEL_SUMMARY: Rule = Rule {
+    sheet: "kernel_summary",
+    result: "kernel_summary",
+    keys: &["Kernel name"],
+    differences: &["Kernel duration (µs)_sum", "Kernel duration (µs)_mean", "Kernel duration (µs)_count"],
+    dropped: &["Kernel duration (µs)_min", "Kernel duration (µs)_max", "Parent op category"],
+    dropped_in_variants: CUMULATIVE,
+    sorted_by: Some("Kernel duration (µs)_sum"),
+    ..GPU_TIMELINE
+};
+/// Of rocprofv3 profiles.
+const KERNEL_SUMMARY_BY_NAME: Rule = Rule {
+    keys: &["name"],
+    differences: &["Total Kernel Time (ms)", "Mean Kernel Time (µs)", "Count"],
+    dropped: &[
+        "Total Kernel Time (µs)",
+        "Median Kernel Time (µs)",
+        "Std Kernel Time (µs)",
+        "Min Kernel Time (µs)",
+        "Max Kernel Time (µs)",
+        "Category",
+    ],
+    sorted_by: Some("Total Kernel Time (ms)"),
+    ..KERNEL_SUMMARY
+};
+const OPS_ALL: Rule = Rule {
+    sheet: "ops_all",
+    result: "ops_all",
+    keys: CALL,
+    differences: &["total_direct_kernel_time_sum", "total_direct_kernel_time_mean", "operation_count"],
+    sorted_by: Some("total_direct_kernel_time_sum"),
+    is_split: true,
+    folded: &["kernel_names", "median", "std", "min", "max", "ex_UID"],
+    ..GPU_TIMELINE
+};
+const OPS_UNIQUE_ARGS: Rule = Rule { sheet: "ops_unique_args", result: "ops_unique_args", ..OPS_ALL };
+const UNIFIED: Rule = Rule {
+    sheet: "unified_perf_summary",
+    result: "unified_perf_summary",
+    differences: &["Kernel Time (µs)_sum", "Kernel Time (µs)_mean", "operation_count"],
+    sorted_by: Some("Kernel Time (µs)_sum"),
+    ..OPS_ALL
+};
+const GEMM: Rule = Rule {
+    sheet: "GEMM",
+    result: "GEMM",
+    keys: &["name"],
+    has_parameters: true,
+    differences: &[
+        "Kernel Time (µs)_sum",
+        "Kernel Time (µs)_mean",
+        "name_count",
+        "TFLOPS/s_mean",
+        "TB/s_mean",
+    ],
+    dropped: &[],
+    dropped_in_variants: &[
+        "GFLOPS_first",
+        "Data Moved (MB)_first",
+        "FLOPS/Byte_first",
+        FIRST_ARGUMENTS[0],
+        FIRST_ARGUMENTS[1],
+        FIRST_ARGUMENTS[2],
+        FIRST_ARGUMENTS[3],
+    ],
+    sorted_by: Some("Kernel Time (µs)_sum"),
+    is_split: true,
+    folded: &[
+        "kernel_names_first",
+        "UID",
+        "median",
+        "std",
+        "min",
+        "max",
+        FIRST_ARGUMENTS[0],
+        FIRST_ARGUMENTS[1],
+        FIRST_ARGUMENTS[2],
+        FIRST_ARGUMENTS[3],
+    ],
+};
+const OF_CALLS: [Rule; 3] = [OPS_ALL, OPS_UNIQUE_ARGS, UNIFIED];
+const OF_MODELS: [Rule; 7] = [
+    GEMM,
+    Rule { sheet: "SDPA_fwd", result: "SDPA_fwd", ..GEMM },
+    Rule { sheet: "SDPA_bwd", result: "SDPA_bwd", ..GEMM },
+    Rule { sheet: "CONV_fwd", result: "CONV_fwd", ..GEMM },
+    Rule { sheet: "CONV_bwd", result: "CONV_bwd", ..GEMM },
+    Rule { sheet: "UnaryElementwise", result: "un_eltwise", ..GEMM },
+    Rule { sheet: "BinaryElementwise", result: "bin_eltwise", ..GEMM },
+];
+
+/// Compares reports with the first of them as TraceLens does. A sheet that a report lacks is left out.
+///
+/// # Errors
+/// When a sheet lacks a column that it is joined by, or rows of one key multiply beyond bounds.
+pub fn compare_as_tracelens(sides: &[Side], groups: &[SheetGroup]) -> Result<ParityTables, ParityError> {
+    let mut made = ParityTables { tables: Vec::new(), notices: Vec::new() };
+    let first_has = |sheet: &str, column: &str| {
+        sides.first().and_then(|side| find(side, sheet)).is_some_and(|table| table.column(column).is_some())
+    };
+    let kernels = match first_has("kernel_summary", "Kernel name") {
+        true => &KERNEL_SUMMARY,
+        false => &KERNEL_SUMMARY_BY_NAME,
+    };
+    let all = [
+        (SheetGroup::GpuTimeline, vec![&GPU_TIMELINE]),
+        (SheetGroup::OpsSummary, vec![&OPS_SUMMARY]),
+        (SheetGroup::KernelSummary, vec![kernels]),
+        (SheetGroup::OpsAll, OF_CALLS.iter().collect()),
+        (SheetGroup::Roofline, OF_MODELS.iter().collect()),
+    ];
+    for (group, rules) in all {
+        for rule in rules.into_iter().filter(|_| groups.contains(&group)) {
+            rule.compare(sides, &mut made)?;
+        }
+    }
+    Ok(made)
+}
+
+fn find<'s>(side: &'s Side, sheet: &str) -> Option<&'s Table> {
+    side.tables.iter().find(|table| table.name() == sheet)
+}
+
+/// A cell of a key. Numbers come before texts, and missing cells, which equal each other, at the end.
+#[derive(Clone, Debug)]
+enum KeyCell {
+    Number(f64),
+    Text(String),
+    Missing,
+}
+
+impl KeyCell {
+    fn new(cell: &Cell<'_>) -> Self {
+        match cell {
+            Cell::Missing => KeyCell::Missing,
+            Cell::Flag(flag) => KeyCell::Number(f64::from(u8::from(*flag))),
+            Cell::Whole(value) => KeyCell::Number(*value as f64),
+            Cell::Number(value) => KeyCell::Number(*value),
+            cell => KeyCell::Text(cell.text().into_owned()),
+        }
+    }
+}
+
+impl Ord for KeyCell {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (KeyCell::Number(one), KeyCell::Number(other)) => one.total_cmp(other),
+            (KeyCell::Text(one), KeyCell::Text(other)) => one.cmp(other),
+            (KeyCell::Missing, KeyCell::Missing) => Ordering::Equal,
+            (KeyCell::Number(_), _) | (_, KeyCell::Missing) => Ordering::Less,
+            (_, KeyCell::Number(_)) | (KeyCell::Missing, _) => Ordering::Greater,
+        }
+    }
+}
+
+impl PartialOrd for KeyCell {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for KeyCell {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for KeyCell {}
+
+/// A row of the joined table: the rows of the reports that it is made of.
+type JoinedRow = Vec<Option<usize>>;
+
+/// A column of a result before it has its final kind.
+struct ResultColumn<'a> {
+    name: String,
+    kind: ColumnKind,
+    cells: Vec<Cell<'a>>,
+}
+
+impl<'a> ResultColumn<'a> {
+    /// A column of whole numbers stays one only where every row has one.
+    fn new(name: String, kind: ColumnKind, cells: Vec<Cell<'a>>) -> Self {
+        let is_whole = matches!(kind, ColumnKind::Whole(_) | ColumnKind::Count | ColumnKind::Identifier);
+        let has_gaps = || cells.contains(&Cell::Missing);
+        let kind = if is_whole && has_gaps() { ColumnKind::Number(Unit::One) } else { kind };
+        ResultColumn { name, kind, cells }
+    }
+
+    fn is_present(&self, row: usize) -> bool {
+        self.cells.get(row).is_some_and(|cell| *cell != Cell::Missing)
+    }
+}
+
+impl Rule {
+    fn compare(&self, sides: &[Side], made: &mut ParityTables) -> Result<(), ParityError> {
+        let mut tables = Vec::with_capacity(sides.len());
+        for (position, side) in sides.iter().enumerate() {
+            match find(side, self.sheet) {
+                Some(table) => tables.push(table),
+                // Sheets of calls and models that the first report lacks are none of the comparison.
+                None if position == 0 && self.is_split => return Ok(()),
+                None => {
+                    made.notices.push(ParityNotice::Missing { sheet: self.sheet, run: side.name.clone() });
+                    return Ok(());
+                }
+            }
+        }
+        if self.has_parameters && tables.iter().any(|table| table.height() == 0) {
+            made.notices.push(ParityNotice::Empty { sheet: self.sheet });
+            return Ok(());
+        }
+        let keys = self.keys_of(&tables);
+        for ((table, side), key) in
+            tables.iter().zip(sides).flat_map(|pair| keys.iter().map(move |key| (pair, key)))
+        {
+            if table.column(key).is_none() && !table.columns().is_empty() {
+                let (run, column) = (side.name.clone(), key.clone());
+                return Err(ParityError::NoColumn { sheet: self.sheet, run, column });
+            }
+        }
+        let rows = self.join(&tables, &keys)?;
+        let largest = tables.iter().map(|table| table.height()).max().unwrap_or_default();
+        let distinct: usize = tables.iter().map(|table| table.height()).sum();
+        if rows.len() > distinct {
+            made.notices.push(ParityNotice::Multiplied {
+                sheet: self.sheet,
+                rows: largest,
+                joined: rows.len(),
+            });
+        }
+        let columns = self.columns(sides, &tables, &keys, &rows);
+        let tags: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+        if self.is_split {
+            for part in self.split(&columns, &tags, rows.len()) {
+                made.tables.push(part?);
+            }
+        } else {
+            let order =
+                sorted(&columns, self.sorted_by.map(|by| format!("{}::{by}", tags[0])), 0..rows.len());
+            let all: Vec<&ResultColumn<'_>> = columns.iter().collect();
+            made.tables.push(self.table(self.result.to_owned(), &all, &order)?);
+        }
+        Ok(())
+    }
+
+    /// The keys: those of the sheet, then the parameters that every report has, by name.
+    fn keys_of(&self, tables: &[&Table]) -> Vec<String> {
+        let mut keys: Vec<String> = self.keys.iter().map(|key| (*key).to_owned()).collect();
+        if let (true, Some((first, others))) = (self.has_parameters, tables.split_first()) {
+            let names = first.columns().iter().map(TableColumn::name);
+            let in_all = |name: &&str| {
+                name.starts_with(PARAMETER) && others.iter().all(|table| table.column(name).is_some())
+            };
+            let parameters: BTreeSet<&str> = names.filter(in_all).collect();
+            keys.extend(parameters.into_iter().map(ToOwned::to_owned));
+        }
+        keys
+    }
+
+    /// The full outer join of all tables, from left to right, in the order of the keys.
+    fn join(&self, tables: &[&Table], keys: &[String]) -> Result<Vec<JoinedRow>, ParityError> {
+        let mut joined: BTreeMap<Vec<KeyCell>, Vec<JoinedRow>> = BTreeMap::new();
+        for (position, table) in tables.iter().enumerate() {
+            let columns: Vec<&TableColumn> = keys.iter().filter_map(|key| table.column(key)).collect();
+            let mut of_table: BTreeMap<Vec<KeyCell>, Vec<usize>> = BTreeMap::new();
+            for row in 0..table.height() {
+                let key = columns.iter().map(|column| KeyCell::new(&column.cell(row))).collect();
+                of_table.entry(key).or_default().push(row);
+            }
+            let mut count = 0;
+            for (key, rows) in &mut joined {
+                let matching = of_table.remove(key);
+                count += rows.len() * matching.as_ref().map_or(1, Vec::len);
+                if count > MOST_ROWS {
+                    return Err(ParityError::TooManyRows { sheet: self.sheet });
+                }
+                match matching {
+                    None => rows.iter_mut().for_each(|row| row.push(None)),
+                    Some(others) => {
+                        let pair = |row: &JoinedRow| {
+                            let row = row.clone();
+                            others
+                                .iter()
+                                .map(move |&other| row.iter().copied().chain([Some(other)]).collect())
+                                .collect::<Vec<JoinedRow>>()
+                        };
+                        *rows = rows.iter().flat_map(pair).collect();
+                    }
+                }
+            }
+            for (key, rows) in of_table {
+                let alone = |row| std::iter::repeat_n(None, position).chain([Some(row)]).collect();
+                joined.insert(key, rows.into_iter().map(alone).collect());
+            }
+        }
+        Ok(joined.into_values().flatten().collect())
+    }
+
+    /// The columns of the joined table: keys, differences, then those of the reports in turn.
+    fn columns<'a>(
+        &self,
+        sides: &[Side],
+        tables: &[&'a Table],
+        keys: &[String],
+        rows: &[JoinedRow],
+    ) -> Vec<ResultColumn<'a>> {
+        let cells = |column: &'a TableColumn, side: usize| -> Vec<Cell<'a>> {
+            rows.iter().map(|row| row[side].map_or(Cell::Missing, |row| column.cell(row))).collect()
+        };
+        let mut columns = Vec::new();
+        for key in keys {
+            let of_sides: Vec<Option<&'a TableColumn>> =
+                tables.iter().map(|table| table.column(key)).collect();
+            let cell = |row: &JoinedRow| {
+                let known = row.iter().zip(&of_sides).find_map(|(row, column)| row.zip(*column));
+                known.map_or(Cell::Missing, |(row, column)| column.cell(row))
+            };
+            let kinds: Vec<ColumnKind> = of_sides.iter().flatten().map(|column| column.kind()).collect();
+            columns.push(ResultColumn::new(
+                key.clone(),
+                common_kind(&kinds),
+                rows.iter().map(cell).collect(),
+            ));
+        }
+        let mut differences = Vec::new();
+        for difference in self.differences {
+            let of_side = |side: usize| {
+                tables[side].column(difference).map(|column| (column.kind(), cells(column, side)))
+            };
+            let Some((base_kind, base)) = of_side(0) else { continue };
+            for (side, variant) in sides.iter().enumerate().skip(1) {
+                let Some((kind, values)) = of_side(side) else { continue };
+                differences.extend(difference_columns(
+                    difference,
+                    &variant.name,
+                    (base_kind, &base),
+                    (kind, &values),
+                ));
+            }
+        }
+        let mut data = Vec::new();
+        for (side, (table, run)) in tables.iter().zip(sides).enumerate() {
+            for column in table.columns() {
+                let name = column.name();
+                let is_dropped = self.dropped.contains(&name)
+                    || (side > 0 && self.dropped_in_variants.contains(&name))
+                    || keys.iter().any(|key| key == name);
+                if !is_dropped {
+                    let name = format!("{}::{name}", run.name);
+                    data.push(ResultColumn::new(name, column.kind(), cells(column, side)));
+                }
+            }
+        }
+        // TraceLens takes any column for a difference whose name looks like one.
+        let (alike, data): (Vec<_>, Vec<_>) =
+            data.into_iter().partition(|column| looks_like_difference(&column.name));
+        columns.extend(alike);
+        columns.extend(differences);
+        columns.extend(data);
+        columns
+    }
+
+    /// The rows that the baseline and a variant have, and those of one of them alone.
+    fn split(
+        &self,
+        columns: &[ResultColumn<'_>],
+        tags: &[&str],
+        height: usize,
+    ) -> Vec<Result<Table, ParityError>> {
+        let (baseline, variants) = match tags.split_first() {
+            Some((baseline, variants)) => (*baseline, variants),
+            None => return Vec::new(),
+        };
+        let decisive = self.differences.first().copied().unwrap_or_default();
+        let column = |tag: &str, name: &str| {
+            let name = format!("{tag}::{name}");
+            columns.iter().find(move |column| column.name == name)
+        };
+        let mut parts = Vec::new();
+        for variant in variants {
+            let has =
+                |tag: &str, row: usize| column(tag, decisive).is_some_and(|column| column.is_present(row));
+            for (part, of_baseline, of_variant) in
+                [("intersect", true, true), ("only_baseline", true, false), ("only_variant", false, true)]
+            {
+                let rows: Vec<usize> = (0..height)
+                    .filter(|&row| has(baseline, row) == of_baseline && has(variant, row) == of_variant)
+                    .collect();
+                let sorted_by = if of_baseline { baseline } else { variant };
+                let sorted_by = self.sorted_by.map(|by| format!("{sorted_by}::{by}"));
+                let order = sorted(columns, sorted_by, rows.into_iter());
+                let kept: Vec<&str> = [(of_baseline, baseline), (of_variant, *variant)]
+                    .into_iter()
+                    .filter_map(|(is_kept, tag)| is_kept.then_some(tag))
+                    .collect();
+                let is_shown = |column: &&ResultColumn<'_>| {
+                    let is_kept = match (tag_of_difference(&column.name), column.name.split_once("::")) {
+                        (Some(tag), _) | (None, Some((tag, _))) => kept.contains(&tag),
+                        (None, None) => true,
+                    };
+                    is_kept && order.iter().any(|&row| column.is_present(row))
+                };
+                let shown: Vec<&ResultColumn<'_>> = columns.iter().filter(is_shown).collect();
+                parts.push(self.table(format!("{}_{part}_{variant}", self.result), &shown, &order));
+            }
+        }
+        parts
+    }
+
+    fn table(
+        &self,
+        name: String,
+        columns: &[&ResultColumn<'_>],
+        rows: &[usize],
+    ) -> Result<Table, ParityError> {
+        let column = |column: &&ResultColumn<'_>| {
+            let described = Column::new("", column.kind, "");
+            let is_folded = self.folded.iter().any(|ending| column.name.ends_with(ending));
+            let described = if is_folded { described.with_role(Role::Provenance) } else { described };
+            let cells = rows.iter().map(|&row| column.cells.get(row).cloned().unwrap_or(Cell::Missing));
+            TableColumn::named(column.name.clone(), described, cells)
+        };
+        let allowed = if sheets::names_a_file(&name) { name } else { file_name(&name) };
+        Ok(Table::new(allowed, columns.iter().map(column).collect())?)
+    }
+}
+
+/// The name without what no file may be called.
+fn file_name(name: &str) -> String {
+    let allowed = name.chars().map(|c| if sheets::names_a_file(&format!("a{c}a")) { c } else { '_' });
+    let mut short = String::new();
+    // A file name has room for so many bytes.
+    for c in allowed {
+        if short.len() + c.len_utf8() > 250 {
+            break;
+        }
+        short.push(c);
+    }
+    short.trim_end_matches([' ', '.']).to_owned()
+}
+
+/// The kind of a key that the reports may have in different kinds.
+fn common_kind(kinds: &[ColumnKind]) -> ColumnKind {
+    match kinds.split_first() {
+        None => ColumnKind::Text,
+        Some((first, others)) if others.iter().all(|kind| kind == first) => *first,
+        Some(_) if kinds.iter().all(|kind| kind.is_numeric()) => ColumnKind::Number(Unit::One),
+        Some(_) => ColumnKind::Text,
+    }
+}
+
+/// `<difference>__<variant>_diff` and `…_pct`.
+fn difference_columns<'a>(
+    difference: &str,
+    variant: &str,
+    (base_kind, base): (ColumnKind, &[Cell<'_>]),
+    (kind, values): (ColumnKind, &[Cell<'_>]),
+) -> [ResultColumn<'a>; 2] {
+    let number = |cell: &Cell<'_>| match cell {
+        Cell::Whole(value) => Some(*value as f64),
+        Cell::Number(value) => Some(*value),
+        _ => None,
+    };
+    let pairs = || base.iter().zip(values);
+    let is_whole = |kind| matches!(kind, ColumnKind::Whole(_) | ColumnKind::Count | ColumnKind::Identifier);
+    let diff = |(base, value): (&Cell<'_>, &Cell<'_>)| match (base, value) {
+        (Cell::Whole(base), Cell::Whole(value)) => {
+            value.checked_sub(*base).map_or(Cell::Missing, Cell::Whole)
+        }
+        (base, value) => number(value).zip(number(base)).map(|(value, base)| value - base).into(),
+    };
+    let percent = |(base, value): (&Cell<'_>, &Cell<'_>)| {
+        let (base, value) = (number(base)?, number(value)?);
+        (base != 0.0).then(|| 100.0 * ((value - base) / base))
+    };
+    let kind = if is_whole(kind) && is_whole(base_kind) { kind } else { ColumnKind::Number(Unit::One) };
+    [
+        ResultColumn::new(format!("{difference}__{variant}_diff"), kind, pairs().map(diff).collect()),
+        ResultColumn::new(
+            format!("{difference}__{variant}_pct"),
+            ColumnKind::Number(Unit::One),
+            pairs().map(|pair| percent(pair).into()).collect(),
+        ),
+    ]
+}
+
+/// Whether the beginning of a name reads `…__…_diff` or `…__…_pct`.
+fn looks_like_difference(name: &str) -> bool {
+    let rest = name.split_once("__").map(|(_, rest)| rest);
+    rest.is_some_and(|rest| rest.contains("_diff") || rest.contains("_pct"))
+}
+
+/// The run of a column whose name ends in `__<run>_diff` or `__<run>_pct`.
+fn tag_of_difference(name: &str) -> Option<&str> {
+    let (_, rest) = name.split_once("__")?;
+    let tag = rest.strip_suffix("_diff").or_else(|| rest.strip_suffix("_pct"))?;
+    (!tag.is_empty()).then_some(tag)
+}
+
+/// Rows by a column, the largest first, those without a value at the end; rows of equal values stay in their order.
+fn sorted(columns: &[ResultColumn<'_>], by: Option<String>, rows: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut rows: Vec<usize> = rows.collect();
+    let Some(column) = by.and_then(|by| columns.iter().find(|column| column.name == by)) else { return rows };
+    let value = |row: usize| match column.cells.get(row) {
+        Some(Cell::Whole(value)) => *value as f64,
+        Some(Cell::Number(value)) => *value,
+        _ => f64::NEG_INFINITY,
+    };
+    rows.sort_by(|&one, &other| value(other).total_cmp(&value(one)));
+    rows
+}

@@ -1,0 +1,286 @@
+//! A comparison as sheets.
+
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, Sheet, Unit, Verdict};
+
+use crate::compare::{Comparison, Figures, Joined, Status, percent, speedup};
+use crate::rules::{MODELLED, RULES, Rule, Subject};
+use crate::waterfall::{Step, waterfall};
+
+/// Name of the sheet with the steps from the time of A to that of B.
+pub const TIME_CHANGE: &str = "time_change";
+
+/// A row of a sheet: one of a table, or the sums over all.
+struct Line {
+    keys: Vec<Option<String>>,
+    status: &'static str,
+    figures: [Figures; 2],
+    matched: &'static str,
+    /// Sum of the changes of this row and all above it, in µs.
+    running_us: f64,
+}
+
+impl Line {
+    fn delta_us(&self) -> f64 {
+        self.figures[1].time_us - self.figures[0].time_us
+    }
+}
+
+/// The rows of a table, and the sums as the last of them where sums mean something.
+fn lines(table: &Joined) -> Vec<Line> {
+    let mut running_us = 0.0;
+    let rows = table.rows.iter().map(|row| {
+        running_us += row.delta_us();
+        let matched = if let Status::Both(matched) = row.status { matched.as_str() } else { "" };
+        let (keys, status) = (row.keys.clone(), row.status.as_str());
+        Line { keys, status, figures: row.figures, matched, running_us }
+    });
+    let mut lines: Vec<Line> = rows.collect();
+    if table.subject != Subject::Timeline {
+        let keys = vec![Some("(total)".to_owned())];
+        let (figures, running_us) = (table.totals, table.gap_us());
+        lines.push(Line { keys, status: "total", figures, matched: "", running_us });
+    }
+    lines
+}
+
+/// What the rows of a sheet share.
+struct Shared {
+    names: [String; 2],
+    is_per_step: bool,
+    keys: Vec<String>,
+    gap_us: f64,
+    whole_us: f64,
+    /// Whether any row has such figures: calls, means, deviations, least, largest, and the two rates.
+    has: [bool; 7],
+}
+
+impl Shared {
+    fn new(comparison: &Comparison, table: &Joined) -> Self {
+        let any = |has: &dyn Fn(&Figures) -> bool| table.rows.iter().flat_map(|row| &row.figures).any(has);
+        Shared {
+            names: comparison.names.clone(),
+            is_per_step: comparison.steps.is_some(),
+            keys: table.keys.clone(),
+            gap_us: table.gap_us(),
+            whole_us: comparison.whole_us(),
+            has: [
+                any(&|figures| figures.calls.is_some()),
+                any(&|figures| figures.mean_us.is_some()),
+                any(&|figures| figures.std_us.is_some()),
+                any(&|figures| figures.min_us.is_some()),
+                any(&|figures| figures.max_us.is_some()),
+                any(&|figures| figures.rates[0].is_some()),
+                any(&|figures| figures.rates[1].is_some()),
+            ],
+        }
+    }
+}
+
+/// The sheets of a comparison; with a suffix for its names where a report has several comparisons.
+#[must_use]
+pub fn comparison_sheets<'a>(comparison: &Comparison, suffix: &str) -> Vec<Sheet<'a, Comparison>> {
+    let mut sheets = vec![time_change_sheet(suffix)];
+    sheets.extend(comparison.tables.iter().map(|table| joined_sheet(&table.sheet, table.rule, suffix)));
+    sheets
+}
+
+/// The sheets that a comparison may have, those of operators by their parameters as one.
+#[must_use]
+pub fn all_comparison_sheets() -> Vec<Sheet<'static, Comparison>> {
+    let of_rules = RULES.iter().map(|rule| joined_sheet(rule.title(), rule, ""));
+    let of_models = joined_sheet("GEMM", &MODELLED, "");
+    std::iter::once(time_change_sheet("")).chain(of_rules).chain([of_models]).collect()
+}
+
+fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, Comparison> {
+    let description = match rule.subject {
+        Subject::Model => {
+            "Operators of a family by the parameters of their model, in two reports, the largest change first; sheets of all families are joined like this."
+        }
+        Subject::Timeline => {
+            "The rows of this sheet in two reports, joined by key, the largest change first."
+        }
+        _ => {
+            "The rows of this sheet in two reports, joined by key, the largest change first; the last row has the sums."
+        }
+    };
+    let sheet = name.to_owned();
+    Sheet::with_context(
+        format!("{name}{suffix}"),
+        description,
+        fields(rule),
+        move |comparison: &'a Comparison| {
+            let table = comparison.tables.iter().find(|table| table.sheet == sheet)?;
+            Some((Shared::new(comparison, table), lines(table)))
+        },
+    )
+}
+
+const STATUS: Column =
+    Column::text("status", "both, gone (only A, the first run, has it) or new (only B has it).")
+        .with_role(Role::Headline);
+const TIME: Column = Column::microseconds(
+    "time_us…",
+    "Time in µs in the run that the header names, A first; time_us_per_step where it is divided by the run's steps.",
+)
+.with_role(Role::Headline);
+const DELTA: Column =
+    Column::microseconds("delta_us", "Time of B less time of A, in µs: above 0 what takes longer in B.")
+        .with_role(Role::Headline)
+        .judged(Verdict::LessIsBetter);
+const SPEEDUP: Column = Column::new(
+    "speedup",
+    ColumnKind::Number(Unit::One),
+    "Time of A over time of B: above 1 what is faster in B; empty for what one of them lacks.",
+)
+.with_role(Role::Headline)
+.judged(Verdict::AboveOneIsBetter);
+const DELTA_PERCENT: Column = Column::percent(
+    "delta_percent",
+    "delta_us as a share of the time of A, in percent; empty for what is new.",
+)
+.with_role(Role::Headline)
+.judged(Verdict::LessIsBetter);
+const PERCENT_OF_SPAN: Column = Column::percent(
+    "percent_of_span",
+    "delta_us as a share of A's total_time of the timeline, or without one of A's time in all operators, in percent.",
+)
+.with_role(Role::Headline)
+.judged(Verdict::LessIsBetter);
+const SHARE: Column = Column::percent(
+    "share_of_gap",
+    "delta_us as a share of the sum over all rows, in percent; shares may be below 0 or above 100.",
+);
+const CUMULATIVE: Column =
+    Column::percent("cumulative_share", "Sum of share_of_gap over this row and all above it, in percent.");
+const CALLS: Column = Column::new(
+    "calls…",
+    ColumnKind::Number(Unit::One),
+    "Calls in the run that the header names; calls_per_step where they are divided by the run's steps.",
+);
+const MEAN: Column = Column::microseconds("mean_us…", "Mean time of a call in µs: time over calls.");
+const STD: Column = Column::microseconds(
+    "std_us…",
+    "Standard deviation (of a sample, n − 1) of the time of a call in µs, pooled over the rows of the report that have this key.",
+)
+.spread_of(MEAN.name);
+const MIN: Column = Column::microseconds("min_us…", "Least time of a call in µs.").spread_of(MEAN.name);
+const MAX: Column = Column::microseconds("max_us…", "Largest time of a call in µs.").spread_of(MEAN.name);
+const TFLOPS: Column = Column::new(
+    "TFLOPS/s_mean…",
+    ColumnKind::Number(Unit::TeraflopsPerSecond),
+    "Mean over calls of the achieved rate in units of 1e12 floating-point operations per second.",
+);
+const TERABYTES: Column = Column::new(
+    "TB/s_mean…",
+    ColumnKind::Number(Unit::TerabytesPerSecond),
+    "Mean over calls of the achieved bandwidth in units of 1e12 bytes per second.",
+);
+const MATCH: Column = Column::text(
+    "match",
+    "Empty where the keys are equal; else why the rows are the same: operators that do the same work under other names, or keys that differ in strides alone.",
+)
+.with_role(Role::Detail);
+
+const KEY: &str = "Key of the row, as A has it: rows of the two reports with equal keys are one.";
+
+fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
+    let mut fields = Vec::new();
+    for key in rule.key_names() {
+        let position = move |shared: &Shared| shared.keys.iter().position(|known| known == key);
+        let value = Field::from_column(Column::text(key, KEY), move |shared: &Shared, line: &Line| {
+            position(shared).and_then(|position| line.keys.get(position)?.as_deref()).into()
+        });
+        fields.push(value.when(move |shared| position(shared).is_some()));
+    }
+    if rule.subject == Subject::Model {
+        let parameters = |shared: &Shared| shared.keys.get(1..).unwrap_or_default().to_vec();
+        fields.push(Field::each(Column::text("param: …", KEY), parameters, |_, line: &Line, position| {
+            line.keys.get(position + 1).and_then(Option::as_deref).into()
+        }));
+    }
+    let of_span = |shared: &Shared, line: &Line| percent(line.delta_us(), shared.whole_us);
+    fields.extend([
+        STATUS.field(|line: &Line| line.status.into()),
+        of_both(TIME, "time_us", true, |figures| Some(figures.time_us)),
+        DELTA.field(|line: &Line| line.delta_us().into()),
+        SPEEDUP.field(|line: &Line| speedup(&line.figures).into()),
+        DELTA_PERCENT.field(|line: &Line| percent(line.delta_us(), line.figures[0].time_us).into()),
+        PERCENT_OF_SPAN.field_in(move |shared, line| of_span(shared, line).into()),
+        SHARE.field_in(|shared: &Shared, line: &Line| percent(line.delta_us(), shared.gap_us).into()),
+        CUMULATIVE.field_in(|shared: &Shared, line: &Line| percent(line.running_us, shared.gap_us).into()),
+    ]);
+    let optional: [(Column, &'static str, Figure); 7] = [
+        (CALLS, "calls", |figures| figures.calls),
+        (MEAN, "mean_us", |figures| figures.mean_us),
+        (STD, "std_us", |figures| figures.std_us),
+        (MIN, "min_us", |figures| figures.min_us),
+        (MAX, "max_us", |figures| figures.max_us),
+        (TFLOPS, "TFLOPS/s_mean", |figures| figures.rates[0]),
+        (TERABYTES, "TB/s_mean", |figures| figures.rates[1]),
+    ];
+    fields.extend(optional.into_iter().enumerate().map(|(position, (column, name, figure))| {
+        of_both(column, name, position == 0, figure).when(move |shared| shared.has[position])
+    }));
+    fields.push(MATCH.field(|line: &Line| Some(line.matched).filter(|text| !text.is_empty()).into()));
+    fields
+}
+
+/// A figure of a run that a report may lack.
+type Figure = fn(&Figures) -> Option<f64>;
+
+/// A figure of both runs, a column each. Those that are summed may be divided by the steps.
+fn of_both(column: Column, name: &'static str, is_summed: bool, figure: Figure) -> Field<Shared, Line> {
+    let names = move |shared: &Shared| {
+        let per = if is_summed && shared.is_per_step { "_per_step" } else { "" };
+        shared.names.iter().map(|run| format!("{name}{per}: {run}")).collect()
+    };
+    Field::each(column, names, move |_, line: &Line, side| {
+        // A run without the row has no figures there, which is no zero.
+        let lacks = (line.status == Status::New.as_str() && side == 0)
+            || (line.status == Status::Gone.as_str() && side == 1);
+        line.figures.get(side).filter(|_| !lacks).and_then(figure).into()
+    })
+}
+
+/// The steps from the time of A to that of B.
+fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
+    const PART: Column =
+        Column::text("part", "What the time is: the whole of a run, or a part of it that differs.");
+    const WHOLE: Column =
+        Column::milliseconds("whole_ms", "Time of a run in ms, per step where the steps of both are known.");
+    const CHANGE: Column = Column::milliseconds(
+        "delta_ms",
+        "Time of B less time of A in the part, in ms; the parts add up to the difference of the wholes.",
+    )
+    .with_role(Role::Headline)
+    .judged(Verdict::LessIsBetter);
+    const BASE: Column = Column::milliseconds(
+        "base_ms",
+        "Where the step stands in the picture: the lower of its two ends, in ms.",
+    )
+    .with_role(Role::Detail);
+    const RISE: Column =
+        Column::milliseconds("slower_ms", "delta_ms where it is above 0.").with_role(Role::Detail);
+    const FALL: Column =
+        Column::milliseconds("faster_ms", "−delta_ms where it is below 0.").with_role(Role::Detail);
+    let ms = |us: f64| us / 1e3;
+    let fields = [
+        PART.field(|step: &Step| step.name.as_str().into()),
+        WHOLE.with_role(Role::Headline).field(move |step: &Step| step.whole_us.map(ms).into()),
+        CHANGE.field(move |step: &Step| step.delta_us.map(ms).into()),
+        BASE.field(move |step: &Step| step.base_us.map(ms).into()),
+        RISE.field(move |step: &Step| step.delta_us.filter(|&delta| delta > 0.0).map(ms).into()),
+        FALL.field(move |step: &Step| {
+            step.delta_us.filter(|&delta| delta < 0.0).map(|delta| -ms(delta)).into()
+        }),
+    ];
+    let shape = ChartShape::Waterfall { base: BASE.name, rise: RISE.name, fall: FALL.name };
+    Sheet::new(
+        format!("{TIME_CHANGE}{suffix}"),
+        "From the time of A to that of B, part by part: what the device computed, by kind of work, its exposed communication and copies, and its idle time.",
+        fields,
+        waterfall,
+    )
+    .with_chart(Chart::new("From the time of A to that of B", PART.name, WHOLE.name, "time (ms)", shape))
+}
