@@ -114,7 +114,8 @@ fn word(rest: &str, out: &mut String) -> usize {
     end
 }
 
-fn type_name(name: &str) -> String {
+/// The one name of an element type that has several.
+pub(crate) fn type_name(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     match TYPE_NAMES.iter().find(|(other, _)| *other == lower) {
         Some((_, canonical)) => (*canonical).to_owned(),

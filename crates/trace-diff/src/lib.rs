@@ -10,6 +10,7 @@ mod parity;
 mod read;
 mod rules;
 mod tables;
+mod tree;
 mod waterfall;
 
 pub use compare::{
@@ -22,4 +23,8 @@ pub use parity::{ParityError, ParityNotice, ParityTables, SheetGroup, compare_as
 pub use read::{ReadError, ReportFormat, read_report, report_format};
 pub use rules::{Subject, is_compared};
 pub use tables::{TIME_CHANGE, all_comparison_sheets, comparison_sheets};
+pub use tree::{
+    Confidence, DiffOptions, LedgerItem, LedgerLine, NodeKind, Relation, RepeatedWork, TreeDiff, UnitGroup,
+    UnitStatus, tree_diff_sheets,
+};
 pub use waterfall::{Step, waterfall};

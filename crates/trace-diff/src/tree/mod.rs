@@ -1,0 +1,135 @@
+//! The trees of two runs, node by node: what is the same work, and where the time went that one takes longer.
+
+mod align;
+mod classes;
+mod labels;
+mod ledger;
+mod merged_text;
+mod outline;
+mod replays;
+mod sequences;
+mod sheets;
+mod unit_groups;
+mod units;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod quality;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Borrow;
+
+use perf_models::CommunicationPatterns;
+use trace_ingest::{EventId, TimeUnit};
+use trace2tree::TraceTree;
+
+use crate::names::NameClasses;
+
+use align::{A, Alignment, B};
+use labels::Labels;
+use outline::Outline;
+use units::{Unit, units};
+
+pub use align::{Confidence, Relation};
+pub use classes::RepeatedWork;
+pub use ledger::{LedgerItem, LedgerLine};
+pub use outline::NodeKind;
+pub use sheets::tree_diff_sheets;
+pub use unit_groups::UnitGroup;
+pub use units::UnitStatus;
+
+/// How two trees are compared.
+#[derive(Clone, Debug, Default)]
+pub struct DiffOptions {
+    /// Names that stand for the same operator.
+    pub names: NameClasses,
+    /// Names of kernels that communicate.
+    pub communication: CommunicationPatterns,
+}
+
+/// The trees of two runs, A and B, with their matches and differences. A is what B is held against.
+pub struct TreeDiff<T = TraceTree> {
+    trees: [T; 2],
+    options: DiffOptions,
+    time_unit: TimeUnit,
+    /// What times of each run are multiplied with.
+    scales: [i64; 2],
+    labels: Labels,
+    outlines: [Outline; 2],
+    alignment: Alignment,
+    units: Vec<Unit>,
+}
+
+impl<T: Borrow<TraceTree>> TreeDiff<T> {
+    /// Aligns the trees. They are not changed.
+    #[must_use]
+    pub fn new(a: T, b: T, options: DiffOptions) -> Self {
+        let trees = [a, b];
+        let time_units = trees.each_ref().map(|tree| tree.borrow().trace().time_unit());
+        let time_unit = if time_units[A] == time_units[B] { time_units[A] } else { TimeUnit::Picoseconds };
+        let scales = time_units.map(|unit| time_unit.per_microsecond() / unit.per_microsecond());
+        let mut labels = Labels::default();
+        let outlines = [A, B].map(|side| {
+            Outline::new(
+                trees[side].borrow(),
+                &options.names,
+                &options.communication,
+                scales[side],
+                &mut labels,
+            )
+        });
+        let alignment = Alignment::new(outlines.each_ref());
+        let units = units(outlines.each_ref(), &alignment);
+        TreeDiff { trees, options, time_unit, scales, labels, outlines, alignment, units }
+    }
+
+    /// The trees of A and B.
+    #[must_use]
+    pub fn trees(&self) -> [&TraceTree; 2] {
+        self.trees.each_ref().map(Borrow::borrow)
+    }
+
+    /// Unit of the times of both runs.
+    #[must_use]
+    pub fn time_unit(&self) -> TimeUnit {
+        self.time_unit
+    }
+
+    /// The kernel time of A and of B: the sum of the durations of their device events.
+    #[must_use]
+    pub fn kernel_time(&self) -> [i64; 2] {
+        self.outlines
+            .each_ref()
+            .map(|outline| outline.duration.iter().fold(0_i64, |sum, &time| sum.saturating_add(time)))
+    }
+
+    /// How much of the kernel time of A and of B is of device events that are matched, with at least this confidence.
+    #[must_use]
+    pub fn matched_time(&self, confidence: Confidence) -> [i64; 2] {
+        [A, B].map(|side| {
+            let outline = &self.outlines[side];
+            let matched = outline.device_nodes().filter(|&node| {
+                self.alignment.mate(side, node).is_some()
+                    && self.alignment.confidence[side][node as usize] >= confidence
+            });
+            matched.fold(0_i64, |sum, node| sum.saturating_add(outline.duration[node as usize]))
+        })
+    }
+
+    /// Name of a node as its run has it; of threads and streams what they are.
+    fn name(&self, side: usize, node: u32) -> &str {
+        let kind = self.outlines[side].kind(node);
+        match self.event(side, node) {
+            Some(event) if !matches!(kind, NodeKind::Thread | NodeKind::Stream) => {
+                self.trees[side].borrow().trace().name(event)
+            }
+            _ => self.labels.text(self.outlines[side].label[node as usize]),
+        }
+    }
+
+    fn event(&self, side: usize, node: u32) -> Option<EventId> {
+        self.outlines[side].event.get(node as usize).copied().flatten()
+    }
+}

@@ -1,0 +1,302 @@
+//! The sheets of two trees that were aligned.
+
+use std::borrow::Borrow;
+
+use sheets::{Column, ColumnKind, Nested, Role, Sheet, Unit, percent};
+use trace_ingest::{EventId, TimeUnit};
+use trace2tree::{TraceTree, module_name};
+
+use super::align::{A, B, Relation};
+use super::classes::RepeatedWork;
+use super::ledger::{LedgerItem, LedgerLine};
+use super::outline::{NONE, NodeKind};
+use super::unit_groups::UnitGroup;
+use super::{Confidence, TreeDiff};
+
+/// The sheets of two aligned trees, in order.
+#[must_use]
+pub fn tree_diff_sheets<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Vec<Sheet<'a, TreeDiff<T>>> {
+    vec![ledger(), units(), classes(), map()]
+}
+
+const SPEEDUP: &str = "Time in A by time in B: above 1 B is faster.";
+
+fn speedup(times: [i64; 2]) -> Option<f64> {
+    (times[B] > 0).then(|| times[A] as f64 / times[B] as f64)
+}
+
+fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> {
+    type Row = (LedgerLine, TimeUnit, i64);
+    let fields = [
+        Column::text(
+            "item",
+            "What the device did: computation by kind of work, communication and copies that no computation hides, nothing. \
+             Every instant between the first and the last device event counts once.",
+        )
+        .field(|(line, ..): &Row| line.item.name().into()),
+        Column::microseconds("a_us", "Time in A in µs.")
+            .with_role(Role::Headline)
+            .field(|(line, unit, _): &Row| unit.to_microseconds(line.times[A]).into()),
+        Column::microseconds("b_us", "Time in B in µs.")
+            .with_role(Role::Headline)
+            .field(|(line, unit, _): &Row| unit.to_microseconds(line.times[B]).into()),
+        Column::microseconds("delta_us", "B − A in µs: above 0 B takes longer. The lines add up to that of the total, exactly.")
+            .with_role(Role::Headline)
+            .field(|(line, unit, _): &Row| unit.to_microseconds(line.delta()).into()),
+        Column::percent("percent_of_total_a", "delta_us as a share of A's total time.")
+            .field(|(line, _, total): &Row| percent(line.delta(), *total).into()),
+        Column::new("speedup", ColumnKind::Number(Unit::One), SPEEDUP)
+            .field(|(line, ..): &Row| speedup(line.times).into()),
+    ];
+    Sheet::new(
+        "diff_ledger",
+        "Where the difference of the total times of two runs is, the largest part first.",
+        fields,
+        |diff: &'a TreeDiff<T>| {
+            let lines = diff.ledger();
+            let total =
+                lines.iter().find(|line| line.item == LedgerItem::Total).map_or(0, |line| line.times[A]);
+            lines.into_iter().map(|line| (line, diff.time_unit(), total)).collect()
+        },
+    )
+}
+
+/// A group of units with what its cells need of the run.
+struct UnitRow {
+    group: UnitGroup,
+    unit: TimeUnit,
+    uids: [Option<u32>; 2],
+    total: i64,
+}
+
+fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> {
+    type Row = UnitRow;
+    let fields = [
+        Column::text("operator_a", "The operator in A; several where they stand together in one place. Empty where B alone has it.")
+            .field(|row: &Row| row.group.names[A].as_str().into()),
+        Column::text("operator_b", "The operator in B; empty where A alone has it.")
+            .field(|row: &Row| row.group.names[B].as_str().into()),
+        Column::text("module", "The modules around it, the outermost first; empty where the recordings have no modules.")
+            .field(|row: &Row| row.group.module.as_str().into()),
+        Column::text(
+            "status",
+            "same-kernels; changed-kernels: the same program runs other kernels, or more or fewer; changed-structure: another \
+             program in the same place; moved: the same program in another place; only-A and only-B: one run alone has it.",
+        )
+        .with_role(Role::Detail)
+        .field(|row: &Row| row.group.status.as_str().into()),
+        Column::text(
+            "confidence",
+            "How sure the match of the operators is. certain: nothing else could be it; likely: others are as like; possible: it \
+             is like it. Of several units the least. Empty where nothing is matched.",
+        )
+        .with_role(Role::Detail)
+        .field(|row: &Row| row.group.confidence.map(Confidence::as_str).into()),
+        Column::count("units", "Places in the runs that differ in this way.").field(|row: &Row| row.group.count.into()),
+        Column::microseconds("busy_a_us", "Time in A in which a device event of the unit ran, in µs, summed over the units.")
+            .with_role(Role::Headline)
+            .field(|row: &Row| row.unit.to_microseconds(row.group.busy[A]).into()),
+        Column::microseconds("busy_b_us", "The same in B.")
+            .with_role(Role::Headline)
+            .field(|row: &Row| row.unit.to_microseconds(row.group.busy[B]).into()),
+        Column::microseconds("delta_us", "B − A in µs: above 0 B takes longer.")
+            .with_role(Role::Headline)
+            .field(|row: &Row| row.unit.to_microseconds(row.group.delta()).into()),
+        Column::percent("percent_of_busy_a", "delta_us as a share of the busy times of all units of A.")
+            .field(|row: &Row| percent(row.group.delta(), row.total).into()),
+        Column::new("speedup", ColumnKind::Number(Unit::One), SPEEDUP)
+            .field(|row: &Row| speedup(row.group.busy).into()),
+        Column::count("device_events_a", "Kernels, copies and fills in A.").field(|row: &Row| row.group.events[A].into()),
+        Column::count("device_events_b", "Kernels, copies and fills in B.").field(|row: &Row| row.group.events[B].into()),
+        Column::text("inputs_a", "Shapes and types of the first operator in A.")
+            .with_role(Role::Detail)
+            .field(|row: &Row| row.group.inputs[A].as_str().into()),
+        Column::text("inputs_b", "Shapes and types of the first operator in B.")
+            .with_role(Role::Detail)
+            .field(|row: &Row| row.group.inputs[B].as_str().into()),
+        Column::names("kernels_a", "Names of the kernels in A, the first eight.")
+            .field(|row: &Row| Nested::Names(row.group.kernels[A].clone()).into()),
+        Column::names("kernels_b", "Names of the kernels in B, the first eight.")
+            .field(|row: &Row| Nested::Names(row.group.kernels[B].clone()).into()),
+        Column::identifier("uid_a", "Index of the first operator in A's list of events.").field(|row: &Row| row.uids[A].into()),
+        Column::identifier("uid_b", "Index of the first operator in B's list of events.").field(|row: &Row| row.uids[B].into()),
+    ];
+    Sheet::new(
+        "diff_units",
+        "What takes longer or less long in B than in A, the largest difference first. Every device event of both runs is in \
+         exactly one unit: that of the operator that launched it, matched with one of the other run, or of what one run alone has.",
+        fields,
+        |diff: &'a TreeDiff<T>| {
+            let groups = diff.unit_groups();
+            let total = groups.iter().fold(0_i64, |sum, group| sum.saturating_add(group.busy[A]));
+            let unit = diff.time_unit();
+            let rows =
+                groups.into_iter().map(|group| UnitRow { uids: diff.uids(group.first), group, unit, total });
+            rows.collect()
+        },
+    )
+}
+
+/// A class with what its cells need of the run.
+struct ClassRow {
+    work: RepeatedWork,
+    unit: TimeUnit,
+    names: [String; 2],
+    uids: [Option<u32>; 2],
+}
+
+fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> {
+    type Row = ClassRow;
+    fn us(row: &Row, time: f64) -> f64 {
+        time / row.unit.per_microsecond() as f64
+    }
+    let fields = [
+        Column::text("name_a", "The operator or module in A.")
+            .field(|row: &Row| row.names[A].as_str().into()),
+        Column::text("name_b", "The operator or module in B.")
+            .field(|row: &Row| row.names[B].as_str().into()),
+        Column::count("count", "How often both runs have it, matched one by one.")
+            .field(|row: &Row| row.work.times[A].count.into()),
+        Column::microseconds(
+            "delta_us",
+            "Kernel time of all of them, B − A, in µs. Rows contain each other: a layer has the difference \
+                              of its operators.",
+        )
+        .with_role(Role::Headline)
+        .field(|row: &Row| row.unit.to_microseconds(row.work.delta()).into()),
+        Column::microseconds(
+            "mean_a_us",
+            "Mean kernel time of one in A, in µs: the durations of all device events below it.",
+        )
+        .with_role(Role::Headline)
+        .field(|row: &Row| us(row, row.work.times[A].mean).into()),
+        Column::microseconds("mean_b_us", "The same in B.")
+            .with_role(Role::Headline)
+            .field(|row: &Row| us(row, row.work.times[B].mean).into()),
+        Column::microseconds("std_a_us", "Standard deviation in A, of a sample, in µs.")
+            .field(|row: &Row| row.work.times[A].sample_std.map(|std| us(row, std)).into()),
+        Column::microseconds("std_b_us", "The same in B.")
+            .field(|row: &Row| row.work.times[B].sample_std.map(|std| us(row, std)).into()),
+        Column::new(
+            "welch_t",
+            ColumnKind::Number(Unit::One),
+            "By how many standard errors the means differ (Welch's t); empty where neither run varies.",
+        )
+        .field(|row: &Row| row.work.welch_t.into()),
+        Column::flag(
+            "is_noise",
+            "Whether the means differ by less than two standard errors, or by less than 1 % of that of A.",
+        )
+        .field(|row: &Row| row.work.is_noise().into()),
+        Column::identifier("uid_a", "Index of the first in A's list of events.")
+            .field(|row: &Row| row.uids[A].into()),
+        Column::identifier("uid_b", "Index of the first in B's list of events.")
+            .field(|row: &Row| row.uids[B].into()),
+    ];
+    Sheet::new(
+        "diff_classes",
+        "What both runs have several times with the same operators and shapes, such as the layers of a model: whether it differs by more \
+         than it varies.",
+        fields,
+        |diff: &'a TreeDiff<T>| {
+            let unit = diff.time_unit();
+            let rows = diff.repeated_work().into_iter().map(|work| ClassRow {
+                names: [A, B]
+                    .map(|side| module_name(diff.trees()[side].trace().name(work.first[side])).to_owned()),
+                uids: diff.uids(work.first.map(Some)),
+                work,
+                unit,
+            });
+            rows.collect()
+        },
+    )
+}
+
+/// A node of either run, or a match of two.
+struct MapRow {
+    kind: &'static str,
+    names: [Option<String>; 2],
+    uids: [Option<u32>; 2],
+    relation: Option<Relation>,
+    confidence: Option<Confidence>,
+    durations: Option<[Option<f64>; 2]>,
+}
+
+fn map<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> {
+    type Row = MapRow;
+    let fields = [
+        Column::text("kind", "module, operator, call or device event.").field(|row: &Row| row.kind.into()),
+        Column::text("name_a", "Its name in A; empty where B alone has it.").field(|row: &Row| row.names[A].as_deref().into()),
+        Column::text("name_b", "Its name in B; empty where A alone has it.").field(|row: &Row| row.names[B].as_deref().into()),
+        Column::text(
+            "relation",
+            "identical: all below is equal; aligned: the same program or name in the same place; moved: the same program in another \
+             place; replaced: like contents; replayed: kernels in the same order, of which one was replayed from a graph.",
+        )
+        .with_role(Role::Detail)
+        .field(|row: &Row| row.relation.map(Relation::as_str).into()),
+        Column::text("confidence", "How sure the match is: certain, likely or possible.")
+            .with_role(Role::Detail)
+            .field(|row: &Row| row.confidence.map(Confidence::as_str).into()),
+        Column::microseconds("duration_a_us", "Of device events the duration in A, in µs.")
+            .field(|row: &Row| row.durations.and_then(|durations| durations[A]).into()),
+        Column::microseconds("duration_b_us", "Of device events the duration in B, in µs.")
+            .field(|row: &Row| row.durations.and_then(|durations| durations[B]).into()),
+        Column::identifier("uid_a", "Index in A's list of events.").field(|row: &Row| row.uids[A].into()),
+        Column::identifier("uid_b", "Index in B's list of events.").field(|row: &Row| row.uids[B].into()),
+    ];
+    Sheet::new(
+        "diff_map",
+        "Which event of A is which of B: all modules, operators, calls and device events that lead to device work, in the order of A, then \
+         those that B alone has.",
+        fields,
+        |diff: &'a TreeDiff<T>| diff.map_rows(),
+    )
+}
+
+impl<T: Borrow<TraceTree>> TreeDiff<T> {
+    fn uids(&self, events: [Option<EventId>; 2]) -> [Option<u32>; 2] {
+        let trees = self.trees();
+        [A, B].map(|side| events[side].map(|event| trees[side].trace().events().uid(event)))
+    }
+
+    fn map_rows(&self) -> Vec<MapRow> {
+        let of_a = (0..self.outlines[A].len() as u32).map(|a| [Some(a), self.alignment.mate(A, a)]);
+        let of_b = (0..self.outlines[B].len() as u32).filter(|&b| self.alignment.mate[B][b as usize] == NONE);
+        of_a.chain(of_b.map(|b| [None, Some(b)])).filter_map(|nodes| self.map_row(nodes)).collect()
+    }
+
+    fn map_row(&self, nodes: [Option<u32>; 2]) -> Option<MapRow> {
+        let (side, node) = [A, B].into_iter().find_map(|side| Some((side, nodes[side]?)))?;
+        let kind = match self.outlines[side].kind(node) {
+            NodeKind::Root | NodeKind::Thread | NodeKind::Stream => return None,
+            NodeKind::Module => "module",
+            NodeKind::Operator => "operator",
+            NodeKind::Call | NodeKind::GraphLaunch => "call",
+            NodeKind::Device => "device event",
+        };
+        let [Some(a), Some(_)] = nodes else { return Some(self.row(kind, nodes, None)) };
+        let at = a as usize;
+        Some(self.row(kind, nodes, Some((self.alignment.relation[A][at], self.alignment.confidence[A][at]))))
+    }
+
+    fn row(
+        &self,
+        kind: &'static str,
+        nodes: [Option<u32>; 2],
+        matched: Option<(Relation, Confidence)>,
+    ) -> MapRow {
+        let duration = |side: usize| {
+            let node = nodes[side]? as usize;
+            Some(self.time_unit().to_microseconds(self.outlines[side].duration[node]))
+        };
+        MapRow {
+            kind,
+            names: [A, B].map(|side| nodes[side].map(|node| self.name(side, node).to_owned())),
+            uids: self.uids([A, B].map(|side| nodes[side].and_then(|node| self.event(side, node)))),
+            relation: matched.map(|(relation, _)| relation),
+            confidence: matched.map(|(_, confidence)| confidence),
+            durations: (kind == "device event").then(|| [A, B].map(duration)),
+        }
+    }
+}
