@@ -20,6 +20,7 @@ mod steps;
 mod summary;
 mod tenstorrent;
 mod trace;
+mod trust;
 mod xla;
 
 pub use critical_path::{CriticalPathReporter, write_overlay};
@@ -29,7 +30,7 @@ pub use notice::{NothingToDraw, Notice};
 pub use ranks::{JobRecordings, MapOptions, Mapped, RanksReporter, fuse_ranks, map_ranks};
 pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report};
 pub use rocprof::RocprofReporter;
-pub use summary::{Summary, Timeline};
+pub use summary::{LeftOut, Summary, Timeline};
 pub use tenstorrent::TenstorrentReporter;
 pub use trace::{SheetNames, TraceReporter};
 pub use xla::XlaReporter;

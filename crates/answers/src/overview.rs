@@ -33,7 +33,7 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
     let fields = [
         Column::text(
             "topic",
-            "recording, program, time (per device), finding, coverage, roofline, options, warnings or report.",
+            "recording, program, time (per device), finding, coverage, roofline, options, left out, warnings or report.",
         )
         .field(|fact: &Fact| fact.topic.into()),
         Column::text("item", "What the value is.").field(|fact: &Fact| fact.item.as_str().into()),
@@ -62,6 +62,9 @@ fn facts(overview: &Overview<'_>) -> Vec<Fact> {
     times(summary, &mut facts);
     coverage(summary, &mut facts);
     facts.extend(options.iter().map(|option| text("options", "given", option)));
+    facts.extend(
+        summary.left_out.iter().map(|left_out| text("left out", &left_out.sheets.join(", "), &left_out.why)),
+    );
     let prints =
         |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
     let warnings = notices.iter().filter(|notice| !prints(notice));
@@ -131,7 +134,7 @@ mod tests {
     use operator_sheets::RooflineShares;
 
     use super::*;
-    use crate::summary::Timeline;
+    use crate::summary::{LeftOut, Timeline};
 
     #[test]
     fn the_first_page_is_in_the_sheet_with_its_figures() {
@@ -149,6 +152,7 @@ mod tests {
                 losses: vec![("aten::mm".into(), 5.0)],
                 unknown: Vec::new(),
             }),
+            left_out: vec![LeftOut { sheets: vec!["roofline", "coverage"], why: "No shapes (R3).".into() }],
             ..Summary::default()
         };
         let (notices, options) = ([Notice::NoOperators], ["--topk_ops 3".to_owned()]);
@@ -170,6 +174,7 @@ mod tests {
             "coverage | communication, share of device time | 20.0% | 20.0 | %",
             "roofline | time beyond the roofline: aten::mm | 5.000 µs | 5.0 | µs",
             "options | given | --topk_ops 3 |  | ",
+            "left out | roofline, coverage | No shapes (R3). |  | ",
         ] {
             assert!(rows.iter().any(|row| row == expected), "{expected}: {rows:#?}");
         }

@@ -28,6 +28,8 @@ pub struct Summary {
     pub coverage: Option<RooflineShares>,
     /// What the work is held against, and what its peaks are, where the device is known: `H100-SXM (nominal peaks)`.
     pub architecture: Option<String>,
+    /// Sheets that are missing for what is wrong with the recording, and why.
+    pub left_out: Vec<LeftOut>,
     /// The highest rates of the recording, which stand in for peaks where the device is not known.
     pub best_rates: Option<BestRates>,
 }
@@ -51,6 +53,15 @@ impl Summary {
     ) -> Option<BestRates> {
         if architecture.is_some() { None } else { BestRates::new(analysis) }
     }
+}
+
+/// Sheets that a report would have of a better recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Their names.
+    pub sheets: Vec<&'static str>,
+    /// What the recording lacks, by which rule, and what to do about it.
+    pub why: String,
 }
 
 /// What a device did from its first event to the end of its last.

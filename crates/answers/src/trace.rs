@@ -18,7 +18,7 @@ use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{
     Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, ReadOptions, RecordingKind, Trace, read_path,
 };
-use trace2tree::{TraceTree, TreeWarning, is_graph_launch, is_launch};
+use trace2tree::{CallKind, TraceTree, TreeWarning, is_graph_launch};
 use tree_perf::{Analysis, AnalysisOptions, MemorySheets, ReportLayout, inference_sheets, pytorch_sheets};
 
 use crate::error::Error;
@@ -31,7 +31,7 @@ use crate::report::{
 };
 use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
-use crate::{roofline_picture, step_picture};
+use crate::{roofline_picture, step_picture, trust};
 
 /// Makes the report of a trace. Recordings of other profilers are read as traces too, with what they have in common.
 #[derive(Default)]
@@ -268,14 +268,16 @@ fn tables_and_summary(
     let extension_sheets = analysis.extension_sheets();
     known.extend(extension_sheets.iter().flat_map(both_names));
     all.extend(tables(analysis, extension_sheets, layout)?.0);
+    let mut left_out = Vec::new();
     if let Some(diagnosis) = diagnosis {
         let replays = GraphReplays::new(analysis.tree());
         all.extend(tables(&replays, vec![graph_replays_sheet()], layout)?.0);
+        left_out = trust::mark(&mut all, diagnosis);
         all.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
     }
     known.extend([GRAPH_REPLAYS, SHEET_NAME].map(ToOwned::to_owned));
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
-    Ok((titled(title, (all, known), run)?, summary.clone()))
+    Ok((titled(title, (all, known), run)?, Summary { left_out, ..summary.clone() }))
 }
 
 /// Whether a recording without device events has operators whose host time a report shows. Recorders of other kinds have
@@ -323,7 +325,8 @@ fn host_alone(analysis: &Analysis) -> String {
     let (trace, tree) = (analysis.trace(), analysis.tree());
     let launches = || {
         let starts_work = |&&event: &&EventId| {
-            trace.events().category(event).is_launch_api() && is_launch(trace.name(event))
+            trace.events().category(event).is_launch_api()
+                && CallKind::from_name(trace.name(event)).starts_device_work()
         };
         let is_arrow = |flow: &&Flow| flow.kind == FlowKind::OperatorToDevice && flow.end == FlowEnd::Start;
         tree.host_events().iter().filter(starts_work).count() + trace.flows().iter().filter(is_arrow).count()

@@ -98,6 +98,7 @@ fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Styl
     let rows: Vec<usize> = (0..shown).collect();
     out.push('\n');
     out.push_str(&table(&laid_out, &rows, style));
+    write_caveats(out, sheet, &columns, style);
     if sheet.height() > shown {
         // Other percentages, such as how much of each row is exposed, are no shares of one whole.
         let share = columns.iter().find(|(header, ..)| header.starts_with("% of "));
@@ -108,6 +109,27 @@ fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Styl
         });
         let place = format!(" in {}{}", sheet.name(), cut.unwrap_or_default());
         write_cut(out, sheet.height() - shown, &place, style);
+    }
+}
+
+/// A line for each reason why columns that are shown are empty or not to be relied on.
+fn write_caveats(out: &mut String, sheet: &Table, columns: &[(String, &TableColumn, f64)], style: Style) {
+    let mut lines: Vec<(&str, Vec<&str>)> =
+        sheet.caveats().iter().map(|caveat| (caveat.brief.as_str(), Vec::new())).collect();
+    for (header, column, _) in columns {
+        for caveat in column.caveats() {
+            match lines.iter_mut().find(|(brief, _)| *brief == caveat.brief) {
+                Some((_, headers)) => headers.push(header),
+                None => lines.push((&caveat.brief, vec![header])),
+            }
+        }
+    }
+    for (brief, headers) in lines {
+        let line = match headers.is_empty() {
+            true => brief.to_owned(),
+            false => format!("{}: {brief}", headers.join(", ")),
+        };
+        wrap(&line, "", "  ", style.width.min(WIDEST), out);
     }
 }
 
@@ -265,7 +287,9 @@ fn write_best_rates(out: &mut String, best: &BestRates, style: Style) {
 
 #[cfg(test)]
 mod tests {
-    use sheets::{Column, Sheet};
+    use std::sync::Arc;
+
+    use sheets::{Caveat, Column, Sheet};
 
     use super::*;
 
@@ -301,6 +325,23 @@ mod tests {
             ]
         );
         assert_eq!(lines("kernel µs", "exposed %").pop().as_deref(), Some("… and 2 more in calls"));
+    }
+
+    #[test]
+    fn caveats_stand_below_the_table_with_the_columns_that_they_are_about() {
+        let columns = ["name", "ms", "share"].map(|name| {
+            TableColumn::new(Column::new(name, ColumnKind::Number(Unit::Milliseconds), ""), [1.0.into()])
+        });
+        let mut table = Table::new("calls", columns.into()).unwrap();
+        let caveat = |brief: &str| Arc::new(Caveat { brief: brief.to_owned(), text: String::new() });
+        table.add_caveat(&caveat("cut off"));
+        table.add_caveat_to(&caveat("too small (W2)"), |column| column.name() != "name");
+        table.add_caveat_to(&caveat("not shown (C2)"), |column| column.name() == "name");
+        let shown: Vec<(String, &TableColumn, f64)> =
+            table.columns()[1..].iter().map(|column| (column.name().to_owned(), column, 1.0)).collect();
+        let mut text = String::new();
+        write_caveats(&mut text, &table, &shown, STYLE);
+        assert_eq!(text, "cut off\nms, share: too small (W2)\n");
     }
 
     #[test]

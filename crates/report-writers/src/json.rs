@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use sheets::{Cell, Nested, Table, escaped, float_text, is_obeyed};
+use sheets::{Caveat, Cell, Nested, Table, escaped, float_text, is_obeyed};
 
 use crate::report::Report;
 use crate::writer::{WriteError, Writer, Written, create_file};
@@ -13,10 +14,12 @@ use crate::writer::{WriteError, Writer, Written, create_file};
 ///
 /// ```json
 /// {"title": "…", "tables": {"name": {
-///     "columns": [{"name": "…", "description": "…"}],
+///     "caveats": ["…"],
+///     "columns": [{"name": "…", "description": "…", "caveats": ["…"]}],
 ///     "rows": [["…", 1, null]]}}}
 /// ```
 ///
+/// `caveats` say why a table or column is empty or cannot be relied on; where there are none, the key is absent.
 /// Numbers are numbers, and missing ones are `null`; infinities, which JSON has no number for, are
 /// the texts `"inf"` and `"-inf"`. Control characters and those that turn the order of text
 /// are escaped. Lists and tuples are arrays, records are objects. Each row is
@@ -65,13 +68,23 @@ impl Writer for Json {
 }
 
 fn write_table(table: &Table, output: &mut impl Write) -> io::Result<()> {
-    output.write_all(b"{\n      \"columns\": [")?;
+    output.write_all(b"{")?;
+    if !table.caveats().is_empty() {
+        output.write_all(b"\n      ")?;
+        write_caveats(table.caveats(), output)?;
+        output.write_all(b",")?;
+    }
+    output.write_all(b"\n      \"columns\": [")?;
     for (position, column) in table.columns().iter().enumerate() {
         output.write_all(if position == 0 { b"\n        " } else { b",\n        " })?;
         output.write_all(b"{\"name\": ")?;
         write_text(column.name(), output)?;
         output.write_all(b", \"description\": ")?;
         write_text(column.description(), output)?;
+        if !column.caveats().is_empty() {
+            output.write_all(b", ")?;
+            write_caveats(column.caveats(), output)?;
+        }
         output.write_all(b"}")?;
     }
     let after_columns = if table.columns().is_empty() { "]" } else { "\n      ]" };
@@ -87,6 +100,15 @@ fn write_table(table: &Table, output: &mut impl Write) -> io::Result<()> {
         output.write_all(b"]")?;
     }
     output.write_all(if table.height() == 0 { b"]\n    }" } else { b"\n      ]\n    }" })
+}
+
+fn write_caveats(caveats: &[Arc<Caveat>], output: &mut impl Write) -> io::Result<()> {
+    output.write_all(b"\"caveats\": [")?;
+    for (position, caveat) in caveats.iter().enumerate() {
+        output.write_all(if position > 0 { b", " } else { b"" })?;
+        write_text(&caveat.text, output)?;
+    }
+    output.write_all(b"]")
 }
 
 fn write_cell(cell: &Cell<'_>, output: &mut impl Write) -> io::Result<()> {

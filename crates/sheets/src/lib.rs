@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod caveat;
 mod cell;
 mod chart;
 mod column;
@@ -11,6 +12,7 @@ pub mod numbers;
 mod sheet;
 mod table;
 
+pub use caveat::Caveat;
 pub use cell::{Cell, Nested};
 pub use chart::{Chart, ChartShape, ScatterPoints};
 pub use column::{Column, ColumnKind, Layout, Role, Unit, Verdict};

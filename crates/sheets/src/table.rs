@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::caveat::Caveat;
 use crate::cell::{Cell, Nested};
 use crate::chart::{Chart, ChartShape};
 use crate::column::{Column, ColumnKind, Layout, Role, Verdict};
@@ -76,6 +78,7 @@ pub struct Table {
     chart: Option<Chart>,
     pub(crate) excerpt: Option<Excerpt>,
     pub(crate) layout: Layout,
+    caveats: Vec<Arc<Caveat>>,
 }
 
 impl Table {
@@ -101,7 +104,14 @@ impl Table {
                 return Err(TableError::ColumnLength { table: name, column: column_name(), cells, rows });
             }
         }
-        Ok(Table { name, columns, chart: None, excerpt: None, layout: Layout::default() })
+        Ok(Table {
+            name,
+            columns,
+            chart: None,
+            excerpt: None,
+            layout: Layout::default(),
+            caveats: Vec::new(),
+        })
     }
 
     /// The same table with a chart.
@@ -183,6 +193,26 @@ impl Table {
         self.chart.as_ref()
     }
 
+    /// What a reader has to know of the table as a whole.
+    #[must_use]
+    pub fn caveats(&self) -> &[Arc<Caveat>] {
+        &self.caveats
+    }
+
+    /// Adds what a reader has to know of the table as a whole.
+    pub fn add_caveat(&mut self, caveat: &Arc<Caveat>) {
+        add_once(&mut self.caveats, caveat);
+    }
+
+    /// Adds what a reader has to know of some of the columns.
+    pub fn add_caveat_to(&mut self, caveat: &Arc<Caveat>, is_affected: impl Fn(&TableColumn) -> bool) {
+        for column in &mut self.columns {
+            if is_affected(column) {
+                add_once(&mut column.caveats, caveat);
+            }
+        }
+    }
+
     /// What a summary shows of the table, if it does.
     #[must_use]
     pub fn excerpt(&self) -> Option<&Excerpt> {
@@ -242,6 +272,12 @@ impl Table {
     }
 }
 
+fn add_once(caveats: &mut Vec<Arc<Caveat>>, caveat: &Arc<Caveat>) {
+    if !caveats.contains(caveat) {
+        caveats.push(Arc::clone(caveat));
+    }
+}
+
 /// Whether `name` is a plain file stem on every common file system.
 #[must_use]
 pub fn names_a_file(name: &str) -> bool {
@@ -263,6 +299,7 @@ pub struct TableColumn {
     role: Role,
     series: &'static str,
     verdict: Option<Verdict>,
+    caveats: Vec<Arc<Caveat>>,
     values: Values,
 }
 
@@ -305,7 +342,8 @@ impl TableColumn {
         for cell in cells {
             values.push(column.name, if kind == ColumnKind::Names { cell.into_names() } else { cell });
         }
-        TableColumn { name: name.into(), kind, description, role, series, verdict, values }
+        let name = name.into();
+        TableColumn { name, kind, description, role, series, verdict, caveats: Vec::new(), values }
     }
 
     /// Header.
@@ -341,6 +379,18 @@ impl TableColumn {
     #[must_use]
     pub fn description(&self) -> &'static str {
         self.description
+    }
+
+    /// What a reader has to know before relying on it, in this report.
+    #[must_use]
+    pub fn caveats(&self) -> &[Arc<Caveat>] {
+        &self.caveats
+    }
+
+    /// Whether all its cells are missing.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.cells().all(|cell| cell == Cell::Missing)
     }
 
     /// Number of cells.
@@ -503,6 +553,26 @@ mod tests {
             assert_eq!(column.cells().collect::<Vec<_>>(), [Cell::Missing, cell, Cell::Missing], "{kind:?}");
         }
         assert_eq!(times(&[f64::NAN]).cell(0), Cell::Missing);
+    }
+
+    #[test]
+    fn caveats_are_those_of_the_columns_that_they_are_about() {
+        let mut table = Table::new("t", vec![names(&["x"]), times(&[f64::NAN])]).unwrap();
+        let caveat = |brief: &str| Arc::new(Caveat { brief: brief.to_owned(), text: String::new() });
+        let unreliable = caveat("unreliable");
+        for _ in 0..2 {
+            table.add_caveat_to(&unreliable, |column| column.name() == "ms");
+        }
+        table.add_caveat(&caveat("of all"));
+        assert_eq!(table.column("ms").unwrap().caveats(), [unreliable]);
+        assert!(table.column("name").unwrap().caveats().is_empty());
+        assert_eq!(table.renamed("u").unwrap().caveats()[0].brief, "of all");
+    }
+
+    #[test]
+    fn blank_columns_have_no_cell() {
+        assert!(times(&[f64::NAN, f64::NAN]).is_blank() && times(&[]).is_blank());
+        assert!(!times(&[f64::NAN, 0.0]).is_blank() && !names(&[""]).is_blank());
     }
 
     #[test]

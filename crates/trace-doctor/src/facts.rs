@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use hashbrown::{HashMap, HashSet};
 use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, EventId, EventTable, PerString, Phase, Trace};
-use trace2tree::{CaptureSpan, LinkBy, TraceTree, busy_time, capture_spans, is_graph_launch, is_launch};
+use trace2tree::{CallKind, CaptureSpan, LinkBy, TraceTree, busy_time, capture_spans};
 
 use crate::rules::{LostLaunches, Unlinked};
 
@@ -21,6 +21,8 @@ pub(crate) struct Facts<'t> {
     pub(crate) called: Vec<(i64, EventId)>,
     /// Kernels, copies and fills, by start.
     pub(crate) device: Vec<EventId>,
+    /// The launch of each of them, where it is known.
+    launches: Vec<Option<EventId>>,
     /// Time in which device events ran whose launch is known, and in which those ran whose launch is not, in the
     /// trace's time unit. Their sum is the device time of reports.
     pub(crate) linked_time: i64,
@@ -38,37 +40,7 @@ pub(crate) struct Call {
     pub(crate) kind: CallKind,
 }
 
-/// What a call starts on the device, by its name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallKind {
-    GraphLaunch,
-    Memset,
-    /// A kernel or a copy.
-    Work,
-    /// Nothing.
-    Other,
-}
-
-impl CallKind {
-    fn from_name(name: &str) -> CallKind {
-        let contains =
-            |part: &[u8]| name.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
-        match name {
-            _ if is_graph_launch(name) => CallKind::GraphLaunch,
-            _ if contains(b"memset") => CallKind::Memset,
-            // cudaLaunchHostFunc runs a function of the host.
-            _ if contains(b"hostfunc") => CallKind::Other,
-            _ if is_launch(name) => CallKind::Work,
-            _ => CallKind::Other,
-        }
-    }
-
-    pub(crate) fn launches(self) -> bool {
-        self != CallKind::Other
-    }
-}
-
-/// What one pass over all events counts. Times are in the trace's time unit.
+/// What the one pass over all events counts. Times are in the trace's time unit.
 pub(crate) struct Census {
     /// Events with a length, the recording's own span excepted.
     pub(crate) spans: u64,
@@ -76,7 +48,14 @@ pub(crate) struct Census {
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) operators: Tally,
-    pub(crate) operators_with_shapes: u64,
+    pub(crate) has_shapes: bool,
+    /// External ids of operators but 0, and whether each is that of one operator.
+    pub(crate) operator_ids: IdSet,
+    pub(crate) operator_ids_are_different: bool,
+    /// External ids of annotations.
+    pub(crate) annotation_ids: IdSet,
+    /// By track: whether operators or calls ran on it.
+    pub(crate) is_of_host: Vec<bool>,
     /// Python frames, those included that the reader left out.
     pub(crate) python_frames: u64,
     /// Spans that carry metrics of kernels.
@@ -174,6 +153,10 @@ impl IdSet {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     pub(crate) fn len(&self) -> u64 {
         match self {
             IdSet::Bits(_, bits) => bits.iter().map(|word| u64::from(word.count_ones())).sum(),
@@ -204,16 +187,8 @@ impl<'t> Facts<'t> {
     pub(crate) fn new(tree: &'t TraceTree) -> Self {
         let trace = tree.trace();
         let events = trace.events();
-        let mut kinds: PerString<'_, CallKind> = PerString::new(trace.strings(), CallKind::from_name);
         let (mut calls, mut device) = (Vec::new(), Vec::new());
-        for event in events.ids() {
-            let category = events.category(event);
-            if category.is_launch_api() {
-                calls.push(Call { event, kind: *kinds.get(events.name(event)) });
-            } else if category.is_device() {
-                device.push(event);
-            }
-        }
+        let census = Census::new(trace, &mut calls, &mut device);
         calls.sort_by_key(|call| events.start(call.event));
         device.sort_by_key(|&event| events.start(event));
         let mut called: Vec<(i64, EventId)> = calls
@@ -229,9 +204,10 @@ impl<'t> Facts<'t> {
             tree,
             trace,
             events,
-            census: Census::new(trace),
+            census,
             calls,
             called,
+            launches: device.iter().map(|&event| tree.launch(event)).collect(),
             device,
             linked_time,
             unlinked_time,
@@ -273,7 +249,7 @@ impl<'t> Facts<'t> {
 
     /// Device events with the call that launched them, by start.
     pub(crate) fn linked(&self) -> impl Iterator<Item = (EventId, EventId)> + Clone + '_ {
-        self.device.iter().filter_map(|&event| Some((event, self.tree.launch(event)?)))
+        self.device.iter().zip(&self.launches).filter_map(|(&event, &launch)| Some((event, launch?)))
     }
 
     pub(crate) fn is_linked(&self, call: EventId) -> bool {
@@ -299,10 +275,13 @@ impl<'t> Facts<'t> {
 }
 
 impl Census {
-    fn new(trace: &Trace) -> Census {
+    /// Calls and device events are collected in the order of the file.
+    fn new(trace: &Trace, calls: &mut Vec<Call>, device: &mut Vec<EventId>) -> Census {
         let events = trace.events();
         let patterns = CommunicationPatterns::default();
         let mut communicates = PerString::new(trace.strings(), |name| patterns.is_communication(name));
+        let mut kinds: PerString<'_, CallKind> = PerString::new(trace.strings(), CallKind::from_name);
+        let (mut operator_ids, mut annotation_ids) = (Vec::new(), Vec::new());
         let mut is_step = PerString::new(trace.strings(), |name: &str| name.starts_with("ProfilerStep#"));
         let (allocation, window_end) =
             (trace.strings().find("[memory]"), trace.strings().find("Record Window End"));
@@ -314,7 +293,11 @@ impl Census {
             start: i64::MAX,
             end: i64::MIN,
             operators: Tally::default(),
-            operators_with_shapes: 0,
+            has_shapes: false,
+            operator_ids: IdSet::Bits(0, Vec::new()),
+            operator_ids_are_different: true,
+            annotation_ids: IdSet::Bits(0, Vec::new()),
+            is_of_host: vec![false; trace.tracks().len()],
             python_frames: u64::from(trace.skipped_frames()),
             kernel_metrics: Tally::default(),
             profiler_ranges: Tally::default(),
@@ -353,22 +336,36 @@ impl Census {
             match category {
                 Category::CPU_OP => {
                     census.operators.add(events, event);
-                    let signature = events.signature(event).map(|id| trace.signatures().get(id));
-                    census.operators_with_shapes +=
-                        u64::from(signature.is_some_and(|signature| signature.dims.is_some()));
-                }
-                Category::PYTHON_FUNCTION => census.python_frames += 1,
-                Category::KERNEL if *communicates.get(name) => {
-                    census.communication.add(events, event);
-                    let collective = events.arguments().collective.get(event.index());
-                    if collective.is_none_or(|collective| collective.name.is_none()) {
-                        census.unnamed_communication.add(events, event);
+                    census.is_of_host[events.track(event).index()] = true;
+                    operator_ids.extend(events.external_id(event).filter(|&id| id != 0));
+                    if !census.has_shapes {
+                        let signature = events.signature(event).map(|id| trace.signatures().get(id));
+                        census.has_shapes = signature.is_some_and(|signature| signature.dims.is_some());
                     }
                 }
-                Category::USER_ANNOTATION if *is_step.get(name) => census.steps.push(event),
+                _ if category.is_launch_api() => {
+                    census.is_of_host[events.track(event).index()] = true;
+                    calls.push(Call { event, kind: *kinds.get(name) });
+                }
+                _ if category.is_device() => {
+                    device.push(event);
+                    if category == Category::KERNEL && *communicates.get(name) {
+                        census.communication.add(events, event);
+                        let collective = events.arguments().collective.get(event.index());
+                        if collective.is_none_or(|collective| collective.name.is_none()) {
+                            census.unnamed_communication.add(events, event);
+                        }
+                    }
+                }
+                Category::PYTHON_FUNCTION => census.python_frames += 1,
+                Category::USER_ANNOTATION => {
+                    annotation_ids.extend(events.external_id(event));
+                    if *is_step.get(name) {
+                        census.steps.push(event);
+                    }
+                }
                 Category::KERNEL_METRICS => census.kernel_metrics.add(events, event),
                 Category::OVERHEAD => census.overhead.add(events, event),
-                _ if category.is_device() || category.is_launch_api() => {}
                 _ => {
                     let other = *others
                         .entry(category)
@@ -385,7 +382,9 @@ impl Census {
             (census.start, census.end) = (0, 0);
         }
         census.steps.sort_by_key(|&step| events.start(step));
-        Census { granularity, ..census }
+        let (operator_ids, operator_ids_are_different) = IdSet::new(operator_ids.iter().copied());
+        let (annotation_ids, _) = IdSet::new(annotation_ids.iter().copied());
+        Census { granularity, operator_ids, operator_ids_are_different, annotation_ids, ..census }
     }
 }
 

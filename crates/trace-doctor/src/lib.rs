@@ -3,6 +3,7 @@
 
 mod diagnosis;
 mod facts;
+mod figures;
 mod finding;
 mod rules;
 mod sheet;
@@ -11,6 +12,7 @@ mod sheet;
 mod recording;
 
 pub use diagnosis::Diagnosis;
+pub use figures::{Columns, Figures, Harm, Which};
 pub use finding::{Finding, Place, Severity};
 pub use rules::{RULES, Rule};
 pub use sheet::{SHEET_NAME, recording_sheet};

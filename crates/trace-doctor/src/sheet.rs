@@ -25,7 +25,7 @@ pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
         Column::text("remedy", "What to do about it.").field_in(|_, finding: &&Finding| finding.rule.remedy.into()),
         Column::names("spoils", "Sheets and figures that cannot be trusted, or are missing, because of it.").field_in(
             |_, finding: &&Finding| {
-                let names = finding.rule.spoils.iter().map(|name| sheets::Nested::Text((*name).to_owned()));
+                let names = finding.rule.spoils().map(|name| sheets::Nested::Text(name.to_owned()));
                 sheets::Nested::List(names.collect()).into()
             },
         ),

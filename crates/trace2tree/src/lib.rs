@@ -51,7 +51,7 @@ pub use iterations::{Iteration, iteration_roots};
 pub use launchers::KernelLaunchers;
 pub use linking::LinkBy;
 pub use modules::{ModuleTime, module_name};
-pub use names::{HostWait, is_graph_launch, is_launch};
+pub use names::{CallKind, HostWait, is_graph_launch};
 pub use pass::{PassError, TreePass, run_passes};
 pub use passes::{insert_pseudo_operators, normalise_names, pseudo_operator_passes};
 pub use tree::{TraceTree, TreeOptions};

@@ -70,7 +70,7 @@ fn by_correlation(trace: &Trace, parent: &mut [u32], statistics: &mut TreeStatis
         parent[event.index()] = row;
         match kinds.get(events.name(EventId(row))) {
             CallKind::GraphLaunch => statistics.linked_by_graph_launch += 1,
-            CallKind::Launch | CallKind::Other => statistics.linked_by_correlation += 1,
+            _ => statistics.linked_by_correlation += 1,
         }
         if let Ok(position) = shared.binary_search(&id) {
             shared_used[position] = true;

@@ -52,13 +52,6 @@ pub fn is_graph_launch(name: &str) -> bool {
     name.as_bytes().windows(PART.len()).any(|window| window.eq_ignore_ascii_case(PART))
 }
 
-/// Whether a runtime or driver call of this name starts device work: it contains `launch`, `memcpy` or `memset`. ASCII
-/// letters compare without regard to case.
-#[must_use]
-pub fn is_launch(name: &str) -> bool {
-    CallKind::from_name(name) != CallKind::Other
-}
-
 /// What a runtime or driver call of CUDA, HIP or another runtime may hold the host for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostWait {
@@ -113,28 +106,41 @@ impl HostWait {
 /// The names by which TraceLens knows the launch of a graph.
 pub(crate) const TRACELENS_GRAPH_LAUNCHES: [&str; 2] = ["cudaGraphLaunch", "hipGraphLaunch"];
 
-/// How likely a runtime or driver call of some name starts device work.
+/// What a runtime or driver call of some name starts, the likeliest to start device work first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum CallKind {
-    /// Launches a captured graph, see [`is_graph_launch`].
+pub enum CallKind {
+    /// A captured graph, see [`is_graph_launch`].
     GraphLaunch,
-    /// The name contains `launch`, `memcpy` or `memset`.
+    /// A kernel or a copy: the name contains `launch` or `memcpy`.
     Launch,
-    /// Any other call, such as a synchronisation.
+    /// A fill: the name contains `memset`.
+    Memset,
+    /// A function of the host, in the order of a stream (`cudaLaunchHostFunc`).
+    HostFunction,
+    /// Nothing, such as a synchronisation.
     Other,
 }
 
 impl CallKind {
-    /// Kind of a runtime or driver call of this name.
-    pub(crate) fn from_name(name: &str) -> CallKind {
+    /// Kind of a call of this name. ASCII letters compare without regard to case.
+    #[must_use]
+    pub fn from_name(name: &str) -> CallKind {
         if is_graph_launch(name) {
             return CallKind::GraphLaunch;
         }
         let name = name.to_ascii_lowercase();
-        match ["launch", "memcpy", "memset"].iter().any(|part| name.contains(part)) {
-            true => CallKind::Launch,
-            false => CallKind::Other,
+        match name {
+            _ if name.contains("memset") => CallKind::Memset,
+            _ if name.contains("hostfunc") => CallKind::HostFunction,
+            _ if name.contains("launch") || name.contains("memcpy") => CallKind::Launch,
+            _ => CallKind::Other,
         }
+    }
+
+    /// Whether it starts work of the device.
+    #[must_use]
+    pub const fn starts_device_work(self) -> bool {
+        matches!(self, CallKind::GraphLaunch | CallKind::Launch | CallKind::Memset)
     }
 }
 
@@ -150,7 +156,8 @@ mod tests {
             ("hipGraphLaunch_spt", CallKind::GraphLaunch),
             ("cuLaunchKernelEx", CallKind::Launch),
             ("hipMemcpyWithStream", CallKind::Launch),
-            ("cudaMemsetAsync", CallKind::Launch),
+            ("cudaMemsetAsync", CallKind::Memset),
+            ("cudaLaunchHostFunc", CallKind::HostFunction),
             ("cudaStreamSynchronize", CallKind::Other),
         ] {
             assert_eq!(CallKind::from_name(name), kind, "{name}");

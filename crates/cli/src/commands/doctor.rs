@@ -133,7 +133,7 @@ struct FindingRecord<'a> {
     first: Option<First>,
     text: &'a str,
     remedy: &'static str,
-    spoils: &'static [&'static str],
+    spoils: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -168,7 +168,7 @@ impl<'a> File<'a> {
             first: finding.first.map(|place| First { uid: place.uid, ts_ns: ns(place.start) }),
             text: &finding.text,
             remedy: finding.rule.remedy,
-            spoils: finding.rule.spoils,
+            spoils: finding.rule.spoils().collect(),
         };
         let guarded = diagnosis.guarded.iter().map(|&(rule, count)| Guarded { rule: rule.id, count });
         let skipped = diagnosis.skipped.iter().map(|&(rule, reason)| Skipped { rule: rule.id, reason });

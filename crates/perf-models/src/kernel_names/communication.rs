@@ -1,5 +1,9 @@
 //! Names of kernels that communicate, and of those that the ROCm runtime copies and fills memory with.
 
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, has};
 
 /// Names of the kernels that communicate with other devices.
@@ -24,7 +28,21 @@ pub struct CommunicationPatterns {
     patterns: Vec<Pattern>,
     /// Words for collectives decide where no pattern does.
     guesses: bool,
+    any: AnyWord,
 }
+
+/// Finds in one pass over a name whether it has any of the patterns or words, which most names have not. Made from the
+/// patterns when it is first asked for; `None` where they are too many for it.
+#[derive(Clone, Debug, Default)]
+struct AnyWord(OnceLock<Option<AhoCorasick>>);
+
+impl PartialEq for AnyWord {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for AnyWord {}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pattern {
@@ -93,7 +111,7 @@ const WITHIN_A_DEVICE: [&str; 7] = ["block", "warp", "wave", "subgroup", "at::na
 
 impl Default for CommunicationPatterns {
     fn default() -> Self {
-        let none = Self { patterns: Vec::new(), guesses: true };
+        let none = Self { patterns: Vec::new(), guesses: true, any: AnyWord::default() };
         LIBRARIES.iter().fold(none, |all, &(text, collective)| all.with(text, collective.map(str::to_owned)))
     }
 }
@@ -103,7 +121,7 @@ impl CommunicationPatterns {
     /// default custom collectives.
     #[must_use]
     pub fn libraries_only() -> Self {
-        let none = Self { patterns: Vec::new(), guesses: false };
+        let none = Self { patterns: Vec::new(), guesses: false, any: AnyWord::default() };
         COLLECTIVE_LIBRARIES.iter().fold(none, |all, library| all.with_pattern(library))
     }
 
@@ -132,6 +150,7 @@ impl CommunicationPatterns {
     fn with(mut self, pattern: &str, collective: Option<String>) -> Self {
         if !pattern.is_empty() {
             self.patterns.push(Pattern { text: pattern.to_ascii_lowercase(), collective });
+            self.any = AnyWord::default();
         }
         self
     }
@@ -139,8 +158,21 @@ impl CommunicationPatterns {
     /// Whether a kernel of this name communicates with other devices.
     #[must_use]
     pub fn is_communication(&self, name: &str) -> bool {
+        if !self.has_any_word(name) {
+            return false;
+        }
         let lower = name.to_ascii_lowercase();
         self.known(&lower).next().is_some() || self.guess(&lower).is_some()
+    }
+
+    /// Whether a name has any pattern or word for a collective.
+    fn has_any_word(&self, name: &str) -> bool {
+        let any = self.any.0.get_or_init(|| {
+            let patterns = self.patterns.iter().map(|pattern| pattern.text.as_str());
+            let words = patterns.chain(COLLECTIVES.iter().map(|&(word, _)| word));
+            AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+        });
+        any.as_ref().is_none_or(|any| any.is_match(name))
     }
 
     /// Whether a kernel of this name is taken for communication for a word in it alone, such as `all_gather`; no

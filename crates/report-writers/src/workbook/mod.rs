@@ -14,8 +14,8 @@ use std::io::{Cursor, Seek, Write};
 use std::path::Path;
 
 use rust_xlsxwriter::{
-    ConditionalFormatBlank, ConditionalFormatCell, ConditionalFormatCellRule, DataValidation, DocProperties,
-    ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError,
+    Color, ConditionalFormatBlank, ConditionalFormatCell, ConditionalFormatCellRule, DataValidation,
+    DocProperties, ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError,
 };
 use sheets::{Cell, Layout, Role, Table, TableColumn, Verdict, escaped, is_obeyed};
 use unicode_width::UnicodeWidthStr;
@@ -52,6 +52,8 @@ const WIDEST_DETAIL: usize = 40;
 const MOST_FROZEN: f64 = 75.0;
 /// Points of a line of the header.
 const HEADER_LINE: u32 = 15;
+/// Behind headers of columns with a caveat: light amber, on which text stays easy to read.
+const MARKED: Color = Color::RGB(0xFF_E6_99);
 /// Indent of texts beside other columns, about a character.
 const TEXT_INDENT: u8 = 1;
 /// The filter button that covers the end of a header, in characters.
@@ -60,7 +62,8 @@ const FILTER_BUTTON: usize = 3;
 /// An xlsx workbook with one sheet per table, in order.
 ///
 /// The header row is bold, stays in view with the columns that name the rows, filters its columns and explains each
-/// column in a message that appears when its header is selected. Columns whose role is to be folded ([`Role`]) are in
+/// column in a message that appears when its header is selected; the header of a column that is empty or not to be relied
+/// on ([`TableColumn::caveats`]) is coloured and says why. Columns whose role is to be folded ([`Role`]) are in
 /// collapsed groups, each opened at the column to its left; a table in the layout of a reference tool has no groups and no
 /// frozen columns. Cells that are good or bad ([`Verdict`]) are coloured. Numbers are numbers in the format of their kind, with the unit that the header does not say; flags are
 /// booleans, what is missing and empty text are empty cells. Text is always text, never a formula or a
@@ -177,17 +180,19 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
     }
 
     let header_format = Format::new().set_bold().set_align(FormatAlign::Top).set_text_wrap();
+    let marked_format = header_format.clone().set_background_color(MARKED);
     let mut widths = Vec::with_capacity(columns.len());
     let mut header_lines = 1;
     for (position, column) in columns.iter().enumerate() {
         let column_number = column_number(position)?;
-        sheet.write_string_with_format(
-            0,
-            column_number,
-            cut_text(&escaped(column.name())).0,
-            &header_format,
-        )?;
-        explain_header(&mut sheet, column_number, column.description())?;
+        let of_table = if position == 0 { table.caveats() } else { &[] };
+        let caveats = of_table.iter().chain(column.caveats()).map(|caveat| caveat.text.as_str());
+        let explanation: Vec<&str> =
+            [column.description()].into_iter().filter(|text| !text.is_empty()).chain(caveats).collect();
+        let is_marked = explanation.len() > usize::from(!column.description().is_empty());
+        let format = if is_marked { &marked_format } else { &header_format };
+        sheet.write_string_with_format(0, column_number, cut_text(&escaped(column.name())).0, format)?;
+        explain_header(&mut sheet, column_number, &explanation.join(" "))?;
         // The format of the column is that of its cells: looking it up cell by cell would cost as much as the cells.
         let format = NumberFormat::new(column);
         let look = match &format {

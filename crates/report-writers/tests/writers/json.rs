@@ -1,8 +1,10 @@
 //! JSON documents, read back with an independent parser.
 
+use std::sync::Arc;
+
 use report_writers::{Json, Report, WriteError, Writer};
 use serde_json::{Value, json};
-use sheets::{Cell, Column, ColumnKind, Nested, Table, TableColumn, Unit};
+use sheets::{Caveat, Cell, Column, ColumnKind, Nested, Table, TableColumn, Unit};
 
 use super::column;
 
@@ -51,6 +53,22 @@ fn cells_keep_their_types() {
             }},
         })
     );
+}
+
+#[test]
+fn caveats_stand_at_their_table_or_column() {
+    let columns = vec![column("ms", TIME, [1.0]), column("count", ColumnKind::Count, [1])];
+    let mut table = Table::new("ops", columns).unwrap();
+    let caveat = |text: &str| Arc::new(Caveat { brief: String::new(), text: text.to_owned() });
+    table.add_caveat(&caveat("The file \"ends\" early."));
+    for text in ["Too small.", "Twice."] {
+        table.add_caveat_to(&caveat(text), |column| column.name() == "ms");
+    }
+    let parsed = parsed(&Report::new("t", vec![table]).unwrap());
+    let table = &parsed["tables"]["ops"];
+    assert_eq!(table["caveats"], json!(["The file \"ends\" early."]));
+    assert_eq!(table["columns"][0]["caveats"], json!(["Too small.", "Twice."]));
+    assert_eq!(table["columns"][1], json!({"name": "count", "description": ""}));
 }
 
 #[test]

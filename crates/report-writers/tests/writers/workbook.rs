@@ -1,10 +1,11 @@
 //! Workbooks, read back with calamine for the cells and as zip archives for everything else.
 
 use std::io::{Cursor, Read};
+use std::sync::Arc;
 
 use calamine::{Data, Range, Reader, Xlsx};
 use report_writers::{Report, Warning, Workbook, WriteError, Writer};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Layout, Role, Sheet, Table, TableColumn, Unit};
+use sheets::{Caveat, Chart, ChartShape, Column, ColumnKind, Layout, Role, Sheet, Table, TableColumn, Unit};
 
 use super::column;
 
@@ -129,6 +130,31 @@ fn headers_are_bold_frozen_filtered_and_explained() {
     // What is too long for a message is a note.
     let notes = part(&bytes, "xl/comments1.xml");
     assert!(notes.contains(r#"ref="C1""#) && notes.contains(LONG) && !notes.contains(r#"ref="A1""#));
+}
+
+#[test]
+fn headers_say_what_makes_their_columns_unreliable() {
+    let described = |name| TableColumn::new(Column::new(name, MS, "Time in ms."), [1.0, 2.0].map(Into::into));
+    let mut table = Table::new("t", vec![described("a"), described("b"), described("c")]).unwrap();
+    let caveat = |text: &str| Arc::new(Caveat { brief: String::new(), text: text.to_owned() });
+    table.add_caveat(&caveat("Of all."));
+    table.add_caveat_to(&caveat("Unreliable: 9 of 10 are lost (W2)."), |column| column.name() == "b");
+    let (bytes, _) = written(&report(vec![table]));
+    let sheet_xml = part(&bytes, "xl/worksheets/sheet1.xml");
+    for (cell, prompt) in [
+        ("A1", "Time in ms. Of all."),
+        ("B1", "Time in ms. Unreliable: 9 of 10 are lost (W2)."),
+        ("C1", "Time in ms."),
+    ] {
+        assert!(sheet_xml.contains(&format!(r#"prompt="{prompt}" sqref="{cell}""#)), "{sheet_xml}");
+    }
+    let style = |cell: &str| {
+        let (_, rest) = sheet_xml.split_once(&format!(r#"<c r="{cell}" s=""#)).unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    assert_eq!(style("A1"), style("B1"));
+    assert_ne!(style("B1"), style("C1"));
+    assert!(part(&bytes, "xl/styles.xml").contains(r#"<fgColor rgb="FFFFE699"/>"#));
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use std::cmp::Reverse;
 
-use hashbrown::HashMap;
 use sheets::numbers::{counted, duration, grouped};
-use trace_ingest::{Category, EventId, PerString, TrackId};
+use trace_ingest::{Category, EventId, PerString};
 use trace2tree::{HostWait, is_graph_launch};
 
 use super::{Found, Verdict};
@@ -65,23 +64,23 @@ impl Offset {
     fn new(facts: &Facts<'_>) -> Option<Offset> {
         let events = facts.events;
         let most = facts.linked().map(|(event, launch)| events.start(event) - events.start(launch)).min()?;
-        let is_copy_to_host = facts.trace.strings().classify(|name| name.contains("DtoH"));
+        let mut is_copy_to_host = PerString::new(facts.trace.strings(), |name| name.contains("DtoH"));
         let mut waits = PerString::new(facts.trace.strings(), HostWait::of_call);
         let mut least: Option<i64> = None;
-        let mut latest_end: HashMap<TrackId, i64> = HashMap::new();
+        // Of the work that each track launched; none of it ends so early.
+        let mut latest_end = vec![i64::MIN; facts.trace.tracks().len()];
         for call in &facts.calls {
-            let (track, end) = (events.track(call.event), events.end(call.event));
+            let (latest, end) = (&mut latest_end[events.track(call.event).index()], events.end(call.event));
             let wait = *waits.get(events.name(call.event));
             if wait == Some(HostWait::Device) {
-                least = least.max(latest_end.get(&track).map(|latest| latest - end));
+                least = least.max((*latest > i64::MIN).then(|| *latest - end));
             }
             for &event in facts.tree.device_events(call.event) {
-                let latest = latest_end.entry(track).or_insert(i64::MIN);
                 *latest = (*latest).max(events.end(event));
                 // Where the copy begins after the call has returned, the call did not wait for it.
                 let has_waited = wait == Some(HostWait::Copy)
                     && events.start(event) < end
-                    && is_copy_to_host[events.name(event).index()]
+                    && *is_copy_to_host.get(events.name(event))
                     && events.duration(call.event) > events.duration(event);
                 if has_waited {
                     least = least.max(Some(events.end(event) - end));
@@ -177,14 +176,20 @@ pub(super) fn drift(facts: &Facts<'_>) -> Verdict {
 pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
     const LEAST_MICROSECONDS: i64 = 100;
     let events = facts.events;
-    let row = |event: EventId| (events.device(event), events.stream(event), events.track(event));
-    let mut before = HashMap::new();
+    let stream = |event: EventId| (events.device(event), events.stream(event));
+    // By track, which mostly is one stream of a device.
+    let mut before: Vec<Vec<EventId>> = vec![Vec::new(); facts.trace.tracks().len()];
     let is_replay = |event: EventId| {
         facts.tree.launch(event).is_some_and(|launch| is_graph_launch(facts.trace.name(launch)))
     };
     let (mut long, mut excess, mut guarded) = (Vec::new(), 0, 0);
     for &next in &facts.device {
-        let Some(event) = before.insert(row(next), next) else { continue };
+        let streams = &mut before[events.track(next).index()];
+        let Some(known) = streams.iter_mut().find(|event| stream(**event) == stream(next)) else {
+            streams.push(next);
+            continue;
+        };
+        let event = std::mem::replace(known, next);
         let over = events.end(event) - events.start(next);
         if over <= events.duration(next).max(facts.in_trace_units(LEAST_MICROSECONDS)) {
             continue;

@@ -77,9 +77,12 @@ pub(super) fn other_unit(facts: &Facts<'_>) -> Verdict {
     found.into()
 }
 
-/// The median of all starts, absolute, in the trace's time unit.
+/// The median of up to a thousand starts from all over the file, absolute, in the trace's time unit. Years tell units apart,
+/// for which that is exact enough.
 fn median_start(facts: &Facts<'_>) -> Option<i64> {
-    let median = lower_median(facts.events.ids().map(|event| facts.events.start(event)))?;
+    const ENOUGH: usize = 1000;
+    let every = facts.events.len().div_ceil(ENOUGH).max(1);
+    let median = lower_median(facts.events.ids().step_by(every).map(|event| facts.events.start(event)))?;
     Some(facts.trace.origin().saturating_add(median))
 }
 
@@ -206,12 +209,8 @@ pub(super) fn repeated_events(facts: &Facts<'_>) -> Verdict {
 pub(super) fn several_processes(facts: &Facts<'_>) -> Verdict {
     let (events, tracks) = (facts.events, facts.trace.tracks());
     let process = |event: EventId| tracks.get(events.track(event)).pid;
-    let operators = || events.ids().filter(|&event| events.category(event) == trace_ingest::Category::CPU_OP);
-    let mut has_calls = vec![false; tracks.len()];
-    let hosts = facts.calls.iter().map(|call| call.event).chain(operators());
-    hosts.for_each(|event| has_calls[events.track(event).index()] = true);
-    let with_calls = tracks.ids().zip(has_calls).filter(|(_, has)| *has);
-    let processes: BTreeSet<RowId> = with_calls.map(|(track, _)| tracks.get(track).pid).collect();
+    let of_host = tracks.ids().zip(&facts.census.is_of_host).filter(|(_, is_of_host)| **is_of_host);
+    let processes: BTreeSet<RowId> = of_host.map(|(track, _)| tracks.get(track).pid).collect();
     if processes.len() < 2 {
         return Verdict::Sound { guarded: 0 };
     }
@@ -221,7 +220,8 @@ pub(super) fn several_processes(facts: &Facts<'_>) -> Verdict {
     let mut collisions = Tally::default();
     let mut owners: HashMap<(bool, i64), RowId> = HashMap::new();
     let called = facts.called.iter().map(|&(id, event)| ((false, id), event));
-    let named = operators().filter_map(|event| Some(((true, events.external_id(event)?), event)));
+    let operators = events.ids().filter(|&event| events.category(event) == trace_ingest::Category::CPU_OP);
+    let named = operators.filter_map(|event| Some(((true, events.external_id(event)?), event)));
     for (id, event) in called.chain(named) {
         if *owners.entry(id).or_insert_with(|| process(event)) != process(event) {
             collisions.add(events, event);

@@ -60,7 +60,8 @@ pub(super) fn shared_by_device_events(facts: &Facts<'_>) -> Verdict {
     }
     let events = facts.events;
     let ids = facts.linked().filter_map(|(event, _)| events.correlation(event).filter(|&id| id != 0));
-    if IdSet::new(ids).1 {
+    let ids: Vec<i64> = ids.collect();
+    if IdSet::new(ids.iter().copied()).1 {
         return Verdict::Sound { guarded: 0 };
     }
     let mut by_id: HashMap<i64, (u64, EventId, EventId)> = HashMap::new();
@@ -95,10 +96,16 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
     let (events, tracks) = (facts.events, facts.trace.tracks());
     let mut uses: HashMap<(Option<i64>, RowId), u64> = HashMap::new();
     let mut handles = Tally::default();
+    let stream = |event: EventId| {
+        let row = || tracks.get(events.track(event)).tid;
+        (events.device(event), events.stream(event).map_or_else(row, RowId::Number))
+    };
+    // Neighbours mostly share their stream.
+    for together in facts.device.chunk_by(|&a, &b| stream(a) == stream(b)) {
+        *uses.entry(stream(together[0])).or_default() += together.len() as u64;
+    }
     for &event in &facts.device {
-        let row = tracks.get(events.track(event)).tid;
-        let stream = events.stream(event).map_or(row, RowId::Number);
-        *uses.entry((events.device(event), stream)).or_default() += 1;
+        let (_, stream) = stream(event);
         if matches!(stream, RowId::Text(_)) || matches!(stream, RowId::Number(number) if number >= HANDLE) {
             handles.add(events, event);
         }
@@ -119,20 +126,14 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
     found.into()
 }
 
-/// Ids that several of these events carry: how many, and the second event of the first of them.
-fn shared(facts: &Facts<'_>, ids: impl Iterator<Item = (i64, EventId)> + Clone) -> (u64, Option<EventId>) {
-    let (_, are_different) = IdSet::new(ids.clone().map(|(id, _)| id));
-    if are_different {
-        return (0, None);
-    }
-    let mut ids: Vec<(i64, EventId)> = ids.collect();
-    ids.sort_by_key(|&(id, event)| (id, facts.events.start(event)));
+/// Ids that several of these events carry, which are sorted by id: how many, and the second event of the first of them.
+fn shared(ids: &[(i64, EventId)]) -> (u64, Option<EventId>) {
     let groups = ids.chunk_by(|(a, _), (b, _)| a == b).filter(|group| group.len() > 1);
     groups.fold((0, None), |(count, first), group| (count + 1, first.or(Some(group[1].1))))
 }
 
 pub(super) fn shared_by_calls(facts: &Facts<'_>) -> Verdict {
-    let (count, first) = shared(facts, facts.called.iter().copied());
+    let (count, first) = shared(&facts.called);
     let found = (count > 0).then(|| {
         let text = format!(
             "{} on several calls: links are ambiguous",
@@ -144,10 +145,15 @@ pub(super) fn shared_by_calls(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn shared_by_operators(facts: &Facts<'_>) -> Verdict {
+    if facts.census.operator_ids_are_different {
+        return Verdict::Sound { guarded: 0 };
+    }
     let events = facts.events;
     let operators = events.ids().filter(|&event| events.category(event) == Category::CPU_OP);
     let ids = operators.filter_map(|event| Some((events.external_id(event).filter(|&id| id != 0)?, event)));
-    let (count, first) = shared(facts, ids);
+    let mut ids: Vec<(i64, EventId)> = ids.collect();
+    ids.sort_by_key(|&(id, event)| (id, events.start(event)));
+    let (count, first) = shared(&ids);
     let found = (count > 0).then(|| {
         let text =
             format!("{} on several operators", counted(count as usize, "External id is", "External ids are"));
@@ -162,19 +168,15 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
         return Verdict::NotExamined("there are no device events to link");
     }
     let events = facts.events;
-    let named = events
-        .ids()
-        .filter(|&event| matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION))
-        .filter_map(|event| events.external_id(event));
-    let (named, _) = IdSet::new(named);
+    let (of_operators, of_annotations) = (&facts.census.operator_ids, &facts.census.annotation_ids);
     let (mut all, mut own, mut foreign) = (0u64, Tally::default(), Tally::default());
     for event in facts.calls.iter().map(|call| call.event).chain(facts.device.iter().copied()) {
-        let Some(id) = events.external_id(event) else { continue };
+        let Some(id) = events.external_id(event).filter(|&id| id != 0) else { continue };
         all += 1;
         if Some(id) == events.correlation(event) {
             own.add(events, event);
         }
-        if !named.contains(id) {
+        if !of_operators.contains(id) && !of_annotations.contains(id) {
             foreign.add(events, event);
         }
     }
@@ -183,7 +185,10 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
     let found = if own.count >= FEW && own.count * 100 >= all * 95 {
         let text = format!("{} {of} are their own correlation ids", grouped(own.count.into()));
         Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Info, &own, text) })
-    } else if foreign.count >= FEW && foreign.count * 100 >= all * 5 && named.len() > 0 {
+    } else if foreign.count >= FEW
+        && foreign.count * 100 >= all * 5
+        && !(of_operators.is_empty() && of_annotations.is_empty())
+    {
         let text = format!("{} {of} name no operator", grouped(foreign.count.into()));
         Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Note, &foreign, text) })
     } else {

@@ -3,10 +3,10 @@
 use hashbrown::{HashMap, HashSet};
 use sheets::numbers::{counted, decimal, duration, grouped};
 use trace_ingest::EventId;
-use trace2tree::busy_time;
+use trace2tree::{CallKind, busy_time};
 
 use super::{Found, Verdict};
-use crate::facts::{CallKind, Facts, IdSet};
+use crate::facts::{Facts, IdSet};
 use crate::finding::Severity;
 
 impl Facts<'_> {
@@ -72,11 +72,13 @@ impl Unlinked {
 
 /// Whether the correlation ids of at least 95 % of the calls of a thread are larger than those of the call before.
 fn ids_grow(facts: &Facts<'_>) -> bool {
-    let mut latest = hashbrown::HashMap::new();
+    // By track; 0 where it has no call with an id yet.
+    let mut latest = vec![0; facts.trace.tracks().len()];
     let (mut grow, mut all) = (0u64, 0u64);
     for call in &facts.calls {
         let Some(id) = facts.events.correlation(call.event).filter(|&id| id != 0) else { continue };
-        if let Some(before) = latest.insert(facts.events.track(call.event), id) {
+        let before = std::mem::replace(&mut latest[facts.events.track(call.event).index()], id);
+        if before != 0 {
             all += 1;
             grow += u64::from(id > before);
         }
@@ -99,7 +101,7 @@ pub(crate) struct LostLaunches {
 
 impl LostLaunches {
     fn new(facts: &Facts<'_>) -> LostLaunches {
-        let launches: Vec<_> = facts.calls.iter().filter(|call| call.kind.launches()).collect();
+        let launches: Vec<_> = facts.calls.iter().filter(|call| call.kind.starts_device_work()).collect();
         let mut lost = LostLaunches {
             launches: launches.len() as u64,
             before: Vec::new(),
@@ -159,7 +161,7 @@ impl Facts<'_> {
 pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
     const FEW: usize = 10;
     let launches: Vec<EventId> =
-        facts.calls.iter().filter(|call| call.kind.launches()).map(|call| call.event).collect();
+        facts.calls.iter().filter(|call| call.kind.starts_device_work()).map(|call| call.event).collect();
     if !facts.device.is_empty() {
         return Verdict::Sound { guarded: 0 };
     }

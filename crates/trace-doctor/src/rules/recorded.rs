@@ -22,7 +22,7 @@ pub(super) fn no_operators(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn no_device_work(facts: &Facts<'_>) -> Verdict {
     let operators = facts.census.operators.count;
-    let launches = facts.calls.iter().any(|call| call.kind.launches());
+    let launches = facts.calls.iter().any(|call| call.kind.starts_device_work());
     let fires = operators > 0 && !launches && facts.device.is_empty();
     when(fires, Severity::Info, operators, "there is no device work: all times are those of the host")
         .unless_of_foreign_device(facts)
@@ -30,7 +30,7 @@ pub(super) fn no_device_work(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn no_shapes(facts: &Facts<'_>) -> Verdict {
     let census = &facts.census;
-    let fires = census.operators.count >= 20 && census.operators_with_shapes == 0;
+    let fires = census.operators.count >= 20 && !census.has_shapes;
     when(fires, Severity::Warning, census.operators.count, "shapes were not recorded")
 }
 
