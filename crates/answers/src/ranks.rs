@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use multi_rank::{
-    CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions, Members,
-    RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables, single_events, waits,
+    CauseKind, FindingRow, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder,
+    JobOptions, Members, RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables, single_events,
+    waits,
 };
 use perf_models::CommunicationPatterns;
 use tempfile::TempDir;
+use trace_doctor::{Diagnosis, Finding};
 use trace_ingest::{ReadOptions, read_path};
+use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::error::Error;
@@ -115,12 +118,29 @@ fn map_rank(
         let communication = options.communication.clone();
         let analysis = Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
         let mut tables = rank_tables(&analysis, path);
+        tables.findings = findings(analysis.tree());
         tables.waits = waits_too.then(|| waits(&analysis));
         tables.events = keep_events.then(|| single_events(&analysis));
         Ok::<_, Error>((tables, events))
     })?;
     folder().add(&tables, source)?;
     Ok(Mapped::Written { ranks: members(tables.rank.rank), events })
+}
+
+/// What is wrong with a recording, as rows of its tables.
+fn findings(tree: &TraceTree) -> Vec<FindingRow> {
+    let Some(diagnosis) = Diagnosis::new(tree) else { return Vec::new() };
+    let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let row = |finding: &Finding| FindingRow {
+        rule: Some(finding.rule.id.into()),
+        severity: Some(finding.severity.as_str().into()),
+        count: whole(finding.count),
+        out_of: finding.of.map(whole),
+        time_ns: finding.time.map(|time| time / (diagnosis.time_unit.per_microsecond() / 1000)),
+        finding: Some(finding.text.as_str().into()),
+        consequence: finding.rule.consequence.map(Into::into),
+    };
+    diagnosis.findings.iter().map(row).collect()
 }
 
 fn members(rank: Option<i64>) -> Members {

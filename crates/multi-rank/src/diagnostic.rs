@@ -37,6 +37,17 @@ pub enum Diagnostic {
         /// Its path.
         path: String,
     },
+    /// Figures of the recordings are not to be relied on.
+    Unreliable {
+        /// Rule of `tracelens doctor` that says so, such as `W2`.
+        rule: String,
+        /// Ranks whose recordings it is about.
+        ranks: Members,
+        /// What was seen in the recording of the first of them.
+        finding: String,
+        /// What that does to figures.
+        consequence: String,
+    },
     /// No kernel of a collective was recorded.
     NoCollectives {
         /// Rank.
@@ -143,6 +154,7 @@ impl Diagnostic {
             Diagnostic::OtherJob { .. } => "other job",
             Diagnostic::RankByOrder { .. } => "rank not known",
             Diagnostic::CutOff { .. } => "cut off",
+            Diagnostic::Unreliable { .. } => "unreliable recording",
             Diagnostic::NoCollectives { .. } => "no collectives",
             Diagnostic::OtherSteps { .. } => "other number of steps",
             Diagnostic::NoMetadata { .. } => "no metadata",
@@ -198,6 +210,14 @@ impl fmt::Display for Diagnostic {
             ),
             Diagnostic::CutOff { rank, path } => {
                 write!(formatter, "rank {rank}: its recording is cut off or damaged ({path})")
+            }
+            Diagnostic::Unreliable { rule, ranks, finding, consequence } => {
+                let of_first = match ranks.iter().next() {
+                    Some(first) if ranks.len() > 1 => format!(", on rank {first}"),
+                    _ => String::new(),
+                };
+                let plural = plural(ranks.len() as u64);
+                write!(formatter, "rank{plural} {ranks}: {consequence} ({rule}{of_first}: {finding})")
             }
             Diagnostic::NoCollectives { rank } => {
                 write!(formatter, "rank {rank}: its recording has no kernel of a collective")

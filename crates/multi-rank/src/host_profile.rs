@@ -143,6 +143,7 @@ impl<'a> HostMap<'a> {
             steps,
             kernels: self.kernel_rows(position),
             ops: self.ops(position),
+            findings: Vec::new(),
             waits: None,
             events: None,
         }

@@ -12,7 +12,7 @@ use crate::map::group_key;
 use crate::matching::{Pairing, match_collectives};
 use crate::members::Members;
 use crate::rows::{Text, Wanted};
-use crate::tables::{GroupRow, RankRow};
+use crate::tables::{FindingRow, GroupRow, RankRow};
 
 /// Recordings of one job.
 #[derive(Debug)]
@@ -117,6 +117,7 @@ impl Job {
         let world_size = world_size.max(last.map(|last| last as usize + 1));
         let present = Members::new(recordings.iter().map(|recording| recording.rank));
         let world_size = world_size.unwrap_or(present.len()).max(present.len());
+        diagnostics.extend(unreliable(&recordings)?);
         let job = Job { recordings, groups, clocks, world_size, diagnostics };
         Ok(job.diagnosed(&present))
     }
@@ -173,6 +174,30 @@ impl Job {
         }
         self
     }
+}
+
+/// The findings that make figures unreliable, each rule once with the ranks that it is about.
+fn unreliable(recordings: &[Recording]) -> Result<Vec<Diagnostic>, Error> {
+    let mut by_rule: BTreeMap<Text, (Vec<u32>, FindingRow)> = BTreeMap::new();
+    for recording in recordings {
+        for finding in recording.folder.rows::<FindingRow>(Wanted::All)? {
+            // A recording that ends early (F1) is [`Diagnostic::CutOff`].
+            let is_grave = matches!(finding.severity.as_deref(), Some("error" | "warning"))
+                && finding.rule.as_deref() != Some("F1");
+            let (Some(rule), true) = (finding.rule.clone(), is_grave && finding.consequence.is_some()) else {
+                continue;
+            };
+            by_rule.entry(rule).or_insert_with(|| (Vec::new(), finding)).0.push(recording.rank);
+        }
+    }
+    let said = |text: Option<Text>| text.map_or_else(String::new, |text| text.to_string());
+    let diagnostic = |(rule, (ranks, first)): (Text, (Vec<u32>, FindingRow))| Diagnostic::Unreliable {
+        rule: rule.to_string(),
+        ranks: Members::new(ranks),
+        finding: said(first.finding),
+        consequence: said(first.consequence),
+    };
+    Ok(by_rule.into_iter().map(diagnostic).collect())
 }
 
 type Read = (Option<u32>, RankRow, Vec<GroupRow>, RankFolder);
@@ -281,4 +306,57 @@ pub(crate) fn most_common(values: impl Iterator<Item = i64>) -> Option<i64> {
         *counts.entry(value).or_default() += 1;
     }
     counts.into_iter().max_by_key(|&(value, count)| (count, std::cmp::Reverse(value))).map(|(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::{JobFolder, Source};
+    use crate::tables::RankTables;
+
+    /// Severity, rule and consequence of a finding.
+    fn finding(severity: &str, rule: &str, consequence: Option<&str>) -> FindingRow {
+        FindingRow {
+            rule: Some(rule.into()),
+            severity: Some(severity.into()),
+            finding: Some(format!("{rule} was seen").into()),
+            consequence: consequence.map(Text::from),
+            ..FindingRow::default()
+        }
+    }
+
+    #[test]
+    fn findings_that_make_figures_unreliable_are_said_once_with_their_ranks() {
+        let lost = |severity| finding(severity, "W2", Some("times are too small"));
+        let clock = || finding("warning", "C2", Some("delays are wrong"));
+        let of_ranks = [
+            vec![lost("warning"), finding("warning", "R3", None)],
+            vec![lost("note")],
+            vec![lost("error"), clock()],
+            vec![finding("error", "F1", Some("figures are partial"))],
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = JobFolder::open(&folder.path().join("job")).unwrap();
+        for (rank, findings) in (0..).zip(of_ranks) {
+            let path = folder.path().join(format!("rank{rank}.json"));
+            std::fs::write(&path, rank.to_string()).unwrap();
+            let row = RankRow { rank: Some(rank), ..RankRow::default() };
+            let tables = RankTables { rank: row, findings, ..RankTables::default() };
+            job.add(&tables, Source::of(&path).unwrap()).unwrap();
+        }
+        let job = Job::open(job.ranks().iter().map(|rank| (rank.clone(), None)).collect()).unwrap();
+        let said: Vec<String> = job
+            .diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.kind() == "unreliable recording")
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "rank 2: delays are wrong (C2: C2 was seen)",
+                "ranks 0,2: times are too small (W2, on rank 0: W2 was seen)",
+            ]
+        );
+    }
 }

@@ -45,7 +45,7 @@ pub use sheets::job_sheets;
 pub use source::RankPattern;
 pub use statistic::Statistic;
 pub use tables::{
-    CollectiveRow, CopyRateRow, EventRow, GroupRow, KernelRow, OpRow, PathRow, QueueRow, RankRow, RankTables,
-    StepRow, WaitTables,
+    CollectiveRow, CopyRateRow, EventRow, FindingRow, GroupRow, KernelRow, OpRow, PathRow, QueueRow, RankRow,
+    RankTables, StepRow, WaitTables,
 };
 pub use waits::waits;

@@ -41,6 +41,7 @@ pub fn rank_tables(analysis: &Analysis, path: &Path) -> RankTables {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
                 Err(_) => map.ops(),
             },
+            findings: Vec::new(),
             waits: None,
             events: None,
         }

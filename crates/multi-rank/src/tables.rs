@@ -302,6 +302,26 @@ rows! {
     }
 }
 
+rows! {
+    /// Something that is wrong with the recording, or missing in it, as `tracelens doctor` finds it. The worst first.
+    pub struct FindingRow in "findings" {
+        /// Short name of the rule, such as `W2`.
+        rule: Option<Text>,
+        /// `error`, `warning`, `note` or `info`.
+        severity: Option<Text>,
+        /// How many events, ids or calls are affected.
+        count: i64,
+        /// Out of how many, where that is known.
+        out_of: Option<i64>,
+        /// Time that is affected, where the rule measures one.
+        time_ns: Option<i64>,
+        /// What was seen.
+        finding: Option<Text>,
+        /// What that does to the figures that a report begins with; empty where it does nothing.
+        consequence: Option<Text>,
+    }
+}
+
 /// What device and host waited for: [`waits`](crate::waits).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitTables {
@@ -328,6 +348,8 @@ pub struct RankTables {
     pub kernels: Vec<KernelRow>,
     /// Operators that account for device time.
     pub ops: Vec<OpRow>,
+    /// What is wrong with the recording; none of recordings that are not examined.
+    pub findings: Vec<FindingRow>,
     /// What was waited for, where it is wanted.
     pub waits: Option<WaitTables>,
     /// Events one by one, where they are kept: [`single_events`](crate::single_events).
@@ -349,6 +371,7 @@ impl RankTables {
         each.table(Some(&self.steps))?;
         each.table(Some(&self.kernels))?;
         each.table(Some(&self.ops))?;
+        each.table(Some(&self.findings))?;
         let waits = self.waits.as_ref();
         each.table(waits.map(|waits| &waits.queues[..]))?;
         each.table(waits.map(|waits| &waits.copy_rates[..]))?;
