@@ -8,6 +8,7 @@ use multi_rank::Error as JobError;
 use report_writers::{DrawError, ReportError};
 use sheets::TableError;
 use thiserror::Error as ThisError;
+use trace_diff::{ParityError, ReadError};
 use trace_ingest::{IngestError, RecordingKind};
 
 /// Why a question has no answer.
@@ -17,6 +18,49 @@ pub enum Error {
     /// No file was named.
     #[error("no recording is named; name at least one")]
     NoRecording,
+    /// A comparison of less than two runs.
+    #[error("{given} run is named; name at least two, the one that the others are compared with first")]
+    OneRun {
+        /// How many were named.
+        given: usize,
+    },
+    /// Something was given for each of the runs, but not as many times as there are runs.
+    #[error("{given} {what} are given for {runs} runs; give one for each, in the order of the runs")]
+    CountOfRuns {
+        /// What was given.
+        what: &'static str,
+        /// How many.
+        given: usize,
+        /// How many runs there are.
+        runs: usize,
+    },
+    /// A name that would not tell a run apart.
+    #[error("`{name}` cannot name a run: names differ, are not empty, and have no `::`; choose another")]
+    NameOfRun {
+        /// The name.
+        name: String,
+    },
+    /// Two reports without a table that both have.
+    #[error(
+        "{path}: has no sheet that could be compared with one of {baseline}{asked}; compare reports of the same kind",
+        path = .path.display(),
+        baseline = .baseline.display(),
+        asked = if .sheets.is_empty() { String::new() } else { format!(", of those that were asked for ({sheets})") }
+    )]
+    NothingInCommon {
+        /// The first run.
+        baseline: PathBuf,
+        /// The other.
+        path: PathBuf,
+        /// The sheets that were asked for; empty for all.
+        sheets: String,
+    },
+    /// Reports cannot be compared as TraceLens does it.
+    #[error(transparent)]
+    Parity(#[from] ParityError),
+    /// A report cannot be read again.
+    #[error(transparent)]
+    ReadReport(#[from] ReadError),
     /// A recording cannot be read.
     #[error(transparent)]
     Ingest(#[from] IngestError),

@@ -8,6 +8,7 @@ use metal_perf::{comparison_sheet, metal_sheets};
 use multi_rank::job_sheets;
 use rocprof_perf::rocprof_sheets;
 use sheets::{Column, Sheet};
+use trace_diff::all_comparison_sheets;
 use trace_doctor::recording_sheet;
 use trace_ingest::RecordingKind;
 use tree_perf::all_sheets;
@@ -36,6 +37,8 @@ pub enum ReportOf {
     Recording(RecordingKind),
     /// The ranks of a job.
     Job,
+    /// Two runs side by side.
+    Comparison,
 }
 
 /// The sheets, report by report, in the order in which they are written.
@@ -59,6 +62,8 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::TenstorrentOps), vec![comparison_sheet()]));
     all.extend(known(ReportOf::Job, overview()));
     all.extend(known(ReportOf::Job, job_sheets()));
+    all.extend(known(ReportOf::Comparison, overview()));
+    all.extend(known(ReportOf::Comparison, all_comparison_sheets()));
     all
 }
 
@@ -106,6 +111,7 @@ mod tests {
             (ReportOf::Recording(RecordingKind::Rocprof), "rocprofv3 profiles"),
             (ReportOf::Recording(RecordingKind::TenstorrentOps), "Tenstorrent operations"),
             (ReportOf::Job, "Jobs of many ranks"),
+            (ReportOf::Comparison, "Comparisons of runs"),
         ] {
             writeln!(text, "\n## {title}").unwrap();
             let mut left: Vec<&KnownSheet> = sheets.iter().filter(|sheet| sheet.report == report).collect();
@@ -188,6 +194,7 @@ mod tests {
         check(&metal_sheets());
         check(&[comparison_sheet()]);
         check(&job_sheets());
+        check(&all_comparison_sheets());
         check(&[overview::sheet(overview::NAME)]);
     }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod compare;
 mod critical_path;
 mod error;
 mod host_profiles;
@@ -23,6 +24,7 @@ mod trace;
 mod trust;
 mod xla;
 
+pub use compare::CompareReporter;
 pub use critical_path::{CriticalPathReporter, write_overlay};
 pub use error::Error;
 pub use known_sheets::{KnownSheet, ReportOf, known_sheets};

@@ -9,6 +9,7 @@ use metal_perf::MetalNotice;
 use multi_rank::Diagnostic;
 use perf_models::Architecture;
 use rocprof_perf::RocprofNotice;
+use trace_diff::{CompareNotice, ParityNotice};
 use trace_ingest::RecordingKind;
 use trace2tree::TreeWarning;
 use xla_perf::JaxNotice;
@@ -22,6 +23,17 @@ use crate::report::Picture;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Notice {
+    /// Of one of several runs that are compared.
+    OfRun {
+        /// What the run is called.
+        run: String,
+        /// What there is to know of it.
+        notice: Box<Notice>,
+    },
+    /// Of a comparison of runs.
+    Comparison(CompareNotice),
+    /// Of a comparison as TraceLens does it.
+    ComparisonAsTraceLens(ParityNotice),
     /// Device events without a launch in the trace are no part of the operators' figures.
     UnlinkedDeviceEvents {
         /// How many.
@@ -183,6 +195,9 @@ impl fmt::Display for NothingToDraw {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Notice::OfRun { run, notice } => write!(f, "{run}: {notice}"),
+            Notice::Comparison(notice) => notice.fmt(f),
+            Notice::ComparisonAsTraceLens(notice) => notice.fmt(f),
             Notice::UnlinkedDeviceEvents { events, time_us, in_timeline } => {
                 let place = match in_timeline {
                     true => "in the timeline, but in no operator's figures",

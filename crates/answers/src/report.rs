@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use critical_path::CriticalPath;
-use metal_perf::{Comparison, MetalReport};
+use metal_perf::{Comparison as MetalComparison, MetalReport};
 use multi_rank::JobAnalysis;
 use report_writers::DrawError;
 use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
 use sheets::{Layout, Sheet, Table, TableError};
+use trace_diff::Comparison;
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, is_standard_input, recognise};
 use tree_perf::Analysis;
 use xla_perf::JaxAnalysis;
@@ -146,11 +147,13 @@ pub enum Analysed {
     /// Of a rocprofv3 profile.
     Rocprof(Box<RocprofAnalysis>),
     /// Of Tenstorrent operations, and their comparison with an earlier run.
-    Tenstorrent(Box<MetalReport>, Option<Comparison>),
+    Tenstorrent(Box<MetalReport>, Option<MetalComparison>),
     /// Of the ranks of a job.
     Job(Box<JobAnalysis>),
     /// The critical path of a trace.
     CriticalPath(Box<CriticalPath>),
+    /// Runs compared with the first of them, in order.
+    Comparisons(Vec<Comparison>),
 }
 
 /// The only recording; an error where there are several and their report would not be one of all.

@@ -1,6 +1,7 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
 pub(crate) mod any_report;
+pub(crate) mod compare;
 pub(crate) mod critical_path;
 pub(crate) mod devices;
 pub(crate) mod doctor;
@@ -32,6 +33,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
+use compare::CompareArguments;
 use critical_path::CriticalPathArguments;
 use doctor::DoctorArguments;
 use inference::InferenceArguments;
@@ -126,6 +128,9 @@ pub(crate) enum Command {
     #[cfg(feature = "cluster")]
     #[command(after_help = ranks_sql::after_help())]
     RanksSql(ranks_sql::RanksSqlArguments),
+    /// Compare runs: what became slower and faster, by how much of the step, and what is new or gone
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(Box<CompareArguments>),
     /// Find what a run, or a step of it, waited for, and how long it would take if an operator were faster
     #[command(after_help = critical_path::EXAMPLES, visible_alias = "path")]
     CriticalPath(Box<CriticalPathArguments>),
@@ -386,12 +391,17 @@ pub(crate) fn command() -> clap::Command {
                      named]";
         command.mut_arg("output_xlsx_path", |arg| arg.help(place))
     };
+    let compare = |compare: clap::Command| {
+        let place = "Write the workbook here [default: comparison.xlsx, unless another output is named]";
+        compare.mut_arg("output_xlsx_path", |arg| arg.short('o').visible_alias("output").help(place))
+    };
     let report = any_report::with_all_options;
     with_both_spellings(
         CommandLine::command()
             .mut_subcommand("metal", metal)
             .mut_subcommand("ranks", ranks)
             .mut_subcommand("critical-path", critical_path)
+            .mut_subcommand("compare", compare)
             .mut_subcommand("report", report),
     )
 }

@@ -10,6 +10,7 @@ use inference_phase::split::SplitError;
 use metal_perf::MetalError;
 use report_writers::WriteError;
 use script_extension::ExtensionError;
+use trace_diff::{Exceeded, Unknown};
 use trace_ingest::{IngestError, RecordingKind};
 
 /// Why the program gives up.
@@ -57,6 +58,11 @@ pub(crate) enum Failure {
     NotExamined { path: PathBuf, kind: RecordingKind },
     #[error("{unsound} of {of} recordings {have} findings of the severity of --fail-on or above", have = if *.unsound == 1 { "has" } else { "have" })]
     Unsound { unsound: usize, of: usize },
+    /// A run that is compared takes longer than --fail-on allows.
+    #[error("--fail-on: {0}")]
+    LimitExceeded(Exceeded),
+    #[error("--fail-on: {0}")]
+    LimitOfUnknown(Unknown),
     #[error("the sizes do not fit: {detail}")]
     Sizes { detail: String },
     #[error(
@@ -202,7 +208,11 @@ pub(crate) const EXIT_CODES: [(u8, &str); 5] = [
         "What was given cannot be used: the options, a file that is no recording or has nothing to show, a picture that \
          was asked for with --quiet and could not be drawn.",
     ),
-    (3, "`tracelens doctor` found something as severe as --fail-on says."),
+    (
+        3,
+        "`tracelens doctor` found something as severe as --fail-on says; a run that `tracelens compare` compares exceeds a \
+         limit of --fail-on.",
+    ),
     (
         130,
         "Ctrl-C ended the run; files that it had begun are gone, and what stood in their place is as it was.",
@@ -220,7 +230,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Split(SplitError::Ingest(_)) => ExitCode::from(2),
-            Failure::Unsound { .. } => ExitCode::from(3),
+            Failure::Unsound { .. } | Failure::LimitExceeded(_) => ExitCode::from(3),
             Failure::Answer(
                 answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
             )

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use answers::{NothingToDraw, Notice, Picture};
 use metal_perf::MetalNotice;
 use rocprof_perf::RocprofNotice;
+use trace_diff::CompareNotice;
 use trace_ingest::RecordingKind;
 use xla_perf::JaxNotice;
 
@@ -98,6 +99,16 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         Notice::Xla(JaxNotice::CopyKernelsAreComputation { .. }) => {
             Say::Warning(format!("{notice}; --rebucket_copy_kernels counts them as copies"))
         }
+        // Without the options that would help the report of the run, which a comparison does not have.
+        Notice::OfRun { notice: of_run, .. } => match say(of_run, given) {
+            Say::Note(_) => Say::Note(notice.to_string()),
+            Say::Caveat(_) => Say::Caveat(notice.to_string()),
+            _ => Say::Warning(notice.to_string()),
+        },
+        Notice::Comparison(CompareNotice::OneFactor { .. }) => {
+            Say::Caveat(format!("{notice}; --steps says how many each run has"))
+        }
+        Notice::Comparison(CompareNotice::LittleInCommon { .. }) => Say::Caveat(notice.to_string()),
         Notice::NothingToDraw { picture, why } => {
             let option = match picture {
                 Picture::Rooflines => "--roofline_svg",

@@ -309,7 +309,8 @@ impl fmt::Display for CompareNotice {
 #[must_use]
 pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let steps = |side: &Side| side.steps.or_else(|| side.recorded_steps());
-    let steps = steps(a).zip(steps(b)).map(|(a, b)| [a.max(1), b.max(1)]);
+    // A single step of both is the whole of both.
+    let steps = steps(a).zip(steps(b)).map(|(a, b)| [a.max(1), b.max(1)]).filter(|steps| *steps != [1, 1]);
     let mut comparison = Comparison {
         names: [a.name.clone(), b.name.clone()],
         steps,

@@ -12,7 +12,7 @@ pub(super) struct ReferenceTool {
 }
 
 /// Tools by name, each with the subcommand that takes its place and how it is given the recording.
-const TOOLS: [(&str, &str, &str); 7] = [
+const TOOLS: [(&str, &str, &str); 8] = [
     ("TraceLens_generate_perf_report_pytorch", "pytorch", "--profile_json_path <FILE>"),
     ("TraceLens_generate_perf_report_pytorch_inference", "inference", "--profile_json_path <FILE>"),
     ("TraceLens_split_inference_trace", "split", "<FILE>"),
@@ -23,6 +23,7 @@ const TOOLS: [(&str, &str, &str); 7] = [
         "ranks",
         "--trace_dir <DIR> --world_size <N>",
     ),
+    ("TraceLens_compare_perf_reports_pytorch", "compare", "<REPORT> <REPORT>..."),
     ("tt-perf-report", "metal", "<FILE>..."),
 ];
 
@@ -35,7 +36,7 @@ impl ReferenceTool {
 
     /// The subcommand with the usage of the tool and, where they can be chosen, its names of sheets and its figures.
     pub(super) fn take_place(&self, subcommand: clap::Command) -> clap::Command {
-        let has_parity = ["pytorch", "inference", "ranks"].contains(&self.subcommand);
+        let has_parity = ["pytorch", "inference", "ranks", "compare"].contains(&self.subcommand);
         let names_sheets = |arg: clap::Arg| match arg.get_id().as_str() {
             "sheet_names" => arg.default_value("current"),
             "parity" if has_parity => arg.default_value("tracelens"),

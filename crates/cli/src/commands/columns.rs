@@ -15,6 +15,7 @@ fn report(sheet: &KnownSheet) -> Option<&'static str> {
         ReportOf::Recording(RecordingKind::Rocprof) => Some("tracelens rocprof"),
         ReportOf::Recording(RecordingKind::TenstorrentOps) => Some("tracelens metal"),
         ReportOf::Job => Some("tracelens ranks"),
+        ReportOf::Comparison => Some("tracelens compare"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod archs;
 pub(crate) mod columns;
+pub(crate) mod compare;
 pub(crate) mod critical_path;
 pub(crate) mod doctor;
 pub(crate) mod fuse;

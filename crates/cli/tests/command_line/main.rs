@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
 
 mod bad_input;
+mod compare;
 mod critical_path;
 mod doctor;
 mod extensions;

@@ -1,0 +1,332 @@
+//! Reports of several runs side by side.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use rocprof_perf::RocprofOptions;
+use sheets::{Table, names_a_file};
+use trace_diff::{
+    CompareOptions, Comparison, Joined, ParityTables, Row, SheetGroup, Side, Status, all_comparison_sheets,
+    compare, compare_as_tracelens, comparison_sheets, is_compared, read_report, report_format,
+};
+use trace_ingest::{RecordingKind, is_standard_input, recognise};
+
+use crate::error::Error;
+use crate::notice::{NothingToDraw, Notice};
+use crate::numbers::{counted, decimal, duration};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, report, tables, titled};
+use crate::rocprof::RocprofReporter;
+use crate::summary::Summary;
+use crate::trace::{SheetNames, TraceReporter};
+
+/// Compares runs with the first of them. Each is a report that was written before, or a recording, whose report is made
+/// for the occasion.
+#[derive(Default)]
+pub struct CompareReporter {
+    /// What the runs are called; by their files where it is empty.
+    pub names: Vec<String>,
+    /// How they are compared.
+    pub options: CompareOptions,
+    /// Steps of the program in each run; what the reports say where it is empty.
+    pub steps: Vec<u64>,
+    /// The sheets that are compared as TraceLens does it, with its figures, where that is asked for.
+    pub as_tracelens: Option<Vec<SheetGroup>>,
+}
+
+impl Reporter for CompareReporter {
+    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        let names = self.names(paths)?;
+        if !self.steps.is_empty() && self.steps.len() != paths.len() {
+            return Err(Error::CountOfRuns {
+                what: "numbers of steps",
+                given: self.steps.len(),
+                runs: paths.len(),
+            });
+        }
+        let mut notices = Vec::new();
+        let mut sides = Vec::with_capacity(paths.len());
+        for (position, (path, name)) in paths.iter().zip(names).enumerate() {
+            let steps = self.steps.get(position).copied();
+            let tables = self.tables_of(path, &name, run, &mut notices)?;
+            sides.push(Side { name, tables, steps });
+        }
+        run.begin(Stage::Analysis);
+        if let Some(groups) = &self.as_tracelens {
+            return as_tracelens(&sides, groups, notices, run);
+        }
+        let Some((baseline, others)) = sides.split_first() else { return Err(Error::NoRecording) };
+        let mut comparisons = Vec::with_capacity(others.len());
+        for (other, path) in others.iter().zip(&paths[1..]) {
+            let comparison = compare(baseline, other, &self.options);
+            if comparison.tables.is_empty() {
+                return Err(Error::NothingInCommon {
+                    baseline: paths[0].clone(),
+                    path: path.clone(),
+                    sheets: self.options.sheets.join(", "),
+                });
+            }
+            notices.extend(comparison.notices.iter().cloned().map(Notice::Comparison));
+            comparisons.push(comparison);
+        }
+        run.begin(Stage::Sheets);
+        let (mut made, mut known) = (Vec::new(), Vec::new());
+        for comparison in &comparisons {
+            // With one comparison its sheets have the names that they have in reports.
+            let suffix = if others.len() > 1 { suffix(&comparison.names[1]) } else { String::new() };
+            let (of_one, names) =
+                tables(comparison, comparison_sheets(comparison, &suffix), Default::default())?;
+            made.extend(of_one);
+            known.extend(names);
+        }
+        known.extend(all_comparison_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
+        let runs: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+        let title = runs.join(" → ");
+        let tables = titled(&title, (made, known), run)?;
+        let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
+        let summary = Summary {
+            head: vec![title],
+            statements: comparisons.iter().flat_map(statements).collect(),
+            ..Summary::default()
+        };
+        let analysis = Analysed::Comparisons(comparisons);
+        Report { tables, summary, notices, pictures, analysis }.with_overview(run)
+    }
+}
+
+impl CompareReporter {
+    /// What the runs are called.
+    fn names(&self, paths: &[PathBuf]) -> Result<Vec<String>, Error> {
+        if paths.len() < 2 {
+            return Err(Error::OneRun { given: paths.len() });
+        }
+        if self.names.is_empty() {
+            return Ok(names_of(paths));
+        }
+        if self.names.len() != paths.len() {
+            return Err(Error::CountOfRuns { what: "names", given: self.names.len(), runs: paths.len() });
+        }
+        let mut seen = HashSet::new();
+        match self.names.iter().find(|name| !seen.insert(*name) || name.is_empty() || name.contains("::")) {
+            Some(name) => Err(Error::NameOfRun { name: name.clone() }),
+            None => Ok(self.names.clone()),
+        }
+    }
+
+    /// The tables of a report, or of that of a recording.
+    fn tables_of(
+        &self,
+        path: &Path,
+        name: &str,
+        run: &mut Run<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Vec<Table>, Error> {
+        run.begin(Stage::Read);
+        let is_known = |sheet: &str| is_compared(sheet, &[]);
+        if !is_standard_input(path)
+            && let Some(format) = report_format(path, &is_known)?
+        {
+            return Ok(read_report(path, format, &is_compared)?);
+        }
+        let paths = [path.to_path_buf()];
+        let parity = self.as_tracelens.is_some();
+        let sheet_names = if parity { SheetNames::Current } else { SheetNames::Documented };
+        let made = match recognise(path)? {
+            // Kernels are compared, too.
+            RecordingKind::Trace => {
+                let mut reporter = TraceReporter { sheet_names, ..TraceReporter::default() };
+                reporter.analysis.kernel_summary = true;
+                reporter.analysis.parity = parity;
+                reporter.report(&paths, run)?
+            }
+            RecordingKind::Rocprof => {
+                let analysis = RocprofOptions { parity, ..RocprofOptions::default() };
+                RocprofReporter { analysis, sheet_names, window: None }.report(&paths, run)?
+            }
+            RecordingKind::XPlane | RecordingKind::TenstorrentOps => report(&paths, run)?,
+        };
+        let of_run = |notice| Notice::OfRun { run: name.to_owned(), notice: Box::new(notice) };
+        notices.extend(made.notices.into_iter().map(of_run));
+        let headers = |table: &Table| -> Vec<String> {
+            table.columns().iter().map(|column| column.name().to_owned()).collect()
+        };
+        let tables = made.tables.tables().iter();
+        Ok(tables.filter(|table| is_compared(table.name(), &headers(table))).cloned().collect())
+    }
+}
+
+/// The tables of TraceLens's comparison.
+fn as_tracelens(
+    sides: &[Side],
+    groups: &[SheetGroup],
+    mut notices: Vec<Notice>,
+    run: &mut Run<'_>,
+) -> Result<Report, Error> {
+    run.begin(Stage::Sheets);
+    let ParityTables { tables, notices: more } = compare_as_tracelens(sides, groups)?;
+    notices.extend(more.into_iter().map(Notice::ComparisonAsTraceLens));
+    let runs: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+    let title = runs.join(" → ");
+    let shape = |table: &Table| {
+        let (rows, columns) = (table.height(), table.columns().len());
+        format!("{}: {rows} × {columns}", table.name())
+    };
+    let shapes: Vec<String> = tables.iter().map(shape).collect();
+    let statements = vec![format!("sheets of TraceLens's comparison, rows × columns: {}", shapes.join(", "))];
+    // The names of the split sheets are those of the runs: none of an earlier run is known.
+    let tables = report_writers::Report::new(&title, tables)?.with_threads(run.reading.thread_count());
+    let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
+    let summary = Summary { head: vec![title], statements, ..Summary::default() };
+    Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Comparisons(Vec::new()) })
+}
+
+/// Names of runs by their files, as much of the paths as tells them apart.
+fn names_of(paths: &[PathBuf]) -> Vec<String> {
+    /// Endings that say what a file is, not which.
+    const ENDINGS: [&str; 12] = [
+        ".gz",
+        ".zst",
+        ".zip",
+        ".xlsx",
+        ".json",
+        ".csv",
+        ".pt.trace",
+        ".trace",
+        ".pb",
+        ".xplane",
+        ".db",
+        ".pftrace",
+    ];
+    let plain = |name: &str| {
+        let mut name = name;
+        while let Some(shorter) = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)) {
+            name = shorter;
+        }
+        name.replace("::", "_")
+    };
+    let parts = |path: &PathBuf| -> Vec<String> {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let whole = if is_standard_input(path) { PathBuf::from("standard input") } else { whole };
+        let parts = whole.components().filter_map(|part| match part {
+            std::path::Component::Normal(part) => Some(part.to_string_lossy().into_owned()),
+            _ => None,
+        });
+        parts.collect()
+    };
+    let parts: Vec<Vec<String>> = paths.iter().map(parts).collect();
+    let named = |depth: usize| -> Vec<String> {
+        let name = |parts: &Vec<String>| {
+            let shown = &parts[parts.len().saturating_sub(depth)..];
+            match shown.split_last() {
+                Some((file, folders)) => {
+                    let folders = folders.iter().map(|folder| folder.replace("::", "_"));
+                    folders.chain([plain(file)]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+                }
+                None => "run".to_owned(),
+            }
+        };
+        parts.iter().map(name).collect()
+    };
+    let deepest = parts.iter().map(Vec::len).max().unwrap_or(1);
+    let are_unique = |names: &Vec<String>| names.iter().collect::<HashSet<_>>().len() == names.len();
+    let mut names = (1..=deepest).map(named).find(are_unique).unwrap_or_else(|| named(1));
+    // One file under one path, twice.
+    let mut taken = HashSet::new();
+    for name in &mut names {
+        let mut copy = 2;
+        let first = name.clone();
+        while !taken.insert(name.clone()) {
+            *name = format!("{first} {copy}");
+            copy += 1;
+        }
+    }
+    names
+}
+
+/// What follows the names of a run's sheets, where there are those of several.
+fn suffix(run: &str) -> String {
+    let allowed: String =
+        run.chars().map(|c| if names_a_file(&format!("a{c}a")) { c } else { '_' }).collect();
+    format!("_{}", allowed.trim_end_matches([' ', '.']))
+}
+
+/// What a comparison says, a sentence each.
+fn statements(comparison: &Comparison) -> Vec<String> {
+    let [a, b] = &comparison.names;
+    let mut lines = Vec::new();
+    let per_step = if comparison.steps.is_some() { " per step" } else { "" };
+    let whole =
+        comparison.span().map(|row| (row.figures[0].time_us, row.figures[1].time_us, "span of the device"));
+    let sum = |table: &Joined| (table.totals[0].time_us, table.totals[1].time_us, "time of all operators");
+    if let Some((of_a, of_b, what)) = whole.or_else(|| comparison.main_table().map(sum)) {
+        let change = percent_change(of_a, of_b);
+        lines.push(format!("{what}{per_step}: {} in {a}, {} in {b}{change}", duration(of_a), duration(of_b)));
+    }
+    if let Some([in_a, in_b]) = comparison.steps {
+        let steps = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "step", "steps");
+        lines.push(format!("times and calls are per step: {a} has {}, {b} {}", steps(in_a), steps(in_b)));
+    }
+    let Some(table) = comparison.main_table() else { return lines };
+    for (status, word) in [(Status::New, "new"), (Status::Gone, "gone")] {
+        let rows: Vec<&Row> = table.rows.iter().filter(|row| row.status == status).collect();
+        if let Some(first) = rows.first() {
+            let time: f64 = rows.iter().map(|row| row.delta_us().abs()).sum();
+            let count = counted(rows.len(), "row", "rows");
+            lines.push(format!(
+                "{word} in {b}: {count} of {} with {}{per_step}, most of it {}",
+                table.sheet,
+                duration(time),
+                first.name()
+            ));
+        }
+    }
+    lines
+}
+
+/// The change from one time to another, in brackets: `(+5.0%, 0.952 times as fast)`.
+fn percent_change(from: f64, to: f64) -> String {
+    if from <= 0.0 || to <= 0.0 {
+        return String::new();
+    }
+    let percent = (to - from) / from * 100.0;
+    let sign = if percent < 0.0 { "" } else { "+" };
+    format!(" ({sign}{}%, speedup {})", decimal(percent, 1), decimal(from / to, 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_called_by_what_tells_their_files_apart() {
+        for (paths, names) in [
+            (["h100.json.gz", "x/mi300.pt.trace.json"], ["h100", "mi300"]),
+            (["a/reference", "b/reference"], ["a/reference", "b/reference"]),
+            (["a/x/t.json", "b/x/t.xlsx"], ["a/x/t", "b/x/t"]),
+            (["t.json", "t.json"], ["t", "t 2"]),
+            (["a::b.json", "-"], ["a_b", "standard input"]),
+        ] {
+            assert_eq!(names_of(&paths.map(PathBuf::from)), names, "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_as_many_as_runs_and_differ() {
+        let named = |names: &[&str], runs: usize| {
+            let reporter = CompareReporter {
+                names: names.iter().map(ToString::to_string).collect(),
+                ..Default::default()
+            };
+            reporter.names(&vec![PathBuf::from("t.json"); runs]).map_err(|error| error.to_string())
+        };
+        assert_eq!(named(&["a", "b"], 2), Ok(vec!["a".to_owned(), "b".to_owned()]));
+        for (names, runs, expected) in [
+            (&["a"][..], 2, "1 names are given for 2 runs"),
+            (&["a", "a"], 2, "`a` cannot name a run"),
+            (&["a", "b::c"], 2, "`b::c` cannot name a run"),
+            (&["a"], 1, "at least two"),
+        ] {
+            let error = named(names, runs).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
