@@ -61,6 +61,16 @@ pub enum Error {
     /// A report cannot be read again.
     #[error(transparent)]
     ReadReport(#[from] ReadError),
+    /// Nothing of what was asked for can be found.
+    #[error("{path}: has no {what}; {advice}", path = .path.display())]
+    NotRecorded {
+        /// The recording or report.
+        path: PathBuf,
+        /// What was asked for.
+        what: String,
+        /// What there is, or what to do.
+        advice: &'static str,
+    },
     /// A recording cannot be read.
     #[error(transparent)]
     Ingest(#[from] IngestError),

@@ -17,6 +17,7 @@ pub(crate) mod ranks;
 pub(crate) mod ranks_sql;
 pub(crate) mod reading;
 mod reference_tools;
+pub(crate) mod replay;
 pub(crate) mod report_output;
 pub(crate) mod rocprof;
 pub(crate) mod split;
@@ -44,6 +45,7 @@ use model::ModelArguments;
 use pytorch::TraceArguments;
 use ranks::{FuseArguments, MapArguments, PackArguments, RanksArguments};
 use reference_tools::ReferenceTool;
+use replay::ReplayArguments;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
 use timings::TimingsForm;
@@ -145,6 +147,9 @@ pub(crate) enum Command {
     /// Find steps of two traces in which an inference engine does the same work
     #[command(after_help = match_blocks::EXAMPLES)]
     Match(MatchArguments),
+    /// Write operators of a PyTorch trace as a program that runs them again and times them
+    #[command(after_help = replay::EXAMPLES)]
+    Replay(ReplayArguments),
     /// Say how much work an operation is, and the least time that a GPU takes for it
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = model::EXAMPLES)]
     Model(ModelArguments),

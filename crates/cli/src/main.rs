@@ -56,6 +56,7 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Split(arguments) => commands::split::run(&arguments),
         Command::Match(arguments) => commands::match_blocks::run(&arguments),
+        Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
         Command::Archs => commands::archs::run(),
         Command::Columns { sheet } => commands::columns::run(sheet.as_deref()),

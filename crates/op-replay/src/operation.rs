@@ -149,7 +149,9 @@ fn refused_by_name(call: &OpCall<'_>) -> Option<String> {
         || communicates();
     match namespace {
         _ if is_collective => Some(COLLECTIVE.to_owned()),
-        "autograd" => Some("is a step of autograd; replay the operators that it calls".to_owned()),
+        _ if name.starts_with("autograd::") || name.starts_with("torch::autograd::") => {
+            Some("is a step of autograd; replay the operators that it calls".to_owned())
+        }
         "profiler" | "prim" => Some("is an annotation or a builtin, which runs nothing".to_owned()),
         _ => None,
     }
@@ -717,6 +719,11 @@ mod tests {
             (
                 "autograd::engine::evaluate_function: MmBackward0",
                 vec![],
+                "is a step of autograd; replay the operators that it calls",
+            ),
+            (
+                "torch::autograd::AccumulateGrad",
+                vec![float()],
                 "is a step of autograd; replay the operators that it calls",
             ),
             ("aten::index", vec![float(), nothing()], "the value of indices (Tensor?[]) was not recorded"),

@@ -131,10 +131,13 @@ class Tensors:
     def make(self, spec):
         device = torch.device(spec.get("device", self.device))
         pinned = bool(spec.get("pinned")) and self.device.type == "cuda"
-        flat = torch.empty(storage_length(spec), dtype=dtype_of(spec), device=device, pin_memory=pinned)
+        layout = {"dtype": dtype_of(spec), "device": device, "pin_memory": pinned}
+        tensor = torch.empty_strided(spec["shape"], spec["strides"], **layout)
+        # All of its storage. The tensor itself is no view, as some operators refuse these.
+        flat = torch.as_strided(tensor, (storage_length(spec),), (1,))
         fill(flat, spec)
         self.made.append((flat, spec))
-        return torch.as_strided(flat, spec["shape"], spec["strides"])
+        return tensor
 
     def refill(self):
         for flat, spec in self.made:
@@ -260,7 +263,10 @@ class Clock:
 
     def __init__(self, device, flush_bytes):
         self.device = device
-        self.module = None if device.type == "cpu" else getattr(torch, device.type)
+        module = getattr(torch, device.type, None)
+        self.module = module if device.type != "cpu" and hasattr(module, "Event") else None
+        if self.module is not None and device.index is not None:
+            self.module.set_device(device)
         self.flushed = None
         if self.module is not None and flush_bytes:
             self.flushed = torch.empty(flush_bytes, dtype=torch.uint8, device=device)
@@ -292,26 +298,37 @@ class Clock:
         return on_device or on_host, on_host
 
 
-def profile(call, device, path=None):
-    """Runs a call under PyTorch's profiler: names of the kernels, and their time together."""
+def profiled(device):
     activities = [torch.profiler.ProfilerActivity.CPU]
-    if device.type != "cpu":
+    if device.type != "cpu" and hasattr(torch.profiler.ProfilerActivity, device.type.upper()):
         activities.append(getattr(torch.profiler.ProfilerActivity, device.type.upper()))
-    with torch.profiler.profile(activities=activities, record_shapes=True) as profiler:
+    return torch.profiler.profile(activities=activities, record_shapes=True)
+
+
+def kernels_of(call, clock):
+    """Runs a call under PyTorch's profiler: names of what the device did, and the time of that in microseconds."""
+    with profiled(clock.device) as profiler:
         call()
-        if device.type != "cpu":
-            getattr(torch, device.type).synchronize()
-    folder = None
-    if path is None:
-        folder = tempfile.TemporaryDirectory()
-        path = os.path.join(folder.name, "trace.json")
-    profiler.export_chrome_trace(path)
-    with open(path, encoding="utf-8") as file:
-        events = json.load(file)["traceEvents"]
-    if folder is not None:
-        folder.cleanup()
+        clock.synchronize()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json")
+        profiler.export_chrome_trace(path)
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
     kernels = [event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
     return [event["name"] for event in kernels], sum(event["dur"] for event in kernels)
+
+
+def write_trace(operations, clock, path):
+    """Writes a trace with a call of each operator in a range of its number."""
+    with profiled(clock.device) as profiler:
+        for position, operation in operations:
+            torch.manual_seed(0)
+            call, _, _ = build_call(operation, clock.device)
+            with torch.profiler.record_function(f"replay#{position}"):
+                call()
+                clock.synchronize()
+    profiler.export_chrome_trace(path)
 
 
 def difference(recorded, replayed):
@@ -331,7 +348,7 @@ def in_short(value):
     return str(value)
 
 
-def run(operation, position, clock, options):
+def run(operation, clock, options):
     """Replays an operator: a row of the report."""
     device = clock.device
     arguments = ", ".join(in_short(argument["value"]) for argument in arguments_of(operation))
@@ -362,11 +379,8 @@ def run(operation, position, clock, options):
             row["trace_total_ms"] = recorded * row["count"] / 1e3 if recorded is not None else None
         if recorded:
             row["replay_over_trace"] = median / recorded
-    if options.trace_dir is not None:
-        tensors.refill()
-        profile(call, device, os.path.join(options.trace_dir, f"{position}.json"))
     if options.verify:
-        kernels, row["kernel_us"] = profile(call, device)
+        kernels, row["kernel_us"] = kernels_of(call, clock)
         if operation.get("kernels"):
             row["kernels"] = difference(operation["kernels"], kernels)
     return row | {"status": "ok"}
@@ -376,38 +390,58 @@ def shown(number):
     return "" if number is None else f"{number:,.2f}"
 
 
+def printable(text):
+    """A text of the recording without what a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def print_row(number, of, row, verbose):
     times = [shown(row.get(name)) for name in ("trace_us", "replay_us", "host_us", "replay_over_trace")]
     arguments = row["arguments"]
     if len(arguments) > 60 and not verbose:
         arguments = arguments[:57] + "..."
-    print(f"{number}/{of} {row['op_name']}({arguments})")
+    print(f"{number}/{of} {printable(row['op_name'])}({printable(arguments)})")
     if row["status"] == "ok":
         named = zip(("trace", "replay", "host", "replay/trace"), times)
         units = {"replay/trace": ""}
         parts = [f"{name} {value}{units.get(name, ' µs')}" for name, value in named if value]
         print("    " + (", ".join(parts) or "ran"))
     else:
-        print(f"    {row['status']}: {row['detail']}")
+        print(f"    {row['status']}: {printable(row['detail'])}")
     if row.get("kernels"):
-        print(f"    kernels: {row['kernels']}")
+        print(f"    kernels: {printable(row['kernels'])}")
+
+
+def device(text):
+    try:
+        return torch.device(text)
+    except RuntimeError as error:
+        raise argparse.ArgumentTypeError(str(error).split("\n")[0]) from error
+
+
+def count(text):
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is below 0")
+    return number
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description="Runs operators of a recorded trace again and times them.")
     parser.add_argument("file", nargs="?", help="JSON file of operators in place of those in this program")
-    parser.add_argument("--device", help="device of the tensors [default: cuda where there is one, else cpu]")
-    parser.add_argument("--runs", type=int, default=100, help="timed calls of each operator; 0 only tries it [%(default)s]")
-    parser.add_argument("--warm-up", type=int, default=50, help="calls before those [%(default)s]")
+    parser.add_argument("--device", type=device, help="device of the tensors [cuda where there is one, else cpu]")
+    parser.add_argument("--runs", type=count, default=100,
+                        help="timed calls of each operator; 0 only tries it [%(default)s]")
+    parser.add_argument("--warm-up", type=count, default=50, help="calls before those [%(default)s]")
     parser.add_argument("--warm-cache", action="store_true", help="leave the device's caches alone between calls")
     parser.add_argument("--refill", action="store_true", help="give the tensors new contents before each call")
     parser.add_argument("--op-filter", metavar="TEXT", help="only operators with this text in their name")
-    parser.add_argument("--op-limit", type=int, metavar="N", help="only the first N of those")
-    parser.add_argument("--max-bytes", type=int, metavar="N", help="skip operators whose tensors need more")
+    parser.add_argument("--op-limit", type=count, metavar="N", help="only the first N of those")
+    parser.add_argument("--max-bytes", type=count, metavar="N", help="skip operators whose tensors need more")
     parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE",
                         help="import a module that registers operators")
     parser.add_argument("--verify", action="store_true", help="compare the kernels with those of the trace")
-    parser.add_argument("--trace-dir", metavar="DIR", help="write a trace of a call of each operator")
+    parser.add_argument("--trace", metavar="FILE", help="write a trace with another call of each operator that ran")
     parser.add_argument("--csv", metavar="FILE", help="write the rows as CSV")
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON")
     parser.add_argument("--stop-on-error", action="store_true", help="stop at the first operator that fails")
@@ -427,34 +461,39 @@ def chosen_operations(options):
 
 def main():
     options = parse_arguments()
-    for module in options.modules:
-        importlib.import_module(module)
-    device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    if options.trace_dir is not None:
-        os.makedirs(options.trace_dir, exist_ok=True)
-    operations = chosen_operations(options)
+    try:
+        for module in options.modules:
+            importlib.import_module(module)
+        operations = chosen_operations(options)
+    except (ImportError, OSError, ValueError) as error:
+        sys.exit(f"replay: {error}")
+    target = options.device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     # More than the last level of caches of any GPU of today.
-    clock = Clock(device, 0 if options.warm_cache else 512 << 20)
-    print(f"PyTorch {torch.__version__} on {device}: {len(operations)} operators, {options.runs} runs each")
+    clock = Clock(target, 0 if options.warm_cache else 512 << 20)
+    print(f"PyTorch {torch.__version__} on {target}; operators: {len(operations)}; runs of each: {options.runs}")
     rows = []
     with torch.no_grad():
         for position, operation in enumerate(operations):
             try:
-                row = run(operation, position, clock, options)
+                row = run(operation, clock, options)
             except Exception as error:  # whatever an operator raises, the others run
                 if options.verbose:
                     import traceback
 
                     traceback.print_exc()
                 arguments = ", ".join(in_short(argument["value"]) for argument in arguments_of(operation))
-                detail = str(error).strip().split("\n")[0] or type(error).__name__
+                detail = (str(error).strip().split("\n")[0] or type(error).__name__)[:200]
                 row = {"op_name": operation["op_name"], "arguments": arguments, "status": "error", "detail": detail}
             rows.append(row)
             print_row(position + 1, len(operations), row, options.verbose)
             if row["status"] == "error" and options.stop_on_error:
                 break
-    count = {status: sum(row["status"] == status for row in rows) for status in ("ok", "error", "skipped")}
-    print(f"{len(rows)} of {len(operations)} tried: {count['ok']} ran, {count['error']} failed, {count['skipped']} skipped")
+    if options.trace is not None:
+        again = [(at, operations[at]) for at, row in enumerate(rows) if row["status"] == "ok"]
+        with torch.no_grad():
+            write_trace(again, clock, options.trace)
+    ran, failed, skipped = (sum(row["status"] == status for row in rows) for status in ("ok", "error", "skipped"))
+    print(f"{len(rows)} of {len(operations)} tried: {ran} ran, {failed} failed, {skipped} skipped")
     if options.csv is not None:
         with open(options.csv, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS)
@@ -463,7 +502,7 @@ def main():
     if options.json is not None:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)
-    return 1 if count["error"] else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

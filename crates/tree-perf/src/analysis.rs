@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use gpu_timeline::{Activity, Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
 use operator_sheets::{Iterated, IterationWork};
-use perf_models::{Architecture, Device, architecture_of_device};
+use perf_models::{Architecture, Device, OpCall, architecture_of_device};
 use trace_ingest::{Category as EventCategory, EventId, Trace};
 use trace2tree::{EventSet, PassError, TraceTree, insert_pseudo_operators, normalise_names};
 
@@ -232,6 +232,12 @@ impl Analysis {
     /// What the device can do at most: as asked for, else by the device that the trace names.
     pub fn architecture(&self) -> Option<&Architecture> {
         self.architecture.as_ref()
+    }
+
+    /// Hands the call of an operator, as it was recorded, to `ask`.
+    pub fn with_recorded_call<T>(&self, event: EventId, ask: impl FnOnce(OpCall<'_>) -> T) -> T {
+        let trace = self.trace();
+        ask(self.models.recorded(trace, trace.events().signature(event)).call(trace.name(event)))
     }
 
     /// The performance models of the operators.

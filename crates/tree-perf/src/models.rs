@@ -310,7 +310,7 @@ impl Models {
         failures.into_iter().map(|(reason, calls)| Notice::ExtensionModelFailed { reason, calls }).collect()
     }
 
-    fn recorded(&self, trace: &Trace, signature: Option<SignatureId>) -> Recorded {
+    pub(crate) fn recorded(&self, trace: &Trace, signature: Option<SignatureId>) -> Recorded {
         let signature = signature.map(|id| trace.signatures().get(id)).unwrap_or_default();
         Recorded(
             [signature.dims, signature.types, signature.strides, signature.concrete]
@@ -353,10 +353,10 @@ pub(crate) fn value(argument: &ArgumentValue) -> Value {
 }
 
 /// Recorded arguments of a call: shapes, types, strides, values.
-struct Recorded([Option<Arc<Vec<Value>>>; 4]);
+pub(crate) struct Recorded([Option<Arc<Vec<Value>>>; 4]);
 
 impl Recorded {
-    fn call<'a>(&'a self, name: &'a str) -> OpCall<'a> {
+    pub(crate) fn call<'a>(&'a self, name: &'a str) -> OpCall<'a> {
         let [dims, types, strides, concrete] =
             self.0.each_ref().map(|list| list.as_deref().map(Vec::as_slice));
         OpCall { name, dims, types, strides, concrete, ..OpCall::default() }

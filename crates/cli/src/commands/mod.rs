@@ -14,6 +14,7 @@ pub(crate) mod pytorch;
 pub(crate) mod ranks;
 #[cfg(feature = "cluster")]
 pub(crate) mod ranks_sql;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod rocprof;
 pub(crate) mod shell;

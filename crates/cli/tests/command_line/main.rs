@@ -23,6 +23,8 @@ mod phases;
 mod program;
 mod ranks;
 mod ranks_of_hosts;
+mod replay;
+mod replay_corpus;
 mod rocprof;
 mod rooflines;
 mod secrets;
