@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(place.names(), ["pack-00000", "pack-00001", "pack-00002"]);
         assert_eq!(place.content(), before);
         let files = fs::read_dir(place.path().join("pack-00000")).unwrap().count();
-        assert_eq!(files, 7);
+        assert_eq!(files, 8);
         assert_eq!(packed(&place), Packing { ranks: 7, packs: 3, written: 0 });
         // A recording that changed takes the place of what the pack has of it.
         place.map(4, 9);
