@@ -1,9 +1,12 @@
 //! What runs on each host thread at any time: the innermost operator or call.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
+
+use crate::recorded::Lists;
 
 /// A stretch of a thread in which one event is the innermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,22 +33,32 @@ impl ThreadSegments {
     pub(crate) fn new(tree: &TraceTree, is_chosen: impl Fn(EventId) -> bool) -> Self {
         let trace = tree.trace();
         let events = trace.events();
-        let mut hosts: Vec<(u32, i64, i64, EventId)> = tree
+        let hosts: Vec<(u32, u32)> = tree
             .host_events()
             .iter()
-            .copied()
-            .filter(|&event| events.category(event) != trace_ingest::Category::PYTHON_FUNCTION)
-            .filter(|&event| events.duration(event) > 0 && is_chosen(event))
-            .map(|event| (events.track(event).index() as u32, events.start(event), -events.end(event), event))
+            .filter(|&&event| events.category(event) != trace_ingest::Category::PYTHON_FUNCTION)
+            .filter(|&&event| events.duration(event) > 0 && is_chosen(event))
+            .map(|&event| (events.track(event).index() as u32, event.0))
             .collect();
-        hosts.sort();
+        let by_thread = Lists::group(trace.tracks().len(), &hosts);
         let mut found = ThreadSegments { of_thread: vec![0..0; trace.tracks().len()], ..Self::default() };
-        for of_thread in hosts.chunk_by(|a, b| a.0 == b.0) {
+        let mut own: Vec<Segment> = Vec::new();
+        for thread in 0..trace.tracks().len() {
+            own.clear();
+            own.extend(by_thread.get(thread).iter().map(|&row| EventId(row)).map(|event| Segment {
+                start: events.start(event),
+                end: events.end(event),
+                event,
+            }));
+            if own.is_empty() {
+                continue;
+            }
+            // The tree lists the events of one thread in order, or nearly, so the stable sort finds long runs.
+            own.sort_by_key(|event| (event.start, Reverse(event.end), event.event));
             let first = found.segments.len() as u32;
-            found.cut(of_thread.iter().map(|&(_, start, end, event)| Segment { start, end: -end, event }));
-            let thread = of_thread[0].0;
-            found.of_thread[thread as usize] = first..found.segments.len() as u32;
-            found.threads.push(thread);
+            found.cut(own.iter().copied());
+            found.of_thread[thread] = first..found.segments.len() as u32;
+            found.threads.push(thread as u32);
         }
         found.index();
         found
@@ -88,7 +101,8 @@ impl ThreadSegments {
         for &thread in &self.threads {
             all.extend(self.of(thread).iter().map(|segment| (segment.start, segment.end, thread)));
         }
-        all.sort_unstable();
+        // A run per thread, which the stable sort merges.
+        all.sort();
         let mut best: Option<(i64, u32)> = None;
         for (_, end, thread) in &mut all {
             match best {

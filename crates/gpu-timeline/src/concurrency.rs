@@ -29,26 +29,20 @@ impl OverlapMatrix {
     /// The activities.
     pub const ACTIVITIES: [Activity; 3] = [Activity::Computation, Activity::Communication, Activity::Memcpy];
 
-    /// From events in any order. O(n log n).
+    /// From events in any order. O(n log n), and O(n) where they are in order of their starts.
     #[must_use]
     pub fn from_events(events: impl IntoIterator<Item = TimelineEvent>) -> Self {
-        let mut changes: Vec<(i64, Activity, i32)> = events
-            .into_iter()
-            .filter(|event| event.end > event.start)
-            .flat_map(|event| [(event.start, event.activity, 1), (event.end, event.activity, -1)])
-            .collect();
-        changes.sort_unstable_by_key(|&(time, ..)| time);
-        let (mut running, mut times, mut since) = ([0_i32; 3], [0; 8], 0);
-        for (time, activity, change) in changes {
-            let set = running.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(at, _)| 1 << at);
-            let set: usize = set.sum();
-            if set > 0 {
-                times[set] += time - since;
-            }
-            since = time;
-            running[activity as usize] += change;
+        let mut events: Vec<TimelineEvent> =
+            events.into_iter().filter(|event| event.end > event.start).collect();
+        events.sort_by_key(|event| event.start);
+        let mut sweep = Sweep { times: [0; 8], until: [i64::MIN; 3], now: i64::MIN };
+        for event in &events {
+            sweep.advance(event.start);
+            let until = &mut sweep.until[event.activity as usize];
+            *until = event.end.max(*until);
         }
-        OverlapMatrix { times }
+        sweep.advance(i64::MAX);
+        OverlapMatrix { times: sweep.times }
     }
 
     /// Time when exactly these activities run.
@@ -76,6 +70,32 @@ impl OverlapMatrix {
     #[must_use]
     pub fn busy(&self) -> i64 {
         self.times.iter().sum()
+    }
+}
+
+/// Events in order of their starts, up to a moment. An activity runs at it if the latest end of its events so far is later.
+struct Sweep {
+    times: [i64; 8],
+    /// Latest end of the events so far, by activity.
+    until: [i64; 3],
+    now: i64,
+}
+
+impl Sweep {
+    /// Counts the time up to another moment, or to the end of all events so far.
+    fn advance(&mut self, to: i64) {
+        loop {
+            let running = || self.until.iter().enumerate().filter(|&(_, &end)| end > self.now);
+            let Some(first_end) = running().map(|(_, &end)| end).min() else { break };
+            let set = running().fold(0, |set, (activity, _)| set | 1 << activity);
+            let until = first_end.min(to);
+            self.times[set] += until - self.now;
+            self.now = until;
+            if until == to {
+                return;
+            }
+        }
+        self.now = to;
     }
 }
 

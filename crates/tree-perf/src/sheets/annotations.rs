@@ -1,11 +1,11 @@
 //! Ranges that the program named, with the device time below them.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use gpu_timeline::{Spread, Summary, busy_time};
-use hashbrown::HashMap;
 use sheets::{Column, ColumnKind, Role, Sheet, Statistics, Unit, statistics};
-use trace_ingest::{Category, EventId, StringId, TrackId};
+use trace_ingest::{Category, EventId, RowId, StringId};
 
 use crate::IndexMap;
 use crate::analysis::Analysis;
@@ -61,28 +61,33 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-/// The device events below an annotation.
-type Below = (EventId, Vec<EventId>);
+/// Annotations, with the device events below each: a stretch of a list of positions among the device events.
+struct Annotations {
+    positions: Vec<u32>,
+    stretches: Vec<(EventId, Range<usize>)>,
+}
 
 fn rows(analysis: &Analysis) -> Vec<Row> {
-    let of_host = rows_of(analysis, false, below_host_annotations(analysis));
+    let of_host = rows_of(analysis, false, host_annotations(analysis));
     let mut rows: Vec<Row> =
-        of_host.into_iter().chain(rows_of(analysis, true, below_device_annotations(analysis))).collect();
+        of_host.into_iter().chain(rows_of(analysis, true, device_annotations(analysis))).collect();
     rows.sort_by_key(|row| (row.on_device, Reverse(row.device_time), Reverse(row.time)));
     rows
 }
 
-fn rows_of(analysis: &Analysis, on_device: bool, mut annotations: Vec<Below>) -> Vec<Row> {
+fn rows_of(analysis: &Analysis, on_device: bool, annotations: Annotations) -> Vec<Row> {
     let (trace, events) = (analysis.trace(), analysis.trace().events());
+    let Annotations { positions, mut stretches } = annotations;
     // The shortest annotation around an event is its innermost; of equal ones the later in the file.
-    annotations.sort_by_key(|&(annotation, _)| (Reverse(events.duration(annotation)), annotation));
-    let mut innermost: HashMap<EventId, EventId> = HashMap::new();
-    for (annotation, below) in &annotations {
-        innermost.extend(below.iter().map(|&event| (event, *annotation)));
+    stretches.sort_by_key(|&(annotation, _)| (Reverse(events.duration(annotation)), annotation));
+    let mut innermost: Vec<Option<EventId>> = vec![None; analysis.device.len()];
+    for (annotation, below) in &stretches {
+        positions[below.clone()].iter().for_each(|&at| innermost[at as usize] = Some(*annotation));
     }
     let mut by_name: IndexMap<StringId, (Vec<i64>, Row)> = IndexMap::default();
     let mut scratch = Vec::new();
-    for (annotation, below) in &annotations {
+    for (annotation, below) in &stretches {
+        let below = &positions[below.clone()];
         let name = events.name(*annotation);
         let (lengths, row) = by_name.entry(name).or_insert_with(|| {
             let row = Row {
@@ -100,9 +105,12 @@ fn rows_of(analysis: &Analysis, on_device: bool, mut annotations: Vec<Below>) ->
         lengths.push(events.duration(*annotation));
         row.time += events.duration(*annotation);
         row.count += 1;
-        row.device_time += busy_time(below.iter().map(|&event| interval(trace, event)), &mut scratch);
+        row.device_time += busy_time(
+            below.iter().map(|&at| interval(trace, analysis.device.ids[at as usize])),
+            &mut scratch,
+        );
         row.device_events += below.len();
-        row.innermost += below.iter().filter(|&event| innermost.get(event) == Some(annotation)).count();
+        row.innermost += below.iter().filter(|&&at| innermost[at as usize] == Some(*annotation)).count();
     }
     let unit = trace.time_unit().per_microsecond() as f64;
     let with_length = |(lengths, row): (Vec<i64>, Row)| Row {
@@ -112,48 +120,58 @@ fn rows_of(analysis: &Analysis, on_device: bool, mut annotations: Vec<Below>) ->
     by_name.into_values().map(with_length).collect()
 }
 
-/// What was launched while the annotations of the host lasted, by any thread of their process: that of the backward pass is
-/// not the one that the program's ranges are on.
-fn below_host_annotations(analysis: &Analysis) -> Vec<Below> {
+/// With what was launched while the annotations of the host lasted, by any thread of their process: that of the backward
+/// pass is not the one that the program's ranges are on.
+fn host_annotations(analysis: &Analysis) -> Annotations {
     let (trace, events) = (analysis.trace(), analysis.trace().events());
     let process = |event: EventId| trace.tracks().get(events.track(event)).pid;
-    let mut by_process: HashMap<_, Vec<(i64, EventId)>> = HashMap::new();
-    for &event in &analysis.device.ids {
-        if let Some(launch) = analysis.tree().recorded_launch(event) {
-            by_process.entry(process(launch)).or_default().push((events.start(launch), event));
-        }
-    }
-    for launched in by_process.values_mut() {
-        launched.sort_unstable();
-    }
-    let annotations = events.ids().filter(|&event| events.category(event) == Category::USER_ANNOTATION);
-    let below = |annotation: EventId| {
-        let launched = by_process.get(&process(annotation)).map_or(&[][..], Vec::as_slice);
-        let from = launched.partition_point(|&(start, _)| start < events.start(annotation));
-        let until = launched.partition_point(|&(start, _)| start < events.end(annotation));
-        launched.get(from..until).unwrap_or_default().iter().map(|&(_, event)| event).collect()
-    };
-    annotations.map(|annotation| (annotation, below(annotation))).collect()
+    let mut launched: Vec<(RowId, i64, u32)> = (analysis.device.ids.iter().zip(0..))
+        .filter_map(|(&event, at)| {
+            let launch = analysis.tree().recorded_launch(event)?;
+            Some((process(launch), events.start(launch), at))
+        })
+        .collect();
+    // Mostly in order already: recorders write device events about as they were launched.
+    launched.sort_by_key(|&(process, start, _)| (process, start));
+    let before = |key: (RowId, i64)| launched.partition_point(|&(process, start, _)| (process, start) < key);
+    let stretches = of_category(analysis, Category::USER_ANNOTATION)
+        .map(|annotation| {
+            let process = process(annotation);
+            let from = before((process, events.start(annotation)));
+            (annotation, from..before((process, events.end(annotation))).max(from))
+        })
+        .collect();
+    Annotations { stretches, positions: launched.iter().map(|&(.., at)| at).collect() }
 }
 
-/// What shares time with the annotations of streams, on the same stream.
-fn below_device_annotations(analysis: &Analysis) -> Vec<Below> {
+/// With what shares time with the annotations of streams, on the same stream.
+fn device_annotations(analysis: &Analysis) -> Annotations {
     let events = analysis.trace().events();
-    let mut by_track: HashMap<TrackId, Vec<EventId>> = HashMap::new();
-    for &event in &analysis.device.ids {
-        by_track.entry(events.track(event)).or_default().push(event);
+    let annotations: Vec<EventId> = of_category(analysis, Category::GPU_USER_ANNOTATION).collect();
+    if annotations.is_empty() {
+        return Annotations { positions: Vec::new(), stretches: Vec::new() };
     }
-    for own in by_track.values_mut() {
-        own.sort_by_key(|&event| events.start(event));
-    }
-    let annotations = events.ids().filter(|&event| events.category(event) == Category::GPU_USER_ANNOTATION);
-    let below = |annotation: EventId| {
-        let (start, end) = (events.start(annotation), events.end(annotation));
-        let own = by_track.get(&events.track(annotation)).map_or(&[][..], Vec::as_slice);
-        // Events of a stream follow each other, so their ends ascend as their starts do.
-        let from = own.partition_point(|&event| events.end(event) <= start);
-        let until = own.partition_point(|&event| events.start(event) < end);
-        own.get(from..until).unwrap_or_default().to_vec()
-    };
-    annotations.map(|annotation| (annotation, below(annotation))).collect()
+    let ids = &analysis.device.ids;
+    let mut positions: Vec<u32> = (0..).take(ids.len()).collect();
+    positions.sort_by_key(|&at| (events.track(ids[at as usize]), events.start(ids[at as usize])));
+    let stretches = annotations
+        .into_iter()
+        .map(|annotation| {
+            let track = events.track(annotation);
+            let first = positions.partition_point(|&at| events.track(ids[at as usize]) < track);
+            let last = positions.partition_point(|&at| events.track(ids[at as usize]) <= track);
+            let own = &positions[first..last];
+            // Events of a stream follow each other, so their ends ascend as their starts do.
+            let (start, end) = (events.start(annotation), events.end(annotation));
+            let from = first + own.partition_point(|&at| events.end(ids[at as usize]) <= start);
+            let until = first + own.partition_point(|&at| events.start(ids[at as usize]) < end);
+            (annotation, from..until.max(from))
+        })
+        .collect();
+    Annotations { positions, stretches }
+}
+
+fn of_category(analysis: &Analysis, category: Category) -> impl Iterator<Item = EventId> {
+    let events = analysis.trace().events();
+    events.ids().filter(move |&event| events.category(event) == category)
 }
