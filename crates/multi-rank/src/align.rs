@@ -5,6 +5,7 @@
 //! same collective.
 
 use gpu_timeline::upper_median;
+use hashbrown::HashMap;
 
 /// The end of a collective on a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +16,11 @@ pub(crate) struct End {
     pub(crate) signature: u64,
 }
 
-/// How far apart two collectives may stand in their ranks' orders to be thought the same.
+/// How far apart two like collectives may stand among those of their ranks to be thought the same.
 const REACH: usize = 64;
 
 /// Widths of the windows that the difference of clocks is looked for in, in nanoseconds.
-const WIDTHS: [i64; 4] = [5_000, 20_000, 100_000, 500_000];
+pub(crate) const WIDTHS: [i64; 4] = [5_000, 20_000, 100_000, 500_000];
 
 /// Share of the collectives of the shorter list that have to agree on the difference, and that have to be paired.
 const SUPPORT: f64 = 0.8;
@@ -70,7 +71,7 @@ pub(crate) fn align(reference: &[End], rank: &[End], near: Option<i64>) -> Align
         return nothing(None);
     }
     let (of_reference, of_rank) = (by_time(reference), by_time(rank));
-    let differences = differences(reference, &of_reference, rank, &of_rank);
+    let differences = differences(&by_signature(reference), &by_signature(rank));
     let mut agreed = Vec::new();
     for width in WIDTHS {
         let found = densest(&differences, width, near);
@@ -113,15 +114,24 @@ fn by_time(ends: &[End]) -> Vec<usize> {
     order
 }
 
+/// Times by signature, each list ascending.
+fn by_signature(ends: &[End]) -> HashMap<u64, Vec<i64>> {
+    let mut times: HashMap<u64, Vec<i64>> = HashMap::new();
+    for end in ends {
+        times.entry(end.signature).or_default().push(end.time);
+    }
+    times.values_mut().for_each(|times| times.sort_unstable());
+    times
+}
+
 /// All differences of near like collectives, ascending.
-fn differences(reference: &[End], of_reference: &[usize], rank: &[End], of_rank: &[usize]) -> Vec<i64> {
+fn differences(reference: &HashMap<u64, Vec<i64>>, rank: &HashMap<u64, Vec<i64>>) -> Vec<i64> {
     let mut differences = Vec::new();
-    for (at, &position) in of_rank.iter().enumerate() {
-        let near = at.saturating_sub(REACH)..(at + REACH + 1).min(of_reference.len());
-        for &other in of_reference.get(near).unwrap_or_default() {
-            if reference[other].signature == rank[position].signature {
-                differences.push(rank[position].time - reference[other].time);
-            }
+    for (signature, own) in rank {
+        let Some(others) = reference.get(signature) else { continue };
+        for (at, time) in own.iter().enumerate() {
+            let near = at.saturating_sub(REACH)..(at + REACH + 1).min(others.len());
+            differences.extend(others.get(near).unwrap_or_default().iter().map(|other| time - other));
         }
     }
     differences.sort_unstable();

@@ -188,14 +188,21 @@ impl JobAnalysis {
             previous: vec![(u32::MAX, i64::MIN); job.recordings.len()],
             stages: stages(&job, &lanes),
         };
-        entries.for_each(|together| reduction.add(together))?;
+        let steps = Steps::read(&job)?;
+        let mut shifts = StepShifts::default();
+        entries.for_each(|together| {
+            reduction.add(together);
+            if !steps.numbered && pairing == Pairing::Best {
+                shifts.vote(together);
+            }
+        })?;
         let Reduction { mut ranks, classes, mut arrivals, details, .. } = reduction;
         find_own_lateness(&mut arrivals, &job, &lanes);
         for arrival in &arrivals {
             ranks[arrival.recording].lateness += arrival.own;
         }
         let classes: Vec<SizeClass> = classes.into_values().collect();
-        let (steps, step_numbers) = step_times(&job)?;
+        let (steps, step_numbers) = steps.times(&shifts);
         let mut durations: Vec<Vec<i64>> = vec![Vec::new(); ranks.len()];
         for &(recording, duration) in steps.iter().flat_map(|step| &step.durations) {
             durations[recording].push(duration);
@@ -593,21 +600,80 @@ impl SizeClass {
     }
 }
 
-/// The durations of whole steps, and by recording the numbers of its steps: the program's where all have one, else from 0.
-fn step_times(job: &Job) -> Result<(Vec<StepTimes>, Vec<Vec<i64>>), Error> {
-    let mut of_recordings = Vec::with_capacity(job.recordings.len());
-    for recording in &job.recordings {
-        of_recordings.push(recording.folder.rows::<StepRow>(Wanted::All)?);
+/// The steps of the recordings of a job.
+struct Steps {
+    of_recordings: Vec<Vec<StepRow>>,
+    /// Whether the program numbered all of them.
+    numbered: bool,
+}
+
+impl Steps {
+    fn read(job: &Job) -> Result<Self, Error> {
+        let mut of_recordings = Vec::with_capacity(job.recordings.len());
+        for recording in &job.recordings {
+            of_recordings.push(recording.folder.rows::<StepRow>(Wanted::All)?);
+        }
+        let numbered = of_recordings.iter().flatten().all(|step| step.number.is_some());
+        Ok(Steps { of_recordings, numbered })
     }
-    let all_numbered = of_recordings.iter().flatten().all(|step| step.number.is_some());
-    let number = |step: &StepRow| step.number.filter(|_| all_numbered).unwrap_or(step.step);
-    let mut by_step: BTreeMap<i64, Vec<(usize, i64)>> = BTreeMap::new();
-    for (recording, steps) in of_recordings.iter().enumerate() {
-        for step in steps.iter().filter(|step| step.whole > 0) {
-            let duration = if step.kernels > 0 { step.device_ns } else { step.end_ns - step.start_ns };
-            by_step.entry(number(step)).or_default().push((recording, duration));
+
+    /// The durations of whole steps, and by recording the numbers of its steps: the program's where all have one, else their
+    /// places, counted on from the first step that recordings with the same collectives have.
+    fn times(&self, shifts: &StepShifts) -> (Vec<StepTimes>, Vec<Vec<i64>>) {
+        let first = match self.numbered {
+            true => vec![0; self.of_recordings.len()],
+            false => shifts.first_steps(self.of_recordings.len()),
+        };
+        let number = |recording: usize, step: &StepRow| {
+            step.number.filter(|_| self.numbered).unwrap_or(step.step + first[recording])
+        };
+        let mut by_step: BTreeMap<i64, Vec<(usize, i64)>> = BTreeMap::new();
+        for (recording, steps) in self.of_recordings.iter().enumerate() {
+            for step in steps.iter().filter(|step| step.whole > 0) {
+                let duration = if step.kernels > 0 { step.device_ns } else { step.end_ns - step.start_ns };
+                by_step.entry(number(recording, step)).or_default().push((recording, duration));
+            }
+        }
+        let times = by_step.into_iter().map(|(step, durations)| StepTimes { step, durations }).collect();
+        let numbers = self.of_recordings.iter().enumerate();
+        let numbers =
+            numbers.map(|(recording, steps)| steps.iter().map(|step| number(recording, step)).collect());
+        (times, numbers.collect())
+    }
+}
+
+/// By how many steps recordings begin apart, as their collectives say: what two recordings have together is in one step of
+/// the program, whatever place that has in each.
+#[derive(Default)]
+struct StepShifts {
+    /// By recording, and the first recording that it has a collective with, how many collectives are so many steps later in
+    /// the latter.
+    votes: BTreeMap<(u32, u32), BTreeMap<i64, u64>>,
+}
+
+impl StepShifts {
+    fn vote(&mut self, entries: &[Entry]) {
+        let mut in_steps = entries.iter().filter(|entry| entry.step >= 0);
+        let Some(first) = in_steps.clone().min_by_key(|entry| entry.recording) else { return };
+        for entry in in_steps.by_ref().filter(|entry| entry.recording != first.recording) {
+            let votes = self.votes.entry((entry.recording, first.recording)).or_default();
+            *votes.entry(i64::from(first.step) - i64::from(entry.step)).or_default() += 1;
         }
     }
-    let times = by_step.into_iter().map(|(step, durations)| StepTimes { step, durations }).collect();
-    Ok((times, of_recordings.iter().map(|steps| steps.iter().map(number).collect()).collect()))
+
+    /// By recording the number of its first step, the least being 0.
+    fn first_steps(&self, recordings: usize) -> Vec<i64> {
+        let mut first = vec![0; recordings];
+        for recording in 0..recordings as u32 {
+            let with_others = self.votes.range((recording, 0)..(recording, recording));
+            let most = with_others.flat_map(|((_, other), votes)| {
+                votes.iter().map(|(shift, count)| (*count, std::cmp::Reverse(shift.abs()), *shift, *other))
+            });
+            if let Some((.., shift, other)) = most.max() {
+                first[recording as usize] = first[other as usize] + shift;
+            }
+        }
+        let least = first.iter().copied().min().unwrap_or(0);
+        first.iter().map(|first| first - least).collect()
+    }
 }

@@ -62,6 +62,13 @@ pub enum Diagnostic {
         /// Those of most ranks.
         usual: i64,
     },
+    /// The profile of a host that begins at another step than that of another host.
+    OtherFirstStep {
+        /// The host.
+        host: String,
+        /// The host whose profile it is held against.
+        against: String,
+    },
     /// Kernels of collectives that say neither group nor size.
     NoMetadata {
         /// Ranks that have such.
@@ -157,6 +164,7 @@ impl Diagnostic {
             Diagnostic::Unreliable { .. } => "unreliable recording",
             Diagnostic::NoCollectives { .. } => "no collectives",
             Diagnostic::OtherSteps { .. } => "other number of steps",
+            Diagnostic::OtherFirstStep { .. } => "other first step",
             Diagnostic::NoMetadata { .. } => "no metadata",
             Diagnostic::MembersPartial { .. } => "members not listed",
             Diagnostic::Ambiguous { .. } => "ambiguous pairs",
@@ -225,6 +233,11 @@ impl fmt::Display for Diagnostic {
             Diagnostic::OtherSteps { rank, steps, usual } => {
                 write!(formatter, "rank {rank}: its recording has {steps} steps, most have {usual}")
             }
+            Diagnostic::OtherFirstStep { host, against } => write!(
+                formatter,
+                "{host}: its profile begins at another step than that of {against}: their collectives are matched by the time \
+                 at which they end"
+            ),
             Diagnostic::NoMetadata { ranks, kernels } => write!(
                 formatter,
                 "{kernels} kernels of collectives say neither group nor size: they are matched by time alone and have no \

@@ -17,7 +17,7 @@ use crate::rows::{ColumnShape, Key, Row, TableReader, TableWriter, Wanted, shape
 use crate::tables::{EachTable, EventRow, PathRow, RankRow, RankTables};
 
 /// Version of the tables. Folders of another version are mapped again.
-pub const SCHEMA: u32 = 5;
+pub const SCHEMA: u32 = 6;
 
 /// The manifest of a rank, written last.
 pub(crate) const MANIFEST: &str = "manifest.json";

@@ -23,7 +23,9 @@ use crate::members::Members;
 use crate::occupancy::LaunchedSpan;
 use crate::rows::Text;
 use crate::source::host_of_path;
-use crate::tables::{CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow};
+use crate::tables::{
+    CollectiveRow, GroupRow, KernelRow, OpRow, RankRow, RankTables, StepRow, counted_sequence,
+};
 
 /// The place of a host in its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -359,11 +361,12 @@ fn groups(operation: &CollectiveOperation, devices: &Devices) -> Vec<Members> {
     }
 }
 
-/// What identifies an execution of a collective in its group, on all ranks: a hash of its instruction and its number. Not
-/// negative.
+/// What identifies an execution of a collective in its group, on all ranks whose profiles begin at the same step: its
+/// instruction and its number.
 fn sequence(program: &ProgramCollective, operation: &CollectiveOperation, execution: usize) -> i64 {
     let id = program.program.filter(|_| program.is_one_of_several);
     let id = id.map_or_else(String::new, |id| id.to_string());
-    let text = [&program.module, &id, &operation.name, &execution.to_string()].map(String::as_str).join("\n");
-    (twox_hash::XxHash64::oneshot(0, text.as_bytes()) >> 1).cast_signed()
+    let text = [&program.module, &id, &operation.name].map(String::as_str).join("\n");
+    let instruction = twox_hash::XxHash64::oneshot(0, text.as_bytes());
+    counted_sequence(instruction, execution as u64)
 }

@@ -6,14 +6,14 @@ use std::thread::Builder;
 use hashbrown::{HashMap, HashSet};
 use perf_models::CollectiveKind;
 
-use crate::align::{Doubt, End, align};
+use crate::align::{Alignment, Doubt, End, WIDTHS, align};
 use crate::clocks::ClockPair;
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::exchange::{Entry, Runs};
 use crate::job::{Job, Recording};
 use crate::rows::{Text, Wanted};
-use crate::tables::CollectiveRow;
+use crate::tables::{CollectiveRow, counted_instruction};
 
 /// How the collectives of a rank were matched with those of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -184,8 +184,8 @@ struct Reference {
     indices: Vec<i64>,
     /// Positions by index, where the program numbers the collectives.
     by_index: HashMap<i64, usize>,
-    /// Indices by number, where the numbers identify the collectives and do not ascend in time, as hashes do. Collectives
-    /// that the reference does not have get one when they are first seen.
+    /// Indices by number, where the numbers were counted in profiles, so that they identify the collectives and do not ascend
+    /// in time. Collectives that the reference does not have get one when they are first seen.
     by_key: Option<HashMap<i64, i64>>,
 }
 
@@ -397,7 +397,11 @@ impl Matcher<'_> {
             unmatched: 0,
             doubt: None,
         };
+        let recordings = &self.job.recordings;
+        let clocks = (recordings[recording].clock, recordings[reference.recording].clock);
         let mut clock_pair = None;
+        // How the ends of the collectives pair, where that is to be followed.
+        let mut by_ends: Option<Alignment> = None;
         if reference.recording == recording {
             for (execution, &index) in executions.iter_mut().zip(&reference.indices) {
                 execution.entry.index = index;
@@ -409,12 +413,26 @@ impl Matcher<'_> {
                 execution.entry.index = reference.index(execution.sequence.unwrap_or_default());
             }
             clock_pair = reference.clock_pair(recording, &executions, signatures);
+            if reference.by_key.is_some() && clocks.0 != clocks.1 {
+                // Executions of an instruction are counted from the start of the profile. Their ends tell whether the
+                // profiles begin at the same step; where several differences of clocks explain them, the numbers decide.
+                let near = clock_pair.as_ref().map(|pair| pair.offset);
+                let alignment = align(&reference.ends, &ends(&executions, signatures), near);
+                match alignment.doubt {
+                    None if reference.contradicts(&alignment, &executions) => {
+                        of_rank.tier = Tier::Aligned;
+                        by_ends = Some(alignment);
+                    }
+                    doubt => {
+                        let apart =
+                            clock_pair.as_ref().is_some_and(|pair| pair.deviation > WIDTHS[WIDTHS.len() - 1]);
+                        of_rank.doubt = doubt.filter(|_| apart);
+                    }
+                }
+            }
         } else {
-            let recordings = &self.job.recordings;
-            let clocks = (recordings[recording].clock, recordings[reference.recording].clock);
             let near = if clocks.0 == clocks.1 { Some(0) } else { self.offsets.get(&clocks).copied() };
-            let ends = ends(&executions, signatures);
-            let mut alignment = align(&reference.ends, &ends, near);
+            let mut alignment = align(&reference.ends, &ends(&executions, signatures), near);
             if alignment.doubt == Some(Doubt::TwoOffsets) && may_wait {
                 self.deferred.push((lane, recording, executions));
                 return Ok(());
@@ -432,23 +450,34 @@ impl Matcher<'_> {
                     execution.entry.index = reference.indices.get(at).copied().unwrap_or(at as i64);
                 }
             } else {
-                let mut matched = Vec::with_capacity(executions.len());
-                for (mut execution, pair) in executions.into_iter().zip(alignment.pairs) {
-                    match pair.filter(|_| alignment.doubt.is_none()) {
-                        Some(pair) => {
-                            execution.entry.index = reference.indices[pair];
-                            matched.push(execution);
-                        }
-                        None if alignment.doubt.is_some() => {}
-                        None => {
-                            let end = execution.entry.end - alignment.offset;
-                            self.left_over.push((lane, end, execution));
-                        }
+                by_ends = Some(alignment);
+            }
+        }
+        if let Some(alignment) = by_ends {
+            let mut matched = Vec::with_capacity(executions.len());
+            for (mut execution, pair) in executions.into_iter().zip(alignment.pairs) {
+                match pair.filter(|_| alignment.doubt.is_none()) {
+                    Some(pair) => {
+                        execution.entry.index = reference.indices[pair];
+                        matched.push(execution);
+                    }
+                    None if alignment.doubt.is_some() => {}
+                    None => {
+                        let end = execution.entry.end - alignment.offset;
+                        self.left_over.push((lane, end, execution));
                     }
                 }
-                of_rank.unmatched = of_rank.executions - matched.len() as u64;
-                executions = matched;
-                clock_pair = reference.clock_pair(recording, &executions, signatures);
+            }
+            of_rank.unmatched = of_rank.executions - matched.len() as u64;
+            executions = matched;
+            clock_pair = reference.clock_pair(recording, &executions, signatures);
+        }
+        if of_rank.tier == Tier::Aligned && numbered && reference.recording != recording {
+            let domain = |clock: usize| self.job.clocks[clock].name.clone();
+            let (host, against) = (domain(clocks.0), domain(clocks.1));
+            let diagnostic = Diagnostic::OtherFirstStep { host, against };
+            if !self.matching.diagnostics.contains(&diagnostic) {
+                self.matching.diagnostics.push(diagnostic);
             }
         }
         self.matching.clock_pairs.extend(clock_pair);
@@ -585,6 +614,9 @@ fn read_ahead(
 
 fn in_words(doubt: Doubt, tier: Tier) -> &'static str {
     match (doubt, tier) {
+        (Doubt::NoCommonOffset | Doubt::FewPairs, Tier::Sequence) => {
+            "their ends agree on no difference of clocks; they are matched by the number of their execution in the profile"
+        }
         (Doubt::NoCommonOffset, Tier::Ordinal) => {
             "their ends agree on no difference of clocks; they are matched by their order"
         }
@@ -606,7 +638,10 @@ fn in_words(doubt: Doubt, tier: Tier) -> &'static str {
 fn ends(executions: &[Execution], signatures: &Signatures) -> Vec<End> {
     let end = |execution: &Execution| End {
         time: execution.entry.end,
-        signature: u64::from(signatures.common[execution.entry.signature as usize]),
+        signature: execution
+            .sequence
+            .and_then(counted_instruction)
+            .unwrap_or_else(|| u64::from(signatures.common[execution.entry.signature as usize])),
     };
     executions.iter().map(end).collect()
 }
@@ -617,7 +652,8 @@ impl Reference {
         let index =
             |(at, execution): (i64, &Execution)| execution.sequence.filter(|_| numbered).unwrap_or(at);
         let mut indices: Vec<i64> = (0..).zip(executions).map(index).collect();
-        let by_key = (!indices.is_sorted()).then(|| indices.iter().copied().zip(0..).collect());
+        let is_counted = indices.first().is_some_and(|&index| counted_instruction(index).is_some());
+        let by_key = is_counted.then(|| indices.iter().copied().zip(0..).collect());
         if by_key.is_some() {
             indices = (0..).take(indices.len()).collect();
         }
@@ -635,6 +671,17 @@ impl Reference {
     /// Whether the program numbers the collectives, also where neither rank has any.
     fn is_numbered(&self, executions: &[Execution]) -> bool {
         !self.by_index.is_empty() || (self.ends.is_empty() && executions.is_empty())
+    }
+
+    /// Whether most collectives that end together have other numbers than their partners.
+    fn contradicts(&self, alignment: &Alignment, executions: &[Execution]) -> bool {
+        let pairs = executions
+            .iter()
+            .zip(&alignment.pairs)
+            .filter_map(|(execution, pair)| Some(execution.entry.index != *self.indices.get((*pair)?)?));
+        let (paired, other) =
+            pairs.fold((0, 0), |(paired, other), differs| (paired + 1, other + i32::from(differs)));
+        2 * other > paired
     }
 
     /// How the clock of a rank stands to that of the reference, by the ends of what both have.

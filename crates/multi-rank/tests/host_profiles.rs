@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use hlo_cost::{ElementType, HloComputation, HloInstruction, HloModule, Shape};
 use multi_rank::{
     Diagnostic, HostOfJob, Job, JobAnalysis, JobFolder, JobOptions, ProfileDevice, RankTables, Source,
-    host_names, job_sheets, rank_tables, rank_tables_of_host,
+    StepLateness, host_names, job_sheets, rank_tables, rank_tables_of_host,
 };
 use sheets::{Layout, Table};
 use tempfile::TempDir;
@@ -105,13 +105,13 @@ const LATE_FROM: i64 = 4;
 /// How far the clock of the second host is ahead, in ns.
 const AHEAD: i64 = 7_000_000;
 
-/// What the devices of two hosts do, two each: in steps of 10 ms a product of 1 ms, which takes 3 ms on rank 3 from step 4
+/// What the devices of two hosts do, two each: in steps of about 10 ms a product of 1 ms, which takes 3 ms on rank 3 from step 4
 /// on, a gather among {0,2} and {1,3}, and a sum over all. Nobody leaves these before the last one has entered.
 fn kernels(rank: usize) -> Vec<Kernel> {
     let product = |rank: usize, step| if rank == LATE && step >= LATE_FROM { 3_000_000 } else { 1_000_000 };
     let mut kernels = Vec::new();
     for step in 0..STEPS {
-        let start = 10_000_000 * step;
+        let start = 10_000_000 * step + 70_000 * (step * step % 11);
         let gather = |rank: usize| start + 100_000 + product(rank, step) + 1_000 * rank as i64;
         let gathered = |rank: usize| gather(rank).max(gather((rank + 2) % 4)) + 200_000;
         let sum = |rank: usize| gathered(rank) + 5_000;
@@ -246,6 +246,38 @@ fn executions_pair_where_a_device_lacks_the_first() {
     assert_eq!(lacks, (1, 2, 0));
     let clocks = table(&analysis, "clock");
     assert_eq!(cells(&clocks, "offset_us"), ["0.0", "7000.0"]);
+}
+
+/// Kernels of each step: a product, a gather, a sum.
+const IN_A_STEP: usize = 3;
+
+#[test]
+fn hosts_whose_profiles_begin_at_different_steps_pair_by_the_time_at_which_collectives_end() {
+    let from_third = |rank: usize| kernels(rank).into_iter().skip(2 * IN_A_STEP).collect::<Vec<_>>();
+    let (_folder, analysis) = job(&[kernels(0), kernels(1), from_third(2), from_third(3)]);
+    let (host, against) = ("host1".to_owned(), "host0".to_owned());
+    let other = Diagnostic::OtherFirstStep { host, against };
+    assert!(analysis.diagnostics().contains(&other), "{:?}", analysis.diagnostics());
+    let matching = table(&analysis, "matching");
+    let of_second_host: Vec<String> = cells(&matching, "rank")
+        .into_iter()
+        .zip(cells(&matching, "match"))
+        .filter_map(|(rank, tier)| (rank == "2" || rank == "3").then_some(tier))
+        .collect();
+    assert_eq!(of_second_host, vec!["aligned"; 4]);
+    assert_eq!(cells(&matching, "not matched"), vec!["0"; 8]);
+    assert_eq!(cells(&table(&analysis, "clock"), "offset_us"), ["0.0", "7000.0"]);
+    let lacking = |diagnostic: &&Diagnostic| {
+        matches!(diagnostic, Diagnostic::ShorterWindow { before: 4, after: 0, .. })
+    };
+    assert_eq!(analysis.diagnostics().iter().filter(lacking).count(), 2, "{:?}", analysis.diagnostics());
+    let causes = table(&analysis, "straggler_causes");
+    assert!(cells(&causes, "rank").iter().all(|rank| rank == "3"), "{causes:?}");
+    // The collectives tell which steps of the two hosts are the same: the second lacks two of twelve.
+    let StepLateness { steps, lateness, .. } = analysis.step_lateness().unwrap();
+    let lacking = |rank: usize| lateness[rank].iter().take_while(|late| late.is_none()).count();
+    assert_eq!([lacking(0), lacking(1)], [0; 2]);
+    assert_eq!([6 * lacking(2), 6 * lacking(3)], [steps.len(); 2], "{lateness:?}");
 }
 
 #[test]
