@@ -272,7 +272,8 @@ fn tables_and_summary(
     if let Some(diagnosis) = diagnosis {
         let replays = GraphReplays::new(analysis.tree());
         all.extend(tables(&replays, vec![graph_replays_sheet()], layout)?.0);
-        left_out = trust::mark(&mut all, diagnosis);
+        trust::mark(&mut all, diagnosis);
+        left_out = trust::left_out(&all, diagnosis);
         all.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
     }
     known.extend([GRAPH_REPLAYS, SHEET_NAME].map(ToOwned::to_owned));

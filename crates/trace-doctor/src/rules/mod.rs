@@ -92,12 +92,14 @@ impl From<Option<Found>> for Verdict {
     }
 }
 
-const OPERATOR_FIGURES: &[&Figures] = &[
+/// What suffers where device events hang below the wrong call.
+const FIGURES_BY_LAUNCH: &[&Figures] = &[
     &figures::OPS_SUMMARY,
     &figures::OPS_ALL,
     &figures::UNIFIED,
     &figures::COVERAGE,
     &figures::SHARES_OF_DEVICE_TIME,
+    &figures::CRITICAL_PATH,
 ];
 /// What suffers where device events, or their launches, are lost: events without a launch are in no figure.
 const FIGURES_WITH_LOSS: &[&Figures] = &[
@@ -107,6 +109,7 @@ const FIGURES_WITH_LOSS: &[&Figures] = &[
     &figures::COVERAGE,
     &figures::SHARES_OF_DEVICE_TIME,
     &figures::GPU_TIMELINE,
+    &figures::CRITICAL_PATH,
 ];
 const MEMORY: &[&Figures] = &[
     &figures::MEMORY_SUMMARY,
@@ -117,7 +120,12 @@ const MEMORY: &[&Figures] = &[
 ];
 const MEMORY_CLAIMS: &[&Figures] = &[&figures::MEMORY_OWNERS, &figures::MEMORY_BLOCKS, &figures::SURVIVORS];
 /// What compares times of the device with times of the host.
-const CLOCKS: &[&Figures] = &[&figures::QUEUE_TIMES, &figures::LAUNCH_DELAYS, &figures::CAUSES_OF_IDLE_TIME];
+const CLOCKS: &[&Figures] = &[
+    &figures::QUEUE_TIMES,
+    &figures::LAUNCH_DELAYS,
+    &figures::CAUSES_OF_IDLE_TIME,
+    &figures::CRITICAL_PATH,
+];
 
 /// All rules.
 pub static RULES: [Rule; 51] = [
@@ -165,7 +173,7 @@ pub static RULES: [Rule; 51] = [
         id: "F6",
         looks_for: "events with impossible times",
         remedy: "Record again; if it recurs, report it to the recorder's authors.",
-        harm: Harm::Unreliable(&[&figures::SPAN, &figures::IDLE_TIME]),
+        harm: Harm::Unreliable(&[&figures::SPAN, &figures::IDLE_TIME, &figures::CRITICAL_PATH]),
         consequence: Some("the span and the idle time may be too long"),
         examine: file::impossible_times,
     },
@@ -181,7 +189,7 @@ pub static RULES: [Rule; 51] = [
         id: "F8",
         looks_for: "recordings of several processes in one file",
         remedy: "Report the recording of each process alone.",
-        harm: Harm::Unreliable(OPERATOR_FIGURES),
+        harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to operators of another process"),
         examine: file::several_processes,
     },
@@ -426,7 +434,12 @@ pub static RULES: [Rule; 51] = [
         id: "C4",
         looks_for: "device events that overrun their successor on the stream",
         remedy: "Update the driver and recorder: recorded ends are wrong (TraceLens #669).",
-        harm: Harm::Unreliable(&[&figures::BUSY_TIME, &figures::GPU_TIMELINE, &figures::SUMS_OF_DEVICE_TIME]),
+        harm: Harm::Unreliable(&[
+            &figures::BUSY_TIME,
+            &figures::GPU_TIMELINE,
+            &figures::SUMS_OF_DEVICE_TIME,
+            &figures::CRITICAL_PATH,
+        ]),
         consequence: Some("the busy time is too long"),
         examine: clocks::overrun,
     },
@@ -458,7 +471,7 @@ pub static RULES: [Rule; 51] = [
         id: "S3",
         looks_for: "correlation ids that several device events share",
         remedy: "Update ROCm: its recorder repeats ids (kineto #1416).",
-        harm: Harm::Unreliable(OPERATOR_FIGURES),
+        harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to the wrong operator"),
         examine: ids::shared_by_device_events,
     },
@@ -474,7 +487,7 @@ pub static RULES: [Rule; 51] = [
         id: "I1",
         looks_for: "correlation ids that several calls share",
         remedy: "Check whether the file was merged from several recordings; report each alone.",
-        harm: Harm::Unreliable(OPERATOR_FIGURES),
+        harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to the wrong operator"),
         examine: ids::shared_by_calls,
     },
@@ -482,7 +495,7 @@ pub static RULES: [Rule; 51] = [
         id: "I2",
         looks_for: "External ids that several operators share",
         remedy: "Check whether the file was merged from several recordings; report each alone.",
-        harm: Harm::Unreliable(OPERATOR_FIGURES),
+        harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: None,
         examine: ids::shared_by_operators,
     },
@@ -498,7 +511,7 @@ pub static RULES: [Rule; 51] = [
         id: "O1",
         looks_for: "time that the profiler took",
         remedy: "Record fewer steps, or without shapes and stacks.",
-        harm: Harm::Unreliable(&[&figures::HOST_TIMES, &figures::IDLE_TIME]),
+        harm: Harm::Unreliable(&[&figures::HOST_TIMES, &figures::IDLE_TIME, &figures::CRITICAL_PATH]),
         consequence: Some("idle time has that of the profiler in it"),
         examine: profiler::overhead,
     },
