@@ -399,12 +399,15 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
             in_timeline: options.include_unlinked_kernels,
         });
     }
-    let needs_frames =
-        options.include_call_stack || options.detect_recompute || options.group_by_parent_module;
     let trace = analysis.trace();
     let events = trace.events();
+    let has_noted_stacks = !events.arguments().call_stack.is_empty();
+    let needs_frames = (options.include_call_stack && !has_noted_stacks)
+        || options.detect_recompute
+        || options.group_by_parent_module;
     if needs_frames && !events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION) {
-        notices.push(Notice::NoPythonFrames { recordable: trace.facts().recorder.python_frames });
+        let recordable = trace.facts().recorder.python_frames;
+        notices.push(Notice::NoPythonFrames { recordable, has_noted_stacks });
     }
     if let Some(kind @ (RecordingKind::XPlane | RecordingKind::Rocprof)) = trace.facts().recorder.kind {
         notices.push(Notice::LesserReport { kind });

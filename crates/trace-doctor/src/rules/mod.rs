@@ -233,7 +233,7 @@ pub static RULES: [Rule; 51] = [
     Rule {
         id: "R4",
         looks_for: "operators without Python frames",
-        remedy: "Record with with_stack=True to see modules and call stacks; host times grow.",
+        remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; host times grow.",
         harm: Harm::Missing(&[&figures::MODULES, &figures::CALL_STACKS, &figures::MODULES_OF_MEMORY]),
         consequence: None,
         examine: recorded::no_stacks,
