@@ -297,6 +297,12 @@ fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
     }
 }
 
+/// Whether kernels were measured one by one by CUPTI's range profiler.
+fn has_profiler_ranges(trace: &Trace) -> bool {
+    let events = trace.events();
+    events.ids().any(|event| trace.category_name(events.category(event)) == "cuda_profiler_range")
+}
+
 /// What gives a recording without device events some.
 fn how_to_record_devices(trace: &Trace) -> &'static str {
     match trace.facts().recorder.kind {
@@ -307,6 +313,9 @@ fn how_to_record_devices(trace: &Trace) -> &'static str {
         Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
         _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
             "PyTorch's profiler records no work of MPS: see it in Instruments, with torch.mps.profiler"
+        }
+        _ if has_profiler_ranges(trace) => {
+            "CUPTI's range profiler took the place of device records: record without it"
         }
         _ if trace.facts().is_view_of_xplane => {
             "XProf wrote it, for viewing, of a profile (*.xplane.pb): make the report of that"

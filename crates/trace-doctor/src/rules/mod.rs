@@ -120,12 +120,8 @@ const MEMORY: &[&Figures] = &[
 ];
 const MEMORY_CLAIMS: &[&Figures] = &[&figures::MEMORY_OWNERS, &figures::MEMORY_BLOCKS, &figures::SURVIVORS];
 /// What compares times of the device with times of the host.
-const CLOCKS: &[&Figures] = &[
-    &figures::QUEUE_TIMES,
-    &figures::LAUNCH_DELAYS,
-    &figures::CAUSES_OF_IDLE_TIME,
-    &figures::CRITICAL_PATH,
-];
+const CLOCKS: &[&Figures] =
+    &[&figures::QUEUE_TIMES, &figures::LAUNCH_DELAYS, &figures::CAUSES_OF_IDLE_TIME, &figures::CRITICAL_PATH];
 
 /// All rules.
 pub static RULES: [Rule; 51] = [
@@ -249,7 +245,7 @@ pub static RULES: [Rule; 51] = [
     Rule {
         id: "R6",
         looks_for: "device events without an External id",
-        remedy: "None is needed: device events are linked by correlation id.",
+        remedy: "None is needed.",
         harm: Harm::None,
         consequence: None,
         examine: recorded::no_external_ids,
@@ -353,7 +349,8 @@ pub static RULES: [Rule; 51] = [
     Rule {
         id: "L1",
         looks_for: "launches without any device event",
-        remedy: "Stop other profilers that hold CUPTI or ROCprofiler, and check the permission to read counters.",
+        remedy: "Stop other profilers that hold CUPTI or ROCprofiler, CUPTI's range profiler among them, and check the permission \
+                 to read counters.",
         harm: Harm::Missing(&[&figures::ALL_OF_THE_DEVICE]),
         consequence: None,
         examine: loss::no_device_events,
