@@ -10,6 +10,7 @@ use iterations::Window;
 use multi_rank::{FuseOutput, FusedFile};
 use report_writers::shortened_apart;
 use sheets::{Layout, percent};
+use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{EntryVisitor, RawEntry, ReadOptions, RecordingKind, members, read_path, visit_entries};
 use trace2tree::{LinkBy, TraceTree, TreeOptions, read_as_hta};
 
@@ -19,6 +20,7 @@ use crate::numbers::{counted, decimal, duration, grouped};
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, tables, title, titled};
 use crate::steps::window_in_words;
 use crate::summary::Summary;
+use crate::trust;
 
 /// Makes the report of the critical path of a trace.
 #[derive(Default)]
@@ -50,6 +52,8 @@ impl Reporter for CriticalPathReporter {
         let threads = run.reading.thread_count();
         let options = TreeOptions { python_frames, link_by: self.link_by, threads, ..TreeOptions::default() };
         let mut tree = TraceTree::build(trace, &options);
+        // Of the whole recording, and not after its times were rounded.
+        let diagnosis = if self.as_hta { None } else { Diagnosis::new(&tree) };
         let mut statements = Vec::new();
         if let Some(window) = &self.window {
             let cut = window.cut(tree).map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
@@ -87,8 +91,15 @@ impl Reporter for CriticalPathReporter {
         run.begin(Stage::Sheets);
         let title = title(path);
         statements.extend(waited_for(&found));
+        statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts_about_critical_path));
         let summary = Summary { head: vec![title.clone()], statements, ..Summary::default() };
-        let tables = titled(&title, tables(&*found, critical_path_sheets(), Layout::default())?, run)?;
+        let (mut all, mut known) = tables(&*found, critical_path_sheets(), Layout::default())?;
+        if let Some(diagnosis) = &diagnosis {
+            trust::mark(&mut all, diagnosis);
+            all.extend(tables(diagnosis, vec![recording_sheet()], Layout::default())?.0);
+        }
+        known.push(SHEET_NAME.to_owned());
+        let tables = titled(&title, (all, known), run)?;
         let report = Report {
             tables,
             summary,

@@ -47,6 +47,8 @@ pub enum Notice {
     NoPythonFrames {
         /// Whether the recorder could have recorded some.
         recordable: bool,
+        /// Whether operators note their call stacks all the same.
+        has_noted_stacks: bool,
     },
     /// The trace has operators and no device events: what the report would say of a device is left out.
     NoDeviceEvents {
@@ -206,10 +208,14 @@ impl fmt::Display for Notice {
                 let events = counted(*events, "device event", "device events");
                 write!(f, "{events} ({}) without a launch in the trace: {place}", duration(*time_us))
             }
-            Notice::NoPythonFrames { recordable: true } => {
+            Notice::NoPythonFrames { has_noted_stacks: true, .. } => f.write_str(
+                "the trace has call stacks in texts of operators, which name no modules and no frames' times; record it with \
+                 PyTorch 1.12 or later",
+            ),
+            Notice::NoPythonFrames { recordable: true, .. } => {
                 f.write_str("the trace has no Python frames; record it with with_stack=True")
             }
-            Notice::NoPythonFrames { recordable: false } => {
+            Notice::NoPythonFrames { recordable: false, .. } => {
                 f.write_str("the trace has no Python frames, which its profiler does not record")
             }
             Notice::NoDeviceEvents { advice } => write!(

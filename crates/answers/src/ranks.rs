@@ -11,7 +11,7 @@ use multi_rank::{
 use perf_models::CommunicationPatterns;
 use tempfile::TempDir;
 use trace_doctor::{Diagnosis, Finding};
-use trace_ingest::{ReadOptions, read_path};
+use trace_ingest::{IngestError, ReadOptions, RecordingKind, check_entries, read_path};
 use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions};
 
@@ -332,6 +332,15 @@ pub fn fuse_ranks(
     output: &FuseOutput,
     reading: &ReadOptions<'_>,
 ) -> Result<(Fused, Vec<Notice>), Error> {
+    // Before tables are made of them. A folder of tables says which recordings they are of.
+    for path in paths.iter().filter(|path| !path.is_dir()) {
+        check_entries(path).map_err(|error| match error {
+            IngestError::OtherKind { path, found: RecordingKind::XPlane, .. } => {
+                Error::FuseOfProfile { path }
+            }
+            error => Error::Ingest(error),
+        })?;
+    }
     let mut notices = Vec::new();
     let mut folders = recordings.folders(paths, reading, &mut notices)?;
     if let Some((_, error)) = folders.failed.into_iter().next() {

@@ -272,7 +272,8 @@ fn tables_and_summary(
     if let Some(diagnosis) = diagnosis {
         let replays = GraphReplays::new(analysis.tree());
         all.extend(tables(&replays, vec![graph_replays_sheet()], layout)?.0);
-        left_out = trust::mark(&mut all, diagnosis);
+        trust::mark(&mut all, diagnosis);
+        left_out = trust::left_out(&all, diagnosis);
         all.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
     }
     known.extend([GRAPH_REPLAYS, SHEET_NAME].map(ToOwned::to_owned));
@@ -296,6 +297,12 @@ fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
     }
 }
 
+/// Whether kernels were measured one by one by CUPTI's range profiler.
+fn has_profiler_ranges(trace: &Trace) -> bool {
+    let events = trace.events();
+    events.ids().any(|event| trace.category_name(events.category(event)) == "cuda_profiler_range")
+}
+
 /// What gives a recording without device events some.
 fn how_to_record_devices(trace: &Trace) -> &'static str {
     match trace.facts().recorder.kind {
@@ -306,6 +313,9 @@ fn how_to_record_devices(trace: &Trace) -> &'static str {
         Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
         _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
             "PyTorch's profiler records no work of MPS: see it in Instruments, with torch.mps.profiler"
+        }
+        _ if has_profiler_ranges(trace) => {
+            "CUPTI's range profiler took the place of device records: record without it"
         }
         _ if trace.facts().is_view_of_xplane => {
             "XProf wrote it, for viewing, of a profile (*.xplane.pb): make the report of that"
@@ -398,12 +408,15 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
             in_timeline: options.include_unlinked_kernels,
         });
     }
-    let needs_frames =
-        options.include_call_stack || options.detect_recompute || options.group_by_parent_module;
     let trace = analysis.trace();
     let events = trace.events();
+    let has_noted_stacks = !events.arguments().call_stack.is_empty();
+    let needs_frames = (options.include_call_stack && !has_noted_stacks)
+        || options.detect_recompute
+        || options.group_by_parent_module;
     if needs_frames && !events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION) {
-        notices.push(Notice::NoPythonFrames { recordable: trace.facts().recorder.python_frames });
+        let recordable = trace.facts().recorder.python_frames;
+        notices.push(Notice::NoPythonFrames { recordable, has_noted_stacks });
     }
     if let Some(kind @ (RecordingKind::XPlane | RecordingKind::Rocprof)) = trace.facts().recorder.kind {
         notices.push(Notice::LesserReport { kind });

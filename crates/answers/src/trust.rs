@@ -7,25 +7,29 @@ use trace_doctor::{Diagnosis, Finding, Severity, Which};
 
 use crate::summary::LeftOut;
 
-/// Marks tables of a trace's report, and columns in them, that findings are about. Returns the sheets that are missing because
-/// of what was found.
-pub(crate) fn mark(tables: &mut [Table], diagnosis: &Diagnosis) -> Vec<LeftOut> {
-    let mut left_out = Vec::new();
+/// Marks tables of a trace's report, and columns in them, that findings are about.
+pub(crate) fn mark(tables: &mut [Table], diagnosis: &Diagnosis) {
     for finding in &diagnosis.findings {
         let harm = finding.rule.harm;
         if harm.makes_unreliable() && finding.severity > Severity::Info {
             mark_unreliable(tables, finding);
         }
         if harm.explains_absence() {
-            let why = format!("{} ({}). {}", finding.text, finding.rule.id, finding.rule.remedy);
-            mark_empty(tables, finding, &why);
-            let sheets = missing_sheets(tables, finding);
-            if !sheets.is_empty() {
-                left_out.push(LeftOut { sheets, why });
-            }
+            mark_empty(tables, finding);
         }
     }
-    left_out
+}
+
+/// The sheets that a report of the whole trace lacks because of what was found.
+pub(crate) fn left_out(tables: &[Table], diagnosis: &Diagnosis) -> Vec<LeftOut> {
+    let explaining = diagnosis.findings.iter().filter(|finding| finding.rule.harm.explains_absence());
+    let left_out = explaining
+        .map(|finding| LeftOut { sheets: missing_sheets(tables, finding), why: why_absent(finding) });
+    left_out.filter(|left_out| !left_out.sheets.is_empty()).collect()
+}
+
+fn why_absent(Finding { rule, text, .. }: &Finding) -> String {
+    format!("{text} ({}). {}", rule.id, rule.remedy)
 }
 
 fn mark_unreliable(tables: &mut [Table], finding: &Finding) {
@@ -42,10 +46,12 @@ fn mark_unreliable(tables: &mut [Table], finding: &Finding) {
     });
 }
 
-fn mark_empty(tables: &mut [Table], finding: &Finding, why: &str) {
+fn mark_empty(tables: &mut [Table], finding: &Finding) {
     let Finding { rule, text, .. } = finding;
-    let caveat =
-        Arc::new(Caveat { brief: format!("empty ({}): {text}", rule.id), text: format!("Empty: {why}") });
+    let caveat = Arc::new(Caveat {
+        brief: format!("empty ({}): {text}", rule.id),
+        text: format!("Empty: {}", why_absent(finding)),
+    });
     each_shown(tables, finding, |table, which| match table.height() {
         0 => table.add_caveat(&caveat),
         _ => table.add_caveat_to(&caveat, |column| {
@@ -114,11 +120,13 @@ mod tests {
                 &[("Kernel Time", Unit::Microseconds, 1.0), ("host_us", Unit::Microseconds, 1.0)],
             ),
             table("launch_delay", &[("launch_delay_ms", Unit::Milliseconds, 1.0)]),
+            table("critical_path", &[("path_us", Unit::Microseconds, 1.0)]),
         ];
         let with = |findings: Vec<Finding>| {
             let mut tables = all.to_vec();
-            let left_out = mark(&mut tables, &Diagnosis { findings, ..Diagnosis::default() });
-            assert!(left_out.is_empty());
+            let diagnosis = Diagnosis { findings, ..Diagnosis::default() };
+            mark(&mut tables, &diagnosis);
+            assert!(left_out(&tables, &diagnosis).is_empty());
             tables
         };
         assert_eq!(
@@ -126,6 +134,8 @@ mod tests {
             [
                 ("ops_summary", "Kernel Time", "Unreliable: 9 of 10 are lost (W2)."),
                 ("launch_delay", "launch_delay_ms", "Unreliable: 9 of 10 are lost (C2)."),
+                ("critical_path", "path_us", "Unreliable: 9 of 10 are lost (W2)."),
+                ("critical_path", "path_us", "Unreliable: 9 of 10 are lost (C2)."),
             ]
         );
         assert!(marked(&with(vec![finding("O2", Severity::Info)])).is_empty());
@@ -144,9 +154,13 @@ mod tests {
             Table::new("roofline", Vec::new()).unwrap(),
         ];
         let findings = vec![finding("R3", Severity::Warning)];
-        let left_out = mark(&mut tables, &Diagnosis { findings, ..Diagnosis::default() });
+        let diagnosis = Diagnosis { findings, ..Diagnosis::default() };
+        mark(&mut tables, &diagnosis);
         let why = "9 of 10 are lost (R3). Record with record_shapes=True.";
-        assert_eq!(left_out, [LeftOut { sheets: vec!["roofline_points"], why: why.to_owned() }]);
+        assert_eq!(
+            left_out(&tables, &diagnosis),
+            [LeftOut { sheets: vec!["roofline_points"], why: why.to_owned() }]
+        );
         let empty = format!("Empty: {why}");
         assert_eq!(marked(&tables), [("ops_all", "GFLOPS_first", empty.as_str())]);
         assert_eq!(tables[1].caveats()[0].text, empty);

@@ -7,6 +7,7 @@ use trace_ingest::{RecordingKind, TimeUnit};
 use trace2tree::TraceTree;
 
 use crate::facts::Facts;
+use crate::figures::{CRITICAL_PATH, Harm};
 use crate::finding::{Finding, Place, Severity};
 use crate::rules::{Found, RULES, Rule, Verdict};
 use crate::sheet::SHEET_NAME;
@@ -74,8 +75,24 @@ impl Diagnosis {
     /// many more there are.
     #[must_use]
     pub fn doubts(&self) -> Option<String> {
+        self.doubts_by(|rule| rule.consequence)
+    }
+
+    /// The same about a critical path.
+    #[must_use]
+    pub fn doubts_about_critical_path(&self) -> Option<String> {
+        self.doubts_by(|rule| match rule.harm {
+            Harm::Unreliable(harmed) if harmed.iter().any(|&figures| figures.name == CRITICAL_PATH.name) => {
+                Some("parts of the path may be missing or blamed on the wrong cause")
+            }
+            harm if harm.figures().iter().any(|figures| figures.are_everywhere()) => rule.consequence,
+            _ => None,
+        })
+    }
+
+    fn doubts_by(&self, consequence: impl Fn(&Rule) -> Option<&'static str>) -> Option<String> {
         let doubtful = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
-        let mut doubtful = doubtful.filter_map(|finding| Some((finding, finding.rule.consequence?)));
+        let mut doubtful = doubtful.filter_map(|finding| Some((finding, consequence(finding.rule)?)));
         let (finding, consequence) = doubtful.next()?;
         let more = match doubtful.count() {
             0 => String::new(),

@@ -68,7 +68,7 @@ pub(crate) struct Census {
     pub(crate) communication: Tally,
     /// Kernels of communication that do not say which collective they are.
     pub(crate) unnamed_communication: Tally,
-    /// Annotations `ProfilerStep#…`, by start.
+    /// Annotations `ProfilerStep#…`, which were operators at first, by start.
     pub(crate) steps: Vec<EventId>,
     /// The mark `Record Window End`.
     pub(crate) window_end: Option<i64>,
@@ -337,7 +337,12 @@ impl Census {
                 Category::CPU_OP => {
                     census.operators.add(events, event);
                     census.is_of_host[events.track(event).index()] = true;
-                    operator_ids.extend(events.external_id(event).filter(|&id| id != 0));
+                    if *is_step.get(name) {
+                        census.steps.push(event);
+                    }
+                    if let Some(id) = events.external_id(event).filter(|&id| id != 0) {
+                        operator_ids.push(id);
+                    }
                     if !census.has_shapes {
                         let signature = events.signature(event).map(|id| trace.signatures().get(id));
                         census.has_shapes = signature.is_some_and(|signature| signature.dims.is_some());

@@ -47,6 +47,13 @@ pub struct Figures {
     pub shown: &'static [Columns],
 }
 
+impl Figures {
+    /// Whether every sheet that there may be shows such figures.
+    pub(crate) fn are_everywhere(&self) -> bool {
+        self.shown.iter().any(|columns| columns.sheet == "*" && !matches!(columns.which, Which::Named(_)))
+    }
+}
+
 /// Columns of sheets.
 #[derive(Debug)]
 pub struct Columns {
@@ -275,7 +282,14 @@ pub(crate) static ALL_OF_THE_DEVICE: Figures = figures(
         columns("roofline_points", Which::Numbers),
     ],
 );
-pub(crate) static CRITICAL_PATH: Figures = elsewhere("critical path");
+pub(crate) static CRITICAL_PATH: Figures = figures(
+    "critical path",
+    &[
+        columns("critical_path", Which::Named(&["path_us", "path_percent", "longest_us"])),
+        columns("critical_path_segments", Which::Named(&["duration_us"])),
+        columns("critical_path_what_if", Which::Named(&["predicted_us", "saved_us", "saved_percent"])),
+    ],
+);
 pub(crate) static COLLECTIVES: Figures =
     figures("coll_analysis", &[columns("coll_analysis", Which::Numbers)]);
 pub(crate) static TABLES_OF_RANKS: Figures = elsewhere("tables of ranks");

@@ -110,7 +110,7 @@ pub enum IngestError {
         found: String,
     },
     /// The file's entries cannot be copied one by one: it is no JSON.
-    #[error("{path}: is a Perfetto trace, of which no part can be copied; export the recording as JSON, under a name that ends in .json", path = .path.display())]
+    #[error("{path}: is a Perfetto trace, and events can only be copied out of a trace in JSON; export the recording under a name that ends in .json", path = .path.display())]
     NoEntries {
         /// The file.
         path: PathBuf,

@@ -233,6 +233,9 @@ pub struct ArgumentColumns {
     pub graph_node: SparseColumn<i64>,
     /// `kernel`: name of the kernel that a launch is for, also of launches that a graph capture records.
     pub launched_kernel: SparseColumn<StringId>,
+    /// `Call stack`: the Python frames around an operator, the innermost first, `file(line): function` each, with `;` between.
+    /// PyTorch before 1.12 has them in place of events of frames.
+    pub call_stack: SparseColumn<StringId>,
     /// `finished: false`: spans that were still open when the recording ended. Their durations are lower bounds.
     pub unfinished: SparseColumn<()>,
 }

@@ -53,7 +53,7 @@ pub use facts::{
     TraceFacts,
 };
 #[cfg(feature = "kineto")]
-pub use kineto::{EntryVisitor, Member, RawEntry, members, visit_entries};
+pub use kineto::{EntryVisitor, Member, RawEntry, check_entries, members, visit_entries};
 pub use memory::MemoryDevice;
 pub use open::{open, read_path, recognise};
 pub use recording::Recording;

@@ -32,6 +32,7 @@ macro_rules! each_argument {
             memory,
             graph_node,
             launched_kernel,
+            call_stack,
             unfinished
         )
     };
@@ -300,6 +301,7 @@ pub struct EventArguments {
     pub memory: Option<MemoryEvent>,
     pub graph_node: Option<i64>,
     pub launched_kernel: Option<StringId>,
+    pub call_stack: Option<StringId>,
     pub unfinished: Option<()>,
 }
 

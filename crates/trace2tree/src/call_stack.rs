@@ -20,7 +20,33 @@ pub struct CallStackOptions<'o> {
     pub follow_forward: bool,
 }
 
+/// What stands above an event in a call stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller<'t> {
+    /// An ancestor.
+    Event(EventId),
+    /// A Python frame that is no event: PyTorch before 1.12 notes frames in the arguments of operators
+    /// ([`trace_ingest::ArgumentColumns::call_stack`]).
+    Frame(&'t str),
+}
+
 impl TraceTree {
+    /// Hands out what stands above an event, from the inside out. A frame that was noted in several operators of the chain
+    /// stands above the outermost of them.
+    pub fn visit_callers<'t>(&'t self, event: EventId, mut visit: impl FnMut(Caller<'t>)) {
+        let stacks = &self.trace.events().arguments().call_stack;
+        let noted = |event: EventId| stacks.get(event.index()).map(|text| self.trace.text(text));
+        let mut below = noted(event).unwrap_or_default();
+        for above in self.ancestors(event) {
+            if let Some(stack) = noted(above) {
+                frames(without_frames_of(below, stack)).for_each(|frame| visit(Caller::Frame(frame)));
+                below = stack;
+            }
+            visit(Caller::Event(above));
+        }
+        frames(below).for_each(|frame| visit(Caller::Frame(frame)));
+    }
+
     /// The event's full name, then its ancestors' names from the inside out, cut to 256 characters and `..`.
     pub fn call_stack(&self, event: EventId, options: &CallStackOptions<'_>) -> Vec<Cow<'_, str>> {
         let mut stack = Vec::new();
@@ -43,15 +69,36 @@ impl TraceTree {
     ) -> Option<EventId> {
         stack.push(Cow::Borrowed(self.trace.name(event)));
         let mut last = None;
-        for above in self.ancestors(event) {
-            let name = cut(self.trace.name(above), NAME_LIMIT);
+        self.visit_callers(event, |caller| {
+            let name = match caller {
+                Caller::Event(above) => {
+                    last = Some(above);
+                    self.trace.name(above)
+                }
+                Caller::Frame(frame) => frame,
+            };
+            let name = cut(name, NAME_LIMIT);
             if options.filter.is_none_or(|parts| parts.iter().any(|part| name.contains(part))) {
                 stack.push(name);
             }
-            last = Some(above);
-        }
+        });
         last
     }
+}
+
+/// The frames of a noted stack, from the inside out.
+fn frames(stack: &str) -> impl Iterator<Item = &str> {
+    stack.split(';').filter(|frame| !frame.is_empty())
+}
+
+/// The inner frames of a noted stack: those that another one, of an operator around it, does not end with, too.
+fn without_frames_of<'s>(stack: &'s str, outer: &str) -> &'s str {
+    let shared = stack
+        .rsplit(';')
+        .zip(outer.rsplit(';'))
+        .take_while(|(a, b)| a == b)
+        .map(|(frame, _)| frame.len() + 1);
+    &stack[..stack.len().saturating_sub(shared.sum())]
 }
 
 /// The first `limit` characters and `..` when there are more.
@@ -78,6 +125,29 @@ mod tests {
         assert_eq!(stack, [own, format!("{}..", "x".repeat(256))]);
         assert_eq!(cut(&"é".repeat(257), 256), format!("{}..", "é".repeat(256)));
         assert_eq!(cut(&"é".repeat(256), 256), "é".repeat(256));
+    }
+
+    #[test]
+    fn frames_that_operators_note_stand_between_them() {
+        let mut fixture = Fixture::new();
+        fixture.op_with_stack("outer", (0.0, 10.0), "run.py(3): run;main.py(1): <module>");
+        fixture.op("unnoted", (1.0, 8.0));
+        let inner = "net.py(9): forward;run.py(3): run;main.py(1): <module>";
+        let event = fixture.op_with_stack("inner", (2.0, 5.0), inner);
+        let tree = fixture.tree();
+        let stack = tree.call_stack(event, &CallStackOptions::default());
+        let frames = ["unnoted", "net.py(9): forward", "outer", "run.py(3): run", "main.py(1): <module>"];
+        assert_eq!(stack, [&["inner"][..], &frames].concat());
+        for (stack, outer, inner) in [
+            ("a;b", "a;b", ""),
+            ("x;a;b", "a;b", "x"),
+            ("a;b", "c;b", "a"),
+            ("a", "b", "a"),
+            ("", "a", ""),
+            ("b", "a;b", ""),
+        ] {
+            assert_eq!(without_frames_of(stack, outer), inner, "{stack} {outer}");
+        }
     }
 
     #[test]

@@ -50,6 +50,13 @@ impl Fixture {
         self.event(Category::CPU_OP, name, (1, tid), span, arguments)
     }
 
+    /// An operator that notes its call stack.
+    pub(crate) fn op_with_stack(&mut self, name: &str, span: (f64, f64), stack: &str) -> EventId {
+        let arguments =
+            EventArguments { call_stack: Some(self.builder.intern(stack)), ..EventArguments::default() };
+        self.event(Category::CPU_OP, name, (1, 1), span, arguments)
+    }
+
     pub(crate) fn python(&mut self, name: &str, span: (f64, f64)) -> EventId {
         self.event(Category::PYTHON_FUNCTION, name, (1, 1), span, EventArguments::default())
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use sheets::Nested;
 use trace_ingest::{Category, EventId};
-use trace2tree::{CallStackOptions, TraceTree, module_name};
+use trace2tree::{CallStackOptions, Caller, TraceTree, module_name};
 
 const NOT_FOUND: &str = "Not found";
 
@@ -75,16 +75,19 @@ fn entry_point_of<'p>(path: &'p [Cow<'_, str>], operator: &str) -> Option<&'p st
 /// Names from the root to a kernel: operators, modules and frames, numbers of instances removed.
 fn kernel_path<'t>(tree: &'t TraceTree, operator: EventId, kernel: EventId) -> Vec<Cow<'t, str>> {
     let trace = tree.trace();
-    let kept = |event: &EventId| {
-        let name = trace.name(*event);
-        trace.events().category(*event) == Category::CPU_OP
+    let kept = |event: EventId| {
+        let name = trace.name(event);
+        trace.events().category(event) == Category::CPU_OP
             || ["nn.Module", "::", "/"].iter().any(|part| name.contains(part))
     };
-    let mut path: Vec<Cow<'t, str>> = tree
-        .ancestors(kernel)
-        .filter(|event| *event == operator || kept(event))
-        .map(|event| without_numbers(trace.name(event)))
-        .collect();
+    let mut path: Vec<Cow<'t, str>> = Vec::new();
+    tree.visit_callers(kernel, |caller| match caller {
+        Caller::Event(event) if event == operator || kept(event) => {
+            path.push(without_numbers(trace.name(event)));
+        }
+        Caller::Event(_) => {}
+        Caller::Frame(frame) => path.push(Cow::Borrowed(frame)),
+    });
     path.reverse();
     path.push(Cow::Borrowed(trace.name(kernel)));
     path

@@ -12,6 +12,7 @@ mod device;
 mod extended_operators;
 mod finding;
 mod held_against;
+mod host_collectives;
 mod host_operators;
 mod hta;
 mod idle;

@@ -23,8 +23,17 @@ pub(crate) struct MemoryUse {
     pub(crate) steps: Vec<Step>,
     /// Whether the tree has frames of modules.
     pub(crate) has_modules: bool,
+    /// Allocations that failed, by time.
+    pub(crate) failures: Vec<Failure>,
     /// Events that do not say how much is allocated in all, as recorders of 2021 wrote them; they are in no figure.
     pub(crate) without_totals: usize,
+}
+
+/// An allocation that failed, and who asked for it.
+pub(crate) struct Failure {
+    pub(crate) time: i64,
+    pub(crate) event: MemoryEvent,
+    pub(crate) owner: Owner,
 }
 
 /// A range `ProfilerStep#…`.
@@ -305,17 +314,18 @@ impl MemoryUse {
         let (steps, driver_calls) = (marked_steps(trace), driver_calls(trace));
         let mut stacks = HostStacks::new(tree);
         let (mut devices, mut without_totals) = (Vec::new(), 0);
-        let mut failures: HashMap<MemoryDevice, usize> = HashMap::new();
-        for (_, failed) in trace.failed_allocations() {
-            *failures.entry(failed.device).or_default() += 1;
-        }
+        let failure = |(id, event): (EventId, MemoryEvent)| {
+            let (track, time) = (trace.events().track(id), trace.events().start(id));
+            Failure { time, event, owner: stacks.owner(track, time) }
+        };
+        let failures: Vec<Failure> = trace.failed_allocations().into_iter().map(failure).collect();
         for (device, events) in trace.allocations() {
             let all = events.len();
             let events: Vec<(EventId, MemoryEvent, i64)> =
                 events.into_iter().filter_map(|(id, event)| Some((id, event, event.allocated?))).collect();
             without_totals += all - events.len();
-            let failures = failures.get(&device).copied().unwrap_or_default();
-            let mut memory = DeviceMemory::new(trace, device, &events, &mut stacks, &driver_calls, failures);
+            let failed = failures.iter().filter(|failure| failure.event.device == device).count();
+            let mut memory = DeviceMemory::new(trace, device, &events, &mut stacks, &driver_calls, failed);
             if let Some(memory) = &mut memory {
                 memory.growth = memory.growth_over(&steps);
             }
@@ -323,7 +333,7 @@ impl MemoryUse {
         }
         let names_modules = |(_, name): (StringId, &str)| name.starts_with(MODULE);
         let has_modules = tree.options().python_frames && trace.strings().iter().any(names_modules);
-        MemoryUse { devices, steps, has_modules, without_totals }
+        MemoryUse { devices, steps, has_modules, failures, without_totals }
     }
 
     /// The step around a time.

@@ -7,7 +7,7 @@ use critical_path::{PathMode, PathOptions, Scaling};
 use multi_rank::FuseOutput;
 use trace_ingest::{ReadOptions, RecordingKind, is_standard_input};
 
-use super::report::{Extras, Request, check_destinations};
+use super::report::{Extras, Request, check_destinations, copyable};
 use crate::arguments::Given;
 use crate::arguments::critical_path::CriticalPathArguments;
 use crate::console;
@@ -49,6 +49,9 @@ pub(crate) fn run(
         let instead =
             "--overlay reads the trace a second time, which standard input does not allow; name a file";
         return Err(Failure::Arguments(instead.to_owned()));
+    }
+    if output.is_some() {
+        files.iter().try_for_each(|file| copyable(file, "leave --overlay out"))?;
     }
     check_destinations(files, output.iter().map(|output| ("trace", output.path())))?;
     let threads = arguments.reading.threads.map(Into::into);

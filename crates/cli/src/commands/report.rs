@@ -8,7 +8,7 @@ use answers::{Picture, Report, Reporter, Run, Stage, Watch};
 use atomic_file::AtomicFile;
 use report_writers::terminal::{Color, Style};
 use report_writers::{Json, Workbook};
-use trace_ingest::{ReadOptions, RecordingKind, is_standard_input, recognise};
+use trace_ingest::{IngestError, ReadOptions, RecordingKind, check_entries, is_standard_input, recognise};
 
 use crate::arguments::Given;
 use crate::arguments::any_report;
@@ -292,6 +292,14 @@ pub(crate) fn check_destinations<'p>(
         }
     }
     Ok(())
+}
+
+/// Refuses a recording that no events can be copied out of, before any time is spent.
+pub(crate) fn copyable(file: &Path, instead: &'static str) -> Result<(), Failure> {
+    check_entries(file).map_err(|error| match error {
+        IngestError::OtherKind { path, found, .. } => Failure::NotCopyable { path, found, instead },
+        error => error.into(),
+    })
 }
 
 /// What is wrong with a name that promises another format than it would hold. A name without ending promises nothing.

@@ -12,10 +12,10 @@ use inference_phase::split::{
 use inference_phase::{DetectOptions, Phase};
 use report_writers::terminal::{TextColumn, table};
 use sheets::escaped;
-use trace_ingest::{Category, RecordingKind, Trace, is_standard_input, read_path};
+use trace_ingest::{Category, Trace, is_standard_input, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
-use super::report::check_directory;
+use super::report::{check_directory, copyable};
 use crate::arguments::reading::ReadingArguments;
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
@@ -27,6 +27,12 @@ use answers::numbers::{counted, decimal, grouped};
 const LISTED: usize = 20;
 
 pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
+    if arguments.has_action() {
+        copyable(
+            &arguments.file,
+            "tracelens report has reports of a part: --iterations, --steady, --window",
+        )?;
+    }
     let directory = prepared_directory(arguments)?;
     let trace = read(&arguments.file, arguments.quiet, &arguments.reading)?;
     // Loops are looked for where nothing is annotated, and are in Python mostly.
@@ -77,17 +83,6 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         };
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail: missing.to_string() });
     };
-    if let Some(kind @ (RecordingKind::XPlane | RecordingKind::Rocprof)) = tree.trace().facts().recorder.kind
-    {
-        let instead = match kind {
-            RecordingKind::Rocprof => {
-                "; tracelens rocprof has reports of a part: --iterations, --steady, --window"
-            }
-            _ => "",
-        };
-        let detail = format!("parts of event traces are copied as they stand, and this is {kind}{instead}");
-        return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
-    }
     if plan.outputs.is_empty() {
         let detail = match plan.missing[..] {
             [] => "no step is steady or stands for others".to_owned(),

@@ -124,6 +124,39 @@ fn overlay_is_whole(place: &Workplace, overlay: &str) {
 }
 
 #[test]
+fn columns_say_what_makes_them_unreliable() {
+    let place = Workplace::with(trace(&[
+        operator("aten::mm", 100.0, 60.0),
+        kernel("queued before", 3, 90.0, 40.0),
+        launch(20, 110.0),
+        kernel("gemm", 20, 135.0, 20.0),
+    ]));
+    let marked = |options: &[&str]| {
+        let outcome = place.run(&[&["critical-path", "trace.json"], options].concat()).exits_with(0);
+        let printed = outcome.out;
+        let json = place.run(&[&["critical-path", "trace.json", "--json"], options].concat()).exits_with(0);
+        let sheets = Sheets::parse(&json.out);
+        let caveats: Vec<String> = ["critical_path", "critical_path_segments"]
+            .into_iter()
+            .flat_map(|sheet| sheets.caveats(sheet))
+            .collect();
+        (printed, caveats, sheets)
+    };
+    let (printed, caveats, sheets) = marked(&[]);
+    let why = "1 of 2 device events (66.7 % of device time)";
+    assert_eq!(caveats.len(), 4, "{caveats:?}");
+    assert!(caveats.iter().all(|text| text.contains(why) && text.contains("(W2)")), "{caveats:?}");
+    assert!(
+        printed.contains("parts of the path may be missing or blamed on the wrong cause (W2"),
+        "{printed}"
+    );
+    assert!(sheets.column("recording", "rule").iter().any(|rule| *rule == "W2"));
+    // HTA's figures are HTA's.
+    let (printed, caveats, sheets) = marked(&["--parity", "hta"]);
+    assert!(caveats.is_empty() && !sheets.has("recording") && !printed.contains("W2"), "{printed}");
+}
+
+#[test]
 fn the_overlay_is_the_trace_with_the_path() {
     let place = two_steps();
     place.run(&["critical-path", "trace.json", "-q", "--overlay", "path.json"]).exits_with(0);

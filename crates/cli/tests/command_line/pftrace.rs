@@ -96,13 +96,29 @@ fn sheets_are_alike_but_for_what_a_form_lacks() {
 }
 
 #[test]
-fn a_trace_of_packets_is_examined_and_not_split() {
+fn nothing_is_read_or_written_where_events_cannot_be_copied() {
     let place = Workplace::with("");
     std::fs::copy(kept("run.k3.pftrace"), place.path("run.pftrace")).unwrap();
-    place
-        .run(&["split", "run.pftrace", "--steady", "-o", "out"])
-        .exits_with(2)
-        .with_error(&["is a Perfetto trace, of which no part can be copied", "export the recording as JSON"]);
+    std::fs::copy(kept("../rocprof/agents.db"), place.path("run.db")).unwrap();
+    let before = place.files(".");
+    for (arguments, instead) in [
+        (&["split", "run.pftrace", "--steady", "-o", "out"][..], "export the recording under a name"),
+        (&["critical-path", "run.pftrace", "--overlay", "path.json"], "export the recording under a name"),
+        (&["fuse", "run.pftrace", "-o", "job.json", "--kept", "kept"], "export the recording under a name"),
+        (&["split", "run.db", "--steady", "-o", "out"], "tracelens report has reports of a part"),
+        (&["critical-path", "run.db", "--overlay", "path.json"], "leave --overlay out"),
+    ] {
+        let outcome = place.run(arguments).exits_with(2);
+        let outcome = outcome.with_error(&["events can only be copied out of a trace in JSON", instead]);
+        assert_eq!(outcome.out, "", "{arguments:?}");
+    }
+    assert_eq!(place.files("."), before);
+}
+
+#[test]
+fn a_trace_of_packets_is_examined() {
+    let place = Workplace::with("");
+    std::fs::copy(kept("run.k3.pftrace"), place.path("run.pftrace")).unwrap();
     let outcome = place.run(&["doctor", "run.pftrace", "--json"]).exits_with(0);
     let document: Value = serde_json::from_str(&outcome.out).unwrap();
     let file = &document["files"][0];

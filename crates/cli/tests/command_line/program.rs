@@ -172,6 +172,17 @@ impl Sheets {
             .collect()
     }
 
+    /// What the columns of a sheet say that is to be known of their figures, each caveat with its column.
+    #[track_caller]
+    pub(crate) fn caveats(&self, sheet: &str) -> Vec<String> {
+        let columns = self.0[sheet]["columns"].as_array().unwrap();
+        let of_columns = columns.iter().flat_map(|column| {
+            let caveats = column["caveats"].as_array().into_iter().flatten();
+            caveats.map(|caveat| format!("{}: {}", column["name"], caveat))
+        });
+        of_columns.collect()
+    }
+
     #[track_caller]
     pub(crate) fn rows(&self, sheet: &str) -> &Vec<Value> {
         self.0[sheet]["rows"].as_array().unwrap()

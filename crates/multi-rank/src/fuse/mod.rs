@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use perf_models::CommunicationPatterns;
 use serde::Serialize;
-use trace_ingest::{ReadOptions, visit_entries};
+use trace_ingest::{ReadOptions, check_entries, visit_entries};
 
 pub use choice::FusedEvents;
 pub use file::FusedFile;
@@ -152,6 +152,7 @@ pub fn fuse(
         if Source::of(path)? != *recording.folder.source() {
             return Err(Error::Changed { path: path.to_owned() });
         }
+        check_entries(path)?;
     }
     let Clocks { corrections, diagnostics } = job.clocks(options.clock)?;
     let stretches = stretches(&chosen, options.steps.as_ref())?;

@@ -1,6 +1,6 @@
 //! Names of kernels that communicate, and of those that the ROCm runtime copies and fills memory with.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 
@@ -32,9 +32,9 @@ pub struct CommunicationPatterns {
 }
 
 /// Finds in one pass over a name whether it has any of the patterns or words, which most names have not. Made from the
-/// patterns when it is first asked for; `None` where they are too many for it.
+/// patterns when it is first asked for, once for all clones; `None` where they are too many for it.
 #[derive(Clone, Debug, Default)]
-struct AnyWord(OnceLock<Option<AhoCorasick>>);
+struct AnyWord(Arc<OnceLock<Option<AhoCorasick>>>);
 
 impl PartialEq for AnyWord {
     fn eq(&self, _: &Self) -> bool {
@@ -111,8 +111,12 @@ const WITHIN_A_DEVICE: [&str; 7] = ["block", "warp", "wave", "subgroup", "at::na
 
 impl Default for CommunicationPatterns {
     fn default() -> Self {
-        let none = Self { patterns: Vec::new(), guesses: true, any: AnyWord::default() };
-        LIBRARIES.iter().fold(none, |all, &(text, collective)| all.with(text, collective.map(str::to_owned)))
+        static DEFAULT: LazyLock<CommunicationPatterns> = LazyLock::new(|| {
+            let none = CommunicationPatterns { patterns: Vec::new(), guesses: true, any: AnyWord::default() };
+            let libraries = LIBRARIES.iter();
+            libraries.fold(none, |all, &(text, collective)| all.with(text, collective.map(str::to_owned)))
+        });
+        DEFAULT.clone()
     }
 }
 

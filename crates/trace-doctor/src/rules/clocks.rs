@@ -177,16 +177,17 @@ pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
     const LEAST_MICROSECONDS: i64 = 100;
     let events = facts.events;
     let stream = |event: EventId| (events.device(event), events.stream(event));
-    // By track, which mostly is one stream of a device.
-    let mut before: Vec<Vec<EventId>> = vec![Vec::new(); facts.trace.tracks().len()];
+    // By track, which mostly is one stream of a device: the last event of each.
+    let mut before: Vec<Vec<(_, EventId)>> = vec![Vec::new(); facts.trace.tracks().len()];
     let is_replay = |event: EventId| {
         facts.tree.launch(event).is_some_and(|launch| is_graph_launch(facts.trace.name(launch)))
     };
     let (mut long, mut excess, mut guarded) = (Vec::new(), 0, 0);
     for &next in &facts.device {
         let streams = &mut before[events.track(next).index()];
-        let Some(known) = streams.iter_mut().find(|event| stream(**event) == stream(next)) else {
-            streams.push(next);
+        let of_next = stream(next);
+        let Some((_, known)) = streams.iter_mut().find(|(stream, _)| *stream == of_next) else {
+            streams.push((of_next, next));
             continue;
         };
         let event = std::mem::replace(known, next);

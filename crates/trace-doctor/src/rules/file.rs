@@ -81,8 +81,10 @@ pub(super) fn other_unit(facts: &Facts<'_>) -> Verdict {
 /// for which that is exact enough.
 fn median_start(facts: &Facts<'_>) -> Option<i64> {
     const ENOUGH: usize = 1000;
-    let every = facts.events.len().div_ceil(ENOUGH).max(1);
-    let median = lower_median(facts.events.ids().step_by(every).map(|event| facts.events.start(event)))?;
+    let all = facts.events.len();
+    // Not every so many of the ids: their iterator would go through all of them.
+    let rows = (0..all).step_by(all.div_ceil(ENOUGH).max(1));
+    let median = lower_median(rows.map(|row| facts.events.start(EventId(row as u32))))?;
     Some(facts.trace.origin().saturating_add(median))
 }
 
@@ -243,7 +245,7 @@ pub(super) fn lost_memory_events(facts: &Facts<'_>) -> Verdict {
     let (mut count, mut of, mut first) = (0, 0, None);
     for steps in facts.trace.allocations().values() {
         // Whether the block at an address is given out, as far as it is known.
-        let mut is_live: HashMap<u64, bool> = HashMap::new();
+        let mut is_live: HashMap<u64, bool> = HashMap::with_capacity(steps.len() / 2);
         let mut total = None;
         for &(event, step) in steps {
             let is_explained = match (total, step.allocated) {

@@ -96,19 +96,22 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
     let (events, tracks) = (facts.events, facts.trace.tracks());
     let mut uses: HashMap<(Option<i64>, RowId), u64> = HashMap::new();
     let mut handles = Tally::default();
-    let stream = |event: EventId| {
-        let row = || tracks.get(events.track(event)).tid;
-        (events.device(event), events.stream(event).map_or_else(row, RowId::Number))
-    };
     // Neighbours mostly share their stream.
-    for together in facts.device.chunk_by(|&a, &b| stream(a) == stream(b)) {
-        *uses.entry(stream(together[0])).or_default() += together.len() as u64;
-    }
+    let (mut last, mut in_a_row) = (None, 0);
     for &event in &facts.device {
-        let (_, stream) = stream(event);
+        let row = || tracks.get(events.track(event)).tid;
+        let stream = events.stream(event).map_or_else(row, RowId::Number);
         if matches!(stream, RowId::Text(_)) || matches!(stream, RowId::Number(number) if number >= HANDLE) {
             handles.add(events, event);
         }
+        let stream = (events.device(event), stream);
+        if let Some(last) = last.replace(stream).filter(|&last| last != stream) {
+            *uses.entry(last).or_default() += std::mem::take(&mut in_a_row);
+        }
+        in_a_row += 1;
+    }
+    if let Some(last) = last {
+        *uses.entry(last).or_default() += in_a_row;
     }
     let short_lived = uses.values().filter(|&&uses| uses < FEW_EVENTS).count();
     let found = if handles.count > 0 {
@@ -128,6 +131,9 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
 
 /// Ids that several of these events carry, which are sorted by id: how many, and the second event of the first of them.
 fn shared(ids: &[(i64, EventId)]) -> (u64, Option<EventId>) {
+    if ids.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+        return (0, None);
+    }
     let groups = ids.chunk_by(|(a, _), (b, _)| a == b).filter(|group| group.len() > 1);
     groups.fold((0, None), |(count, first), group| (count + 1, first.or(Some(group[1].1))))
 }
@@ -162,6 +168,20 @@ pub(super) fn shared_by_operators(facts: &Facts<'_>) -> Verdict {
     found.into()
 }
 
+/// How many ids, and the first event that carries one. Their times say nothing.
+#[derive(Default)]
+struct Ids {
+    count: u64,
+    first: Option<EventId>,
+}
+
+impl Ids {
+    fn add(&mut self, event: EventId) {
+        self.count += 1;
+        self.first.get_or_insert(event);
+    }
+}
+
 pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
     const FEW: u64 = 2;
     if facts.device.is_empty() {
@@ -169,28 +189,30 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
     }
     let events = facts.events;
     let (of_operators, of_annotations) = (&facts.census.operator_ids, &facts.census.annotation_ids);
-    let (mut all, mut own, mut foreign) = (0u64, Tally::default(), Tally::default());
-    for event in facts.calls.iter().map(|call| call.event).chain(facts.device.iter().copied()) {
-        let Some(id) = events.external_id(event).filter(|&id| id != 0) else { continue };
+    let (mut all, mut own, mut foreign) = (0u64, Ids::default(), Ids::default());
+    let mut look_at = |event: EventId| {
+        let Some(id) = events.external_id(event).filter(|&id| id != 0) else { return };
         all += 1;
         if Some(id) == events.correlation(event) {
-            own.add(events, event);
+            own.add(event);
         }
         if !of_operators.contains(id) && !of_annotations.contains(id) {
-            foreign.add(events, event);
+            foreign.add(event);
         }
-    }
+    };
+    facts.calls.iter().for_each(|call| look_at(call.event));
+    facts.device.iter().for_each(|&event| look_at(event));
     let of =
         format!("of {} of calls and device events", counted(all as usize, "External id", "External ids"));
     let found = if own.count >= FEW && own.count * 100 >= all * 95 {
         let text = format!("{} {of} are their own correlation ids", grouped(own.count.into()));
-        Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Info, &own, text) })
+        Some(Found { of: Some(all), first: own.first, ..Found::new(Severity::Info, own.count, text) })
     } else if foreign.count >= FEW
         && foreign.count * 100 >= all * 5
         && !(of_operators.is_empty() && of_annotations.is_empty())
     {
         let text = format!("{} {of} name no operator", grouped(foreign.count.into()));
-        Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Note, &foreign, text) })
+        Some(Found { of: Some(all), first: foreign.first, ..Found::new(Severity::Note, foreign.count, text) })
     } else {
         None
     };

@@ -92,12 +92,14 @@ impl From<Option<Found>> for Verdict {
     }
 }
 
-const OPERATOR_FIGURES: &[&Figures] = &[
+/// What suffers where device events hang below the wrong call.
+const FIGURES_BY_LAUNCH: &[&Figures] = &[
     &figures::OPS_SUMMARY,
     &figures::OPS_ALL,
     &figures::UNIFIED,
     &figures::COVERAGE,
     &figures::SHARES_OF_DEVICE_TIME,
+    &figures::CRITICAL_PATH,
 ];
 /// What suffers where device events, or their launches, are lost: events without a launch are in no figure.
 const FIGURES_WITH_LOSS: &[&Figures] = &[
@@ -107,6 +109,7 @@ const FIGURES_WITH_LOSS: &[&Figures] = &[
     &figures::COVERAGE,
     &figures::SHARES_OF_DEVICE_TIME,
     &figures::GPU_TIMELINE,
+    &figures::CRITICAL_PATH,
 ];
 const MEMORY: &[&Figures] = &[
     &figures::MEMORY_SUMMARY,
@@ -117,7 +120,8 @@ const MEMORY: &[&Figures] = &[
 ];
 const MEMORY_CLAIMS: &[&Figures] = &[&figures::MEMORY_OWNERS, &figures::MEMORY_BLOCKS, &figures::SURVIVORS];
 /// What compares times of the device with times of the host.
-const CLOCKS: &[&Figures] = &[&figures::QUEUE_TIMES, &figures::LAUNCH_DELAYS, &figures::CAUSES_OF_IDLE_TIME];
+const CLOCKS: &[&Figures] =
+    &[&figures::QUEUE_TIMES, &figures::LAUNCH_DELAYS, &figures::CAUSES_OF_IDLE_TIME, &figures::CRITICAL_PATH];
 
 /// All rules.
 pub static RULES: [Rule; 51] = [
@@ -165,7 +169,7 @@ pub static RULES: [Rule; 51] = [
         id: "F6",
         looks_for: "events with impossible times",
         remedy: "Record again; if it recurs, report it to the recorder's authors.",
-        harm: Harm::Unreliable(&[&figures::SPAN, &figures::IDLE_TIME]),
+        harm: Harm::Unreliable(&[&figures::SPAN, &figures::IDLE_TIME, &figures::CRITICAL_PATH]),
         consequence: Some("the span and the idle time may be too long"),
         examine: file::impossible_times,
     },
@@ -181,7 +185,7 @@ pub static RULES: [Rule; 51] = [
         id: "F8",
         looks_for: "recordings of several processes in one file",
         remedy: "Report the recording of each process alone.",
-        harm: Harm::Unreliable(OPERATOR_FIGURES),
+        harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to operators of another process"),
         examine: file::several_processes,
     },
@@ -225,7 +229,7 @@ pub static RULES: [Rule; 51] = [
     Rule {
         id: "R4",
         looks_for: "operators without Python frames",
-        remedy: "Record with with_stack=True to see modules and call stacks; host times grow.",
+        remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; host times grow.",
         harm: Harm::Missing(&[&figures::MODULES, &figures::CALL_STACKS, &figures::MODULES_OF_MEMORY]),
         consequence: None,
         examine: recorded::no_stacks,
@@ -241,7 +245,7 @@ pub static RULES: [Rule; 51] = [
     Rule {
         id: "R6",
         looks_for: "device events without an External id",
-        remedy: "None is needed: device events are linked by correlation id.",
+        remedy: "None is needed.",
         harm: Harm::None,
         consequence: None,
         examine: recorded::no_external_ids,
@@ -345,7 +349,8 @@ pub static RULES: [Rule; 51] = [
     Rule {
         id: "L1",
         looks_for: "launches without any device event",
-        remedy: "Stop other profilers that hold CUPTI or ROCprofiler, and check the permission to read counters.",
+        remedy: "Stop other profilers that hold CUPTI or ROCprofiler, CUPTI's range profiler among them, and check the permission \
+                 to read counters.",
         harm: Harm::Missing(&[&figures::ALL_OF_THE_DEVICE]),
         consequence: None,
         examine: loss::no_device_events,
@@ -426,7 +431,12 @@ pub static RULES: [Rule; 51] = [
         id: "C4",
         looks_for: "device events that overrun their successor on the stream",
         remedy: "Update the driver and recorder: recorded ends are wrong (TraceLens #669).",
-        harm: Harm::Unreliable(&[&figures::BUSY_TIME, &figures::GPU_TIMELINE, &figures::SUMS_OF_DEVICE_TIME]),
+        harm: Harm::Unreliable(&[
+            &figures::BUSY_TIME,
+            &figures::GPU_TIMELINE,
+            &figures::SUMS_OF_DEVICE_TIME,
+            &figures::CRITICAL_PATH,
+        ]),
         consequence: Some("the busy time is too long"),
         examine: clocks::overrun,
     },
@@ -458,7 +468,7 @@ pub static RULES: [Rule; 51] = [
         id: "S3",
         looks_for: "correlation ids that several device events share",
         remedy: "Update ROCm: its recorder repeats ids (kineto #1416).",
-        harm: Harm::Unreliable(OPERATOR_FIGURES),
+        harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to the wrong operator"),
         examine: ids::shared_by_device_events,
     },
@@ -474,7 +484,7 @@ pub static RULES: [Rule; 51] = [
         id: "I1",
         looks_for: "correlation ids that several calls share",
         remedy: "Check whether the file was merged from several recordings; report each alone.",
-        harm: Harm::Unreliable(OPERATOR_FIGURES),
+        harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to the wrong operator"),
         examine: ids::shared_by_calls,
     },
@@ -482,7 +492,7 @@ pub static RULES: [Rule; 51] = [
         id: "I2",
         looks_for: "External ids that several operators share",
         remedy: "Check whether the file was merged from several recordings; report each alone.",
-        harm: Harm::Unreliable(OPERATOR_FIGURES),
+        harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: None,
         examine: ids::shared_by_operators,
     },
@@ -498,7 +508,7 @@ pub static RULES: [Rule; 51] = [
         id: "O1",
         looks_for: "time that the profiler took",
         remedy: "Record fewer steps, or without shapes and stacks.",
-        harm: Harm::Unreliable(&[&figures::HOST_TIMES, &figures::IDLE_TIME]),
+        harm: Harm::Unreliable(&[&figures::HOST_TIMES, &figures::IDLE_TIME, &figures::CRITICAL_PATH]),
         consequence: Some("idle time has that of the profiler in it"),
         examine: profiler::overhead,
     },

@@ -29,7 +29,7 @@ pub(super) fn stacks(facts: &Facts<'_>) -> Verdict {
     let (frames, operators) = (facts.census.python_frames, facts.census.operators.count);
     let found = (operators > 0 && frames >= 5 * operators).then(|| {
         let text = format!(
-            "stacks were recorded, {} Python frames per operator: the host took longer than without",
+            "stacks were recorded, {} Python frames per operator, which made the host slower",
             decimal(frames as f64 / operators as f64, 1)
         );
         Found { of: Some(operators), ..Found::new(Severity::Info, frames, text) }

@@ -37,7 +37,11 @@ pub(super) fn no_shapes(facts: &Facts<'_>) -> Verdict {
 pub(super) fn no_stacks(facts: &Facts<'_>) -> Verdict {
     let census = &facts.census;
     let fires = census.operators.count > 0 && census.python_frames == 0;
-    when(fires, Severity::Note, census.operators.count, "Python stacks were not recorded")
+    let text = match facts.events.arguments().call_stack.is_empty() {
+        true => "Python stacks were not recorded",
+        false => "Python stacks were recorded in texts of operators, which do not name modules",
+    };
+    when(fires, Severity::Note, census.operators.count, text)
 }
 
 pub(super) fn only_frames(facts: &Facts<'_>) -> Verdict {
@@ -104,7 +108,7 @@ pub(super) fn no_rank(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn no_steps(facts: &Facts<'_>) -> Verdict {
     let fires = facts.census.spans > 0 && facts.census.steps.is_empty();
-    when(fires, Severity::Info, facts.census.spans, "no steps are marked")
+    when(fires, Severity::Info, facts.census.spans, "no steps are marked by prof.step()")
 }
 
 #[cfg(test)]
@@ -156,6 +160,10 @@ mod tests {
         let mut recording = Recording::new();
         recording.launches(1, 2);
         assert_eq!(fires(recording, "R4"), Some((Severity::Note, 2)));
+        let mut noted = Recording::new();
+        let call_stack = Some(noted.builder.intern("main.py(1): <module>"));
+        noted.host("cpu_op", "a", (0.0, 1.0), EventArguments { call_stack, ..EventArguments::default() });
+        assert!(noted.diagnosis().find("R4").unwrap().text.contains("in texts of operators"));
         let with_frame = |operators: i64| {
             let mut recording = Recording::new();
             recording.launches(1, operators);
@@ -190,6 +198,10 @@ mod tests {
         }
         assert_eq!(bare.find("R12").unwrap().count, 6);
         assert!(full.find("R12").is_none());
+        // As PyTorch 1.8 to 1.11 marks them.
+        let mut old = Recording::new();
+        old.operator("ProfilerStep#1", (0.0, 900.0));
+        assert_eq!(fires(old, "R12"), None);
     }
 
     #[test]

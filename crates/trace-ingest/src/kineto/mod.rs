@@ -40,7 +40,7 @@ use crate::error::IngestError;
 use crate::facts::RecordingKind;
 use crate::format::{Certainty, Format};
 use crate::json::scanner::BYTE_ORDER_MARK;
-use crate::open::detect;
+use crate::open::{detect, other_kind, recognise};
 use crate::recording::Recording;
 use crate::source::{self, ReadOptions, TextSource};
 
@@ -94,12 +94,28 @@ pub fn visit_entries(
     options: &ReadOptions<'_>,
     visitor: &mut dyn EntryVisitor,
 ) -> Result<u32, IngestError> {
-    let source = source::open(path, options)?;
-    if detect(&[RecordingKind::Trace], path, &source.head)?.name != FORMAT.name {
-        return Err(IngestError::NoEntries { path: path.to_path_buf() });
-    }
+    let source = open_entries(path, options)?;
     let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
     let outcome = pipeline::read_into(source.text, sink, pipeline::BLOCK);
     let entries = outcome.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal));
     source.expansion.end(path, entries)
+}
+
+/// Whether [`visit_entries`] can go through a file, by its beginning alone.
+///
+/// # Errors
+/// Those of [`visit_entries`] that the beginning shows.
+pub fn check_entries(path: &Path) -> Result<(), IngestError> {
+    match recognise(path)? {
+        RecordingKind::Trace => open_entries(path, &ReadOptions::default()).map(drop),
+        other => Err(other_kind(path, other, &[RecordingKind::Trace])),
+    }
+}
+
+fn open_entries<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSource<'a>, IngestError> {
+    let source = source::open(path, options)?;
+    match detect(&[RecordingKind::Trace], path, &source.head)?.name == FORMAT.name {
+        true => Ok(source),
+        false => Err(IngestError::NoEntries { path: path.to_path_buf() }),
+    }
 }

@@ -18,6 +18,7 @@ pub(crate) struct RareArguments {
     pub(crate) graph: Option<i64>,
     pub(crate) graph_node: Option<i64>,
     pub(crate) launched_kernel: Option<StringId>,
+    pub(crate) call_stack: Option<StringId>,
     pub(crate) task_type: Option<StringId>,
 }
 
@@ -35,6 +36,7 @@ impl RareArguments {
             synchronization: said(self.synchronization),
             graph_node: self.graph_node.map(|node| whole_node(self.graph, node)),
             launched_kernel: self.launched_kernel,
+            call_stack: self.call_stack,
             ..EventArguments::default()
         }
     }
@@ -74,7 +76,7 @@ pub(crate) struct RareField(u8);
 
 type Set = fn(&mut RareArguments, RareText<'_>);
 
-const FIELDS: [(&[u8], Set); 34] = [
+const FIELDS: [(&[u8], Set); 35] = [
     (b"registers per thread", |to, value| to.geometry.registers_per_thread = value.unsigned()),
     (b"shared memory", |to, value| to.geometry.shared_memory = value.unsigned()),
     (b"bytes", |to, value| to.transfer.bytes = value.unsigned_long()),
@@ -85,6 +87,7 @@ const FIELDS: [(&[u8], Set); 34] = [
     (b"graph node id", |to, value| to.graph_node = value.integer()),
     (b"Task Type", |to, value| to.task_type = Some(value.id)),
     (b"kernel", |to, value| to.launched_kernel = Some(value.id)),
+    (b"Call stack", |to, value| to.call_stack = Some(value.id).filter(|_| !value.text.is_empty())),
     (b"Collective name", |to, value| to.collective.name = Some(value.id)),
     (b"Process Group Name", |to, value| to.collective.group_name = Some(value.id)),
     (b"Process Group Description", |to, value| to.collective.group_description = Some(value.id)),

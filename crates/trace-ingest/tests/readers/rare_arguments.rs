@@ -24,6 +24,15 @@ fn the_launched_kernel_is_kept_unescaped() {
 }
 
 #[test]
+fn call_stacks_in_texts_are_kept() {
+    let stacks = [r#""Call stack": "f.py(2): g;main.py(1): <module>""#, r#""Call stack": """#, ""];
+    let events = stacks.map(|arguments| event("cpu_op", arguments));
+    let trace = read(&events.join(","));
+    let kept = trace.events().arguments().call_stack.iter().map(|(row, text)| (row, trace.text(text)));
+    assert_eq!(kept.collect::<Vec<_>>(), [(0, "f.py(2): g;main.py(1): <module>")]);
+}
+
+#[test]
 fn spans_that_were_open_at_the_end_are_marked() {
     let memory = r#"{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 1,
         "args": {"finished": false, "Bytes": 8, "Device Type": 0, "Device Id": 0}}"#;

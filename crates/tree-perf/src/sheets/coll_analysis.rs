@@ -9,6 +9,7 @@ use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Tra
 
 use crate::IndexMap;
 use crate::analysis::Analysis;
+use crate::host_collectives::{HostCollective, Timed, host_collectives};
 
 /// What distinguishes kinds of collectives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,6 +19,9 @@ struct Key<'a> {
     /// Name of the collective; where the trace has none, that of a custom collective by its kernel.
     name: Option<&'a str>,
     stream: Option<i64>,
+    timed: Timed,
+    /// Element type of a collective on the host, as operators name it.
+    type_name: Option<&'a str>,
 }
 
 type Row<'a> = (Key<'a>, Summary);
@@ -28,6 +32,8 @@ struct Kinds<'a> {
     /// What stands for a process group without a name.
     unknown_group: &'static str,
     rank: i64,
+    /// Whether some collectives have no kernel.
+    of_host: bool,
     /// Whether the sheet is TraceLens's.
     parity: bool,
 }
@@ -42,26 +48,36 @@ impl Kinds<'_> {
     }
 
     /// Size of so many elements in bytes.
-    fn bytes(&self, elements: Option<i64>, collective: &Collective) -> Option<f64> {
-        let dtype = self.text(collective.dtype)?;
+    fn bytes(&self, elements: Option<i64>, key: &Key<'_>) -> Option<f64> {
+        let dtype = self.text(key.collective.dtype);
         // TraceLens knows no size of these.
-        if self.parity && (dtype == "Char" || dtype.starts_with("Float8")) {
+        if self.parity && dtype.is_some_and(|dtype| dtype == "Char" || dtype.starts_with("Float8")) {
             return None;
         }
-        Some(elements? as f64 * element_size(type_of_scalar_name(dtype)?).ok()?)
+        let size = match dtype {
+            Some(dtype) => element_size(type_of_scalar_name(dtype)?),
+            None => element_size(key.type_name?),
+        };
+        Some(elements? as f64 * size.ok()?)
     }
 
     /// Size of the message as nccl-tests counts it: the larger of what the rank gives and what it gets.
-    fn message_bytes(&self, collective: &Collective) -> Option<f64> {
-        let given = self.bytes(collective.in_elements, collective);
-        let got = self.bytes(collective.out_elements, collective);
+    fn message_bytes(&self, key: &Key<'_>) -> Option<f64> {
+        let Collective { in_elements, out_elements, .. } = key.collective;
+        // What a rank gives is no measure of what it gathers.
+        let gathers = key.name.is_some_and(|name| name.contains("gather"));
+        if gathers && out_elements.is_none() {
+            return None;
+        }
+        let given = self.bytes(in_elements, key);
+        let got = self.bytes(out_elements, key);
         given.into_iter().chain(got).reduce(f64::max).filter(|&bytes| bytes > 0.0)
     }
 
     /// Bytes of the message over a time in the trace's unit, in GB/s.
     fn algorithm_bandwidth(&self, key: &Key<'_>, time: f64) -> Option<f64> {
         let seconds = self.us(time) / 1e6;
-        (seconds > 0.0).then_some(self.message_bytes(&key.collective)? / 1e9 / seconds)
+        (seconds > 0.0).then_some(self.message_bytes(key)? / 1e9 / seconds)
     }
 
     /// The same times the share that has to cross a link, which the kind and the size of the group give.
@@ -93,7 +109,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         NAME.field(|(key, _): &Row<'_>| key.name.into()),
         count("Group size", "Number of ranks of the group.", |collective| collective.group_size),
         Column::text("dtype", "Element type.")
-            .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).into()),
+            .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).or(key.type_name).into()),
         count("In msg nelems", "Elements that the rank gives.", |collective| collective.in_elements).with_role(Role::Detail),
         count("Out msg nelems", "Elements that the rank gets.", |collective| collective.out_elements).with_role(Role::Detail),
         list("In split size", "Elements given to each rank, for uneven splits.", |collective| {
@@ -104,6 +120,12 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         }),
         Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail)
             .field(|(key, _): &Row<'_>| key.stream.into()),
+        Column::text(
+            "timed",
+            "What the times are of. kernel: the kernel. host: the collective as Gloo ran it on a thread of the host. host call: only the call on the host, which may return before the collective has ended. Present when some collectives have no kernel.",
+        )
+        .field(|(key, _): &Row<'_>| key.timed.as_str().into())
+        .when(|kinds: &Kinds<'_>| kinds.of_host),
         size(
             "In msg size (MB)_first",
             "Size given in MiB: In msg nelems times the size of dtype, divided by 1024².",
@@ -114,25 +136,25 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024².",
             |collective| collective.out_elements,
         ),
-        duration("dur_sum", "Sum of the kernels' durations in µs, waiting for other ranks included.", |all| {
+        duration("dur_sum", "Sum of the durations in µs, of kernels or of what timed says, waiting for other ranks included.", |all| {
             Some(all.sum as f64)
         }).with_role(Role::Headline),
         duration("dur_mean", "Mean duration in µs.", |all| Some(all.mean)),
         duration(
             "dur_std",
-            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one kernel.",
+            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one.",
             |all| all.sample_std,
         ).spread_of("dur_mean"),
         duration("dur_min", "Shortest duration in µs.", |all| Some(all.min as f64)).spread_of("dur_mean"),
         duration("dur_max", "Longest duration in µs.", |all| Some(all.max as f64)).spread_of("dur_mean"),
-        Column::count("operation_count", "Number of kernels.")
+        Column::count("operation_count", "Number of kernels; of collectives on the host their number.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
         Column::new(
             "message size (bytes)",
             ColumnKind::Number(Unit::Bytes),
             "Size of the message as nccl-tests counts it, in bytes: the larger of what the rank gives and what it gets.",
         )
-        .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(&key.collective).into())
+        .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(key).into())
         .when(|kinds| !kinds.parity),
         bandwidth(
             "algorithm bandwidth (GB/s)_mean",
@@ -157,16 +179,16 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "coll_analysis",
-        "Kernels of collective communication (those with a correlation or External id) by process group, collective, type, size and stream, most time first; left out when there are none, or when the analysis of collectives is off.",
+        "Kernels of collective communication (those with a correlation or External id) and collectives on the host (Gloo's; without any device work the calls that name one), by process group, collective, type, size and stream, most time first; left out when there are none, or when the analysis of collectives is off.",
         fields,
         rows,
     )
     .with_chart(
         Chart::new(
-            "Collectives by kernel time",
+            "Collectives by time",
             NAME.name,
             "dur_sum",
-            "kernel time (µs)",
+            "time (µs)",
             ChartShape::Bars(15),
         )
         .told_by(&["Process Group Name", "dtype", "In msg size (MB)_first", "stream"]),
@@ -201,7 +223,7 @@ fn size<'a>(
 ) -> KindField<'a> {
     Column::new(name, ColumnKind::Number(Unit::Mebibytes), description).field_in(
         move |kinds: &Kinds<'_>, (key, _): &Row<'_>| {
-            let bytes = kinds.bytes(elements(&key.collective), &key.collective);
+            let bytes = kinds.bytes(elements(&key.collective), key);
             bytes.map(|bytes| bytes / (1024.0 * 1024.0)).into()
         },
     )
@@ -239,29 +261,35 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         .filter(|&id| events.category(id) == EventCategory::KERNEL)
         .filter(|&id| events.correlation(id).or(events.external_id(id)).is_some())
         .collect();
-    if kernels.is_empty() {
+    let of_host = if analysis.options().parity { Vec::new() } else { host_collectives(analysis) };
+    if kernels.is_empty() && of_host.is_empty() {
         return None;
     }
     let text = |id: Option<StringId>| id.map(|id| trace.text(id));
+    // What varies between collectives of one kind does not distinguish kinds.
+    let kind = |collective: Collective| Collective {
+        name: None,
+        group_description: None,
+        rank: None,
+        global_rank_start: None,
+        global_rank_stride: None,
+        sequence: None,
+        source_rank: None,
+        destination_rank: None,
+        ..collective
+    };
     let mut groups: IndexMap<Key<'_>, Vec<i64>> = IndexMap::default();
     for &kernel in &kernels {
         let collective = events.arguments().collective.get(kernel.index()).unwrap_or_default();
         let name =
             text(collective.name).or_else(|| analysis.options().communication.collective(trace.name(kernel)));
-        // What varies between kernels of one kind does not distinguish kinds.
-        let collective = Collective {
-            name: None,
-            group_description: None,
-            rank: None,
-            global_rank_start: None,
-            global_rank_stride: None,
-            sequence: None,
-            source_rank: None,
-            destination_rank: None,
-            ..collective
-        };
-        let key = Key { collective, name, stream: events.stream(kernel) };
+        let stream = events.stream(kernel);
+        let key = Key { collective: kind(collective), name, stream, timed: Timed::Kernel, type_name: None };
         groups.entry(key).or_default().push(events.duration(kernel));
+    }
+    for &HostCollective { event, timed, name, collective, type_name } in &of_host {
+        let key = Key { collective: kind(collective), name: Some(name), stream: None, timed, type_name };
+        groups.entry(key).or_default().push(events.duration(event));
     }
     let mut rows: Vec<Row<'_>> = groups
         .into_iter()
@@ -269,18 +297,19 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         .collect();
     // Equal times: by the key columns in their order.
     rows.sort_by_key(|(key, summary)| {
-        let Key { collective, name, stream } = key;
+        let Key { collective, name, stream, timed, type_name } = key;
         let group = (text(collective.group_name), text(collective.group_ranks), *name, collective.group_size);
         let sizes = (text(collective.dtype), collective.in_elements, collective.out_elements);
         let splits = (text(collective.in_split_size), text(collective.out_split_size));
-        (Reverse(summary.sum), group, sizes, splits, *stream)
+        (Reverse(summary.sum), group, sizes, splits, *stream, (*timed, *type_name))
     });
 
     let streams = rows.iter().map(|(key, _)| key.stream).collect::<std::collections::BTreeSet<_>>();
     let no_group_anywhere = rows.iter().all(|(key, _)| key.collective.group_name.is_none());
     let unknown_group = if no_group_anywhere && streams.len() <= 1 { "all" } else { "Unknown_Group" };
     let rank = trace.facts().distributed.as_ref().and_then(|distributed| distributed.rank).unwrap_or(0);
-    Some((Kinds { trace, unknown_group, rank, parity: analysis.options().parity }, rows))
+    let (of_host, parity) = (!of_host.is_empty(), analysis.options().parity);
+    Some((Kinds { trace, unknown_group, rank, of_host, parity }, rows))
 }
 
 /// Numbers that the trace records as a text, as the list or tuple that they stand for.

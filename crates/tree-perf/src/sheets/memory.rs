@@ -9,7 +9,7 @@ use sheets::{Cell, Chart, ChartShape, Column, Field, Role, Sheet};
 use trace_ingest::{MemoryDevice, StringId};
 
 use crate::analysis::Analysis;
-use crate::memory::{Block, Bucket, DeviceMemory, Growth, MODULE, MemoryUse, StepMemory};
+use crate::memory::{Block, Bucket, DeviceMemory, Failure, Growth, MODULE, MemoryUse, StepMemory};
 
 /// What a sheet of memory is made from.
 type Context<'a> = (&'a Analysis, &'a MemoryUse);
@@ -42,6 +42,55 @@ fn module<'r>((analysis, _): &'r Context<'_>, name: Option<StringId>) -> Cell<'r
 
 fn step_name<'r>((analysis, memory): &'r Context<'_>, time: i64) -> Cell<'r> {
     memory.step_at(time).map(|step| analysis.trace().text(step.name)).into()
+}
+
+/// One row per allocation that failed.
+pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
+    type Row<'a> = &'a Failure;
+    fn slack(failure: &Failure) -> Option<i64> {
+        Some(failure.event.reserved?.saturating_sub(failure.event.allocated?))
+    }
+    let fields = [
+        DEVICE.field_in(|_, row: &Row<'_>| row.event.device.to_string().into()),
+        Column::milliseconds("time_ms", "When it failed, in ms since the first event of the trace.")
+            .with_role(Role::Name)
+            .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.time).into()),
+        bytes("requested_bytes", "Bytes that were asked for.")
+            .with_role(Role::Headline)
+            .field_in(|_, row: &Row<'_>| row.event.bytes.into()),
+        bytes("allocated_bytes", "Bytes allocated at that time; empty where the recorder does not say it.")
+            .field_in(|_, row: &Row<'_>| row.event.allocated.into()),
+        bytes("reserved_bytes", "Bytes of the device's memory that the allocator held then; empty where the recorder does not say it.")
+            .field_in(|_, row: &Row<'_>| row.event.reserved.into()),
+        bytes(
+            "slack_bytes",
+            "Bytes reserved and not allocated: cached or fragmented. Where they are more than was asked for, memory was fragmented.",
+        )
+        .field_in(|_, row: &Row<'_>| slack(row).into()),
+        Column::text("operator", "The innermost operator around it that does more than allocate; empty without one.")
+            .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.owner.operator)),
+        Column::text("outermost operator", "The operator around it that no other is around; empty without one.")
+            .with_role(Role::Detail)
+            .field_in(|context: &Context<'_>, row: &Row<'_>| {
+                text(context, row.owner.outermost.map(|outermost| outermost.name))
+            }),
+        Column::text("module", "The innermost nn.Module around it; empty without one.")
+            .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.owner.module))
+            .when(|(_, memory)| memory.has_modules),
+        Column::text("step", "The program's marked step around it; empty without one.")
+            .with_role(Role::Detail)
+            .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.time)),
+    ];
+    Sheet::with_context(
+        "memory_failures",
+        "Allocations that failed for lack of memory, in the order of time: how much was asked for, how much there was, and by whom. Written when there are any.",
+        fields,
+        |analysis: &Analysis| {
+            let memory = analysis.memory()?;
+            let rows: Vec<&Failure> = memory.failures.iter().collect();
+            (!rows.is_empty()).then_some(((analysis, memory), rows))
+        },
+    )
 }
 
 /// One row per device.

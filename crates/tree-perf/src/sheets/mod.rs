@@ -68,6 +68,7 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         ),
     ];
     let memory_and_counters = [
+        memory::failures_sheet(),
         memory::summary_sheet(),
         memory::owners_sheet(),
         memory::blocks_sheet(),

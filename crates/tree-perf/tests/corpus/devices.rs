@@ -76,3 +76,21 @@ fn pytorch_1_9_is_read_like_later_versions() {
     let linked = analysis.tree().linked_device_events().len();
     assert_eq!(linked, 9_096);
 }
+
+#[test]
+fn call_stacks_of_pytorch_1_9_are_those_that_operators_note() {
+    let Some(folder) = testdata::corpus("kineto") else { return };
+    let options = AnalysisOptions { include_call_stack: true, ..AnalysisOptions::default() };
+    let analysis = Analysis::new(read(&folder.join("pytorch-1.9-resnet50/trace.json.gz")), options);
+    let table = Table::of_sheet(&analysis, "ops_all");
+    let convolution = table.select(&["name", "entry_point", "call_stack_full"]);
+    let convolution = convolution.iter().find(|row| row.starts_with("aten::cudnn_convolution |")).unwrap();
+    let packages = "/home/user/anaconda3/envs/kineto/lib/python3.7/site-packages";
+    let start = format!(
+        "aten::cudnn_convolution | {packages}/torch/nn/modules/conv.py(440): _conv_forward | ['resnet50_profiler_api.py(46): \
+         <module>', "
+    );
+    let end = "conv.py(443): forward', 'IN/torch/nn/modules/conv.py(440): _conv_forward', 'aten::conv2d', "
+        .replace("IN", packages);
+    assert!(convolution.starts_with(&start) && convolution.contains(&end), "{convolution}");
+}

@@ -1,7 +1,7 @@
 //! Collective communication by kind and size.
 
 use perf_models::CommunicationPatterns;
-use trace_ingest::{Category, Collective, DistributedInfo, EventArguments, TraceFacts};
+use trace_ingest::{Category, Collective, DistributedInfo, EventArguments, ProcessGroup, TraceFacts};
 use tree_perf::{AnalysisOptions, Notice};
 
 use crate::common::Table;
@@ -260,4 +260,78 @@ fn communication_by_a_word_in_the_name_is_said_to_be_a_guess() {
         fixture.analyse(AnalysisOptions { communication, ..AnalysisOptions::default() }).notices(),
         []
     );
+}
+
+/// Collectives that Gloo ran, in a job of so many ranks.
+fn gloo(ranks: Option<i64>) -> Fixture {
+    let mut fixture = trace();
+    for (name, at, shape) in [
+        ("gloo:all_reduce", 10.0, Some(&[256, 4][..])),
+        ("gloo:all_reduce", 600.0, Some(&[256, 4])),
+        ("gloo:all_gather", 1200.0, Some(&[1024])),
+        ("gloo:barrier", 1800.0, None),
+    ] {
+        let tensor = shape.map(|shape| fixture.arguments(&[(shape, "float", "")]));
+        fixture.event(Category::USER_ANNOTATION, name, (1, 2), (at, 500.0), tensor.unwrap_or_default());
+    }
+    let group = |size| ProcessGroup { size: Some(size), ..ProcessGroup::default() };
+    let process_groups = ranks.map(group).into_iter().collect();
+    let distributed = Some(DistributedInfo { process_groups, ..DistributedInfo::default() });
+    fixture.builder.facts(TraceFacts { distributed, ..TraceFacts::default() });
+    fixture
+}
+
+#[test]
+fn collectives_on_the_host_have_its_time() {
+    let columns = [
+        "timed",
+        "Collective name",
+        "Group size",
+        "dtype",
+        "In msg nelems",
+        "Out msg nelems",
+        "dur_sum",
+        "operation_count",
+        "message size (bytes)",
+    ];
+    // Nobody says how much a rank gathers.
+    assert_eq!(
+        gloo(None).table(SHEET).select(&columns),
+        [
+            "host | all_reduce | - | float | 1024 | 1024 | 1000 | 2 | 4096",
+            "host | all_gather | - | float | 1024 | - | 500 | 1 | -",
+            "host | barrier | - | - | - | - | 500 | 1 | -",
+        ]
+    );
+    assert_eq!(
+        gloo(Some(4)).table(SHEET).select(&columns)[..2],
+        [
+            "host | all_reduce | 4 | float | 1024 | 1024 | 1000 | 2 | 4096",
+            "host | all_gather | 4 | float | 1024 | 4096 | 500 | 1 | 16384",
+        ]
+    );
+    // TraceLens knows kernels alone.
+    let parity = AnalysisOptions { parity: true, ..AnalysisOptions::default() };
+    assert!(Table::build(&gloo(None).analyse(parity), SHEET).is_none());
+}
+
+#[test]
+fn without_device_work_the_calls_that_name_a_collective_are_listed() {
+    let with = |kernel: Option<&str>| {
+        let mut fixture = trace();
+        for (name, at) in [("allreduce", 20.0), ("wait", 40.0)] {
+            let collective = Collective { name: Some(fixture.builder.intern(name)), ..Collective::default() };
+            let arguments = EventArguments { collective: Some(collective), ..EventArguments::default() };
+            fixture.event(Category::CPU_OP, "record_param_comms", (1, 1), (at, 5.0), arguments);
+        }
+        if let Some(kernel) = kernel {
+            fixture.unlinked((kernel, 7, 1000.0, 20.0));
+        }
+        Table::build(&fixture.analyse(AnalysisOptions::default()), SHEET)
+            .map(|table| table.select(&["dur_sum", "operation_count"]))
+    };
+    assert_eq!(with(None), Some(vec!["5 | 1".to_owned()]));
+    // Their kernels are listed.
+    assert_eq!(with(Some("ncclDevKernel_AllReduce")), Some(vec!["20 | 1".to_owned()]));
+    assert_eq!(with(Some("gemm")), None);
 }

@@ -305,11 +305,34 @@ fn growth_of_the_reserve_is_joined_with_the_calls_of_the_driver_before_it() {
 fn allocations_that_failed_are_told_first_and_change_nothing() {
     let mut memory = Allocator::new(MIB);
     memory.take(1.0, MIB, 1);
+    memory.fixture.op("aten::cat", (6.5, 2.0));
     memory.on("[OutOfMemory]", GPU, 7.0, 4096 * MIB, None);
     memory.on("[OutOfMemory]", GPU, 5.0, 2048 * MIB, None);
     let analysis = memory.analyse(MemorySheets::Recorded);
     let summary = Table::of_sheet(&analysis, "memory_summary");
     assert_eq!(summary.select(&["events", "out_of_memory", "peak_bytes"]), [format!("1 | 2 | {}", 2 * MIB)]);
+    let failures = Table::of_sheet(&analysis, "memory_failures");
+    let [first, second] = [2048, 4096].map(|size| size * MIB);
+    let (allocated, reserved) = (2 * MIB, 1024 * MIB);
+    let columns = [
+        "device",
+        "time_ms",
+        "requested_bytes",
+        "allocated_bytes",
+        "reserved_bytes",
+        "slack_bytes",
+        "operator",
+    ];
+    assert_eq!(
+        failures.select(&columns),
+        [
+            format!("CUDA 0 | 0.004 | {first} | {allocated} | {reserved} | {} | -", reserved - allocated),
+            format!(
+                "CUDA 0 | 0.006 | {second} | {allocated} | {reserved} | {} | aten::cat",
+                reserved - allocated
+            ),
+        ]
+    );
     let said = analysis.memory_finding().unwrap().to_string();
     assert!(
         said.starts_with(
