@@ -35,7 +35,10 @@ pub struct CompareReporter {
 
 impl Reporter for CompareReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let names = self.names(paths)?;
+        if paths.len() < 2 {
+            return Err(Error::OneRun { given: paths.len() });
+        }
+        let names = names_of_runs(&self.names, paths)?;
         if !self.steps.is_empty() && self.steps.len() != paths.len() {
             return Err(Error::CountOfRuns {
                 what: "numbers of steps",
@@ -94,24 +97,6 @@ impl Reporter for CompareReporter {
 }
 
 impl CompareReporter {
-    /// What the runs are called.
-    fn names(&self, paths: &[PathBuf]) -> Result<Vec<String>, Error> {
-        if paths.len() < 2 {
-            return Err(Error::OneRun { given: paths.len() });
-        }
-        if self.names.is_empty() {
-            return Ok(names_of(paths));
-        }
-        if self.names.len() != paths.len() {
-            return Err(Error::CountOfRuns { what: "names", given: self.names.len(), runs: paths.len() });
-        }
-        let mut seen = HashSet::new();
-        match self.names.iter().find(|name| !seen.insert(*name) || name.is_empty() || name.contains("::")) {
-            Some(name) => Err(Error::NameOfRun { name: name.clone() }),
-            None => Ok(self.names.clone()),
-        }
-    }
-
     /// The tables of a report, or of that of a recording.
     fn tables_of(
         &self,
@@ -177,6 +162,21 @@ fn as_tracelens(
     let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
     let summary = Summary { head: vec![title], statements, ..Summary::default() };
     Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Comparisons(Vec::new()) })
+}
+
+/// What runs are called: as they were named, or by their files.
+pub(crate) fn names_of_runs(given: &[String], paths: &[PathBuf]) -> Result<Vec<String>, Error> {
+    if given.is_empty() {
+        return Ok(names_of(paths));
+    }
+    if given.len() != paths.len() {
+        return Err(Error::CountOfRuns { what: "names", given: given.len(), runs: paths.len() });
+    }
+    let mut seen = HashSet::new();
+    match given.iter().find(|name| !seen.insert(*name) || name.is_empty() || name.contains("::")) {
+        Some(name) => Err(Error::NameOfRun { name: name.clone() }),
+        None => Ok(given.to_vec()),
+    }
 }
 
 /// Names of runs by their files, as much of the paths as tells them apart.
@@ -283,7 +283,7 @@ fn statements(comparison: &Comparison) -> Vec<String> {
 }
 
 /// The change from one time to another, in brackets: `(+5.0%, 0.952 times as fast)`.
-fn percent_change(from: f64, to: f64) -> String {
+pub(crate) fn percent_change(from: f64, to: f64) -> String {
     if from <= 0.0 || to <= 0.0 {
         return String::new();
     }
@@ -312,18 +312,14 @@ mod tests {
     #[test]
     fn names_are_as_many_as_runs_and_differ() {
         let named = |names: &[&str], runs: usize| {
-            let reporter = CompareReporter {
-                names: names.iter().map(ToString::to_string).collect(),
-                ..Default::default()
-            };
-            reporter.names(&vec![PathBuf::from("t.json"); runs]).map_err(|error| error.to_string())
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            names_of_runs(&names, &vec![PathBuf::from("t.json"); runs]).map_err(|error| error.to_string())
         };
         assert_eq!(named(&["a", "b"], 2), Ok(vec!["a".to_owned(), "b".to_owned()]));
         for (names, runs, expected) in [
             (&["a"][..], 2, "1 names are given for 2 runs"),
             (&["a", "a"], 2, "`a` cannot name a run"),
             (&["a", "b::c"], 2, "`b::c` cannot name a run"),
-            (&["a"], 1, "at least two"),
         ] {
             let error = named(names, runs).unwrap_err();
             assert!(error.contains(expected), "{error}");

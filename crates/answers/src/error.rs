@@ -24,6 +24,12 @@ pub enum Error {
         /// How many were named.
         given: usize,
     },
+    /// A question about two runs.
+    #[error("{given} runs are named; name two, the one that the other is held against first")]
+    TwoRuns {
+        /// How many were named.
+        given: usize,
+    },
     /// Something was given for each of the runs, but not as many times as there are runs.
     #[error("{given} {what} are given for {runs} runs; give one for each, in the order of the runs")]
     CountOfRuns {

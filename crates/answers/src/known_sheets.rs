@@ -8,9 +8,10 @@ use metal_perf::{comparison_sheet, metal_sheets};
 use multi_rank::job_sheets;
 use rocprof_perf::rocprof_sheets;
 use sheets::{Column, Sheet};
-use trace_diff::all_comparison_sheets;
+use trace_diff::{all_comparison_sheets, device_rows_sheet, tree_diff_sheets};
 use trace_doctor::recording_sheet;
 use trace_ingest::RecordingKind;
+use trace2tree::TraceTree;
 use tree_perf::all_sheets;
 use xla_perf::jax_sheets;
 
@@ -39,6 +40,8 @@ pub enum ReportOf {
     Job,
     /// Two runs side by side.
     Comparison,
+    /// Two runs whose trees are aligned.
+    Trees,
 }
 
 /// The sheets, report by report, in the order in which they are written.
@@ -52,6 +55,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::Trace), critical_path_sheets()));
     all.extend(known(of(RecordingKind::Trace), vec![graph_replays_sheet()]));
     all.extend(known(of(RecordingKind::Trace), vec![recording_sheet()]));
+    all.extend(known(of(RecordingKind::Trace), vec![device_rows_sheet::<TraceTree>()]));
     all.extend(known(of(RecordingKind::XPlane), overview()));
     all.extend(known(of(RecordingKind::XPlane), vec![overview::sheet(overview::NAME_BESIDE_ANOTHER)]));
     all.extend(known(of(RecordingKind::XPlane), jax_sheets()));
@@ -64,6 +68,8 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(ReportOf::Job, job_sheets()));
     all.extend(known(ReportOf::Comparison, overview()));
     all.extend(known(ReportOf::Comparison, all_comparison_sheets()));
+    all.extend(known(ReportOf::Trees, overview()));
+    all.extend(known(ReportOf::Trees, tree_diff_sheets::<TraceTree>()));
     all
 }
 
@@ -112,6 +118,7 @@ mod tests {
             (ReportOf::Recording(RecordingKind::TenstorrentOps), "Tenstorrent operations"),
             (ReportOf::Job, "Jobs of many ranks"),
             (ReportOf::Comparison, "Comparisons of runs"),
+            (ReportOf::Trees, "Trees of two runs"),
         ] {
             writeln!(text, "\n## {title}").unwrap();
             let mut left: Vec<&KnownSheet> = sheets.iter().filter(|sheet| sheet.report == report).collect();
@@ -189,6 +196,8 @@ mod tests {
         check(&phase_sheets());
         check(&critical_path_sheets());
         check(&[graph_replays_sheet()]);
+        check(&tree_diff_sheets::<TraceTree>());
+        check(&[device_rows_sheet::<TraceTree>()]);
         check(&jax_sheets());
         check(&rocprof_sheets());
         check(&metal_sheets());

@@ -3,6 +3,7 @@
 
 mod compare;
 mod critical_path;
+mod diff;
 mod error;
 mod host_profiles;
 mod known_sheets;
@@ -27,6 +28,7 @@ mod xla;
 
 pub use compare::CompareReporter;
 pub use critical_path::{CriticalPathReporter, write_overlay};
+pub use diff::DiffReporter;
 pub use error::Error;
 pub use known_sheets::{KnownSheet, ReportOf, known_sheets};
 pub use notice::{NothingToDraw, Notice};
@@ -36,5 +38,5 @@ pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report}
 pub use rocprof::RocprofReporter;
 pub use summary::{LeftOut, Summary, Timeline};
 pub use tenstorrent::TenstorrentReporter;
-pub use trace::{SheetNames, TraceReporter};
+pub use trace::{OtherTrace, SheetNames, TraceReporter};
 pub use xla::XlaReporter;

@@ -34,6 +34,21 @@ pub enum Notice {
     Comparison(CompareNotice),
     /// Of a comparison as TraceLens does it.
     ComparisonAsTraceLens(ParityNotice),
+    /// Two runs whose trees are compared are recordings of different kinds.
+    OtherKindOfRun {
+        /// The kinds of A and of B.
+        kinds: [RecordingKind; 2],
+    },
+    /// Two runs whose trees are compared have few operators in common.
+    LittleAlike {
+        /// Share of the operators of both that have an equal one in the other, in percent.
+        operators_percent: f64,
+    },
+    /// A run whose tree is compared has no device events.
+    NoWorkToAlign {
+        /// What gives a recording some.
+        advice: &'static str,
+    },
     /// Device events without a launch in the trace are no part of the operators' figures.
     UnlinkedDeviceEvents {
         /// How many.
@@ -200,6 +215,19 @@ impl fmt::Display for Notice {
             Notice::OfRun { run, notice } => write!(f, "{run}: {notice}"),
             Notice::Comparison(notice) => notice.fmt(f),
             Notice::ComparisonAsTraceLens(notice) => notice.fmt(f),
+            Notice::OtherKindOfRun { kinds: [a, b] } => write!(
+                f,
+                "A is {a} and B is {b}: recorders of different kinds record different things, so what one run alone has may be \
+                 in both"
+            ),
+            Notice::LittleAlike { operators_percent } => write!(
+                f,
+                "only {operators_percent:.1}% of the operators of both runs have an equal one in the other: these may be \
+                 different programs"
+            ),
+            Notice::NoWorkToAlign { advice } => {
+                write!(f, "the recording has no device events, so nothing of it is compared; {advice}")
+            }
             Notice::UnlinkedDeviceEvents { events, time_us, in_timeline } => {
                 let place = match in_timeline {
                     true => "in the timeline, but in no operator's figures",

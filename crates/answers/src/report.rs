@@ -10,7 +10,7 @@ use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
 use sheets::{Layout, Sheet, Table, TableError};
-use trace_diff::Comparison;
+use trace_diff::{Comparison, TreeDiff};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, is_standard_input, recognise};
 use tree_perf::Analysis;
 use xla_perf::JaxAnalysis;
@@ -154,6 +154,8 @@ pub enum Analysed {
     CriticalPath(Box<CriticalPath>),
     /// Runs compared with the first of them, in order.
     Comparisons(Vec<Comparison>),
+    /// Two runs whose trees are aligned.
+    Trees(Box<TreeDiff>),
 }
 
 /// The only recording; an error where there are several and their report would not be one of all.

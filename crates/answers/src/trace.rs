@@ -1,6 +1,7 @@
 //! The report of a trace: host operators, their launches and the device events, as PyTorch records them.
 
 use std::borrow::Cow;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -14,13 +15,18 @@ use iterations::{Program, Selected, Window, WindowError};
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use script_extension::Extension;
 use sheets::{Layout, Sheet, Table};
+use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{
     Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, ReadOptions, RecordingKind, Trace, read_path,
 };
-use trace2tree::{CallKind, TraceTree, TreeWarning, is_graph_launch};
-use tree_perf::{Analysis, AnalysisOptions, MemorySheets, ReportLayout, inference_sheets, pytorch_sheets};
+use trace2tree::{CallKind, TraceTree, TreeOptions, TreeWarning, is_graph_launch};
+use tree_perf::{
+    Analysis, AnalysisOptions, MemorySheets, ReportLayout, SharedWork, inference_sheets, pytorch_sheets,
+};
 
+use crate::compare::names_of_runs;
+use crate::diff::{diff_in_words, doubts, sheets_in_report};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, grouped};
@@ -48,6 +54,16 @@ pub struct TraceReporter {
     pub sheet_names: SheetNames,
     /// The part of the trace that the report is of, where it is not all.
     pub window: Option<Window>,
+    /// Another trace that this one is held against.
+    pub other: Option<OtherTrace>,
+}
+
+/// A trace that another one is compared with, tree by tree.
+pub struct OtherTrace {
+    /// Its file.
+    pub path: PathBuf,
+    /// Traces of its graph captures.
+    pub captures: Option<CaptureLibrary>,
 }
 
 /// Whose names the sheets have where TraceLens documents one and writes another, and whose columns they have.
@@ -91,6 +107,7 @@ impl TraceReporter {
     /// and scripts, which may look at everything.
     fn needs_python_frames(&self) -> bool {
         self.captures.is_some()
+            || self.other.is_some()
             || self.phases.is_some()
             || self.extension.is_some()
             || self.analysis.layout == ReportLayout::Inference
@@ -102,6 +119,38 @@ impl TraceReporter {
         self.sheet_names == SheetNames::Documented && !self.analysis.parity
     }
 
+    /// How trees are built. Captured operators and those of another trace are told by the modules around them, too.
+    fn tree_options(&self, reading: &ReadOptions<'_>) -> TreeOptions {
+        let mut options = self.analysis.tree_options();
+        options.python_frames |= self.captures.is_some() || self.other.is_some();
+        options.threads = reading.thread_count();
+        options
+    }
+
+    /// The analysis of the trace that this one is held against, under the same options.
+    fn analysis_of_other(
+        &self,
+        other: &mut OtherTrace,
+        reading: &ReadOptions<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Analysis, Error> {
+        let options = self.tree_options(reading);
+        let path = &other.path;
+        let mut tree = TraceTree::build(read_path(path, reading)?, &options);
+        if let Some(window) = &self.window {
+            let cut = window.cut(tree).map_err(|error| Error::Window { path: path.clone(), error })?;
+            tree = TraceTree::build(cut.0, &options);
+        }
+        let mut of_file: Vec<Notice> = tree.trace().warnings().iter().cloned().map(Notice::Reading).collect();
+        of_file.extend(tree.warnings().iter().cloned().map(Notice::Tree));
+        if let Some(captures) = &mut other.captures {
+            of_file.extend(graft(&mut tree, captures, reading));
+        }
+        let of_file = of_file.into_iter();
+        notices.extend(of_file.map(|notice| Notice::OfFile { path: path.clone(), notice: Box::new(notice) }));
+        Ok(Analysis::from_tree(tree, self.analysis.clone()))
+    }
+
     /// The tree of the trace, or of its window, and what is wrong with the recording as a whole.
     fn tree(
         &mut self,
@@ -109,9 +158,7 @@ impl TraceReporter {
         reading: &ReadOptions<'_>,
         notices: &mut Vec<Notice>,
     ) -> Result<(TraceTree, Option<Selected>, Option<Diagnosis>), WindowError> {
-        let mut options = self.analysis.tree_options();
-        options.python_frames |= self.captures.is_some();
-        options.threads = reading.thread_count();
+        let options = self.tree_options(reading);
         let mut tree = TraceTree::build(trace, &options);
         let diagnosis = if self.examines_recording() { Diagnosis::new(&tree) } else { None };
         let mut selected = None;
@@ -121,12 +168,7 @@ impl TraceReporter {
             selected = Some(chosen);
         }
         match &mut self.captures {
-            Some(captures) => {
-                let merged = merge(&mut tree, captures, &ReadOptions { progress: None, ..*reading });
-                notices
-                    .extend(captures.warnings().iter().map(|warning| Notice::Captures(warning.to_string())));
-                notices.extend(notices_of_merge(&merged));
-            }
+            Some(captures) => notices.extend(graft(&mut tree, captures, reading)),
             None if self.analysis.layout == ReportLayout::Inference => notices.extend(unopened_graphs(&tree)),
             None => {}
         }
@@ -150,6 +192,11 @@ impl Reporter for TraceReporter {
         let (tree, selected, diagnosis) = self
             .tree(trace, &run.reading, &mut notices)
             .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
+        let other = self.other.take().map(|mut other| {
+            let analysis = self.analysis_of_other(&mut other, &run.reading, &mut notices)?;
+            Ok::<_, Error>((other.path, analysis))
+        });
+        let other = other.transpose()?;
         let window = selected.as_ref().map(window_in_words);
         // What a script prints, and how often, must not depend on which thread asks it first.
         let threads_of_sheets = if self.extension.is_some() { 1 } else { threads };
@@ -164,14 +211,28 @@ impl Reporter for TraceReporter {
         if analysis.device_event_count() == 0 && !is_report_of_host(&analysis) {
             return Err(no_gpu_events(path, analysis.trace()));
         }
+        let mut compared = None;
+        if let Some((of_other, other)) = &other {
+            let layout = self.sheet_names.layout(analysis.options().parity);
+            let names = names_of_runs(&[], &[path.to_path_buf(), of_other.clone()])?;
+            let mut found = Compared::new(&analysis, other, [&names[0], &names[1]], layout, &mut notices)?;
+            analysis.compare_with(mem::take(&mut found.work));
+            compared = Some(found);
+        }
         let phases = self.phases.map(|options| PhaseAnalysis::new(&analysis, options));
         if let Some(steps) = phases.as_ref().and_then(PhaseAnalysis::steps) {
             analysis.tell_work(work_of(&analysis, |_| steps.steps().into()));
         }
         run.begin(Stage::Sheets);
         let title = title(path);
-        let examined =
-            Examined { analysis: &analysis, phases: phases.as_ref(), diagnosis: diagnosis.as_ref() };
+        let (of_comparison, compared) =
+            compared.map_or_else(Default::default, |found| (found.tables, found.statements));
+        let examined = Examined {
+            analysis: &analysis,
+            phases: phases.as_ref(),
+            diagnosis: diagnosis.as_ref(),
+            of_comparison,
+        };
         let (tables, mut summary) =
             tables_and_summary(&examined, &title, self.sheet_names, threads_of_sheets, run)?;
         summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
@@ -179,6 +240,7 @@ impl Reporter for TraceReporter {
         if analysis.trace().facts().is_view_of_xplane {
             notices.push(Notice::ViewOfXPlane { profile: profile_beside(path) });
         }
+        summary.statements.extend(compared);
         summary.statements.splice(0..0, window);
         notices.extend(no_rooflines(&analysis, &summary));
         let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
@@ -190,6 +252,50 @@ impl Reporter for TraceReporter {
         drop(phases);
         let report = Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) };
         self.sheet_names.with_overview(report, run)
+    }
+}
+
+/// Gives replayed graphs the operators of their captures.
+pub(crate) fn graft(
+    tree: &mut TraceTree,
+    captures: &mut CaptureLibrary,
+    reading: &ReadOptions<'_>,
+) -> Vec<Notice> {
+    let merged = merge(tree, captures, &ReadOptions { progress: None, ..*reading });
+    let warnings = captures.warnings().iter().map(|warning| Notice::Captures(warning.to_string()));
+    warnings.chain(notices_of_merge(&merged)).collect()
+}
+
+/// Two traces that were compared: their sheets, what they say, and what the second takes for the work of the first.
+struct Compared {
+    tables: Vec<Table>,
+    statements: Vec<String>,
+    work: Vec<SharedWork>,
+}
+
+impl Compared {
+    fn new(
+        analysis: &Analysis,
+        other: &Analysis,
+        names: [&str; 2],
+        layout: Layout,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Self, Error> {
+        let options =
+            DiffOptions { communication: analysis.options().communication.clone(), ..DiffOptions::default() };
+        let diff = TreeDiff::new(analysis.tree(), other.tree(), options);
+        notices.extend(doubts(&diff, [None, None]));
+        let us = |time: i64| diff.time_unit().to_microseconds(time);
+        let work = diff.unit_work().map(|unit| {
+            let (number, name, busy_us) = (unit.number, unit.name(), unit.busy.map(us));
+            let [events, others] = unit.events;
+            SharedWork { number, name, events, busy_us, is_in_other: !others.is_empty() }
+        });
+        Ok(Compared {
+            work: work.collect(),
+            statements: diff_in_words(&diff, names),
+            tables: tables(&diff, sheets_in_report(), layout)?.0,
+        })
     }
 }
 
@@ -212,6 +318,8 @@ struct Examined<'a> {
     analysis: &'a Analysis,
     phases: Option<&'a PhaseAnalysis<'a>>,
     diagnosis: Option<&'a Diagnosis>,
+    /// Sheets of this trace and another one.
+    of_comparison: Vec<Table>,
 }
 
 /// A piece of the work of making a report.
@@ -230,7 +338,7 @@ fn tables_and_summary(
     threads: usize,
     run: &Run<'_>,
 ) -> Result<(report_writers::Report, Summary), Error> {
-    let &Examined { analysis, phases, diagnosis } = examined;
+    let &Examined { analysis, phases, diagnosis, .. } = examined;
     let sheets = match analysis.options().layout {
         ReportLayout::Standard => pytorch_sheets(),
         ReportLayout::Inference => inference_sheets(),
@@ -265,6 +373,8 @@ fn tables_and_summary(
             all.extend(tables(phases, phase_sheets(), layout)?.0);
         }
     }
+    all.extend(examined.of_comparison.iter().cloned());
+    known.extend(sheets_in_report::<&TraceTree>().into_iter().map(|sheet| sheet.name.into_owned()));
     let extension_sheets = analysis.extension_sheets();
     known.extend(extension_sheets.iter().flat_map(both_names));
     all.extend(tables(analysis, extension_sheets, layout)?.0);
@@ -304,7 +414,7 @@ fn has_profiler_ranges(trace: &Trace) -> bool {
 }
 
 /// What gives a recording without device events some.
-fn how_to_record_devices(trace: &Trace) -> &'static str {
+pub(crate) fn how_to_record_devices(trace: &Trace) -> &'static str {
     match trace.facts().recorder.kind {
         Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
         _ if lost_events(trace) => {

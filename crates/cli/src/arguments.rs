@@ -4,6 +4,7 @@ pub(crate) mod any_report;
 pub(crate) mod compare;
 pub(crate) mod critical_path;
 pub(crate) mod devices;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod inference;
 pub(crate) mod jax;
@@ -36,6 +37,7 @@ use clap_complete::Shell;
 
 use compare::CompareArguments;
 use critical_path::CriticalPathArguments;
+use diff::DiffArguments;
 use doctor::DoctorArguments;
 use inference::InferenceArguments;
 use jax::JaxArguments;
@@ -133,6 +135,9 @@ pub(crate) enum Command {
     /// Compare runs: what became slower and faster, by how much of the step, and what is new or gone
     #[command(after_help = compare::EXAMPLES)]
     Compare(Box<CompareArguments>),
+    /// Align the call trees of two runs: where the difference is, by module, operator and kernel
+    #[command(after_help = diff::EXAMPLES)]
+    Diff(Box<DiffArguments>),
     /// Find what a run, or a step of it, waited for, and how long it would take if an operator were faster
     #[command(after_help = critical_path::EXAMPLES, visible_alias = "path")]
     CriticalPath(Box<CriticalPathArguments>),
@@ -212,7 +217,7 @@ impl Given {
     /// The options that say what the report is, as they were written: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 15] = [
+        const ABOUT_FILES_AND_PRINTING: [&str; 16] = [
             "files",
             "recordings",
             "trace_dir",
@@ -222,6 +227,7 @@ impl Given {
             "jobs",
             "profile_json_path",
             "profile_path",
+            "merged_tree",
             "json",
             "quiet",
             "timings",
@@ -396,9 +402,9 @@ pub(crate) fn command() -> clap::Command {
                      named]";
         command.mut_arg("output_xlsx_path", |arg| arg.help(place))
     };
-    let compare = |compare: clap::Command| {
-        let place = "Write the workbook here [default: comparison.xlsx, unless another output is named]";
-        compare.mut_arg("output_xlsx_path", |arg| arg.short('o').visible_alias("output").help(place))
+    let side_by_side = |command: clap::Command, workbook: &str| {
+        let place = format!("Write the workbook here [default: {workbook}, unless another output is named]");
+        command.mut_arg("output_xlsx_path", |arg| arg.short('o').visible_alias("output").help(place))
     };
     let report = any_report::with_all_options;
     with_both_spellings(
@@ -406,7 +412,8 @@ pub(crate) fn command() -> clap::Command {
             .mut_subcommand("metal", metal)
             .mut_subcommand("ranks", ranks)
             .mut_subcommand("critical-path", critical_path)
-            .mut_subcommand("compare", compare)
+            .mut_subcommand("compare", |compare| side_by_side(compare, "comparison.xlsx"))
+            .mut_subcommand("diff", |diff| side_by_side(diff, "diff.xlsx"))
             .mut_subcommand("report", report),
     )
 }

@@ -109,7 +109,10 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         Notice::Comparison(CompareNotice::OneFactor { .. }) => {
             Say::Caveat(format!("{notice}; --steps says how many each run has"))
         }
-        Notice::Comparison(CompareNotice::LittleInCommon { .. }) => Say::Caveat(notice.to_string()),
+        Notice::Comparison(CompareNotice::LittleInCommon { .. })
+        | Notice::OtherKindOfRun { .. }
+        | Notice::LittleAlike { .. }
+        | Notice::NoWorkToAlign { .. } => Say::Caveat(notice.to_string()),
         Notice::NothingToDraw { picture, why } => {
             let option = match picture {
                 Picture::Rooflines => "--roofline_svg",

@@ -24,7 +24,7 @@ pub use read::{ReadError, ReportFormat, read_report, report_format};
 pub use rules::{Subject, is_compared};
 pub use tables::{TIME_CHANGE, all_comparison_sheets, comparison_sheets};
 pub use tree::{
-    Confidence, DiffOptions, LedgerItem, LedgerLine, NodeKind, Relation, RepeatedWork, TreeDiff, UnitGroup,
-    UnitStatus, tree_diff_sheets,
+    Confidence, DiffOptions, LedgerItem, LedgerLine, Likeness, NodeKind, Relation, RepeatedWork, TreeDiff,
+    UnitGroup, UnitStatus, UnitWork, device_rows_sheet, tree_diff_sheets,
 };
 pub use waterfall::{Step, waterfall};

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 
-use trace_ingest::EventId;
+use trace_ingest::{Category, EventId};
 
 use crate::tree::TraceTree;
 
 /// Ancestors' names are cut after this many characters.
 const NAME_LIMIT: usize = 256;
+
+/// Frames around an event among which its call site is looked for.
+const CALL_SITE_DEPTH: usize = 256;
 
 /// What [`TraceTree::call_stack`] lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +63,30 @@ impl TraceTree {
         stack
     }
 
+    /// The Python frame from which the program called an event: the nearest one around it that is not PyTorch's, else the
+    /// nearest that is no wrapper ([`is_framework_wrapper`]). `None` in a tree without Python frames.
+    pub fn call_site(&self, event: EventId) -> Option<EventId> {
+        let events = self.trace.events();
+        let frames = self.ancestors(event).take(CALL_SITE_DEPTH).filter(|&above| {
+            let name = self.trace.name(above);
+            events.category(above) == Category::PYTHON_FUNCTION
+                && name.contains(".py")
+                && !is_framework_wrapper(name)
+        });
+        let is_of_pytorch = |frame: EventId| {
+            let name = self.trace.name(frame);
+            name.starts_with("torch/") || name.contains("/torch/")
+        };
+        let mut nearest = None;
+        for frame in frames {
+            if !is_of_pytorch(frame) {
+                return Some(frame);
+            }
+            nearest = nearest.or(Some(frame));
+        }
+        nearest
+    }
+
     /// Adds the names of one chain; the topmost ancestor, if there is any.
     fn push_stack<'t>(
         &'t self,
@@ -99,6 +126,44 @@ fn without_frames_of<'s>(stack: &'s str, outer: &str) -> &'s str {
         .take_while(|(a, b)| a == b)
         .map(|(frame, _)| frame.len() + 1);
     &stack[..stack.len().saturating_sub(shared.sum())]
+}
+
+/// The function of a frame `path/file.py(12): function`.
+pub fn frame_function(frame: &str) -> &str {
+    frame.rsplit_once("): ").map_or(frame, |(_, function)| function)
+}
+
+/// Whether a frame is the framework's own way to an operator, not the program's.
+pub fn is_framework_wrapper(frame: &str) -> bool {
+    const PREFIXES: &[&str] = &["<built-in", "pybind11_builtins", "nn.Module:"];
+    const FILES: &[&str] = &[
+        "torch/_ops.py",
+        "torch/nn/modules/module.py",
+        "torch/utils/_contextlib.py",
+        "torch/utils/_device.py",
+        "torch/_tensor.py",
+        "torch/functional.py",
+        "torch/overrides.py",
+        "torch/_inductor/",
+        "torch/_functorch/",
+        "torch/distributed/c10d_logger.py",
+        "triton/backends/",
+    ];
+    const FUNCTIONS: &[&str] = &[
+        "__torch_function__",
+        "_call_impl",
+        "_wrapped_call_impl",
+        "decorate_context",
+        "dispatch_wrapper",
+        "handle_torch_function",
+        "wrapper",
+        "custom_wrapper",
+        "wrapper_custom",
+        "outer_wrapper",
+    ];
+    PREFIXES.iter().any(|prefix| frame.starts_with(prefix))
+        || FILES.iter().any(|file| frame.contains(file))
+        || FUNCTIONS.contains(&frame_function(frame))
 }
 
 /// The first `limit` characters and `..` when there are more.
@@ -177,5 +242,28 @@ mod tests {
         assert_eq!(tree.call_stack(below, &follow), ["MmBackward0", evaluate, "[FWD]", "aten::mm", "model"]);
         assert_eq!(tree.call_stack(below, &CallStackOptions::default()), ["MmBackward0", evaluate]);
         assert_eq!(tree.call_stack(backward, &follow), [evaluate], "the start itself is not followed");
+    }
+
+    #[test]
+    fn the_call_site_is_the_nearest_frame_of_the_program() {
+        for (frames, site) in [
+            (
+                &["model.py(7): forward", "torch/nn/modules/linear.py(5): forward"][..],
+                Some("model.py(7): forward"),
+            ),
+            (&["torch/nn/modules/linear.py(5): forward"], Some("torch/nn/modules/linear.py(5): forward")),
+            (&["nn.Module: Linear_0", "torch/nn/modules/module.py(1): _call_impl"], None),
+            (&[], None),
+        ] {
+            let mut fixture = Fixture::new();
+            for (depth, frame) in frames.iter().enumerate() {
+                let start = depth as f64;
+                fixture.python(frame, (start, 50.0 - 2.0 * start));
+            }
+            let event = fixture.op("aten::mm", (10.0, 5.0));
+            let tree = fixture.tree();
+            let found = tree.call_site(event).map(|frame| tree.trace().name(frame));
+            assert_eq!(found, site, "{frames:?}");
+        }
     }
 }

@@ -38,7 +38,7 @@ mod fixture;
 pub use annotation::{Annotated, annotate};
 pub use backward::LinkBackwardBy;
 pub use busy_time::busy_time;
-pub use call_stack::{CallStackOptions, Caller};
+pub use call_stack::{CallStackOptions, Caller, frame_function, is_framework_wrapper};
 pub use capture_span::{CaptureSpan, capture_spans};
 pub use device_time::DeviceTimes;
 pub use display::{OperatorField, PrintOptions, ShownText};

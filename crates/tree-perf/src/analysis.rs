@@ -17,6 +17,7 @@ use crate::launchers::{LauncherRow, LauncherWork, Launchers};
 use crate::models::Models;
 use crate::notice::Notice;
 use crate::options::AnalysisOptions;
+use crate::other_run::{OtherRun, SharedWork};
 
 /// A trace with its tree, its device events and the operators that launched them: what all sheets are
 /// made from.
@@ -45,6 +46,8 @@ pub struct Analysis {
     work_of_steps: Option<WorkOfSteps>,
     /// Whether the trace is a window of a recording.
     is_window: bool,
+    /// What another run takes, where the two were compared.
+    other_run: Option<OtherRun>,
 }
 
 /// Says what the program did for its users in each of the steps of [`Analysis::iterations`], in their order. Called once,
@@ -158,6 +161,7 @@ impl Analysis {
             work: OnceLock::new(),
             work_of_steps: None,
             is_window: false,
+            other_run: None,
         }
     }
 
@@ -300,6 +304,15 @@ impl Analysis {
     /// Says the work of the steps itself, which is then not asked for. What was said first stands.
     pub fn tell_work(&self, work: Vec<IterationWork>) {
         self.work.get_or_init(|| work);
+    }
+
+    /// Says what another run takes for the work of this one; `unified_perf_summary` shows it.
+    pub fn compare_with(&mut self, work: Vec<SharedWork>) {
+        self.other_run = Some(OtherRun::new(self.trace(), work));
+    }
+
+    pub(crate) fn other_run(&self) -> Option<&OtherRun> {
+        self.other_run.as_ref()
     }
 
     fn measured(&self, detected: Iterations) -> MeasuredIterations {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use sheets::Nested;
 use trace_ingest::{Category, EventId};
-use trace2tree::{CallStackOptions, Caller, TraceTree, module_name};
+use trace2tree::{CallStackOptions, Caller, TraceTree, frame_function, is_framework_wrapper, module_name};
 
 const NOT_FOUND: &str = "Not found";
 
@@ -67,8 +67,9 @@ fn entry_point_of<'p>(path: &'p [Cow<'_, str>], operator: &str) -> Option<&'p st
     let operation = without_trailing_number(operation).to_lowercase();
     let inward = path[at + 1..]
         .iter()
-        .find(|frame| frame.contains(".py") && function_of(frame).to_lowercase().contains(&operation));
-    let outward = || path[..at].iter().rev().find(|frame| frame.contains(".py") && !is_wrapper(frame));
+        .find(|frame| frame.contains(".py") && frame_function(frame).to_lowercase().contains(&operation));
+    let outward =
+        || path[..at].iter().rev().find(|frame| frame.contains(".py") && !is_framework_wrapper(frame));
     inward.or_else(outward).map(AsRef::as_ref)
 }
 
@@ -116,44 +117,6 @@ fn without_trailing_number(name: &str) -> &str {
         Some(stem) if stem.len() + 1 < name.len() => stem,
         _ => name,
     }
-}
-
-/// The function of a frame `path/file.py(12): function`.
-fn function_of(frame: &str) -> &str {
-    frame.rsplit_once("): ").map_or(frame, |(_, function)| function)
-}
-
-/// Whether a frame is the framework's own way to an operator, not the program's.
-fn is_wrapper(frame: &str) -> bool {
-    const PREFIXES: &[&str] = &["<built-in", "pybind11_builtins", "nn.Module:"];
-    const FILES: &[&str] = &[
-        "torch/_ops.py",
-        "torch/nn/modules/module.py",
-        "torch/utils/_contextlib.py",
-        "torch/utils/_device.py",
-        "torch/_tensor.py",
-        "torch/functional.py",
-        "torch/overrides.py",
-        "torch/_inductor/",
-        "torch/_functorch/",
-        "torch/distributed/c10d_logger.py",
-        "triton/backends/",
-    ];
-    const FUNCTIONS: &[&str] = &[
-        "__torch_function__",
-        "_call_impl",
-        "_wrapped_call_impl",
-        "decorate_context",
-        "dispatch_wrapper",
-        "handle_torch_function",
-        "wrapper",
-        "custom_wrapper",
-        "wrapper_custom",
-        "outer_wrapper",
-    ];
-    PREFIXES.iter().any(|prefix| frame.starts_with(prefix))
-        || FILES.iter().any(|file| frame.contains(file))
-        || FUNCTIONS.contains(&function_of(frame))
 }
 
 /// Names, followed by lists of names.

@@ -86,7 +86,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SameNames(pub(crate) Vec<String>);
 
-fn same(text: &str) -> Result<SameNames, String> {
+pub(super) fn same(text: &str) -> Result<SameNames, String> {
     let names: Vec<String> = text.split('=').map(|name| name.trim().to_owned()).collect();
     match names.len() > 1 && names.iter().all(|name| !name.is_empty()) {
         true => Ok(SameNames(names)),

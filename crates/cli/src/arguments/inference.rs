@@ -41,16 +41,16 @@ pub(crate) struct EngineArguments {
     #[arg(long = "group_by_parent_module")]
     pub(crate) group_by_parent_module: bool,
 
+    /// Hold the trace against this one, tree by tree: what it takes for the work of each row of unified_perf_summary, and
+    /// the sheets diff_ledger, diff_units and diff_stats
+    #[arg(long = "comparison_json_path", value_name = "FILE")]
+    pub(crate) comparison_json_path: Option<PathBuf>,
+
+    /// The --capture_folder of the other trace
+    #[arg(long = "comparison_capture_folder", value_name = "DIR", requires = "comparison_json_path")]
+    pub(crate) comparison_capture_folder: Option<PathBuf>,
+
     // What the tool whose place the subcommand takes has and this one has not: refused, never ignored.
-    #[arg(long = "comparison_json_path", value_name = "FILE", hide = true)]
-    comparison_json_path: Option<PathBuf>,
-    #[arg(
-        long = "comparison_capture_folder",
-        value_name = "DIR",
-        hide = true,
-        requires = "comparison_json_path"
-    )]
-    comparison_capture_folder: Option<PathBuf>,
     #[arg(long = "enable-origami", hide = true)]
     enable_origami: bool,
     #[arg(long = "python_path", value_name = "FILE", hide = true)]
@@ -63,11 +63,6 @@ impl EngineArguments {
         const NO_SIMULATION: &str =
             "times of matrix products are not simulated here; the roofline columns say the least time";
         [
-            (
-                self.comparison_json_path.is_some(),
-                "--comparison_json_path",
-                "this report is of one trace; write one of each and compare their unified_perf_summary",
-            ),
             (self.enable_origami, "--enable-origami", NO_SIMULATION),
             (self.python_path.is_some(), "--python_path", NO_SIMULATION),
         ]

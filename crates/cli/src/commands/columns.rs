@@ -16,6 +16,7 @@ fn report(sheet: &KnownSheet) -> Option<&'static str> {
         ReportOf::Recording(RecordingKind::TenstorrentOps) => Some("tracelens metal"),
         ReportOf::Job => Some("tracelens ranks"),
         ReportOf::Comparison => Some("tracelens compare"),
+        ReportOf::Trees => Some("tracelens diff"),
     }
 }
 

@@ -13,7 +13,7 @@ use trace_diff::{
 
 use super::report::{Extras, Request, check_destinations, save};
 use crate::arguments::Given;
-use crate::arguments::compare::CompareArguments;
+use crate::arguments::compare::{CompareArguments, SameNames};
 use crate::error::Failure;
 use crate::summary::WIDEST;
 use crate::timings::Timings;
@@ -28,10 +28,7 @@ const LEAST_PERCENT: f64 = 0.05;
 const WORKBOOK: &str = "comparison.xlsx";
 
 pub(crate) fn run(arguments: &CompareArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    let mut names = NameClasses::default();
-    for same in &arguments.same {
-        names.add(same.0.iter().map(String::as_str));
-    }
+    let names = name_classes(&arguments.same);
     let is_all = arguments.sheets.is_empty() || arguments.sheets.iter().any(|sheet| sheet == "all");
     let sheets = if is_all { Vec::new() } else { arguments.sheets.clone() };
     let as_tracelens = match arguments.parity {
@@ -51,6 +48,15 @@ pub(crate) fn run(arguments: &CompareArguments, given: &Given, timings: &mut Tim
         ..Request::new("compare", &arguments.files, &arguments.tables, given)
     };
     request.answer(reporter, &FirstPage { limits: &arguments.fail_on, markdown }, timings)
+}
+
+/// Names that stand for the same operator: those that are known, and these.
+pub(super) fn name_classes(same: &[SameNames]) -> NameClasses {
+    let mut names = NameClasses::default();
+    for same in same {
+        names.add(same.0.iter().map(String::as_str));
+    }
+    names
 }
 
 /// The sheets that are compared as TraceLens does, which knows neither steps nor operators of one kind.
@@ -223,14 +229,14 @@ fn count(calls: f64) -> String {
 }
 
 /// A change with its sign, in red what is added and in green what is saved; nothing where there is none.
-fn changed(change: Option<f64>, factor: f64, places: usize) -> TextCell {
+pub(super) fn changed(change: Option<f64>, factor: f64, places: usize) -> TextCell {
     let color = change
         .filter(|&change| change != 0.0)
         .map(|change| if change > 0.0 { Color::Red } else { Color::Green });
     TextCell::new(change.map_or(String::new(), |change| signed(change * factor, places)), color)
 }
 
-fn signed(value: f64, places: usize) -> String {
+pub(super) fn signed(value: f64, places: usize) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     format!("{sign}{}", decimal(value, places))
 }

@@ -4,6 +4,7 @@ pub(crate) mod archs;
 pub(crate) mod columns;
 pub(crate) mod compare;
 pub(crate) mod critical_path;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod fuse;
 pub(crate) mod jax;

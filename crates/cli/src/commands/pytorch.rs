@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use answers::{Picture, TraceReporter};
+use answers::{OtherTrace, Picture, TraceReporter};
 use inference_phase::capture::CaptureLibrary;
 use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
@@ -44,6 +44,15 @@ pub(crate) fn inference(
             request.written.push(save(path, |file| captures.write_details(file))?);
         }
         reporter.captures = Some(captures);
+    }
+    if let Some(path) = &engine.comparison_json_path {
+        let tables = request.output.destinations();
+        let tables = tables.iter().map(|(writer, path)| (writer.name(), path.as_path()));
+        check_destinations(std::slice::from_ref(path), tables)?;
+        let reading = ReadOptions { threads: request.threads, ..ReadOptions::default() };
+        let folder = engine.comparison_capture_folder.as_deref();
+        let captures = folder.map(|folder| CaptureLibrary::open(folder, &reading)).transpose()?;
+        reporter.other = Some(OtherTrace { path: path.clone(), captures });
     }
     request.answer(reporter, &(), timings)
 }
@@ -119,6 +128,7 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
         captures: None,
         sheet_names: arguments.output.naming.sheet_names,
         window: arguments.window.window(),
+        other: None,
     })
 }
 

@@ -193,13 +193,7 @@ fn a_capture_folder_that_is_none_is_an_error() {
 #[test]
 fn what_is_not_supported_is_refused() {
     let place = Workplace::with(trace(&one_operator()));
-    for options in [
-        &["--comparison_json_path", "other.json"][..],
-        &["--comparison_json_path", "other.json", "--comparison_capture_folder", "captures"],
-        &["--enable-origami"],
-        &["--enable_origami"],
-        &["--python_path", "python3"],
-    ] {
+    for options in [&["--enable-origami"][..], &["--enable_origami"], &["--python_path", "python3"]] {
         let outcome = place.run(&[&["inference", "trace.json"], options].concat()).exits_with(2);
         outcome.with_error(&[&options[0].replace("enable_", "enable-"), "is not supported"]);
     }

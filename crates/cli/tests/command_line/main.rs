@@ -5,6 +5,7 @@
 mod bad_input;
 mod compare;
 mod critical_path;
+mod diff;
 mod doctor;
 mod extensions;
 mod hostile;

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use trace_ingest::EventId;
-use trace2tree::TraceTree;
+use trace2tree::{TraceTree, module_name};
 
 use super::TreeDiff;
 use super::align::{A, B};
@@ -13,6 +13,9 @@ use super::outline::{Level, NONE, Outline};
 
 /// A difference below this share of the mean of A is noise, however steady both runs are.
 const LEAST_SHARE: f64 = 0.01;
+
+/// Levels of repeated work around an operator that are looked through.
+const ENCLOSING: usize = 16;
 
 /// A difference below so many standard errors is noise.
 const LEAST_ERRORS: f64 = 2.0;
@@ -24,6 +27,9 @@ pub struct RepeatedWork {
     pub first: [EventId; 2],
     /// The kernel time of each in A and in B, in [`TreeDiff::time_unit`]: the sum of the durations of its device events.
     pub times: [Summary; 2],
+    /// The place in the list of [`TreeDiff::repeated_work`] of the smallest work that each of them stands in, such as the
+    /// layer around an operator.
+    pub within: Option<usize>,
     /// By how many standard errors the means differ (Welch, *Biometrika* 34, 1947); `None` where neither run varies.
     pub welch_t: Option<f64>,
 }
@@ -70,7 +76,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
             ];
             classes.entry(key).or_default().push([node, mate]);
         }
-        let mut found: Vec<RepeatedWork> = classes
+        let mut found: Vec<(RepeatedWork, Vec<u32>)> = classes
             .into_values()
             .filter(|nodes| nodes.len() > 1)
             .filter_map(|nodes| {
@@ -80,11 +86,62 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
                 };
                 let (a, b) = (of(A)?, of(B)?);
                 let times = [a.1, b.1];
-                Some(RepeatedWork { first: [a.0, b.0], times, welch_t: welch_t(&times) })
+                let work = RepeatedWork { first: [a.0, b.0], times, within: None, welch_t: welch_t(&times) };
+                Some((work, nodes.iter().map(|nodes| nodes[A]).collect()))
             })
             .collect();
-        found.sort_by_key(|work| (std::cmp::Reverse(work.delta().saturating_abs()), work.first));
-        found
+        found.sort_by_key(|(work, _)| (std::cmp::Reverse(work.delta().saturating_abs()), work.first));
+        let within = self.enclosing_work(found.iter().map(|(_, nodes)| nodes.as_slice()));
+        let places = found.into_iter().zip(within);
+        places.map(|((work, _), within)| RepeatedWork { within, ..work }).collect()
+    }
+
+    /// What repeated work is called in A and in B, without the numbers of modules.
+    #[must_use]
+    pub fn names_of_work(&self, work: &RepeatedWork) -> [&str; 2] {
+        let trees = self.trees();
+        [A, B].map(|side| module_name(trees[side].trace().name(work.first[side])))
+    }
+
+    /// Of each list of nodes of A the place of that list whose nodes stand around all of them, the nearest.
+    fn enclosing_work<'n>(
+        &self,
+        works: impl ExactSizeIterator<Item = &'n [u32]> + Clone,
+    ) -> Vec<Option<usize>> {
+        let outline = &self.outlines[A];
+        let mut work_of = vec![NONE; outline.len()];
+        for (work, nodes) in works.clone().enumerate() {
+            for &node in nodes {
+                work_of[node as usize] = work as u32;
+            }
+        }
+        // Nodes are in pre-order, so what is around a node is known before.
+        let mut around = vec![NONE; outline.len()];
+        for node in 1..outline.len() {
+            let above = outline.parent[node] as usize;
+            around[node] = if work_of[above] == NONE { around[above] } else { above as u32 };
+        }
+        let all_around = |node: u32| {
+            let next = |node: u32| Some(around[node as usize]).filter(|&around| around != NONE);
+            std::iter::successors(next(node), move |&node| next(node))
+                .take(ENCLOSING)
+                .map(|node| work_of[node as usize])
+        };
+        let enclosing = works.enumerate().map(|(work, nodes)| {
+            let (&first, others) = nodes.split_first()?;
+            // An operator may call itself.
+            let candidates = all_around(first).filter(|&around| around != work as u32);
+            let mut candidates: Vec<u32> = candidates.collect();
+            for &node in others {
+                let found: Vec<u32> = all_around(node).collect();
+                candidates.retain(|candidate| found.contains(candidate));
+                if candidates.is_empty() {
+                    break;
+                }
+            }
+            candidates.first().map(|&work| work as usize)
+        });
+        enclosing.collect()
     }
 
     /// Whether two matched nodes are all that the nodes above them contain, which are matched, too.

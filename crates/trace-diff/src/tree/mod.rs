@@ -2,8 +2,10 @@
 
 mod align;
 mod classes;
+mod device_rows;
 mod labels;
 mod ledger;
+mod likeness;
 mod merged_text;
 mod outline;
 mod replays;
@@ -34,7 +36,9 @@ use units::{Unit, units};
 
 pub use align::{Confidence, Relation};
 pub use classes::RepeatedWork;
+pub use device_rows::{UnitWork, device_rows_sheet};
 pub use ledger::{LedgerItem, LedgerLine};
+pub use likeness::Likeness;
 pub use outline::NodeKind;
 pub use sheets::tree_diff_sheets;
 pub use unit_groups::UnitGroup;

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use sheets::{Column, ColumnKind, Nested, Role, Sheet, Unit, percent};
 use trace_ingest::{EventId, TimeUnit};
-use trace2tree::{TraceTree, module_name};
+use trace2tree::TraceTree;
 
 use super::align::{A, B, Relation};
 use super::classes::RepeatedWork;
@@ -78,6 +78,9 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
             .field(|row: &Row| row.group.names[B].as_str().into()),
         Column::text("module", "The modules around it, the outermost first; empty where the recordings have no modules.")
             .field(|row: &Row| row.group.module.as_str().into()),
+        Column::text("call_site", "The line of the program that called the first of them, the nearest that is not PyTorch's; empty where the recordings have no Python frames.")
+            .with_role(Role::Detail)
+            .field(|row: &Row| row.group.call_site.as_str().into()),
         Column::text(
             "status",
             "same-kernels; changed-kernels: the same program runs other kernels, or more or fewer; changed-structure: another \
@@ -139,6 +142,7 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
 
 /// A class with what its cells need of the run.
 struct ClassRow {
+    number: usize,
     work: RepeatedWork,
     unit: TimeUnit,
     names: [String; 2],
@@ -151,6 +155,9 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
         time / row.unit.per_microsecond() as f64
     }
     let fields = [
+        Column::identifier("class", "Number of the row.").field(|row: &Row| row.number.into()),
+        Column::identifier("within", "Number of the smallest class that all of them stand in, such as the layer around an operator; empty of the outermost.")
+            .field(|row: &Row| row.work.within.into()),
         Column::text("name_a", "The operator or module in A.")
             .field(|row: &Row| row.names[A].as_str().into()),
         Column::text("name_b", "The operator or module in B.")
@@ -200,9 +207,9 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
         fields,
         |diff: &'a TreeDiff<T>| {
             let unit = diff.time_unit();
-            let rows = diff.repeated_work().into_iter().map(|work| ClassRow {
-                names: [A, B]
-                    .map(|side| module_name(diff.trees()[side].trace().name(work.first[side])).to_owned()),
+            let rows = diff.repeated_work().into_iter().enumerate().map(|(number, work)| ClassRow {
+                number,
+                names: diff.names_of_work(&work).map(ToOwned::to_owned),
                 uids: diff.uids(work.first.map(Some)),
                 work,
                 unit,
@@ -255,7 +262,7 @@ fn map<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> 
 }
 
 impl<T: Borrow<TraceTree>> TreeDiff<T> {
-    fn uids(&self, events: [Option<EventId>; 2]) -> [Option<u32>; 2] {
+    pub(super) fn uids(&self, events: [Option<EventId>; 2]) -> [Option<u32>; 2] {
         let trees = self.trees();
         [A, B].map(|side| events[side].map(|event| trees[side].trace().events().uid(event)))
     }

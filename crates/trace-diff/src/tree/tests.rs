@@ -6,7 +6,7 @@ use trace2tree::{TraceTree, TreeOptions};
 use super::align::{A, B, Confidence, Relation};
 use super::fixture::{Item, kernel, leaf, op, record, tree};
 use super::outline::NONE;
-use super::units::UnitStatus;
+use super::units::{Unit, UnitStatus};
 use super::{DiffOptions, LedgerItem, TreeDiff};
 
 fn diff(a: &[Item], b: &[Item]) -> TreeDiff {
@@ -249,6 +249,93 @@ fn operators_that_vary_more_than_they_differ_are_noise() {
             "{a:?} {b:?}"
         );
     }
+}
+
+#[test]
+fn work_inside_of_repeated_work_says_so() {
+    let layer =
+        |name: &str| op("layer", vec![op("attention", leaves("mm softmax mm2")), leaf(name), leaf(name)]);
+    let run = [layer("add"), leaf("x"), layer("add"), leaf("y"), layer("add")];
+    let found = diff(&run, &run);
+    let work = found.repeated_work();
+    let at = |name: &str| work.iter().position(|work| found.names_of_work(work)[0] == name).unwrap();
+    assert_eq!(work[at("layer")].within, None);
+    for (inner, outer) in [("attention", "layer"), ("mm", "attention"), ("add", "layer")] {
+        assert_eq!(work[at(inner)].within, Some(at(outer)), "{inner}");
+    }
+    assert_eq!(work[at("add")].times[A].count, 6);
+}
+
+#[test]
+fn runs_are_as_alike_as_their_operators() {
+    let likeness = diff(&leaves("a b c d"), &leaves("a b e")).likeness();
+    assert_eq!((likeness.operators, likeness.like_operators), ([4, 3], 2));
+    assert_eq!((likeness.device_events, likeness.like_device_events), ([4, 3], 2));
+    assert_eq!(diff(&[], &[]).likeness().operators_percent(), None);
+    assert_eq!(diff(&leaves("a"), &leaves("a")).likeness().operators_percent(), Some(100.0));
+}
+
+/// Operators of one name are those with the same contents, whatever their place.
+#[test]
+fn operators_of_one_name_are_matched_by_what_they_contain() {
+    let run = |contents: &str| -> Vec<Item> {
+        contents.split_whitespace().map(|content| op("f", vec![leaf(content)])).collect()
+    };
+    for (a, b, pairs) in [("x", "y x", vec![("x", "x")]), ("a b c d e", "a c", vec![("a", "a"), ("c", "c")])]
+    {
+        let found = diff(&run(a), &run(b));
+        let text = |side: usize, node: u32| found.labels.text(found.outlines[side].label[node as usize]);
+        let leaves = (0..found.outlines[A].len() as u32).filter(|&node| text(A, node).len() == 1);
+        let leaves = leaves.filter(|&node| text(A, node) != "f");
+        let matched: Vec<(&str, &str)> = leaves
+            .filter_map(|node| Some((text(A, node), text(B, found.alignment.mate(A, node)?))))
+            .collect();
+        assert_eq!(matched, pairs, "{a} | {b}");
+    }
+}
+
+/// Any one operator that is added to a program, or taken from it, is the only difference.
+#[test]
+fn one_operator_more_or_less_is_the_only_difference_wherever_it_is() {
+    let program = [op("outer", leaves("a b a c")), leaf("a"), op("outer", leaves("a d e")), leaf("f")];
+    let added = leaf("new");
+    for place in 0..=program.len() {
+        let mut longer = program.to_vec();
+        longer.insert(place, added.clone());
+        let expected = |name: [&str; 2], status| vec![(name[0].to_owned(), name[1].to_owned(), status)];
+        assert_eq!(changes(&diff(&program, &longer)), expected(["", "new"], UnitStatus::OnlyB), "{place}");
+        assert_eq!(changes(&diff(&longer, &program)), expected(["new", ""], UnitStatus::OnlyA), "{place}");
+    }
+    for place in 0..program.len() {
+        let mut shorter = program.to_vec();
+        let Item::Op(gone) = shorter.remove(place) else { unreachable!("an operator") };
+        let found = diff(&program, &shorter);
+        let changed: Vec<&Unit> =
+            found.units.iter().filter(|unit| unit.status != UnitStatus::SameKernels).collect();
+        assert!(changed.iter().all(|unit| unit.status == UnitStatus::OnlyA), "{place} {}", gone.name);
+        let kernels: usize = gone.items.iter().map(|item| item.kernels().len()).sum();
+        assert_eq!(changed.iter().map(|unit| unit.events[A].len()).sum::<usize>(), kernels, "{place}");
+    }
+}
+
+#[test]
+fn units_of_work_have_all_device_events_and_know_whether_they_differ() {
+    let a = [leaf("x"), op("aten::mm", vec![kernel("gemm_a")]), leaf("gone")];
+    let b = [leaf("x"), op("aten::mm", vec![kernel("gemm_b")])];
+    let found = diff(&a, &b);
+    let work: Vec<_> = found.unit_work().map(|unit| (unit.number, unit.name(), unit.differs())).collect();
+    let expected = [(0, "x", false), (1, "aten::mm", true), (2, "gone", true)];
+    assert_eq!(work, expected.map(|(number, name, differs)| (number, name.to_owned(), differs)));
+    let sheet = super::device_rows_sheet();
+    let table = sheet.table(&found).unwrap().unwrap();
+    let column = |name: &str| -> Vec<String> {
+        let column = table.column(name).unwrap();
+        (0..table.height()).map(|row| column.cell(row).text().into_owned()).collect()
+    };
+    assert_eq!(column("name"), ["gemm_a", "gemm_b", "gone_kernel"]);
+    assert_eq!(column("run"), ["A", "B", "A"]);
+    assert_eq!(column("unit_name"), ["aten::mm", "aten::mm", "gone"]);
+    assert_eq!(column("status"), ["changed-kernels", "changed-kernels", "only-A"]);
 }
 
 /// A million operators inside each other, the innermost of which launches a kernel.

@@ -25,6 +25,8 @@ pub struct UnitGroup {
     pub names: [String; 2],
     /// The modules around them in A, else in B, the outermost first; empty without modules.
     pub module: String,
+    /// The line of the program that called the first operator, in A, else in B; empty without Python frames.
+    pub call_site: String,
     /// Shapes and types of the first operator.
     pub inputs: [String; 2],
     /// What sets the sides apart.
@@ -85,15 +87,9 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
 
     fn group(&self, unit: &Unit, module: &str) -> UnitGroup {
         UnitGroup {
-            names: [A, B].map(|side| {
-                let heads = &unit.heads[side];
-                let mut names: Vec<&str> =
-                    heads.iter().take(SHOWN_NAMES).map(|&head| self.name(side, head)).collect();
-                let others = format!("{} more", heads.len().saturating_sub(SHOWN_NAMES));
-                names.extend((heads.len() > SHOWN_NAMES).then_some(&*others));
-                names.join(" + ")
-            }),
+            names: self.head_names(unit),
             module: module.to_owned(),
+            call_site: self.call_site(unit).unwrap_or_default().to_owned(),
             inputs: [A, B].map(|side| self.inputs(side, unit)),
             status: unit.status,
             confidence: unit.confidence,
@@ -103,6 +99,18 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
             busy: [0, 0],
             first: [A, B].map(|side| unit.heads[side].first().and_then(|&head| self.event(side, head))),
         }
+    }
+
+    /// What a unit is called in A and in B.
+    pub(super) fn head_names(&self, unit: &Unit) -> [String; 2] {
+        [A, B].map(|side| {
+            let heads = &unit.heads[side];
+            let mut names: Vec<&str> =
+                heads.iter().take(SHOWN_NAMES).map(|&head| self.name(side, head)).collect();
+            let others = format!("{} more", heads.len().saturating_sub(SHOWN_NAMES));
+            names.extend((heads.len() > SHOWN_NAMES).then_some(&*others));
+            names.join(" + ")
+        })
     }
 
     fn add(&self, unit: &Unit, group: &mut UnitGroup) {
@@ -123,12 +131,20 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         }
     }
 
+    /// The first operator of a unit in A, else in B, with the tree that it is in.
+    fn first(&self, unit: &Unit) -> Option<(&TraceTree, EventId)> {
+        let (side, head) = [A, B].into_iter().find_map(|side| Some((side, *unit.heads[side].first()?)))?;
+        Some((self.trees()[side], self.event(side, head)?))
+    }
+
+    fn call_site(&self, unit: &Unit) -> Option<&str> {
+        let (tree, event) = self.first(unit)?;
+        tree.call_site(event).map(|frame| tree.trace().name(frame))
+    }
+
     /// The modules around a unit.
     fn module_path(&self, unit: &Unit) -> String {
-        let head = [A, B].into_iter().find_map(|side| Some((side, *unit.heads[side].first()?)));
-        let Some((side, head)) = head else { return String::new() };
-        let tree = self.trees()[side];
-        let Some(event) = self.event(side, head) else { return String::new() };
+        let Some((tree, event)) = self.first(unit) else { return String::new() };
         let modules = std::iter::successors(tree.parent_module(event), |&module| tree.parent_module(module));
         let mut names: Vec<&str> = modules
             .take(SHOWN_MODULES)

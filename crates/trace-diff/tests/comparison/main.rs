@@ -6,6 +6,7 @@
 mod joining;
 mod parity;
 mod reading;
+mod trees_of_corpus;
 
 use sheets::{Cell, Column, ColumnKind, Table, TableColumn, Unit};
 

@@ -13,6 +13,7 @@ use crate::call_groups::{
 };
 use crate::call_overlap::OverlapFigures;
 use crate::derived::UnifiedRow;
+use crate::other_run::{OtherTimes, other_run_fields};
 use crate::sheets::host_ops::sheet_by_arguments;
 use crate::unified::unified_groups;
 
@@ -41,6 +42,7 @@ struct Row<'a> {
     kernel_us: Spread,
     kernels: KernelList,
     overlaps: OverlapFigures,
+    other: OtherTimes<'a>,
 }
 
 impl GroupRow for Row<'_> {
@@ -89,6 +91,11 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
         kernel_us: group.spread(|row| Some(analysis.us(row.time))),
         kernels: group.kernels(analysis),
         overlaps: OverlapFigures::new(analysis, group.overlaps()),
+        other: OtherTimes::new(
+            analysis,
+            group.calls.iter().flat_map(|row| row.charged.device_events.iter().copied()),
+            analysis.us(group.time()),
+        ),
         group,
     };
     Some((table, groups.into_iter().map(row).collect()))
@@ -128,6 +135,9 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         columns::KERNEL_TIME_SUM
             .described("Sum over calls of the kernel time in µs. Every device event with a launch in the trace is in one row, so the column adds up.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
+    ]);
+    fields.extend(other_run_fields(|row: &Row<'_>| &row.other));
+    fields.extend([
         HOST_TIME.median.field(|row: &Row<'_>| row.host_us.median.into()),
         HOST_TIME.min.field(|row: &Row<'_>| row.host_us.min.into()),
         HOST_TIME.max.field(|row: &Row<'_>| row.host_us.max.into()),
