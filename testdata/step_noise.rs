@@ -35,7 +35,8 @@ impl StepNoise {
         let mut times = Vec::with_capacity(self.steps);
         for step in 0..self.steps {
             if step > 0 {
-                deviation = CORRELATION * deviation + (1.0 - CORRELATION * CORRELATION).sqrt() * random.normal();
+                deviation =
+                    CORRELATION * deviation + (1.0 - CORRELATION * CORRELATION).sqrt() * random.normal();
             }
             let at = step as f64 / (self.steps.max(2) - 1) as f64;
             let mut time = (1.0 + SD * deviation) * (1.0 + drift * at);

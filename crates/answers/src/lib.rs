@@ -4,6 +4,7 @@
 mod compare;
 mod critical_path;
 mod error;
+mod gate;
 mod host_profiles;
 mod known_sheets;
 pub mod model;
@@ -28,6 +29,7 @@ mod xla;
 pub use compare::CompareReporter;
 pub use critical_path::{CriticalPathReporter, write_overlay};
 pub use error::Error;
+pub use gate::{GateReader, is_baseline_file};
 pub use known_sheets::{KnownSheet, ReportOf, known_sheets};
 pub use notice::{NothingToDraw, Notice};
 pub use ranks::{JobRecordings, MapOptions, Mapped, RanksReporter, fuse_ranks, map_ranks};

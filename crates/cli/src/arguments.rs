@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod critical_path;
 pub(crate) mod devices;
 pub(crate) mod doctor;
+pub(crate) mod gate;
 pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
@@ -37,6 +38,7 @@ use clap_complete::Shell;
 use compare::CompareArguments;
 use critical_path::CriticalPathArguments;
 use doctor::DoctorArguments;
+use gate::{BaselineArguments, GateArguments};
 use inference::InferenceArguments;
 use jax::JaxArguments;
 use match_blocks::MatchArguments;
@@ -133,6 +135,12 @@ pub(crate) enum Command {
     /// Compare runs: what became slower and faster, by how much of the step, and what is new or gone
     #[command(after_help = compare::EXAMPLES)]
     Compare(Box<CompareArguments>),
+    /// Decide whether a version is slower than another, from one or several recordings of each
+    #[command(after_help = gate::EXAMPLES)]
+    Gate(Box<GateArguments>),
+    /// Keep of recordings what `tracelens gate` needs of a baseline
+    #[command(after_help = gate::BASELINE_EXAMPLES)]
+    Baseline(Box<BaselineArguments>),
     /// Find what a run, or a step of it, waited for, and how long it would take if an operator were faster
     #[command(after_help = critical_path::EXAMPLES, visible_alias = "path")]
     CriticalPath(Box<CriticalPathArguments>),

@@ -71,7 +71,7 @@ pub struct Exception {
 impl Default for Thresholds {
     fn default() -> Self {
         Thresholds {
-            defaults: Limits { slower_by: 0.02, rule_out: 0.05, alpha: 0.05 },
+            defaults: Limits { slower_by: 0.0175, rule_out: 0.05, alpha: 0.05 },
             warmup: 1,
             inconclusive: Inconclusive::Warn,
             assumed_noise: 0.01,
@@ -104,7 +104,7 @@ pub const THRESHOLDS_TEMPLATE: &str = r#"# Thresholds of `tracelens gate`.
 version = 1
 
 [defaults]
-slower_by = "2%"       # the least slow-down that fails
+slower_by = "1.75%"    # the least slow-down that fails
 rule_out = "5%"        # a pass says that the slow-down is below this
 alpha = 0.05           # the probability that one of the two bounds is wrong
 warmup = 1             # the first steps of each recording, which do not count
@@ -389,7 +389,7 @@ mod tests {
             .map(|gated| thresholds.limits(gated))
             .map(|(limits, exception)| (limits.slower_by, limits.rule_out, exception.is_some()))
             .collect();
-        assert_eq!(limits, [(0.02, 0.05, false), (0.1, 0.1, false), (0.08, 0.08, true)]);
+        assert_eq!(limits, [(0.0175, 0.05, false), (0.1, 0.1, false), (0.08, 0.08, true)]);
     }
 
     #[test]

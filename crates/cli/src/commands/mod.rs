@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod critical_path;
 pub(crate) mod doctor;
 pub(crate) mod fuse;
+pub(crate) mod gate;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod metal;

@@ -7,6 +7,7 @@ mod compare;
 mod critical_path;
 mod doctor;
 mod extensions;
+mod gate;
 mod hostile;
 mod inference;
 mod inputs;
