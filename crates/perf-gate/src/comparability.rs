@@ -8,7 +8,7 @@ use serde::Serialize;
 use sheets::numbers::decimal;
 
 use crate::location::median;
-use crate::recording::Recording;
+use crate::recording::{Recording, Setup};
 
 /// Something that has to be alike in recordings that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -132,6 +132,42 @@ pub enum CheckOutcome {
     Refuse,
 }
 
+impl CheckOutcome {
+    /// Its name in outputs for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CheckOutcome::Warn => "warning",
+            CheckOutcome::Allowed => "allowed",
+            CheckOutcome::Refuse => "refused",
+        }
+    }
+}
+
+/// The version that a recording is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// That which others are held against.
+    Baseline,
+    /// That which is examined.
+    Candidate,
+}
+
+impl Side {
+    /// Its name in outputs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Side::Baseline => "baseline",
+            Side::Candidate => "candidate",
+        }
+    }
+}
+
+/// A recording and the side that it is of.
+type Sided<'a> = (Side, &'a Recording);
+
 /// A difference between recordings, or a fault of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
@@ -139,6 +175,8 @@ pub struct Check {
     pub check: CheckName,
     /// What follows.
     pub outcome: CheckOutcome,
+    /// Side of the recording.
+    pub side: Side,
     /// The recording, by its file.
     pub file: String,
     /// What was found, as a sentence without its full stop.
@@ -181,11 +219,13 @@ impl Comparability {
     ) -> Comparability {
         let mut found = Comparability::default();
         let Some(first) = baseline.first() else { return found };
-        for recording in baseline.iter().chain(candidate) {
-            found.examine(recording, (slower_by, warmup));
-        }
-        for recording in baseline[1..].iter().chain(candidate) {
-            found.compare(first, recording);
+        let of_baseline = baseline.iter().map(|recording| (Side::Baseline, recording));
+        let of_candidate = candidate.iter().map(|recording| (Side::Candidate, recording));
+        for (position, sided) in of_baseline.chain(of_candidate).enumerate() {
+            found.examine(sided, (slower_by, warmup));
+            if position > 0 {
+                found.compare(first, sided);
+            }
         }
         for check in &mut found.checks {
             if check.outcome == CheckOutcome::Refuse && allowed.contains(&check.check) {
@@ -196,45 +236,47 @@ impl Comparability {
         found
     }
 
-    fn add(&mut self, check: CheckName, outcome: CheckOutcome, recording: &Recording, found: String) {
-        self.checks.push(Check { check, outcome, file: recording.file.clone(), found });
+    fn add(&mut self, check: CheckName, outcome: CheckOutcome, (side, recording): Sided<'_>, found: String) {
+        self.checks.push(Check { check, outcome, side, file: recording.file.clone(), found });
     }
 
     /// What is wrong with a recording by itself.
-    fn examine(&mut self, recording: &Recording, (slower_by, warmup): (f64, usize)) {
+    fn examine(&mut self, sided: Sided<'_>, (slower_by, warmup): (f64, usize)) {
         /// Percentage of the device time below which too little is known of what launched it.
         const LEAST_LINKED: f64 = 95.0;
+        let recording = sided.1;
         let setup = &recording.setup;
         if setup.truncated {
             let found = "a part of the file is lost".to_owned();
-            self.add(CheckName::Truncated, CheckOutcome::Refuse, recording, found);
+            self.add(CheckName::Truncated, CheckOutcome::Refuse, sided, found);
         }
         if setup.linked_percent < LEAST_LINKED {
             let found = format!(
                 "only {} % of the device time has a launch in the recording, expected are {LEAST_LINKED} %",
                 decimal(setup.linked_percent, 1)
             );
-            self.add(CheckName::Linked, CheckOutcome::Refuse, recording, found);
+            self.add(CheckName::Linked, CheckOutcome::Refuse, sided, found);
         }
         for fault in &setup.faults {
-            self.add(CheckName::Faults, CheckOutcome::Warn, recording, fault.clone());
+            self.add(CheckName::Faults, CheckOutcome::Warn, sided, fault.clone());
         }
         let trend = trend(&recording.steps.duration[recording.counted_steps(warmup)]);
         if trend.abs() > slower_by {
             let sign = if trend > 0.0 { "+" } else { "" };
             let change = decimal(100.0 * trend, 1);
             let found = format!("steps change by {sign}{change} % from the first to the last");
-            self.add(CheckName::Trend, CheckOutcome::Warn, recording, found);
+            self.add(CheckName::Trend, CheckOutcome::Warn, sided, found);
         }
     }
 
     /// How a recording differs from the first of the baseline.
-    fn compare(&mut self, first: &Recording, recording: &Recording) {
+    fn compare(&mut self, first: &Recording, sided: Sided<'_>) {
         use CheckOutcome::{Refuse, Warn};
+        let recording = sided.1;
         let (a, b) = (&first.setup, &recording.setup);
         let was = |a: &str, b: &str| format!("{b}, of the baseline {a}");
         if a.recorder != b.recorder {
-            self.add(CheckName::Recorder, Refuse, recording, was(&a.recorder, &b.recorder));
+            self.add(CheckName::Recorder, Refuse, sided, was(&a.recorder, &b.recorder));
         }
         let models = |devices: &[String]| {
             let distinct: BTreeSet<&str> = devices.iter().map(String::as_str).collect();
@@ -245,16 +287,16 @@ impl Comparability {
             (false, false) => {
                 let [of_a, of_b] = [&a.devices, &b.devices].map(|devices| models(devices));
                 if of_a != of_b {
-                    self.add(CheckName::Device, Refuse, recording, was(&of_a, &of_b));
+                    self.add(CheckName::Device, Refuse, sided, was(&of_a, &of_b));
                 }
                 let [of_a, of_b] = [a.devices.len(), b.devices.len()].map(|count| count.to_string());
                 if of_a != of_b {
-                    self.add(CheckName::DeviceCount, Refuse, recording, was(&of_a, &of_b));
+                    self.add(CheckName::DeviceCount, Refuse, sided, was(&of_a, &of_b));
                 }
             }
             _ => {
                 let found = "one of the recordings does not name its devices".to_owned();
-                self.add(CheckName::Device, Warn, recording, found);
+                self.add(CheckName::Device, Warn, sided, found);
             }
         }
         for (check, of_a, of_b) in
@@ -263,7 +305,7 @@ impl Comparability {
             let text =
                 |value: Option<i64>| value.map_or("not recorded".to_owned(), |value| value.to_string());
             if of_a != of_b {
-                self.add(check, Refuse, recording, was(&text(of_a), &text(of_b)));
+                self.add(check, Refuse, sided, was(&text(of_a), &text(of_b)));
             }
         }
         let workload = (&first.workload, &recording.workload);
@@ -282,20 +324,20 @@ impl Comparability {
             )
         };
         match likeness.calls {
-            calls if calls < 0.5 => self.add(CheckName::Workload, Refuse, recording, found()),
-            calls if calls < 0.95 => self.add(CheckName::Workload, Warn, recording, found()),
+            calls if calls < 0.5 => self.add(CheckName::Workload, Refuse, sided, found()),
+            calls if calls < 0.95 => self.add(CheckName::Workload, Warn, sided, found()),
             _ => {}
         }
         match (workload.0.flops, workload.1.flops) {
             (Some(of_a), Some(of_b)) if differs(of_a, of_b) > 0.01 => {
                 let giga = |flops: f64| format!("{} GFLOP", decimal(flops / 1e9, 3));
                 let found = format!("{} per step, of the baseline {}", giga(of_b), giga(of_a));
-                self.add(CheckName::Flops, Refuse, recording, found);
+                self.add(CheckName::Flops, Refuse, sided, found);
             }
             (Some(_), None) | (None, Some(_)) => {
                 let found =
                     "models know the floating-point operations of one of the recordings only".to_owned();
-                self.add(CheckName::Flops, Warn, recording, found);
+                self.add(CheckName::Flops, Warn, sided, found);
             }
             _ => {}
         }
@@ -318,8 +360,8 @@ impl Comparability {
             let Some((of_a, of_b)) = values else { continue };
             let found = || format!("{} {what}, of the baseline {}", decimal(of_b, 1), decimal(of_a, 1));
             match difference(of_a, of_b) {
-                by if by > 0.05 => self.add(check, Refuse, recording, found()),
-                by if by > 0.01 => self.add(check, Warn, recording, found()),
+                by if by > 0.05 => self.add(check, Refuse, sided, found()),
+                by if by > 0.01 => self.add(check, Warn, sided, found()),
                 _ => {}
             }
         }
@@ -329,23 +371,25 @@ impl Comparability {
             match (a.options.get(name), b.options.get(name)) {
                 (Some(&of_a), Some(&of_b)) if of_a != of_b => {
                     let found = format!("{name} is {}", was(text(of_a), text(of_b)));
-                    self.add(CheckName::Options, Refuse, recording, found);
+                    self.add(CheckName::Options, Refuse, sided, found);
                 }
                 (Some(_), None) | (None, Some(_)) => {
                     let found = format!("one of the recordings does not say whether {name} was on");
-                    self.add(CheckName::Options, Warn, recording, found);
+                    self.add(CheckName::Options, Warn, sided, found);
                 }
                 _ => {}
             }
         }
         let names: BTreeSet<&String> = a.versions.keys().chain(b.versions.keys()).collect();
-        for name in names {
-            let [of_a, of_b] =
-                [a, b].map(|setup| setup.versions.get(name).map_or("not recorded", String::as_str));
-            if of_a != of_b {
-                let found = format!("{name}: {}", was(of_a, of_b));
-                self.add(CheckName::Versions, Warn, recording, found);
-            }
+        let changed = names.into_iter().filter_map(|name| {
+            let version =
+                |setup: &Setup| setup.versions.get(name).map_or("not recorded", String::as_str).to_owned();
+            let (of_a, of_b) = (version(a), version(b));
+            (of_a != of_b).then(|| format!("{name} ({of_a} → {of_b})"))
+        });
+        let changed: Vec<String> = changed.collect();
+        if !changed.is_empty() {
+            self.add(CheckName::Versions, Warn, sided, format!("also changed: {}", changed.join(", ")));
         }
     }
 }

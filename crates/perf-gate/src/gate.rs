@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::block::{Block, BlockReason, blocks};
 use crate::comparability::{CheckName, Comparability};
-use crate::ledger::{Ledger, Side, mean_of};
+use crate::ledger::{Ledger, Sample, mean_of};
 use crate::location::median;
 use crate::metric::Metric;
 use crate::recording::Recording;
@@ -162,7 +162,7 @@ impl Gate {
             Comparability::new(&sides[0], &sides[1], allowed, (thresholds.defaults.slower_by, warmup));
         let blocks = [blocks(&sides[0]), blocks(&sides[1])];
         remarks.extend(remarks_on_blocks(&sides, &blocks));
-        let of = |side: usize| Side { recordings: &sides[side], blocks: &blocks[side], warmup };
+        let of = |side: usize| Sample { recordings: &sides[side], blocks: &blocks[side], warmup };
         let both = [of(0), of(1)];
         let noise = |baseline: &[f64], within: f64| {
             Noise::measured(baseline, within).unwrap_or_else(|| Noise::assumed(thresholds.assumed_noise))
@@ -284,13 +284,13 @@ fn too_few_steps(sides: &[Vec<Recording>; 2], warmup: usize) -> Option<String> {
 fn of_metric(
     gated: &GatedMetric,
     thresholds: &Thresholds,
-    sides: [&Side<'_>; 2],
+    sides: [&Sample<'_>; 2],
     noise: impl Fn(&[f64], f64) -> Noise,
 ) -> MetricResult {
     let metric = &gated.metric;
     let (limits, exception) = thresholds.limits(gated);
     let values = |recording: &Recording| metric.values(recording, thresholds.warmup);
-    let median_of = |side: &Side<'_>, metric: &Metric| -> f64 {
+    let median_of = |side: &Sample<'_>, metric: &Metric| -> f64 {
         let all = side.recordings.iter().flat_map(|recording| metric.values(recording, thresholds.warmup));
         median(&mut all.collect::<Vec<_>>())
     };

@@ -9,7 +9,6 @@ use sheets::escaped;
 use crate::comparability::CheckOutcome;
 use crate::gate::{Gate, MetricResult, Verdict};
 use crate::rule::Decision;
-use crate::words::ADVICE;
 
 /// What became of a metric, as an element of its case.
 enum Outcome {
@@ -64,8 +63,11 @@ impl Gate {
         if self.verdict == Verdict::NotComparable {
             let refusing =
                 self.comparability.checks.iter().filter(|check| check.outcome == CheckOutcome::Refuse);
-            let found: Vec<String> =
-                refusing.map(|check| format!("{} of {}: {}", check.check, check.file, check.found)).collect();
+            let found: Vec<String> = refusing
+                .map(|check| {
+                    format!("{}: {} {}: {}", check.check, check.side.as_str(), check.file, check.found)
+                })
+                .collect();
             return Outcome::Error("not-comparable", found.join("\n"));
         }
         let message = metric.in_words();
@@ -74,7 +76,7 @@ impl Gate {
             Decision::Fail => Outcome::Failure(message),
             Decision::Inconclusive => match self.lets_through() {
                 Some(false) => Outcome::Failure(message),
-                _ => Outcome::Skipped(format!("{message}; {ADVICE}")),
+                _ => Outcome::Skipped(format!("{message}; to know more, {}", self.advice())),
             },
         }
     }
@@ -175,7 +177,8 @@ mod tests {
         let xml = elements(&gate(other).to_junit().unwrap());
         assert!(xml[1].ends_with("failures=0 errors=2 skipped=0"), "{xml:?}");
         assert!(
-            xml[3].starts_with("error message=truncated of ") && xml[3].ends_with("type=not-comparable"),
+            xml[3].starts_with("error message=truncated: candidate ")
+                && xml[3].ends_with("type=not-comparable"),
             "{xml:?}"
         );
     }

@@ -65,6 +65,8 @@ pub enum Change {
     Gone,
     /// The device waits for another amount of time.
     Waiting,
+    /// It takes as long as before.
+    Same,
 }
 
 impl Change {
@@ -80,6 +82,7 @@ impl Change {
             Change::New => "new",
             Change::Gone => "gone",
             Change::Waiting => "waiting",
+            Change::Same => "the same",
         }
     }
 
@@ -135,13 +138,13 @@ const LEAST_OF_STEP: f64 = 0.005;
 const FALSE_DISCOVERIES: f64 = 0.05;
 
 /// The recordings of a side, divided into blocks.
-pub(crate) struct Side<'a> {
+pub(crate) struct Sample<'a> {
     pub(crate) recordings: &'a [Recording],
     pub(crate) blocks: &'a [Block],
     pub(crate) warmup: usize,
 }
 
-impl Side<'_> {
+impl Sample<'_> {
     /// The mean of the logarithms of the medians of each block, and the variance within its recordings. `None` where a
     /// recording has none.
     pub(crate) fn locations(
@@ -182,7 +185,7 @@ struct Sums<'a> {
 }
 
 impl Ledger {
-    pub(crate) fn new(sides: [&Side<'_>; 2], noise: impl Fn(&[f64], f64) -> Noise) -> Ledger {
+    pub(crate) fn new(sides: [&Sample<'_>; 2], noise: impl Fn(&[f64], f64) -> Noise) -> Ledger {
         let by_module =
             sides.iter().all(|side| side.recordings.iter().all(|recording| recording.setup.modules));
         let mut parts: BTreeMap<Part, Sums<'_>> = BTreeMap::new();
@@ -260,7 +263,7 @@ impl Ledger {
 }
 
 /// The recordings of a side with the weight that each has in the mean, and its typical steps.
-fn weights<'a>(side: &Side<'a>) -> Vec<(&'a Recording, f64, Vec<usize>)> {
+fn weights<'a>(side: &Sample<'a>) -> Vec<(&'a Recording, f64, Vec<usize>)> {
     let of_block = |block: &Block| {
         let weight = 1.0 / (side.blocks.len() * block.recordings.len()) as f64;
         let recordings = side.recordings;
@@ -321,6 +324,7 @@ fn change(part: &Part, ns: [i64; 2], calls: [f64; 2], kernels: &[Vec<String>; 2]
     const ROUNDING: f64 = 1e-6;
     let names = |side: usize| kernels[side].iter().collect::<BTreeSet<_>>();
     match part {
+        _ if ns[0] == ns[1] => Change::Same,
         Part::Idle | Part::ExposedCommunication => Change::Waiting,
         Part::Unit { .. } if kernels[0].is_empty() => Change::New,
         Part::Unit { .. } if kernels[1].is_empty() => Change::Gone,
@@ -337,7 +341,7 @@ fn change(part: &Part, ns: [i64; 2], calls: [f64; 2], kernels: &[Vec<String>; 2]
 fn judge(
     lines: &mut [LedgerLine],
     step_ns: [i64; 2],
-    sides: [&Side<'_>; 2],
+    sides: [&Sample<'_>; 2],
     by_module: bool,
     noise: impl Fn(&[f64], f64) -> Noise,
 ) {
@@ -369,7 +373,7 @@ fn judge(
             }
         };
         let of_side =
-            |side: &Side<'_>| side.locations(|recording| values(recording, side.warmup), line.part.name());
+            |side: &Sample<'_>| side.locations(|recording| values(recording, side.warmup), line.part.name());
         // Without a ratio, as of what was not there before, size alone decides.
         let (Some((a, within_a)), Some((b, within_b))) = (of_side(sides[0]), of_side(sides[1])) else {
             return Some(0.0);

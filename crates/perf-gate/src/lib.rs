@@ -26,7 +26,9 @@ pub use baseline::{
     BASELINE_SCHEMA, BaselineError, MOST_BASELINE_BYTES, is_baseline, read_baseline, write_baseline,
 };
 pub use block::{Block, BlockReason, SAME_JOB_NS, blocks};
-pub use comparability::{Check, CheckName, CheckOutcome, Comparability, Likeness, UnknownCheck, jaccard};
+pub use comparability::{
+    Check, CheckName, CheckOutcome, Comparability, Likeness, Side, UnknownCheck, jaccard,
+};
 pub use gate::{FEWEST_STEPS, Gate, GateError, MetricResult, Verdict};
 pub use ledger::{Change, Ledger, LedgerLine, Part};
 pub use location::Location;
@@ -39,4 +41,3 @@ pub use student::{t_quantile, t_upper_tail};
 pub use thresholds::{
     Exception, GatedMetric, Inconclusive, THRESHOLDS_TEMPLATE, Thresholds, ThresholdsError, share,
 };
-pub use words::ADVICE;

@@ -7,7 +7,6 @@ use sheets::numbers::{decimal, plain};
 
 use crate::gate::{Gate, Verdict};
 use crate::ledger::{LedgerLine, Part};
-use crate::words::ADVICE;
 
 /// Characters of a document: some more are the most that a comment of GitHub may have.
 const MOST_CHARACTERS: usize = 60_000;
@@ -26,7 +25,7 @@ impl Gate {
             format!("<!-- tracelens-gate -->\n### Performance gate: {}\n\n", markdown_text(&self.headline()));
         let _ = writeln!(out, "{}\n", markdown_text(&self.basis()));
         if self.verdict == Verdict::Inconclusive {
-            let _ = writeln!(out, "The recordings do not tell: {ADVICE}.\n");
+            let _ = writeln!(out, "To know more, {}.\n", self.advice());
         }
         if self.metrics.len() > 1 {
             for metric in &self.metrics {
@@ -46,10 +45,10 @@ impl Gate {
             }
         }
         for check in &self.comparability.checks {
-            let outcome = format!("{:?}", check.outcome).to_lowercase();
+            let (outcome, side) = (check.outcome.as_str(), check.side.as_str());
             let _ = writeln!(
                 out,
-                "- {outcome}: {} of {}: {}",
+                "- {outcome}: {}: {side} {}: {}",
                 check.check,
                 code(&check.file),
                 code(&check.found)

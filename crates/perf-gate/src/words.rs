@@ -7,10 +7,17 @@ use crate::gate::{Gate, MetricResult, Verdict};
 use crate::metric::Metric;
 use crate::rule::{Decision, percent};
 
-/// What to do where recordings do not tell.
-pub const ADVICE: &str = "record three traces a side, in separate jobs";
-
 impl Gate {
+    /// What to do where recordings do not tell.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self.metrics.iter().any(|metric| metric.estimate.is_some() && metric.because.is_some()) {
+            // Few steps are the only reason that statistics do not know.
+            true => "record some more steps in each trace",
+            false => "record three traces a side, in separate jobs",
+        }
+    }
+
     /// The verdict with what it is first said of: `FAIL, step time +5.1 % (+3.5 … +6.7 %), limit 2 %`.
     #[must_use]
     pub fn headline(&self) -> String {
@@ -20,7 +27,7 @@ impl Gate {
                 self.comparability.checks.iter().filter(|check| check.outcome == CheckOutcome::Refuse);
             let mut names: Vec<&str> = refusing.map(|check| check.check.as_str()).collect();
             names.dedup();
-            return format!("{verdict}, {} differ or are unsound", names.join(", "));
+            return format!("{verdict}: {}", names.join(", "));
         }
         match self.first_metric() {
             Some(metric) => format!("{verdict}, {}", metric.in_words()),
@@ -84,9 +91,10 @@ impl MetricResult {
             Decision::Pass => format!("below {limit} %"),
             Decision::Inconclusive => format!("neither a failure nor sure to be below {limit} %"),
         };
+        let limit = if because.is_empty() { format!(", {limit}") } else { because.clone() };
         match self.estimate {
             Some(estimate) => format!(
-                "{name} {} % ({} … {} %), {limit}{because}",
+                "{name} {} % ({} … {} %){limit}",
                 signed_percent(estimate.difference),
                 signed_percent(estimate.lower),
                 signed_percent(estimate.upper),

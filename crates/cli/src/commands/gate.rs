@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use answers::numbers::{counted, decimal, grouped, plain, unit_of_time};
 use answers::{GateReader, is_baseline_file};
 use perf_gate::{
-    ADVICE, CheckOutcome, Gate, GatedMetric, LedgerLine, Metric, Part, Recording, THRESHOLDS_TEMPLATE,
-    Thresholds, Verdict, write_baseline,
+    Gate, GatedMetric, LedgerLine, Metric, Part, Recording, THRESHOLDS_TEMPLATE, Thresholds, Verdict,
+    write_baseline,
 };
 use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
 
@@ -209,12 +209,8 @@ fn text(gate: &Gate, style: Style) -> String {
         out.push('\n');
     }
     for check in &gate.comparability.checks {
-        let outcome = match check.outcome {
-            CheckOutcome::Refuse => "refused",
-            CheckOutcome::Allowed => "allowed",
-            CheckOutcome::Warn => "warning",
-        };
-        let line = format!("{outcome}: {}: {}: {}", check.check, check.file, check.found);
+        let (outcome, side) = (check.outcome.as_str(), check.side.as_str());
+        let line = format!("{outcome}: {}: {side} {}: {}", check.check, check.file, check.found);
         wrap(&line, "", "  ", width, &mut out);
     }
     for remark in &gate.remarks {
@@ -224,7 +220,7 @@ fn text(gate: &Gate, style: Style) -> String {
         Verdict::NotComparable => {
             wrap("--allow CHECK[,CHECK] compares all the same", "", "  ", width, &mut out);
         }
-        Verdict::Inconclusive => wrap(&format!("to know more, {ADVICE}"), "", "  ", width, &mut out),
+        Verdict::Inconclusive => wrap(&format!("to know more, {}", gate.advice()), "", "  ", width, &mut out),
         _ => {}
     }
     if gate.verdict != Verdict::NotComparable {
