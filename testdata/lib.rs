@@ -9,6 +9,7 @@
 pub mod job;
 pub mod json;
 pub mod random;
+pub mod step_noise;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

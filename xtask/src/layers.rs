@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "iterations",
     "atomic-file",
     "sheets",
+    "perf-gate",
     "critical-path",
     "trace-diff",
     "trace-doctor",

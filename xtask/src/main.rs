@@ -9,6 +9,7 @@
 //! | `repeat-trace` | writes a recorded Kineto trace several times in a row, as one larger trace |
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
 //! | `iteration-bench` | scores the detector of iterations on generated runs, as recorded and without marks |
+//! | `gate-experiment` | false alarms and detection of the rule of `tracelens gate` and of simpler ones, on drawn runs |
 //! | `corpus` | runs the release binary over recorded traces and compares with the reference |
 //! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
 //!
@@ -18,6 +19,7 @@
 mod bench;
 mod corpus;
 mod features;
+mod gate_experiment;
 mod gen_ranks;
 mod gen_trace;
 mod iteration_bench;
@@ -61,6 +63,8 @@ enum Chore {
     PhaseBench(phase_bench::Arguments),
     /// Score the detector of iterations on generated runs.
     IterationBench(iteration_bench::Arguments),
+    /// Score the rule of the gate, and simpler ones, on drawn runs.
+    GateExperiment(gate_experiment::Arguments),
 }
 
 /// What a chore found, apart from failing to run at all.
@@ -81,6 +85,7 @@ fn main() -> ExitCode {
         Chore::Snapshot(arguments) => snapshot::run(&arguments, &workspace_root()),
         Chore::PhaseBench(arguments) => phase_bench::run(&arguments),
         Chore::IterationBench(arguments) => iteration_bench::run(&arguments),
+        Chore::GateExperiment(arguments) => Ok(gate_experiment::run(&arguments)),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

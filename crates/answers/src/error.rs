@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use iterations::WindowError;
 use metal_perf::MetalError;
 use multi_rank::Error as JobError;
+use perf_gate::BaselineError;
 use report_writers::{DrawError, ReportError};
 use sheets::TableError;
 use thiserror::Error as ThisError;
@@ -90,6 +91,28 @@ pub enum Error {
         kind: RecordingKind,
         /// The file too many.
         second: PathBuf,
+    },
+    /// A gate reads its recordings twice, once for their hash.
+    #[error("{path}: standard input cannot be held against a baseline or kept as one; write it to a file, and name that", path = .path.display())]
+    NeedsFile {
+        /// The path that stands for standard input.
+        path: PathBuf,
+    },
+    /// A file says that it is a baseline, and cannot be used.
+    #[error("{path}: {error}", path = .path.display())]
+    Baseline {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: BaselineError,
+    },
+    /// A file says that it is a baseline, and is too large for one.
+    #[error("{path}: says that it is a baseline and has more than {most} bytes; make it again with `tracelens baseline`", path = .path.display())]
+    LargeBaseline {
+        /// The file.
+        path: PathBuf,
+        /// The most that a baseline may have.
+        most: u64,
     },
     /// Tables of a job cannot be written or read.
     #[error(transparent)]

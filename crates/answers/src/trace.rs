@@ -18,7 +18,8 @@ use sheets::{Layout, Sheet, Table};
 use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{
-    Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, ReadOptions, RecordingKind, Trace, read_path,
+    Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, ReadOptions, RecordingKind, Trace, TraceFacts,
+    read_path,
 };
 use trace2tree::{CallKind, TraceTree, TreeOptions, TreeWarning, is_graph_launch};
 use tree_perf::{
@@ -398,7 +399,7 @@ fn is_report_of_host(analysis: &Analysis) -> bool {
     analysis.is_host_only() && !matches!(kind, Some(RecordingKind::XPlane | RecordingKind::Rocprof))
 }
 
-fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
+pub(crate) fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
     Error::NoGpuEvents {
         path: path.to_path_buf(),
         events: trace.events().len() + trace.skipped_frames() as usize,
@@ -629,6 +630,14 @@ fn recorder(trace: &Trace) -> Vec<(&'static str, String)> {
     let facts = trace.facts();
     let kind = facts.recorder.kind.map(|kind| ("kind", kind.to_string()));
     let schema = facts.schema_version.map(|version| ("schema version", version.to_string()));
+    let asked = [("shapes recorded", facts.record_shapes), ("stacks recorded", facts.with_stack)];
+    let yes_no = |was: bool| if was { "yes" } else { "no" }.to_owned();
+    let asked = asked.into_iter().filter_map(|(item, was)| Some((item, yes_no(was?))));
+    kind.into_iter().chain(schema).chain(versions(facts)).chain(asked).collect()
+}
+
+/// Versions of what ran the program and of what recorded it.
+pub(crate) fn versions(facts: &TraceFacts) -> impl Iterator<Item = (&'static str, String)> {
     let versions = [
         ("CUDA runtime", &facts.cuda_runtime_version),
         ("CUDA driver", &facts.cuda_driver_version),
@@ -637,11 +646,7 @@ fn recorder(trace: &Trace) -> Vec<(&'static str, String)> {
         ("HIP driver", &facts.hip_driver_version),
         ("ROCtracer", &facts.roctracer_version),
     ];
-    let versions = versions.into_iter().filter_map(|(name, version)| Some((name, version.clone()?)));
-    let asked = [("shapes recorded", facts.record_shapes), ("stacks recorded", facts.with_stack)];
-    let yes_no = |was: bool| if was { "yes" } else { "no" }.to_owned();
-    let asked = asked.into_iter().filter_map(|(item, was)| Some((item, yes_no(was?))));
-    kind.into_iter().chain(schema).chain(versions).chain(asked).collect()
+    versions.into_iter().filter_map(|(name, version)| Some((name, version.clone()?)))
 }
 
 /// The phases with their shares of the kernel time; `None` without any kernel time.

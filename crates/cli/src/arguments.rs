@@ -6,6 +6,7 @@ pub(crate) mod critical_path;
 pub(crate) mod devices;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod gate;
 pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
@@ -39,6 +40,7 @@ use compare::CompareArguments;
 use critical_path::CriticalPathArguments;
 use diff::DiffArguments;
 use doctor::DoctorArguments;
+use gate::{BaselineArguments, GateArguments};
 use inference::InferenceArguments;
 use jax::JaxArguments;
 use match_blocks::MatchArguments;
@@ -138,6 +140,12 @@ pub(crate) enum Command {
     /// Align the call trees of two runs: where the difference is, by module, operator and kernel
     #[command(after_help = diff::EXAMPLES)]
     Diff(Box<DiffArguments>),
+    /// Decide whether a version is slower than another, from one or several recordings of each
+    #[command(after_help = gate::EXAMPLES)]
+    Gate(Box<GateArguments>),
+    /// Keep of recordings what `tracelens gate` needs of a baseline
+    #[command(after_help = gate::BASELINE_EXAMPLES)]
+    Baseline(Box<BaselineArguments>),
     /// Find what a run, or a step of it, waited for, and how long it would take if an operator were faster
     #[command(after_help = critical_path::EXAMPLES, visible_alias = "path")]
     CriticalPath(Box<CriticalPathArguments>),

@@ -8,6 +8,7 @@ use inference_phase::capture::CaptureError;
 use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
 use metal_perf::MetalError;
+use perf_gate::{GateError, ThresholdsError};
 use report_writers::WriteError;
 use script_extension::ExtensionError;
 use trace_diff::{Exceeded, Unknown};
@@ -63,6 +64,20 @@ pub(crate) enum Failure {
     LimitExceeded(Exceeded),
     #[error("--fail-on: {0}")]
     LimitOfUnknown(Unknown),
+    #[error("the candidate is slower than the baseline by more than the limit")]
+    Slower,
+    #[error("the recordings do not tell whether the candidate is slower, which is taken for a failure here")]
+    NotKnownToPass,
+    #[error("the recordings do not tell whether the candidate is slower")]
+    NotTold,
+    #[error(
+        "the recordings cannot be compared: they are not of the same work on the same machine, or unsound"
+    )]
+    NotComparable,
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    #[error("{path}: {error}; `tracelens gate --init` writes a thresholds file that explains itself", path = .path.display())]
+    Thresholds { path: PathBuf, error: ThresholdsError },
     #[error("the sizes do not fit: {detail}")]
     Sizes { detail: String },
     #[error(
@@ -204,7 +219,7 @@ fn reader_of(kind: RecordingKind) -> &'static str {
 }
 
 /// What the exit codes of the program mean.
-pub(crate) const EXIT_CODES: [(u8, &str); 5] = [
+pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     (0, "All went well. What is wrong with a recording and did not stop the run is a warning."),
     (1, "An output could not be written, or the program is at fault."),
     (
@@ -215,8 +230,10 @@ pub(crate) const EXIT_CODES: [(u8, &str); 5] = [
     (
         3,
         "`tracelens doctor` found something as severe as --fail-on says; a run that `tracelens compare` compares exceeds a \
-         limit of --fail-on.",
+         limit of --fail-on; the candidate of `tracelens gate` is slower.",
     ),
+    (4, "The recordings of `tracelens gate` do not tell whether the candidate is slower."),
+    (5, "The recordings of `tracelens gate` are not of the same work on the same machine, or unsound."),
     (
         130,
         "Ctrl-C ended the run; files that it had begun are gone, and what stood in their place is as it was.",
@@ -229,12 +246,17 @@ impl Failure {
         matches!(self, Failure::Extension(_) | Failure::Arguments(_))
     }
 
-    /// 1 for what is no fault of what the user gave: output that cannot be written, faults of the program. 3 for
-    /// recordings that are at fault where that was asked. 2 else.
+    /// 1 for what is no fault of what the user gave: output that cannot be written, faults of the program. 3 to 5 for
+    /// recordings that are at fault, slower or not comparable where that was asked. 2 else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Split(SplitError::Ingest(_)) => ExitCode::from(2),
-            Failure::Unsound { .. } | Failure::LimitExceeded(_) => ExitCode::from(3),
+            Failure::Unsound { .. }
+            | Failure::LimitExceeded(_)
+            | Failure::Slower
+            | Failure::NotKnownToPass => ExitCode::from(3),
+            Failure::NotTold => ExitCode::from(4),
+            Failure::NotComparable => ExitCode::from(5),
             Failure::Answer(
                 answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
             )

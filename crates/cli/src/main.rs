@@ -52,6 +52,8 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::RanksSql(arguments) => commands::ranks_sql::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments, given, timings),
         Command::Diff(arguments) => commands::diff::run(&arguments, given, timings),
+        Command::Gate(arguments) => commands::gate::run(&arguments),
+        Command::Baseline(arguments) => commands::gate::baseline(&arguments),
         Command::CriticalPath(arguments) => commands::critical_path::run(&arguments, given, timings),
         Command::Tree(arguments) => commands::tree::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),

@@ -52,6 +52,24 @@ pub fn is_obeyed(c: char) -> bool {
         )
 }
 
+/// A text in which names may stand as Markdown that shows it as it is: nothing in it is markup, mentions a person, or ends
+/// a cell of a table.
+#[must_use]
+pub fn markdown_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in escaped(text).chars() {
+        match c {
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +103,11 @@ mod tests {
         for c in '\0'..=char::MAX {
             assert!(!escaped(&c.to_string()).contains(is_obeyed), "{c:?}");
         }
+    }
+
+    #[test]
+    fn names_are_no_markdown() {
+        assert_eq!(markdown_text("f<int>(a|b)_*"), r"f&lt;int&gt;(a\|b)\_\*");
+        assert_eq!(markdown_text("@all <img src=x>"), "&#64;all &lt;img src=x&gt;");
     }
 }

@@ -16,7 +16,7 @@ pub use caveat::Caveat;
 pub use cell::{Cell, Nested};
 pub use chart::{Chart, ChartShape, ScatterPoints};
 pub use column::{Column, ColumnKind, Layout, Role, Unit, Verdict};
-pub use escape::{escaped, is_obeyed};
+pub use escape::{escaped, is_obeyed, markdown_text};
 pub use excerpt::Excerpt;
 pub use field::{Field, Statistics, percent, shares, shares_of};
 pub use python_literal::{float_text, write_float};

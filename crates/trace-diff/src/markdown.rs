@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use sheets::markdown_text as text;
 use sheets::numbers::{decimal, duration};
 
 use crate::compare::{Comparison, Row, Status};
@@ -67,32 +68,5 @@ fn share(delta: f64, whole: f64) -> String {
     match crate::compare::percent(delta, whole) {
         Some(percent) => format!("{}{}%", if percent > 0.0 { "+" } else { "" }, decimal(percent, 1)),
         None => String::new(),
-    }
-}
-
-/// A name that is shown as it is: nothing in it is markup, or ends its cell.
-fn text(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in sheets::escaped(name).chars() {
-        match c {
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => out.extend(['\\', c]),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '@' => out.push_str("&#64;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_no_markup() {
-        assert_eq!(text("f<int>(a|b)_*"), r"f&lt;int&gt;(a\|b)\_\*");
-        assert_eq!(text("@all <img src=x>"), "&#64;all &lt;img src=x&gt;");
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod critical_path;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod fuse;
+pub(crate) mod gate;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod metal;

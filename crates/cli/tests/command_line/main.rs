@@ -8,6 +8,7 @@ mod critical_path;
 mod diff;
 mod doctor;
 mod extensions;
+mod gate;
 mod hostile;
 mod inference;
 mod inputs;

@@ -1,0 +1,290 @@
+//! What a gate keeps of a recording: the times of its steps, what each unit of work took in them, and what makes it
+//! comparable with others.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Units of work that are kept one by one; the others are summed up.
+pub const MOST_UNITS: usize = 500;
+
+/// Steps of which times are kept.
+pub const MOST_STEPS: usize = 256;
+
+/// A recording of one version of a program. All times are in nanoseconds, by step in the order of
+/// [`Recording::steps`].
+///
+/// Every nanosecond of a step belongs to one of its parts: the unit whose computation or copy it is, exposed
+/// communication, or idle. So the parts add up to the step, and differences of the parts to that of the step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    /// Name of the file.
+    pub file: String,
+    /// Hash of the bytes on disk, in hexadecimal digits.
+    pub hash: String,
+    /// The job that it was recorded in, where the user said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// Hash of the name of the host, where the recorder left one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// When it was recorded, in nanoseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_at: Option<i64>,
+    /// What it was recorded by and how.
+    pub setup: Setup,
+    /// What it did, for comparison with others.
+    pub workload: Workload,
+    /// The steps that were recorded as a whole, at most [`MOST_STEPS`].
+    pub steps: Steps,
+    /// The units of work with the most time, at most [`MOST_UNITS`].
+    pub units: Vec<Unit>,
+    /// All other units together.
+    pub rest: Rest,
+    /// Time with communication and nothing else, of each step.
+    pub exposed_communication: Vec<i64>,
+    /// Time in which nothing ran, of each step.
+    pub idle: Vec<i64>,
+    /// Kernels, copies and fills of each step.
+    pub kernels: Vec<u32>,
+}
+
+/// What a recording was made by, with which options and on what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// Kind of the recording, such as `an event trace`.
+    pub recorder: String,
+    /// Names of the devices.
+    pub devices: Vec<String>,
+    /// Rank in a distributed job.
+    pub rank: Option<i64>,
+    /// Ranks of the job.
+    pub world_size: Option<i64>,
+    /// Options of the profiler, as far as recorded.
+    pub options: BTreeMap<String, bool>,
+    /// Versions of drivers, runtimes and libraries, as far as recorded.
+    pub versions: BTreeMap<String, String>,
+    /// Whether units tell the `nn.Module` that they ran in.
+    pub modules: bool,
+    /// Whether a part of the file is lost.
+    pub truncated: bool,
+    /// Percentage of the device time whose launch was recorded.
+    pub linked_percent: f64,
+    /// Faults of the recording that spoil figures, a sentence each.
+    pub faults: Vec<String>,
+}
+
+/// What a program did, per step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Calls of each operator with device work, by a hash of its name and of the shapes and types of its arguments.
+    pub calls: BTreeMap<String, f64>,
+    /// Floating-point operations, as far as models know them.
+    pub flops: Option<f64>,
+    /// Percentage of the tokens that belong to prompts, of an inference engine.
+    pub prefill_percent: Option<f64>,
+    /// Requests at a time, of an inference engine.
+    pub batch_size: Option<f64>,
+}
+
+/// The steps of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Steps {
+    /// What they are, such as `step`.
+    pub kind: String,
+    /// What shows them, such as `recorded steps`.
+    pub evidence: String,
+    /// How many were recorded.
+    pub recorded: usize,
+    /// Index of each among those that were recorded.
+    pub index: Vec<usize>,
+    /// How long the device took for each: the sum of its parts.
+    pub duration: Vec<i64>,
+}
+
+/// A kernel of an operator with the same arguments, in the same module.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unit {
+    /// Name of the operator; empty where none launched the kernel.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub op: String,
+    /// Shapes of its arguments.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dims: String,
+    /// Types of its arguments.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub types: String,
+    /// The `nn.Module` that it ran in.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub module: String,
+    /// Name of the kernel or copy.
+    pub kernel: String,
+    /// Calls of the operator per step.
+    pub calls: f64,
+    /// Sum of the durations in each step.
+    pub kernel_time: Vec<i64>,
+    /// The part of the step that is its own: as [`Unit::kernel_time`], but what runs at once counts for one of them.
+    /// `None` where it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_time: Option<Vec<i64>>,
+}
+
+impl Unit {
+    /// The part of each step that is its own.
+    #[must_use]
+    pub fn own_time(&self) -> &[i64] {
+        self.own_time.as_deref().unwrap_or(&self.kernel_time)
+    }
+
+    /// What the ledger calls it: the operator, or the kernel that none launched.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        if self.op.is_empty() { &self.kernel } else { &self.op }
+    }
+}
+
+/// Units that are not kept one by one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rest {
+    /// How many.
+    pub units: usize,
+    /// The part of each step that is their own.
+    pub own_time: Vec<i64>,
+}
+
+/// What is wrong with the figures of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Inconsistent {
+    /// A list has not as many values as there are steps.
+    #[error("{list} has {found} values for {steps} steps")]
+    Length {
+        /// The list.
+        list: &'static str,
+        /// Its length.
+        found: usize,
+        /// The steps.
+        steps: usize,
+    },
+    /// The parts of a step are not the step.
+    #[error("the parts of step {step} add up to {sum} ns, and it takes {duration} ns")]
+    Sum {
+        /// Index of the step.
+        step: usize,
+        /// Sum of the parts.
+        sum: i128,
+        /// The step.
+        duration: i64,
+    },
+    /// A time, a count or a share is below 0 or not a number.
+    #[error("{list} has a value below 0, or one that is no number")]
+    Range {
+        /// The list.
+        list: &'static str,
+    },
+    /// More is kept than a recording may have.
+    #[error("{list} has {found} entries, more than the {most} that are kept of a recording")]
+    TooMany {
+        /// The list.
+        list: &'static str,
+        /// Its length.
+        found: usize,
+        /// The most that it may have.
+        most: usize,
+    },
+}
+
+impl Recording {
+    /// Checks that all lists are of the same steps and that the parts of each step add up to it.
+    ///
+    /// # Errors
+    /// Says the first thing that is wrong.
+    pub fn check(&self) -> Result<(), Inconsistent> {
+        let steps = self.steps.duration.len();
+        let limits = [("steps", steps, MOST_STEPS), ("units", self.units.len(), MOST_UNITS)];
+        if let Some(&(list, found, most)) = limits.iter().find(|&&(_, found, most)| found > most) {
+            return Err(Inconsistent::TooMany { list, found, most });
+        }
+        let times = [
+            ("steps.duration", &self.steps.duration),
+            ("rest.own_time", &self.rest.own_time),
+            ("exposed_communication", &self.exposed_communication),
+            ("idle", &self.idle),
+        ];
+        let of_units = self.units.iter().flat_map(|unit| {
+            let own = unit.own_time.iter().map(|own| ("units.own_time", own));
+            own.chain([("units.kernel_time", &unit.kernel_time)])
+        });
+        for (list, values) in times.into_iter().chain(of_units) {
+            if values.len() != steps {
+                return Err(Inconsistent::Length { list, found: values.len(), steps });
+            }
+            if values.iter().any(|&value| value < 0) {
+                return Err(Inconsistent::Range { list });
+            }
+        }
+        for (list, found) in [("steps.index", self.steps.index.len()), ("kernels", self.kernels.len())] {
+            if found != steps {
+                return Err(Inconsistent::Length { list, found, steps });
+            }
+        }
+        let is_amount = |value: &f64| value.is_finite() && *value >= 0.0;
+        let amounts = [self.workload.flops, self.workload.prefill_percent, self.workload.batch_size];
+        let all_amounts = amounts.iter().flatten().chain(self.workload.calls.values());
+        if !all_amounts.chain(self.units.iter().map(|unit| &unit.calls)).all(is_amount) {
+            return Err(Inconsistent::Range { list: "workload" });
+        }
+        if !is_amount(&self.setup.linked_percent) {
+            return Err(Inconsistent::Range { list: "setup.linked_percent" });
+        }
+        for (step, &duration) in self.steps.duration.iter().enumerate() {
+            let parts = [&self.rest.own_time, &self.exposed_communication, &self.idle];
+            let of_parts = parts.into_iter().map(|part| i128::from(part[step]));
+            let of_units = self.units.iter().map(|unit| i128::from(unit.own_time()[step]));
+            let sum = of_parts.chain(of_units).sum();
+            if sum != i128::from(duration) {
+                return Err(Inconsistent::Sum { step, sum, duration });
+            }
+        }
+        Ok(())
+    }
+
+    /// Places of the steps that count: all but the first `warmup` that were recorded. A recording of fewer steps counts
+    /// with its last one.
+    #[must_use]
+    pub fn counted_steps(&self, warmup: usize) -> std::ops::Range<usize> {
+        let steps = self.steps.duration.len();
+        let first = self.steps.index.partition_point(|&index| index < warmup);
+        first.min(steps.saturating_sub(1))..steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::recording;
+
+    #[test]
+    fn parts_add_up_to_steps() {
+        let sound = recording(&[100, 101, 102, 103]);
+        assert_eq!(sound.check(), Ok(()));
+        let mut longer = sound.clone();
+        longer.idle[2] += 1;
+        assert!(matches!(longer.check(), Err(Inconsistent::Sum { step: 2, .. })));
+        let mut shorter = sound.clone();
+        shorter.idle.pop();
+        assert_eq!(shorter.check(), Err(Inconsistent::Length { list: "idle", found: 3, steps: 4 }));
+        let mut below = sound;
+        below.units[0].kernel_time[0] = -1;
+        assert_eq!(below.check(), Err(Inconsistent::Range { list: "units.kernel_time" }));
+    }
+
+    #[test]
+    fn warm_up_is_left_out_unless_nothing_else_is_there() {
+        let mut recorded = recording(&[100, 101, 102]);
+        assert_eq!(recorded.counted_steps(1), 1..3);
+        assert_eq!(recorded.counted_steps(7), 2..3);
+        // The first was cut off and is not among them.
+        recorded.steps.index = vec![1, 2, 3];
+        assert_eq!(recorded.counted_steps(1), 0..3);
+    }
+}
