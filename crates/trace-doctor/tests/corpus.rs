@@ -49,7 +49,10 @@ fn recorded_traces_have_what_was_measured_in_them() {
             "W1 note 9, W6 note 7, R4 note 10346, R6 guarded 974, W3 guarded 1, L4 guarded 1, L6 guarded 244, S1 guarded 974, S3 guarded 110, \
              I1 guarded 62",
         ),
-        ("kineto/pytorch-1.9-resnet50/trace.json.gz", "F4 note 5778/9096, R4 note 23646, R6 note 9096, W4 info 568"),
+        (
+            "kineto/pytorch-1.9-resnet50/trace.json.gz",
+            "F4 note 5778/9096, R4 note 23646, R6 note 9096, W4 info 568",
+        ),
         ("pytorch/h100-falconsai-vit/trace.json.gz", "L2 guarded 49"),
         ("pytorch/h100-owlv2-large/trace.json.gz", "O1 info 2, L2 guarded 305"),
         ("pytorch/h100-qwen1.5-0.5b/trace.json.gz", "W2 warning 509/1707, W4 info 79"),

@@ -166,9 +166,12 @@ fn a_trace_without_gpu_events_has_the_times_of_the_host_and_says_how_to_record_m
 
 #[test]
 fn the_range_profiler_takes_the_place_of_device_records() {
-    let range = r#"{"ph":"X","cat":"cuda_profiler_range","name":"k","pid":0,"tid":0,"ts":1,"dur":1,"args":{}}"#;
+    let range =
+        r#"{"ph":"X","cat":"cuda_profiler_range","name":"k","pid":0,"tid":0,"ts":1,"dur":1,"args":{}}"#;
     let events = [one_operator()[0].clone(), one_operator()[1].clone(), range.to_owned()];
-    report(trace(&events)).exits_with(0).with_summary(&["range profiler took the place", "record without it"]);
+    report(trace(&events))
+        .exits_with(0)
+        .with_summary(&["range profiler took the place", "record without it"]);
 }
 
 #[test]
