@@ -212,7 +212,7 @@ impl Given {
     /// The options that say what the report is, as they were written: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 15] = [
+        const ABOUT_FILES_AND_PRINTING: [&str; 17] = [
             "files",
             "recordings",
             "trace_dir",
@@ -222,6 +222,8 @@ impl Given {
             "jobs",
             "profile_json_path",
             "profile_path",
+            "overlay",
+            "counter_trace",
             "json",
             "quiet",
             "timings",
