@@ -1,17 +1,14 @@
 //! What a step of a program waited for, and what would change if an operator were faster.
 
-use std::collections::BTreeSet;
-use std::io;
-use std::ops::{ControlFlow, RangeInclusive};
-use std::path::{Path, PathBuf};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use critical_path::{CriticalPath, PathClass, PathOptions, Scope, critical_path_sheets};
 use iterations::Window;
-use multi_rank::{FuseOutput, FusedFile};
 use report_writers::shortened_apart;
 use sheets::{Layout, percent};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
-use trace_ingest::{EntryVisitor, RawEntry, ReadOptions, RecordingKind, members, read_path, visit_entries};
+use trace_ingest::{ReadOptions, RecordingKind, read_path};
 use trace2tree::{LinkBy, TraceTree, TreeOptions, read_as_hta};
 
 use crate::error::Error;
@@ -169,96 +166,4 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
         )
     }));
     lines
-}
-
-/// Writes the trace that a path was found in once more, with the path on a track of its own and with arrows from event to
-/// event; events on it have the argument `critical`, as those of Holistic Trace Analysis. Returns how many entries of the trace were left out because they are not JSON.
-///
-/// # Errors
-/// When the trace cannot be read again, or the file cannot be written.
-pub fn write_overlay(
-    trace: &Path,
-    path: &CriticalPath,
-    output: &FuseOutput,
-    reading: &ReadOptions<'_>,
-) -> Result<u64, Error> {
-    let failed = |source| Error::Overlay { path: output.path().to_path_buf(), source };
-    let file = output.create().map_err(failed)?;
-    let events = path.trace().events();
-    let on_path = path.parts.iter().filter(|part| part.class.is_some()).filter_map(|part| part.event);
-    let critical = on_path.map(|event| events.uid(event)).collect();
-    let mut copier = Copier { file, critical, unusable: 0, failure: None };
-    visit_entries(trace, reading, &mut copier)?;
-    let Copier { mut file, unusable, failure, .. } = copier;
-    if let Some(failure) = failure {
-        return Err(failed(failure));
-    }
-    for entry in path.overlay() {
-        file.add_entry(entry.as_bytes()).map_err(failed)?;
-    }
-    file.commit().map_err(failed)?;
-    Ok(unusable)
-}
-
-/// Copies what stands in a trace.
-struct Copier {
-    file: FusedFile,
-    /// Entries of the path, by their index in the file's list.
-    critical: BTreeSet<u32>,
-    unusable: u64,
-    failure: Option<io::Error>,
-}
-
-impl EntryVisitor for Copier {
-    fn fact(&mut self, key: &'static str, value: &[u8]) -> ControlFlow<()> {
-        self.file.add_fact(key, value);
-        ControlFlow::Continue(())
-    }
-
-    fn entry(&mut self, entry: RawEntry<'_>) -> ControlFlow<()> {
-        let Some(text) = entry.valid_json() else {
-            self.unusable += 1;
-            return ControlFlow::Continue(());
-        };
-        let marked = self.critical.contains(&entry.uid).then(|| marked_critical(&text)).flatten();
-        match self.file.add_entry(marked.as_deref().unwrap_or(&text)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                self.failure = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    }
-}
-
-/// An entry of a trace with the argument `critical`; `None` where it is no object.
-fn marked_critical(entry: &[u8]) -> Option<Vec<u8>> {
-    const MARK: &[u8] = br#""critical": 1"#;
-    let own = members(entry)?;
-    let arguments = own.iter().find(|member| member.key == b"args").filter(|own| own.text.starts_with(b"{"));
-    let (at, parts): (usize, [&[u8]; 3]) = match arguments {
-        Some(own) => {
-            let comma: &[u8] = if members(own.text)?.is_empty() { b"" } else { b", " };
-            (own.text.as_ptr() as usize - entry.as_ptr() as usize + 1, [MARK, comma, b""])
-        }
-        None => (entry.iter().rposition(|&byte| byte == b'}')?, [br#", "args": {"#, MARK, b"}"]),
-    };
-    Some([&entry[..at], parts[0], parts[1], parts[2], &entry[at..]].concat())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn marks_stand_among_the_arguments() {
-        for (entry, marked) in [
-            (r#"{"a": 1, "args": {"b": 2}}"#, r#"{"a": 1, "args": {"critical": 1, "b": 2}}"#),
-            (r#"{"args": {}, "a": 1}"#, r#"{"args": {"critical": 1}, "a": 1}"#),
-            (r#"{"a": "}"}"#, r#"{"a": "}", "args": {"critical": 1}}"#),
-        ] {
-            assert_eq!(marked_critical(entry.as_bytes()).as_deref(), Some(marked.as_bytes()), "{entry}");
-        }
-        assert_eq!(marked_critical(b"[]"), None);
-    }
 }

@@ -225,7 +225,7 @@ impl Given {
     /// The options that say what the report is, as they were written: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 16] = [
+        const ABOUT_FILES_AND_PRINTING: [&str; 18] = [
             "files",
             "recordings",
             "trace_dir",
@@ -236,6 +236,8 @@ impl Given {
             "profile_json_path",
             "profile_path",
             "merged_tree",
+            "overlay",
+            "counter_trace",
             "json",
             "quiet",
             "timings",

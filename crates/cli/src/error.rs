@@ -112,7 +112,7 @@ pub(crate) enum Failure {
     #[error("{path}: nothing is written: {detail}", path = .path.display())]
     NothingToSplit { path: PathBuf, detail: String },
     #[error("{path}: is {found}, and events can only be copied out of a trace in JSON; {instead}", path = .path.display())]
-    NotCopyable { path: PathBuf, found: RecordingKind, instead: &'static str },
+    NotCopyable { path: PathBuf, found: RecordingKind, instead: String },
     #[error("{path}: none of these operators can run again; nothing is written", path = .path.display())]
     NothingToReplay { path: PathBuf },
     #[error(transparent)]

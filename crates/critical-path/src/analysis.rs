@@ -7,7 +7,7 @@ use trace_ingest::{EventId, Trace};
 use trace2tree::TraceTree;
 
 use crate::class::PathClass;
-use crate::dag::DagEdgeKind;
+use crate::dag::{DagEdge, DagEdgeKind};
 use crate::fault::Fault;
 use crate::recorded::{Recorded, Scope};
 use crate::replay::{Replay, Replayed, Scaling};
@@ -30,6 +30,8 @@ pub struct PathOptions {
     pub mode: PathMode,
     /// Which part of the recording.
     pub scope: Scope,
+    /// Keep all edges of the graph, not only those of the path ([`CriticalPath::edges`]); of [`PathMode::Dag`] alone.
+    pub all_edges: bool,
     /// Changes to try, each alone, and all together where there are several.
     pub changes: Vec<Scaling>,
     /// Names of kernels that communicate.
@@ -81,6 +83,8 @@ pub struct CriticalPath {
     pub time: Range<i64>,
     /// The path, in order.
     pub parts: Vec<PathPart>,
+    /// The edges of the graph; empty unless they were asked for.
+    pub edges: Vec<DagEdge>,
     /// What the changes would bring.
     pub what_if: Vec<WhatIf>,
     /// What was odd about the recording: how often, and at which event of the file's list first, where that is known.
@@ -92,11 +96,18 @@ impl CriticalPath {
     #[must_use]
     pub fn new(tree: TraceTree, options: &PathOptions) -> Self {
         let recorded = Recorded::new(&tree, &options.scope, &options.communication);
-        let mut circular = 0;
+        let (mut circular, mut edges) = (0, Vec::new());
         let parts = match options.mode {
             PathMode::Wall => recorded.wall_path().into_iter().map(PathPart::from).collect(),
             PathMode::Dag => {
-                let path = recorded.dag_path();
+                let path = match options.all_edges {
+                    true => {
+                        let (path, all) = recorded.dag_path_and_edges();
+                        edges = all;
+                        path
+                    }
+                    false => recorded.dag_path(),
+                };
                 circular = path.circular;
                 let path = path.segments.into_iter().map(|segment| PathPart {
                     start: segment.start,
@@ -123,7 +134,7 @@ impl CriticalPath {
         let (time, mut faults) = (recorded.time(), recorded.faults());
         faults.extend((circular > 0).then_some((Fault::Circle, circular, None)));
         drop(recorded);
-        CriticalPath { tree, mode: options.mode, time, parts, what_if, faults }
+        CriticalPath { tree, mode: options.mode, time, parts, edges, what_if, faults }
     }
 
     /// The recording.

@@ -67,6 +67,21 @@ pub struct DagSegment {
     pub class: Option<PathClass>,
 }
 
+/// An edge of the graph, on the path or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DagEdge {
+    /// Where it begins: an event, and its start or its end in the trace's unit from its origin.
+    pub from: (EventId, i64),
+    /// Where it leads to.
+    pub to: (EventId, i64),
+    /// What it weighs, in the trace's unit: the time between its ends, or 0.
+    pub weight: i64,
+    /// What it stands for.
+    pub kind: DagEdgeKind,
+    /// Whether the longest path goes along it.
+    pub is_on_path: bool,
+}
+
 /// The longest path, and the graph that it is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DagPath {
@@ -120,11 +135,22 @@ impl Recorded<'_> {
     /// The longest path through the graph of dependencies.
     #[must_use]
     pub fn dag_path(&self) -> DagPath {
+        self.dag().path()
+    }
+
+    /// The same with all edges of the graph, by the node that they lead to.
+    #[must_use]
+    pub fn dag_path_and_edges(&self) -> (DagPath, Vec<DagEdge>) {
+        let dag = self.dag();
+        (dag.path(), dag.all_edges())
+    }
+
+    fn dag(&self) -> Dag<'_, '_> {
         let mut builder = Builder::new(self);
         let locked = builder.add_locks();
         builder.add_threads(&locked);
         builder.add_device();
-        builder.path()
+        builder.solve()
     }
 }
 
@@ -402,8 +428,7 @@ impl<'r, 't> Builder<'r, 't> {
         alone
     }
 
-    fn path(self) -> DagPath {
-        let recorded = self.recorded;
+    fn solve(self) -> Dag<'r, 't> {
         let mut edges = [0; DagEdgeKind::ALL.len()];
         let mut is_touched = vec![false; self.nodes.len()];
         for edge in &self.edges {
@@ -412,11 +437,34 @@ impl<'r, 't> Builder<'r, 't> {
             is_touched[edge.to as usize] = true;
         }
         let graph = Graph::new(self.nodes.len(), self.edges);
-        let (path, length) = graph.longest_path();
+        let (on_path, length) = graph.longest_path();
+        let touched = is_touched.into_iter().filter(|&is| is).count();
+        Dag { recorded: self.recorded, nodes: self.nodes, graph, on_path, length, touched, edges }
+    }
+}
+
+/// The graph with its longest path.
+struct Dag<'r, 't> {
+    recorded: &'r Recorded<'t>,
+    /// By node: its time, event and whether it is the end.
+    nodes: Vec<(i64, EventId, bool)>,
+    graph: Graph<Charge>,
+    /// Positions of the edges of the path, in its order.
+    on_path: Vec<usize>,
+    length: i64,
+    /// Nodes that an edge touches.
+    touched: usize,
+    /// Edges by kind, circular ones included.
+    edges: [usize; DagEdgeKind::ALL.len()],
+}
+
+impl Dag<'_, '_> {
+    fn path(&self) -> DagPath {
+        let recorded = self.recorded;
         let class_of_work: HashMap<EventId, PathClass> =
             recorded.works.iter().map(|work| (work.event, work.class)).collect();
-        let segments = path.into_iter().map(|position| {
-            let Edge { from, weight, kind: Charge { kind, event }, .. } = graph.edges[position];
+        let segments = self.on_path.iter().map(|&position| {
+            let Edge { from, weight, kind: Charge { kind, event }, .. } = self.graph.edges[position];
             let class = match kind {
                 DagEdgeKind::Operator => Some(match class_of_work.get(&event) {
                     Some(&class) => class,
@@ -433,10 +481,27 @@ impl<'r, 't> Builder<'r, 't> {
         });
         DagPath {
             segments: segments.collect(),
-            length,
-            nodes: is_touched.into_iter().filter(|&is| is).count(),
-            edges,
-            circular: graph.circular,
+            length: self.length,
+            nodes: self.touched,
+            edges: self.edges,
+            circular: self.graph.circular,
         }
+    }
+
+    fn all_edges(&self) -> Vec<DagEdge> {
+        let mut is_on_path = vec![false; self.graph.edges.len()];
+        self.on_path.iter().for_each(|&position| is_on_path[position] = true);
+        let moment = |node: u32| {
+            let (time, event, _) = self.nodes[node as usize];
+            (event, time)
+        };
+        let edge = |(edge, is_on_path): (&Edge<Charge>, bool)| DagEdge {
+            from: moment(edge.from),
+            to: moment(edge.to),
+            weight: edge.weight,
+            kind: edge.kind.kind,
+            is_on_path,
+        };
+        self.graph.edges.iter().zip(is_on_path).map(edge).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trace_ingest::{RowId, Trace, TrackId};
+use trace_ingest::{EventId, RowId, Trace, TrackId};
 
 use crate::analysis::{CriticalPath, PathPart};
 
@@ -13,8 +13,9 @@ const PROCESS: i64 = 2_000_000_000;
 const FIRST_ARROW: u64 = 1 << 52;
 
 impl CriticalPath {
-    /// Entries to add to those of the recording, each a JSON object: a track with the path, and arrows between the events
-    /// on it. The arrows stand on the tracks of the events.
+    /// Entries to add to those of the recording, each a JSON object: a track with the path, and arrows, which stand on the
+    /// tracks of the events. Where all edges of the graph were kept, each edge from one event to another has an arrow, with
+    /// its kind and weight; else those events of the path that follow each other on different tracks have one.
     pub fn overlay(&self) -> impl Iterator<Item = String> + '_ {
         let name = |what: &str, name: &str| {
             format!(
@@ -23,17 +24,41 @@ impl CriticalPath {
         };
         let names = [name("process_name", "Critical path"), name("thread_name", "path")];
         let spans = self.parts.iter().filter(|part| part.duration > 0).map(|part| self.span(part));
+        let arrows = if self.edges.is_empty() { self.path_arrows() } else { self.edge_arrows() };
+        names.into_iter().chain(spans).chain(arrows)
+    }
+
+    fn path_arrows(&self) -> Vec<String> {
         let on_events: Vec<&PathPart> = self.parts.iter().filter(|part| part.event.is_some()).collect();
         let mut arrows = Vec::new();
         for (two, id) in on_events.windows(2).zip(FIRST_ARROW..) {
             if let [Some(from), Some(to)] = [two[0], two[1]].map(|part| self.track(part))
                 && from != to
             {
-                arrows.push(self.arrow("s", id, from, two[0].start + two[0].duration.max(1) - 1));
-                arrows.push(self.arrow("f", id, to, two[1].start));
+                arrows.push(self.arrow("s", id, from, two[0].start + two[0].duration.max(1) - 1, ""));
+                arrows.push(self.arrow("f", id, to, two[1].start, ""));
             }
         }
-        names.into_iter().chain(spans).chain(arrows)
+        arrows
+    }
+
+    fn edge_arrows(&self) -> Vec<String> {
+        let events = self.trace().events();
+        // An arrow stands on the event around its time, and nothing is around the end of an event.
+        let within = |(event, time): (EventId, i64)| time.min(events.end(event) - 1).max(events.start(event));
+        let between = self.edges.iter().filter(|edge| edge.from.0 != edge.to.0);
+        let arrows = between.zip(FIRST_ARROW..).flat_map(|(edge, id)| {
+            let arguments = format!(
+                r#", "args": {{"edge": "{}", "weight_us": {}, "critical": {}}}"#,
+                edge.kind.as_str(),
+                self.us(edge.weight),
+                u8::from(edge.is_on_path)
+            );
+            [("s", edge.from), ("f", edge.to)].map(|(phase, moment)| {
+                self.arrow(phase, id, events.track(moment.0), within(moment), &arguments)
+            })
+        });
+        arrows.collect()
     }
 
     fn track(&self, part: &PathPart) -> Option<TrackId> {
@@ -56,7 +81,7 @@ impl CriticalPath {
         entry
     }
 
-    fn arrow(&self, phase: &str, id: u64, track: TrackId, time: i64) -> String {
+    fn arrow(&self, phase: &str, id: u64, track: TrackId, time: i64, arguments: &str) -> String {
         let trace: &Trace = self.trace();
         let row = |id: RowId| match id {
             RowId::Number(number) => number.to_string(),
@@ -66,7 +91,7 @@ impl CriticalPath {
         let track = trace.tracks().get(track);
         let binding = if phase == "f" { r#", "bp": "e""# } else { "" };
         format!(
-            r#"{{"ph": "{phase}", "cat": "critical_path", "name": "critical_path", "id": {id}, "pid": {}, "tid": {}, "ts": {}{binding}}}"#,
+            r#"{{"ph": "{phase}", "cat": "critical_path", "name": "critical_path", "id": {id}, "pid": {}, "tid": {}, "ts": {}{binding}{arguments}}}"#,
             row(track.pid),
             row(track.tid),
             self.us(trace.origin() + time),
@@ -75,10 +100,7 @@ impl CriticalPath {
 
     /// A time of the file in µs with all its digits.
     fn us(&self, time: i64) -> String {
-        let unit = self.trace().time_unit().per_microsecond().unsigned_abs();
-        let digits = unit.ilog10() as usize;
-        let sign = if time < 0 { "-" } else { "" };
-        format!("{sign}{}.{:0digits$}", time.unsigned_abs() / unit, time.unsigned_abs() % unit)
+        self.trace().time_unit().decimal_microseconds(time)
     }
 }
 

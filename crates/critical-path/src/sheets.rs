@@ -1,7 +1,7 @@
 //! The tables of a critical path.
 
 use sheets::{Column, ColumnKind, Role, Sheet, Unit, percent};
-use trace_ingest::{EventId, RowId, Trace};
+use trace_ingest::{EventId, Trace};
 
 use crate::analysis::{CriticalPath, PathGroup, PathPart, WhatIf};
 use crate::graph_replays::{Dependencies, GraphReplay, GraphReplays};
@@ -144,13 +144,6 @@ fn what_if<'a>() -> Sheet<'a, CriticalPath> {
 fn segments<'a>() -> Sheet<'a, CriticalPath> {
     type Row<'p> = (&'p CriticalPath, usize, PathPart);
     let us = |path: &CriticalPath, time: i64| path.trace().to_microseconds(time);
-    fn row_of(path: &CriticalPath, id: RowId) -> String {
-        match id {
-            RowId::Number(number) => number.to_string(),
-            RowId::Text(text) => path.trace().text(text).to_owned(),
-            RowId::Missing => String::new(),
-        }
-    }
     fn operator(path: &CriticalPath, event: EventId) -> Option<&str> {
         path.tree().operator(event).map(|operator| path.trace().name(operator))
     }
@@ -179,13 +172,13 @@ fn segments<'a>() -> Sheet<'a, CriticalPath> {
         Column::text("process", "Process of the event, or its device.").with_role(Role::Provenance).field(
             |(path, _, part): &Row<'_>| {
                 let track = |event| path.trace().tracks().get(path.trace().events().track(event));
-                part.event.map(|event| row_of(path, track(event).pid)).into()
+                part.event.and_then(|event| path.trace().row_text(track(event).pid)).into()
             },
         ),
         Column::text("thread", "Thread of the event, or its stream.").with_role(Role::Provenance).field(
             |(path, _, part): &Row<'_>| {
                 let track = |event| path.trace().tracks().get(path.trace().events().track(event));
-                part.event.map(|event| row_of(path, track(event).tid)).into()
+                part.event.and_then(|event| path.trace().row_text(track(event).tid)).into()
             },
         ),
         Column::identifier("event", "Index of the event in the file's list.").field(

@@ -1,7 +1,7 @@
 //! What ran at the same time: kinds of work, and copies.
 
 use crate::summary::weighted_quantile;
-use crate::{Activity, Interval, TimelineEvent};
+use crate::{Activity, HeldSamples, Interval, TimelineEvent};
 
 /// How long each set of activities ran: each instant with an event counts for the one set of activities that run at it.
 ///
@@ -122,30 +122,32 @@ impl ConcurrentRate {
     /// From transfers with their bytes, in any order. O(n log n + n·m) for m at the same time.
     #[must_use]
     pub fn from_transfers(transfers: impl IntoIterator<Item = (Interval, i64)>) -> Self {
-        let mut transfers: Vec<(Interval, i64)> =
-            transfers.into_iter().filter(|(time, _)| !time.is_empty()).collect();
-        transfers.sort_unstable_by_key(|&(time, bytes)| (time.start, time.end, bytes));
-        let bytes = transfers.iter().map(|&(_, bytes)| i128::from(bytes)).sum();
-        let mut stretches = Vec::new();
-        let mut running: Vec<(i64, f64)> = Vec::new();
-        let mut since = 0;
-        let mut coming = transfers.into_iter().peekable();
-        loop {
-            let start = coming.peek().map(|(time, _)| time.start);
-            let end = running.iter().map(|&(end, _)| end).min();
-            let Some(now) = start.into_iter().chain(end).min() else { break };
-            if !running.is_empty() && now > since {
-                // Summed afresh, so that no residue of what is over stays.
-                stretches.push((running.iter().map(|&(_, rate)| rate).sum::<f64>(), now - since));
-            }
-            since = now;
-            running.retain(|&(end, _)| end > now);
-            while let Some((time, bytes)) = coming.next_if(|(time, _)| time.start == now) {
-                running.push((time.end, bytes as f64 / time.length() as f64));
-            }
-        }
+        let (running, bytes) = rates(transfers);
+        let mut stretches: Vec<(f64, i64)> =
+            running.into_iter().map(|(time, rate)| (rate, time.length())).collect();
         stretches.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         ConcurrentRate { stretches, bytes }
+    }
+
+    /// The rate of all that run together at each time from the first start to the last end, 0 where none does.
+    ///
+    /// ```
+    /// use gpu_timeline::{ConcurrentRate, Interval};
+    ///
+    /// let time = Interval::new;
+    /// let rates = ConcurrentRate::over_time([(time(0, 10), 100), (time(20, 25), 10)]);
+    /// assert_eq!(rates.stretches(), [(time(0, 10), 10.0), (time(10, 20), 0.0), (time(20, 25), 2.0)]);
+    /// ```
+    #[must_use]
+    pub fn over_time(transfers: impl IntoIterator<Item = (Interval, i64)>) -> HeldSamples {
+        let (running, _) = rates(transfers);
+        let mut until = running.first().map_or(0, |(time, _)| time.start);
+        let with_gaps = running.into_iter().flat_map(|(time, rate)| {
+            let gap = Interval::new(until, time.start);
+            until = time.end;
+            [(gap, 0.0), (time, rate)]
+        });
+        HeldSamples::from_stretches(with_gaps)
     }
 
     /// Rates with how long they lasted, ascending.
@@ -178,6 +180,33 @@ impl ConcurrentRate {
     pub fn quantile(&self, q: f64) -> Option<f64> {
         weighted_quantile(self.stretches.iter().copied(), q)
     }
+}
+
+/// The rates of the transfers that run together, in order of time, and the bytes of all.
+fn rates(transfers: impl IntoIterator<Item = (Interval, i64)>) -> (Vec<(Interval, f64)>, i128) {
+    let mut transfers: Vec<(Interval, i64)> =
+        transfers.into_iter().filter(|(time, _)| !time.is_empty()).collect();
+    transfers.sort_unstable_by_key(|&(time, bytes)| (time.start, time.end, bytes));
+    let bytes = transfers.iter().map(|&(_, bytes)| i128::from(bytes)).sum();
+    let mut stretches = Vec::new();
+    let mut running: Vec<(i64, f64)> = Vec::new();
+    let mut since = 0;
+    let mut coming = transfers.into_iter().peekable();
+    loop {
+        let start = coming.peek().map(|(time, _)| time.start);
+        let end = running.iter().map(|&(end, _)| end).min();
+        let Some(now) = start.into_iter().chain(end).min() else { break };
+        if !running.is_empty() && now > since {
+            // Summed afresh, so that no residue of what is over stays.
+            stretches.push((Interval::new(since, now), running.iter().map(|&(_, rate)| rate).sum::<f64>()));
+        }
+        since = now;
+        running.retain(|&(end, _)| end > now);
+        while let Some((time, bytes)) = coming.next_if(|(time, _)| time.start == now) {
+            running.push((time.end, bytes as f64 / time.length() as f64));
+        }
+    }
+    (stretches, bytes)
 }
 
 #[cfg(test)]

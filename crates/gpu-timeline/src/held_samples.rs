@@ -1,4 +1,4 @@
-//! A quantity that was sampled: each value holds until the next sample.
+//! A quantity over time: sampled, each value holding until the next sample, or known in stretches.
 
 use crate::summary::weighted_quantile;
 use crate::{Interval, IntervalSet};
@@ -54,13 +54,27 @@ impl HeldSamples {
         HeldSamples { stretches, samples: count, interval }
     }
 
-    /// Number of samples, those outside of the window included.
+    /// From stretches that ascend and do not overlap, each with the value that it holds all the time; empty ones are left
+    /// out.
+    pub fn from_stretches(stretches: impl IntoIterator<Item = (Interval, f64)>) -> Self {
+        let stretches: Vec<(Interval, f64)> =
+            stretches.into_iter().filter(|(time, _)| !time.is_empty()).collect();
+        HeldSamples { samples: stretches.len(), stretches, interval: None }
+    }
+
+    /// The stretches in which a value is known, ascending.
+    #[must_use]
+    pub fn stretches(&self) -> &[(Interval, f64)] {
+        &self.stretches
+    }
+
+    /// Number of samples, those outside of the window included; of stretches how many there are.
     #[must_use]
     pub fn samples(&self) -> usize {
         self.samples
     }
 
-    /// Median distance of two samples; `None` of fewer than two.
+    /// Median distance of two samples; `None` of fewer than two, and of stretches.
     #[must_use]
     pub fn interval(&self) -> Option<i64> {
         self.interval

@@ -1,6 +1,7 @@
 //! How many launched events wait to run.
 
 use crate::summary::weighted_quantile;
+use crate::{HeldSamples, Interval};
 
 /// The length of a queue over time, from its first launch to its last start: how long it had each length.
 ///
@@ -27,29 +28,37 @@ impl QueueLength {
     /// From `(launch, start)` of the events of the queue, in any order. O(n log n).
     #[must_use]
     pub fn from_events(events: impl IntoIterator<Item = (i64, i64)>) -> Self {
-        let (mut launches, mut starts): (Vec<i64>, Vec<i64>) =
-            events.into_iter().map(|(launch, start)| (launch.min(start), start)).unzip();
-        launches.sort_unstable();
-        starts.sort_unstable();
-        let Some(&first) = launches.first() else { return QueueLength::default() };
-        let mut times = vec![0];
-        let mut launches = launches.into_iter().peekable();
-        let (mut length, mut since) = (0, first);
-        for start in starts {
-            while let Some(launch) = launches.next_if(|&launch| launch <= start) {
-                times[length] += launch - since;
-                since = launch;
-                length += 1;
-                if length == times.len() {
-                    times.push(0);
-                }
+        let mut times = Vec::new();
+        for_each_length(events, |length, time| {
+            if length >= times.len() {
+                times.resize(length + 1, 0);
             }
-            times[length] += start - since;
-            since = start;
-            // Every event is launched before it starts, so the queue has one.
-            length -= 1;
-        }
+            times[length] += time.length();
+        });
         QueueLength { times }
+    }
+
+    /// The length at each time, from the same events.
+    ///
+    /// ```
+    /// use gpu_timeline::{Interval, QueueLength};
+    ///
+    /// let lengths = QueueLength::over_time([(0, 10), (0, 20), (30, 40)]);
+    /// let time = Interval::new;
+    /// assert_eq!(
+    ///     lengths.stretches(),
+    ///     [(time(0, 10), 2.0), (time(10, 20), 1.0), (time(20, 30), 0.0), (time(30, 40), 1.0)]
+    /// );
+    /// ```
+    #[must_use]
+    pub fn over_time(events: impl IntoIterator<Item = (i64, i64)>) -> HeldSamples {
+        let mut stretches: Vec<(Interval, f64)> = Vec::new();
+        for_each_length(events, |length, time| {
+            if !time.is_empty() {
+                stretches.push((time, length as f64));
+            }
+        });
+        HeldSamples::from_stretches(stretches)
     }
 
     /// Time at each length from 0 on.
@@ -89,6 +98,28 @@ impl QueueLength {
     #[must_use]
     pub fn time_at_least(&self, length: usize) -> i64 {
         self.times.iter().skip(length).sum()
+    }
+}
+
+/// Calls `hold` with each length of the queue and the time that it holds it, in order of time.
+fn for_each_length(events: impl IntoIterator<Item = (i64, i64)>, mut hold: impl FnMut(usize, Interval)) {
+    let (mut launches, mut starts): (Vec<i64>, Vec<i64>) =
+        events.into_iter().map(|(launch, start)| (launch.min(start), start)).unzip();
+    launches.sort_unstable();
+    starts.sort_unstable();
+    let Some(&first) = launches.first() else { return };
+    let mut launches = launches.into_iter().peekable();
+    let (mut length, mut since) = (0, first);
+    for start in starts {
+        while let Some(launch) = launches.next_if(|&launch| launch <= start) {
+            hold(length, Interval::new(since, launch));
+            since = launch;
+            length += 1;
+        }
+        hold(length, Interval::new(since, start));
+        since = start;
+        // Every event is launched before it starts, so the queue has one.
+        length -= 1;
     }
 }
 

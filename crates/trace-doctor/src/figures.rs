@@ -300,12 +300,13 @@ pub(crate) static OPEN_SPANS: Figures =
     figures("lengths of annotations", &[columns("annotations", Which::Named(&["length_*"]))]);
 pub(crate) static GRAPH_REPLAYS: Figures =
     figures("graph_replays", &[columns("graph_replays", Which::Numbers)]);
-pub(crate) static QUEUE_TIMES: Figures = figures("queue times", &[columns("queue_length", Which::Numbers)]);
+pub(crate) static QUEUE_TIMES: Figures = figures("queue times", &[columns("queue_length*", Which::Numbers)]);
 pub(crate) static LAUNCH_DELAYS: Figures = figures(
     "launch delays",
     &[
         columns("launch_delay", Which::Named(&["launch_delay_*", "start_to_start_*"])),
         columns("launch_delay_histogram", Which::Numbers),
+        columns("kernel_details", Which::Named(&["launch_delay_*"])),
     ],
 );
 pub(crate) static CAUSES_OF_IDLE_TIME: Figures =

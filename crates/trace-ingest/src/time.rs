@@ -28,6 +28,14 @@ impl TimeUnit {
         time as f64 / self.per_microsecond() as f64
     }
 
+    /// A time in microseconds with all its digits, as trace files have it.
+    pub fn decimal_microseconds(self, time: i64) -> String {
+        let unit = self.per_microsecond().unsigned_abs();
+        let digits = unit.ilog10() as usize;
+        let sign = if time < 0 { "-" } else { "" };
+        format!("{sign}{}.{:0digits$}", time.unsigned_abs() / unit, time.unsigned_abs() % unit)
+    }
+
     /// A time in milliseconds, as reports show it.
     #[inline]
     pub fn to_milliseconds(self, time: i64) -> f64 {

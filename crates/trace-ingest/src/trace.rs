@@ -1,5 +1,7 @@
 //! The trace as a whole, and how to build one by hand.
 
+use std::borrow::Cow;
+
 use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, SignatureTable};
 use crate::category::{Category, KNOWN};
 use crate::event_table::{
@@ -154,6 +156,15 @@ impl Trace {
     #[inline]
     pub fn to_microseconds(&self, time: i64) -> f64 {
         self.time_unit().to_microseconds(time)
+    }
+
+    /// The id of a process or thread as a text; `None` where it is missing.
+    pub fn row_text(&self, id: RowId) -> Option<Cow<'_, str>> {
+        match id {
+            RowId::Number(number) => Some(number.to_string().into()),
+            RowId::Text(text) => Some(self.text(text).into()),
+            RowId::Missing => None,
+        }
     }
 
     /// What the trace says of the recording.

@@ -24,29 +24,32 @@ pub const HTA_QUEUED_CALLS: [&str; 12] = [
 /// Where any time has a fraction of a microsecond, HTA rounds starts up and ends down to whole ones, so that an event
 /// loses up to 2 µs and may end before it starts. Of several steps of the profiler it leaves out the last: host events
 /// that start in it or behind it, and the device events of all calls that are left out.
-pub struct HtaReading<'t> {
-    trace: &'t Trace,
+pub struct HtaReading {
     microsecond: i64,
+    /// Time of the recording's origin, in its unit.
+    origin: i64,
     rounds: bool,
     /// Where the last of several steps starts, and the correlation ids of what the host did before.
     cut: Option<(i64, HashSet<i64>)>,
 }
 
-impl<'t> HtaReading<'t> {
-    /// How HTA reads this trace.
+impl HtaReading {
+    /// How HTA reads this trace, about whose events alone it may be asked.
     #[must_use]
-    pub fn new(trace: &'t Trace) -> Self {
+    pub fn new(trace: &Trace) -> Self {
         let events = trace.events();
         let microsecond = trace.time_unit().per_microsecond();
         let spans = || events.ids().filter(|&event| is_span(trace, event));
         let has_fraction = |event| (trace.origin() + events.start(event)).rem_euclid(microsecond) != 0;
-        let mut reading = HtaReading { trace, microsecond, rounds: spans().any(has_fraction), cut: None };
+        let rounds = spans().any(has_fraction);
+        let mut reading = HtaReading { microsecond, origin: trace.origin(), rounds, cut: None };
         let mut is_step = PerString::new(trace.strings(), |name: &str| name.starts_with("ProfilerStep"));
         let steps: Vec<EventId> = spans().filter(|&event| *is_step.get(events.name(event))).collect();
         let names: HashSet<_> = steps.iter().map(|&step| events.name(step)).collect();
-        let last = steps.iter().map(|&step| reading.span(step).0).max();
+        let last = steps.iter().map(|&step| reading.span(trace, step).0).max();
         reading.cut = last.filter(|_| names.len() > 1).map(|last| {
-            let hosts = spans().filter(|&event| !reading.is_device(event) && reading.span(event).0 < last);
+            let is_before = |&event: &EventId| reading.span(trace, event).0 < last;
+            let hosts = spans().filter(|&event| !is_device_to_hta(trace, event)).filter(is_before);
             (last, hosts.filter_map(|event| events.correlation(event)).collect())
         });
         reading
@@ -54,35 +57,35 @@ impl<'t> HtaReading<'t> {
 
     /// Start and end in µs, from where the recording counts. The end may lie before the start.
     #[must_use]
-    pub fn span(&self, event: EventId) -> (i64, i64) {
-        let events = self.trace.events();
-        let start = self.trace.origin() + events.start(event);
+    pub fn span(&self, trace: &Trace, event: EventId) -> (i64, i64) {
+        let events = trace.events();
+        let start = self.origin + events.start(event);
         let up = if self.rounds { self.microsecond - 1 } else { 0 };
         let end = start + events.duration(event);
         ((start + up).div_euclid(self.microsecond), end.div_euclid(self.microsecond))
     }
 
-    /// Whether HTA takes an event for one of the device: one that has a stream and a correlation id.
-    #[must_use]
-    pub fn is_device(&self, event: EventId) -> bool {
-        let events = self.trace.events();
-        let has = |id: Option<i64>| id.is_some_and(|id| id >= 0);
-        has(events.stream(event)) && has(events.correlation(event))
-            || matches!(self.trace.name(event), "Event Sync" | "Context Sync")
-    }
-
     /// Whether HTA keeps an event.
     #[must_use]
-    pub fn keeps(&self, event: EventId) -> bool {
+    pub fn keeps(&self, trace: &Trace, event: EventId) -> bool {
         let in_steps = || match &self.cut {
             None => true,
-            Some((_, launched)) if self.is_device(event) => {
-                self.trace.events().correlation(event).is_some_and(|id| launched.contains(&id))
+            Some((_, launched)) if is_device_to_hta(trace, event) => {
+                trace.events().correlation(event).is_some_and(|id| launched.contains(&id))
             }
-            Some((last, _)) => self.span(event).0 < *last,
+            Some((last, _)) => self.span(trace, event).0 < *last,
         };
-        is_span(self.trace, event) && in_steps()
+        is_span(trace, event) && in_steps()
     }
+}
+
+/// Whether HTA takes an event for one of the device: one that has a stream and a correlation id.
+#[must_use]
+pub fn is_device_to_hta(trace: &Trace, event: EventId) -> bool {
+    let events = trace.events();
+    let has = |id: Option<i64>| id.is_some_and(|id| id >= 0);
+    has(events.stream(event)) && has(events.correlation(event))
+        || matches!(trace.name(event), "Event Sync" | "Context Sync")
 }
 
 /// Whether an event has a duration, and is not the recorder's own.
@@ -96,7 +99,8 @@ pub fn read_as_hta(trace: &mut Trace) {
     let reading = HtaReading::new(trace);
     let unit = reading.microsecond;
     let kept: Vec<Option<(i64, i64)>> =
-        trace.events().ids().map(|event| reading.keeps(event).then(|| reading.span(event))).collect();
+        (trace.events().ids().map(|event| reading.keeps(trace, event).then(|| reading.span(trace, event))))
+            .collect();
     let origin = trace.origin();
     for (event, span) in trace.events().ids().zip(&kept) {
         if let Some((start, end)) = span {

@@ -46,7 +46,7 @@ pub use edit::{EditError, EventLabel, PseudoOperator, TreeEdit};
 pub use event_set::EventSet;
 pub use graft::{Graft, RecordedCalls};
 pub use graph::{EdgeKind, GraphNode};
-pub use hta::{HTA_QUEUED_CALLS, HtaReading, read_as_hta};
+pub use hta::{HTA_QUEUED_CALLS, HtaReading, is_device_to_hta, read_as_hta};
 pub use iterations::{Iteration, iteration_roots};
 pub use launchers::KernelLaunchers;
 pub use linking::LinkBy;

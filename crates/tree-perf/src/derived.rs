@@ -11,6 +11,7 @@ use perf_models::Family;
 use trace_ingest::{EventId, StringId};
 use trace2tree::EventSet;
 
+use crate::hta::HtaEvents;
 use crate::idle::IdleRows;
 use crate::memory::MemoryUse;
 use crate::models::AnswerId;
@@ -24,6 +25,7 @@ pub(crate) struct Derived {
     pub(crate) roofline_members: OnceLock<RooflineMembers>,
     /// Calls that the lists of kernels leave out.
     pub(crate) calls_outside_lists: OnceLock<usize>,
+    pub(crate) hta: OnceLock<HtaEvents>,
     pub(crate) idle: OnceLock<IdleRows>,
     pub(crate) host_operators: OnceLock<Vec<HostOperator>>,
     /// `None` where memory was not recorded.

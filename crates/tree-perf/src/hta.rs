@@ -2,11 +2,12 @@
 //! them. Only its sheets need this; our own sheets answer the same questions from exact times.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use gpu_timeline::quantile;
 use hashbrown::HashMap;
-use trace_ingest::{Category, EventId, PerString, StringId, Trace};
-use trace2tree::{HTA_QUEUED_CALLS, HtaReading};
+use trace_ingest::{Category, EventId, PerString, StringId, Trace, TrackId};
+use trace2tree::{HTA_QUEUED_CALLS, HtaReading, TraceTree, is_device_to_hta};
 
 use crate::IndexMap;
 use crate::analysis::Analysis;
@@ -86,10 +87,9 @@ struct OnStream {
     is_work: bool,
 }
 
-/// What HTA makes of a trace. Times are in µs.
-pub(crate) struct HtaEvents<'t> {
-    trace: &'t Trace,
-    reading: HtaReading<'t>,
+/// What HTA has read of a trace.
+pub(crate) struct HtaEvents {
+    reading: HtaReading,
     /// By start.
     on_streams: Vec<OnStream>,
     /// By correlation id: the last host event and the last device event.
@@ -97,6 +97,15 @@ pub(crate) struct HtaEvents<'t> {
     device: HashMap<i64, EventId>,
     /// The first event of the file, which HTA takes for the launch of events whose launch is not in the file.
     first: Option<EventId>,
+    /// Earliest start, from which HTA counts times, in µs.
+    earliest: i64,
+}
+
+/// What HTA makes of a trace. Times are in µs.
+#[derive(Clone, Copy)]
+pub(crate) struct Hta<'a> {
+    trace: &'a Trace,
+    read: &'a HtaEvents,
 }
 
 pub(crate) struct TemporalBreakdown {
@@ -163,6 +172,35 @@ pub(crate) struct QueueSummary {
     pub(crate) full: Option<(i64, Option<f64>)>,
 }
 
+/// The length of a stream's queue after a launch or a start.
+pub(crate) struct QueuePoint {
+    pub(crate) time: i64,
+    /// What was launched, or starts.
+    pub(crate) work: EventId,
+    pub(crate) stream: i64,
+    pub(crate) length: i64,
+}
+
+/// The bandwidth of the copies of a kind after one starts or ends.
+pub(crate) struct BandwidthPoint {
+    pub(crate) time: i64,
+    pub(crate) copy: EventId,
+    pub(crate) kind: String,
+    pub(crate) gb_per_s: f64,
+}
+
+/// Kernels that calls of an operator launch.
+pub(crate) struct Sequence {
+    /// Names of the operator and the kernels.
+    pub(crate) pattern: String,
+    /// Calls that launch these.
+    pub(crate) count: usize,
+    /// Durations of their kernels.
+    pub(crate) device: i64,
+    /// Durations of the calls.
+    pub(crate) host: i64,
+}
+
 pub(crate) struct LaunchTimes {
     pub(crate) correlation: i64,
     pub(crate) cpu: i64,
@@ -170,28 +208,29 @@ pub(crate) struct LaunchTimes {
     pub(crate) delay: i64,
 }
 
-impl<'t> HtaEvents<'t> {
-    pub(crate) fn new(trace: &'t Trace) -> Self {
+impl HtaEvents {
+    fn new(trace: &Trace) -> Self {
         let (events, reading) = (trace.events(), HtaReading::new(trace));
         let mut kinds = PerString::new(trace.strings(), KernelType::of_name);
         let mut all = HtaEvents {
-            trace,
             on_streams: Vec::new(),
             host: HashMap::new(),
             device: HashMap::new(),
-            first: events.find_uid(0).filter(|&event| reading.keeps(event)),
+            first: events.find_uid(0).filter(|&event| reading.keeps(trace, event)),
+            earliest: i64::MAX,
             reading,
         };
-        for event in events.ids().filter(|&event| all.reading.keeps(event)) {
-            let is_device = all.reading.is_device(event);
+        for event in events.ids().filter(|&event| all.reading.keeps(trace, event)) {
+            let span = all.reading.span(trace, event);
+            all.earliest = all.earliest.min(span.0);
             if let Some(id) = events.correlation(event).filter(|&id| id >= 0) {
-                let side = if is_device { &mut all.device } else { &mut all.host };
+                let side = if is_device_to_hta(trace, event) { &mut all.device } else { &mut all.host };
                 side.insert(id, event);
             }
             if let Some(stream) = events.stream(event).filter(|&stream| stream != -1) {
                 all.on_streams.push(OnStream {
                     event,
-                    span: all.reading.span(event),
+                    span,
                     stream,
                     kind: *kinds.get(events.name(event)),
                     is_work: events.category(event).is_device(),
@@ -201,12 +240,18 @@ impl<'t> HtaEvents<'t> {
         all.on_streams.sort_by_key(|on_stream| on_stream.span.0);
         all
     }
+}
+
+impl Hta<'_> {
+    fn span(&self, event: EventId) -> Span {
+        self.read.reading.span(self.trace, event)
+    }
 
     /// What ran of one type, or of all, as stretches that do not touch.
     fn merged(&self, kind: Option<KernelType>) -> Vec<Span> {
         let mut merged: Vec<Span> = Vec::new();
         for OnStream { span: (start, end), .. } in
-            self.on_streams.iter().filter(|on_stream| kind.is_none_or(|kind| on_stream.kind == kind))
+            self.read.on_streams.iter().filter(|on_stream| kind.is_none_or(|kind| on_stream.kind == kind))
         {
             match merged.last_mut() {
                 Some(last) if *start <= last.1 => last.1 = last.1.max(*end),
@@ -253,7 +298,7 @@ impl<'t> HtaEvents<'t> {
     pub(crate) fn kernels(&self) -> Vec<NamedTimes> {
         const MOST_KERNELS: usize = 10;
         let of = |kind| {
-            let events = self.on_streams.iter().filter(move |on_stream| on_stream.kind == kind);
+            let events = self.read.on_streams.iter().filter(move |on_stream| on_stream.kind == kind);
             let times = events.map(|on_stream| (self.trace.events().name(on_stream.event), on_stream.span));
             self.by_name(kind, times, MOST_KERNELS)
         };
@@ -267,8 +312,8 @@ impl<'t> HtaEvents<'t> {
         let events = self.trace.events();
         let annotations =
             events.ids().filter(|&event| events.category(event) == Category::GPU_USER_ANNOTATION);
-        let kept = annotations.filter(|&event| self.reading.keeps(event));
-        let times = kept.map(|event| (events.name(event), self.reading.span(event)));
+        let kept = annotations.filter(|&event| self.read.reading.keeps(self.trace, event));
+        let times = kept.map(|event| (events.name(event), self.span(event)));
         self.by_name(KernelType::Other, times, MOST_ANNOTATIONS)
     }
 
@@ -323,7 +368,7 @@ impl<'t> HtaEvents<'t> {
         const CATEGORIES: [&str; 3] = ["host_wait", "kernel_wait", "other"];
         let events = self.trace.events();
         let mut streams: BTreeMap<i64, Vec<&OnStream>> = BTreeMap::new();
-        for on_stream in self.on_streams.iter().filter(|on_stream| on_stream.is_work) {
+        for on_stream in self.read.on_streams.iter().filter(|on_stream| on_stream.is_work) {
             streams.entry(on_stream.stream).or_default().push(on_stream);
         }
         let mut rows = Vec::new();
@@ -332,10 +377,10 @@ impl<'t> HtaEvents<'t> {
             let mut times = [None, None, Some(0)];
             for pair in work.windows(2) {
                 let (end, gap) = (pair[0].span.1, pair[1].span.0 - pair[0].span.1);
-                let partner = |id: i64| self.host.get(&id).copied().or(self.first);
+                let partner = |id: i64| self.read.host.get(&id).copied().or(self.read.first);
                 let launch = events.correlation(pair[1].event).filter(|&id| id >= 0).and_then(partner);
                 let category = match launch {
-                    Some(launch) if self.reading.span(launch).0 > end => 0,
+                    Some(launch) if self.span(launch).0 > end => 0,
                     _ if gap < SHORT_GAP => 1,
                     _ => 2,
                 };
@@ -356,73 +401,180 @@ impl<'t> HtaEvents<'t> {
     fn launched(&self, names: &'static [&'static str]) -> Vec<(i64, EventId, EventId)> {
         let mut is_one = PerString::new(self.trace.strings(), |name: &str| names.contains(&name));
         let name = |event| self.trace.events().name(event);
-        let calls = self.host.iter().filter(|&(_, &call)| *is_one.get(name(call)));
+        let calls = self.read.host.iter().filter(|&(_, &call)| *is_one.get(name(call)));
         let mut pairs: Vec<(i64, EventId, EventId)> =
-            calls.filter_map(|(id, &call)| Some((*id, call, *self.device.get(id)?))).collect();
+            calls.filter_map(|(id, &call)| Some((*id, call, *self.read.device.get(id)?))).collect();
         pairs.sort_unstable_by_key(|&(_, call, _)| call);
         pairs
     }
 
-    /// Lengths of the queues, each launch and each start a point of the same weight.
-    pub(crate) fn queues(&self) -> Vec<QueueSummary> {
-        let mut streams: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    /// Lengths of the queues after each launch and each start, by stream.
+    pub(crate) fn queue_points(&self) -> Vec<QueuePoint> {
+        let mut streams: BTreeMap<i64, Vec<(i64, i64, EventId)>> = BTreeMap::new();
         for (_, call, work) in self.launched(&HTA_QUEUED_CALLS) {
             let points = streams.entry(self.trace.events().stream(work).unwrap_or(-1)).or_default();
-            points.push((self.reading.span(call).0, 1));
-            points.push((self.reading.span(work).0, -1));
+            points.push((self.span(call).0, 1, work));
+            points.push((self.span(work).0, -1, work));
         }
-        let mut rows = Vec::new();
-        for (stream, mut points) in streams {
+        let of_stream = |(stream, mut points): (i64, Vec<(i64, i64, EventId)>)| {
             // Of points at one time HTA's order is not defined.
-            points.sort_by_key(|&(time, change)| (time, -change));
-            let lengths: Vec<i64> = points
-                .iter()
-                .scan(0, |length, &(_, change)| {
-                    *length += change;
-                    Some(*length)
-                })
-                .collect();
-            let full = points.windows(2).zip(&lengths).filter(|&(_, &length)| length >= FULL_QUEUE);
-            let full: i64 = full.map(|(pair, _)| pair[1].0 - pair[0].0).sum();
-            let span = points.last().zip(points.first()).map_or(0, |(last, first)| last.0 - first.0);
+            points.sort_by_key(|&(time, change, _)| (time, -change));
+            let mut length = 0;
+            points.into_iter().map(move |(time, change, work)| {
+                length += change;
+                QueuePoint { time: time - self.read.earliest, work, stream, length }
+            })
+        };
+        streams.into_iter().flat_map(of_stream).collect()
+    }
+
+    /// The same in figures of each stream, each point with the same weight.
+    pub(crate) fn queues(&self) -> Vec<QueueSummary> {
+        let all = self.queue_points();
+        let row = |points: &[QueuePoint]| {
+            let full = points.windows(2).filter(|pair| pair[0].length >= FULL_QUEUE);
+            let full: i64 = full.map(|pair| pair[1].time - pair[0].time).sum();
+            let span = points.last().zip(points.first()).map_or(0, |(last, first)| last.time - first.time);
             let full = (full, (span != 0).then(|| full as f64 / span as f64));
-            let lengths = Described::of(lengths.into_iter().map(|length| length as f64).collect());
-            rows.extend(lengths.map(|lengths| QueueSummary { stream, lengths, full: Some(full) }));
-        }
+            let lengths = Described::of(points.iter().map(|point| point.length as f64).collect())?;
+            Some(QueueSummary { stream: points.first()?.stream, lengths, full: Some(full) })
+        };
+        let mut rows: Vec<QueueSummary> = all.chunk_by(|a, b| a.stream == b.stream).filter_map(row).collect();
         if let Some((_, before)) = rows.split_last_mut() {
             before.iter_mut().for_each(|row| row.full = None);
         }
         rows
     }
 
-    /// Bandwidth of all copies of a kind that run at the same time, at each point where it changes and is not 0.
-    pub(crate) fn bandwidths(&self) -> Vec<(String, Described)> {
-        let mut kinds: BTreeMap<String, Vec<(i64, f64)>> = BTreeMap::new();
+    /// Bandwidth of all copies of a kind that run at the same time, at each point where it changes, by kind.
+    pub(crate) fn bandwidth_points(&self) -> Vec<BandwidthPoint> {
+        let mut kinds: BTreeMap<String, Vec<(i64, f64, EventId)>> = BTreeMap::new();
         let transfers = &self.trace.events().arguments().transfer;
-        for OnStream { event, span: (start, end), .. } in
-            self.on_streams.iter().filter(|on_stream| on_stream.kind == KernelType::Memory)
+        for &OnStream { event, span: (start, end), .. } in
+            self.read.on_streams.iter().filter(|on_stream| on_stream.kind == KernelType::Memory)
         {
             let transfer = transfers.get(event.index());
             let rate = transfer.and_then(|transfer| transfer.bandwidth_gb_per_s).unwrap_or(0.0);
-            let points = kinds.entry(copy_kind(self.trace.name(*event))).or_default();
-            points.push((*start, rate));
-            points.push((start + (end - start).max(1), -rate));
+            let points = kinds.entry(copy_kind(self.trace.name(event))).or_default();
+            points.push((start, rate, event));
+            points.push((start + (end - start).max(1), -rate, event));
         }
-        let described = |(kind, mut points): (String, Vec<(i64, f64)>)| {
-            points.sort_by_key(|&(time, _)| time);
-            let sums = points.iter().scan(0.0, |sum, &(_, rate)| {
-                *sum += rate;
-                Some(*sum)
-            });
-            Some((kind, Described::of(sums.filter(|&sum| sum > 0.0).collect())?))
+        let of_kind = |(kind, mut points): (String, Vec<(i64, f64, EventId)>)| {
+            points.sort_by_key(|&(time, ..)| time);
+            let mut sum = 0.0;
+            points.into_iter().map(move |(time, rate, copy)| {
+                sum += rate;
+                // Sums below 0 are residues of fractions.
+                let time = time - self.read.earliest;
+                BandwidthPoint { time, copy, kind: kind.clone(), gb_per_s: f64::max(sum, 0.0) }
+            })
         };
-        kinds.into_iter().filter_map(described).collect()
+        kinds.into_iter().flat_map(of_kind).collect()
+    }
+
+    /// The same in figures of each kind, of the points where it is not 0.
+    pub(crate) fn bandwidths(&self) -> Vec<(String, Described)> {
+        let all = self.bandwidth_points();
+        let row = |points: &[BandwidthPoint]| {
+            let rates = points.iter().map(|point| point.gb_per_s).filter(|&rate| rate > 0.0);
+            Some((points.first()?.kind.clone(), Described::of(rates.collect())?))
+        };
+        all.chunk_by(|a, b| a.kind == b.kind).filter_map(row).collect()
+    }
+
+    /// Where devices saw annotations: kernels, copies and fills in the order of the file, each with the annotation that HTA puts it under: the shortest one
+    /// on its row of the file that shares time with it; `None` without one.
+    pub(crate) fn annotated_kernels(&self) -> Vec<(EventId, Option<EventId>)> {
+        let events = self.trace.events();
+        let is_kept = |&event: &EventId| self.read.reading.keeps(self.trace, event);
+        let mut annotations: Vec<EventId> = (events.ids())
+            .filter(|&event| events.category(event) == Category::GPU_USER_ANNOTATION)
+            .filter(is_kept)
+            .collect();
+        if annotations.is_empty() {
+            return Vec::new();
+        }
+        // Longest first, so that a shorter one overwrites it.
+        let length = |event: EventId| {
+            let (start, end) = self.span(event);
+            end - start
+        };
+        annotations.sort_by_key(|&event| std::cmp::Reverse(length(event)));
+        // By start, each with the latest end so far.
+        let mut rows: HashMap<TrackId, Vec<(i64, &OnStream)>> = HashMap::new();
+        for on_stream in self.read.on_streams.iter().filter(|on_stream| on_stream.is_work) {
+            let row = rows.entry(events.track(on_stream.event)).or_default();
+            let latest = row.last().map_or(i64::MIN, |&(latest, _)| latest);
+            row.push((latest.max(on_stream.span.1), on_stream));
+        }
+        let mut under: HashMap<EventId, EventId> = HashMap::new();
+        for annotation in annotations {
+            let (start, end) = self.span(annotation);
+            let Some(row) = rows.get(&events.track(annotation)) else { continue };
+            let from = row.partition_point(|&(latest_end, _)| latest_end <= start);
+            let work = row[from..].iter().map(|&(_, work)| work).take_while(|work| work.span.0 < end);
+            let work = work.filter(|work| work.span.1 > start);
+            under.extend(work.map(|work| (work.event, annotation)));
+        }
+        let mut kernels: Vec<EventId> = rows.into_values().flatten().map(|(_, work)| work.event).collect();
+        kernels.sort_unstable();
+        kernels.into_iter().map(|kernel| (kernel, under.get(&kernel).copied())).collect()
+    }
+
+    /// What calls of operators launch whose names contain a text, each sequence of at least three kernels once, the most
+    /// frequent first. Only the calls count that have the fewest others around them.
+    pub(crate) fn sequences(&self, tree: &TraceTree, part: &str) -> Vec<Sequence> {
+        const SHORTEST: usize = 3;
+        let events = self.trace.events();
+        let mut is_meant = PerString::new(self.trace.strings(), |name: &str| name.contains(part));
+        let depth = |operator: EventId| tree.ancestors(operator).count();
+        let calls: Vec<(usize, EventId)> = (tree.host_events().iter().copied())
+            .filter(|&event| *is_meant.get(events.name(event)) && events.stream(event).is_none())
+            .filter(|&event| self.read.reading.keeps(self.trace, event))
+            .map(|event| (depth(event), event))
+            .collect();
+        let Some(least) = calls.iter().map(|&(depth, _)| depth).min() else { return Vec::new() };
+        let mut launched: HashMap<i64, Vec<&OnStream>> = HashMap::new();
+        for on_stream in &self.read.on_streams {
+            if let Some(id) = events.correlation(on_stream.event).filter(|&id| id >= 0) {
+                launched.entry(id).or_default().push(on_stream);
+            }
+        }
+        let mut sequences: IndexMap<Vec<StringId>, Sequence> = IndexMap::default();
+        for (_, call) in calls.into_iter().filter(|&(depth, _)| depth == least) {
+            let ids = tree.host_subtree(call).iter().filter_map(|&inside| events.correlation(inside));
+            let mut kernels: Vec<&OnStream> =
+                ids.filter_map(|id| launched.get(&id)).flatten().copied().collect();
+            if kernels.len() < SHORTEST {
+                continue;
+            }
+            kernels.sort_by_key(|kernel| (kernel.span.0, kernel.event));
+            let names = iter::once(call).chain(kernels.iter().map(|kernel| kernel.event));
+            let names: Vec<StringId> = names.map(|event| events.name(event)).collect();
+            let (start, end) = self.span(call);
+            let sequence = sequences.entry(names).or_insert_with_key(|names| {
+                let names: Vec<&str> = names.iter().map(|&name| self.trace.text(name)).collect();
+                Sequence { pattern: names.join("|"), count: 0, device: 0, host: 0 }
+            });
+            sequence.count += 1;
+            sequence.host += end - start;
+            sequence.device += kernels.iter().map(|kernel| kernel.span.1 - kernel.span.0).sum::<i64>();
+        }
+        let mut rows: Vec<Sequence> = sequences.into_values().collect();
+        rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.pattern.cmp(&b.pattern)));
+        rows
+    }
+
+    /// Start and end of an event as HTA counts them: from the earliest start.
+    pub(crate) fn aligned(&self, event: EventId) -> Span {
+        let (start, end) = self.span(event);
+        (start - self.read.earliest, end - self.read.earliest)
     }
 
     /// The launches that HTA knows, in the order of the file.
     pub(crate) fn launches(&self) -> Vec<LaunchTimes> {
         let times = |(correlation, call, work)| {
-            let [(start, end), (work_start, work_end)] = [call, work].map(|event| self.reading.span(event));
+            let [(start, end), (work_start, work_end)] = [call, work].map(|event| self.span(event));
             let delay = (work_start - end).max(0);
             LaunchTimes { correlation, cpu: end - start, gpu: work_end - work_start, delay }
         };
@@ -431,9 +583,11 @@ impl<'t> HtaEvents<'t> {
 }
 
 impl Analysis {
-    /// What HTA makes of the trace; `None` where nobody asks for it.
-    pub(crate) fn hta_events(&self) -> Option<HtaEvents<'_>> {
-        self.options().hta.then(|| HtaEvents::new(self.trace()))
+    /// What HTA makes of the trace; `None` where nobody asks for it. It is read once, for all tables.
+    pub(crate) fn hta(&self) -> Option<Hta<'_>> {
+        let trace = self.trace();
+        let read = || self.derived.hta.get_or_init(|| HtaEvents::new(trace));
+        self.options().hta.then(|| Hta { trace, read: read() })
     }
 }
 

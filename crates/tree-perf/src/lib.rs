@@ -42,9 +42,9 @@ pub use operator_sheets::{OpCategory, Roof, RooflinePoint};
 pub use options::{AnalysisOptions, MemorySheets, ReportLayout};
 pub use other_run::SharedWork;
 pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
-pub use sheets::concurrency::CopyKind;
+pub use sheets::concurrency::{CopyKind, CopyRateOverTime};
 pub use sheets::kernel_summary::{KernelRow, KernelTable};
-pub use sheets::launches::StreamQueue;
+pub use sheets::launches::{StreamQueue, StreamQueueOverTime};
 pub use sheets::{all_sheets, inference_sheets, pytorch_sheets};
 pub use unified::ChargedWork;
 

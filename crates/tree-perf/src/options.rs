@@ -42,6 +42,8 @@ pub struct AnalysisOptions {
     pub parity: bool,
     /// Write the tables of Holistic Trace Analysis too, with its figures, which are of times that it rounds.
     pub hta: bool,
+    /// Among these tables the sequences of kernels below operators whose names contain this; reads Python frames.
+    pub hta_sequences_of: Option<String>,
     /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
     /// ([`RecorderFacts::launches`], [`Accelerator::links_all_work`]): the timeline would be empty, or lack a part.
     pub include_unlinked_kernels: bool,
@@ -65,6 +67,10 @@ pub struct AnalysisOptions {
     pub group_by_parent_module: bool,
     /// Write the kernel summary. On where the recorder cannot know operators ([`RecorderFacts::operators`]).
     pub kernel_summary: bool,
+    /// Write a row per kernel, copy and fill.
+    pub kernel_details: bool,
+    /// Keep this many rows of these.
+    pub topk_kernels: Option<usize>,
     /// Write the host time of operators. On where no operator launched device work, or the recorder
     /// does not link all work ([`Accelerator::links_all_work`]): their device time is not known.
     pub host_ops: bool,
@@ -108,6 +114,7 @@ impl Default for AnalysisOptions {
             layout: ReportLayout::default(),
             parity: false,
             hta: false,
+            hta_sequences_of: None,
             include_unlinked_kernels: false,
             micro_idle_threshold_us: None,
             detect_recompute: false,
@@ -118,6 +125,8 @@ impl Default for AnalysisOptions {
             group_by_num_kernels: false,
             group_by_parent_module: false,
             kernel_summary: false,
+            kernel_details: false,
+            topk_kernels: None,
             host_ops: false,
             short_kernel_study: false,
             short_kernel_threshold_us: 10.0,
@@ -167,6 +176,7 @@ impl AnalysisOptions {
             || self.detect_recompute
             || self.enable_pseudo_ops
             || self.group_by_parent_module
+            || self.hta_sequences_of.is_some()
             || self.memory == MemorySheets::WithModules;
         TreeOptions { python_frames, link_by: self.link_by, ..TreeOptions::default() }
     }

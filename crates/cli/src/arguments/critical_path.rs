@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use answers::OverlayEvents;
 use clap::Args;
 use critical_path::{PathMode, Scaling};
 
@@ -31,6 +32,28 @@ pub(crate) struct CriticalPathArguments {
     /// Write the trace with the path on a track of its own and with arrows between its events: .json, .json.gz or .json.zst
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) overlay: Option<PathBuf>,
+
+    /// Which events of the trace stand in the overlay
+    #[arg(
+        long = "overlay_events",
+        value_name = "WHICH",
+        default_value = "all",
+        requires = "overlay",
+        value_parser = one_of_explained(OVERLAY_EVENTS),
+        help_heading = "Output"
+    )]
+    pub(crate) overlay_events: OverlayEvents,
+
+    /// What the arrows of the overlay are
+    #[arg(
+        long = "overlay_edges",
+        value_name = "WHICH",
+        default_value = "path",
+        requires = "overlay",
+        value_parser = one_of_explained(OVERLAY_EDGES),
+        help_heading = "Output"
+    )]
+    pub(crate) overlay_edges: OverlayEdges,
 
     /// How the path is found
     #[arg(long, value_name = "HOW", default_value = "wall", value_parser = one_of_explained(MODES), help_heading = "Analysis")]
@@ -68,6 +91,27 @@ pub(crate) struct CriticalPathArguments {
 }
 
 const HTA: &[(&str, Reference)] = &[("hta", Reference::Hta)];
+
+const OVERLAY_EVENTS: &[(&str, &str, OverlayEvents)] = &[
+    ("all", "every event", OverlayEvents::All),
+    ("path", "those of the path, with annotations and Python frames", OverlayEvents::Path),
+];
+
+/// What the arrows of an overlay are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OverlayEdges {
+    Path,
+    All,
+}
+
+const OVERLAY_EDGES: &[(&str, &str, OverlayEdges)] = &[
+    ("path", "steps of the path from one track to another", OverlayEdges::Path),
+    (
+        "all",
+        "every edge between two events of the graph, with its kind and weight; with --mode dag",
+        OverlayEdges::All,
+    ),
+];
 
 const MODES: &[(&str, &str, PathMode)] = &[
     ("wall", "backwards by the clock: each moment is attributed once", PathMode::Wall),

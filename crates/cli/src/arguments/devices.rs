@@ -75,6 +75,17 @@ impl DeviceArguments {
 }
 
 #[derive(Args)]
+pub(crate) struct KernelDetailArguments {
+    /// Add kernel_details: a row per kernel
+    #[arg(long = "kernel_details")]
+    pub(crate) kernel_details: bool,
+
+    /// Keep only the first N rows of kernel_details
+    #[arg(long = "topk_kernels", value_name = "N")]
+    pub(crate) topk_kernels: Option<usize>,
+}
+
+#[derive(Args)]
 pub(crate) struct ShortKernelArguments {
     /// Add a histogram of the durations of short kernels, and a sheet of the short kernels by name
     #[arg(long = "short_kernel_study")]

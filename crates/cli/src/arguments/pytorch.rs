@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::devices::{DeviceArguments, ShortKernelArguments};
+use super::devices::{DeviceArguments, KernelDetailArguments, ShortKernelArguments};
 use super::phases::PhaseArguments;
 use super::reading::ReadingArguments;
 use super::report_output::{Recordings, ReportOutput, SheetNaming};
@@ -43,6 +43,11 @@ pub(crate) struct OutputArguments {
     #[arg(long = "step_svg", value_name = "FILE")]
     pub(crate) step_svg: Option<PathBuf>,
 
+    /// Write the trace with counters of the lengths of queues and of the rates of copies, for viewers: .json, .json.gz or
+    /// .json.zst
+    #[arg(long = "counter_trace", value_name = "FILE")]
+    pub(crate) counter_trace: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) naming: SheetNaming,
 }
@@ -69,6 +74,9 @@ pub(crate) struct AnalysisArguments {
     /// Split idle time of gpu_timeline into gaps shorter than this (micro_idle_time) and the rest (macro_idle_time)
     #[arg(long = "micro_idle_thresh_us", value_name = "US", value_parser = microseconds())]
     pub(crate) micro_idle_thresh_us: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) kernel_details: KernelDetailArguments,
 
     #[command(flatten)]
     pub(crate) short_kernels: ShortKernelArguments,
@@ -132,6 +140,10 @@ pub(crate) struct AnalysisArguments {
         value_parser = one_of(TRACE_REFERENCES)
     )]
     pub(crate) parity: Option<Reference>,
+
+    /// With --parity hta: add the sequences of kernels below operators whose names contain this text
+    #[arg(long = "hta_sequences_of", value_name = "TEXT")]
+    pub(crate) hta_sequences_of: Option<String>,
 
     /// Add the models, categories and tree rules of this Starlark script to the built-in ones
     #[arg(long = "extension_file", value_name = "FILE")]

@@ -4,7 +4,7 @@ use clap::Args;
 use rocprof_perf::{HipGrouping, KernelBaseline, KernelGrouping, KernelPattern};
 use trace_ingest::rocprof::KernelNames;
 
-use super::devices::ShortKernelArguments;
+use super::devices::{KernelDetailArguments, ShortKernelArguments};
 use super::report_output::{Recordings, ReportOutput, SheetNaming};
 use super::window::WindowArguments;
 use super::{REFERENCES, Reference, one_of};
@@ -43,13 +43,8 @@ pub(crate) struct RocprofAnalysisArguments {
     #[arg(long = "disable_kernel_summary")]
     pub(crate) disable_kernel_summary: bool,
 
-    /// Add kernel_details: a row per dispatch
-    #[arg(long = "kernel_details")]
-    pub(crate) kernel_details: bool,
-
-    /// Keep only the first N rows of kernel_details
-    #[arg(long = "topk_kernels", value_name = "N")]
-    pub(crate) topk_kernels: Option<usize>,
+    #[command(flatten)]
+    pub(crate) kernel_details: KernelDetailArguments,
 
     #[command(flatten)]
     pub(crate) short_kernels: ShortKernelArguments,

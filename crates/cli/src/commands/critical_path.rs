@@ -2,38 +2,30 @@
 
 use std::path::PathBuf;
 
-use answers::{Analysed, CriticalPathReporter, Report, write_overlay};
+use answers::{Analysed, CriticalPathReporter, OverlayEvents, Report, write_overlay};
 use critical_path::{PathMode, PathOptions, Scaling};
-use multi_rank::FuseOutput;
-use trace_ingest::{ReadOptions, RecordingKind, is_standard_input};
+use trace_ingest::RecordingKind;
 
-use super::report::{Extras, Request, check_destinations, copyable};
+use super::report::{Extras, Request};
+use super::trace_copy::TraceCopy;
 use crate::arguments::Given;
-use crate::arguments::critical_path::CriticalPathArguments;
-use crate::console;
+use crate::arguments::critical_path::{CriticalPathArguments, OverlayEdges};
 use crate::error::Failure;
 use crate::timings::Timings;
 
 /// The overlay, written beside the tables.
 struct Overlay<'a> {
     files: &'a [PathBuf],
-    output: Option<FuseOutput>,
-    reading: ReadOptions<'a>,
+    events: OverlayEvents,
+    copy: TraceCopy<'a>,
 }
 
 impl Extras for Overlay<'_> {
     fn write(&self, report: &Report) -> Vec<Result<PathBuf, Failure>> {
-        let (Some(output), [trace, ..]) = (&self.output, self.files) else { return Vec::new() };
-        let Analysed::CriticalPath(path) = &report.analysis else { return Vec::new() };
-        let written = write_overlay(trace, path, output, &self.reading).map(|unusable| {
-            if unusable > 0 {
-                console::warning(format_args!(
-                    "entries left out of the overlay because they are not JSON: {unusable}"
-                ));
-            }
-            output.path().to_path_buf()
-        });
-        vec![written.map_err(Failure::from)]
+        let (Analysed::CriticalPath(path), [trace, ..]) = (&report.analysis, self.files) else {
+            return Vec::new();
+        };
+        self.copy.write(|output, reading| write_overlay(trace, path, self.events, output, reading))
     }
 }
 
@@ -43,18 +35,8 @@ pub(crate) fn run(
     timings: &mut Timings,
 ) -> Result<(), Failure> {
     let files = arguments.recordings.paths();
-    let output =
-        arguments.overlay.as_deref().map(FuseOutput::new).transpose().map_err(answers::Error::from)?;
-    if output.is_some() && files.iter().any(|file| is_standard_input(file)) {
-        let instead =
-            "--overlay reads the trace a second time, which standard input does not allow; name a file";
-        return Err(Failure::Arguments(instead.to_owned()));
-    }
-    if output.is_some() {
-        files.iter().try_for_each(|file| copyable(file, "leave --overlay out"))?;
-    }
-    check_destinations(files, output.iter().map(|output| ("trace", output.path())))?;
     let threads = arguments.reading.threads.map(Into::into);
+    let copy = TraceCopy::new("--overlay", arguments.overlay.as_deref(), files, threads)?;
     let request = Request {
         workbook: Some((RecordingKind::Trace, "_critical_path")),
         threads,
@@ -70,10 +52,24 @@ pub(crate) fn run(
         (true, ..) => PathMode::Dag,
         (false, _, mode) => mode,
     };
+    let all_edges = arguments.overlay_edges == OverlayEdges::All;
+    let conflict = match (all_edges, mode, arguments.overlay_events) {
+        (true, PathMode::Wall, _) => {
+            Some("--overlay_edges all is about --mode dag: the walk by the clock has no graph")
+        }
+        (true, _, OverlayEvents::Path) => {
+            Some("--overlay_edges all needs the events at their ends: leave --overlay_events path out")
+        }
+        _ => None,
+    };
+    if let Some(conflict) = conflict {
+        return Err(Failure::Arguments(conflict.to_owned()));
+    }
     let without = arguments.without.iter().map(|name| Scaling { name: name.clone(), factor: 0.0 });
     let reporter = CriticalPathReporter {
         path: PathOptions {
             mode,
+            all_edges,
             changes: without.chain(arguments.scale.iter().cloned()).collect(),
             ..PathOptions::default()
         },
@@ -82,6 +78,5 @@ pub(crate) fn run(
         window: arguments.window.window(),
         annotation: arguments.annotation.clone().map(|annotation| (annotation.0, annotation.1)),
     };
-    let reading = ReadOptions { threads, ..ReadOptions::default() };
-    request.answer(reporter, &Overlay { files, output, reading }, timings)
+    request.answer(reporter, &Overlay { files, events: arguments.overlay_events, copy }, timings)
 }

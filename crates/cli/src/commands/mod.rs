@@ -21,4 +21,5 @@ pub(crate) mod report;
 pub(crate) mod rocprof;
 pub(crate) mod shell;
 pub(crate) mod split;
+pub(crate) mod trace_copy;
 pub(crate) mod tree;

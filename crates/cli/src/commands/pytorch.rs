@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use answers::{OtherTrace, Picture, TraceReporter};
+use answers::{Analysed, OtherTrace, Picture, Report, TraceReporter, write_counters};
 use inference_phase::capture::CaptureLibrary;
 use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
 use tree_perf::{AnalysisOptions, MemorySheets, ReportLayout};
 
-use super::report::{PERF_REPORT, Request, check_destinations, save};
+use super::report::{Extras, PERF_REPORT, Request, check_destinations, save};
+use super::trace_copy::TraceCopy;
 use crate::arguments::inference::InferenceArguments;
 use crate::arguments::pytorch::TraceArguments;
 use crate::arguments::{Given, Reference};
@@ -19,7 +20,32 @@ use crate::timings::Timings;
 pub(crate) fn run(arguments: &TraceArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     let (mut request, reporter) = (request(arguments, given)?, reporter(arguments)?);
     request.warnings.extend(arguments.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
-    request.answer(reporter, &(), timings)
+    let extras = CounterTrace::new(arguments)?;
+    request.answer(reporter, &extras, timings)
+}
+
+/// The trace with counters, written beside the tables.
+struct CounterTrace<'a> {
+    recordings: &'a [PathBuf],
+    copy: TraceCopy<'a>,
+}
+
+impl<'a> CounterTrace<'a> {
+    fn new(arguments: &'a TraceArguments) -> Result<Self, Failure> {
+        let (recordings, option) = (arguments.recordings.paths(), "--counter_trace");
+        let threads = arguments.reading.threads.map(Into::into);
+        let output = arguments.output.counter_trace.as_deref();
+        Ok(CounterTrace { recordings, copy: TraceCopy::new(option, output, recordings, threads)? })
+    }
+}
+
+impl Extras for CounterTrace<'_> {
+    fn write(&self, report: &Report) -> Vec<Result<PathBuf, Failure>> {
+        let (Analysed::Trace(analysis), [trace, ..]) = (&report.analysis, self.recordings) else {
+            return Vec::new();
+        };
+        self.copy.write(|output, reading| write_counters(trace, analysis, output, reading))
+    }
 }
 
 pub(crate) fn inference(
@@ -54,7 +80,7 @@ pub(crate) fn inference(
         let captures = folder.map(|folder| CaptureLibrary::open(folder, &reading)).transpose()?;
         reporter.other = Some(OtherTrace { path: path.clone(), captures });
     }
-    request.answer(reporter, &(), timings)
+    request.answer(reporter, &CounterTrace::new(trace)?, timings)
 }
 
 /// Refuses to write the list of captures where it cannot be written, or into their folder.
@@ -91,6 +117,11 @@ fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Reques
 
 fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
     let asked = &arguments.analysis;
+    if asked.hta_sequences_of.is_some() && asked.parity != Some(Reference::Hta) {
+        let lacks = "--hta_sequences_of is about the tables of --parity hta; frequent_sequences of --waits has those of \
+                     all operators";
+        return Err(Failure::Arguments(lacks.to_owned()));
+    }
     let short_kernels = &asked.short_kernels;
     Ok(TraceReporter {
         analysis: AnalysisOptions {
@@ -105,6 +136,8 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
             group_by_num_kernels: asked.group_by_num_kernels,
             kernel_summary: asked.enable_kernel_summary,
             host_ops: asked.host_ops,
+            kernel_details: asked.kernel_details.kernel_details,
+            topk_kernels: asked.kernel_details.topk_kernels,
             short_kernel_study: short_kernels.short_kernel_study,
             short_kernel_threshold_us: short_kernels.short_kernel_threshold_us,
             short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,
@@ -121,6 +154,7 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
             communication: asked.devices.communication(asked.parity),
             parity: asked.parity == Some(Reference::TraceLens),
             hta: asked.parity == Some(Reference::Hta),
+            hta_sequences_of: asked.hta_sequences_of.clone(),
             ..AnalysisOptions::default()
         },
         phases: phases::options(&arguments.phases)?,

@@ -295,9 +295,11 @@ pub(crate) fn check_destinations<'p>(
 }
 
 /// Refuses a recording that no events can be copied out of, before any time is spent.
-pub(crate) fn copyable(file: &Path, instead: &'static str) -> Result<(), Failure> {
+pub(crate) fn copyable(file: &Path, instead: impl Into<String>) -> Result<(), Failure> {
     check_entries(file).map_err(|error| match error {
-        IngestError::OtherKind { path, found, .. } => Failure::NotCopyable { path, found, instead },
+        IngestError::OtherKind { path, found, .. } => {
+            Failure::NotCopyable { path, found, instead: instead.into() }
+        }
         error => error.into(),
     })
 }

@@ -31,11 +31,11 @@ fn options(arguments: &RocprofArguments) -> RocprofOptions {
     let short_kernels = &asked.short_kernels;
     RocprofOptions {
         disable_kernel_summary: asked.disable_kernel_summary,
-        kernel_details: asked.kernel_details,
+        kernel_details: asked.kernel_details.kernel_details,
         short_kernel_study: short_kernels.short_kernel_study,
         short_kernel_threshold_us: short_kernels.short_kernel_threshold_us,
         short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,
-        topk_kernels: asked.topk_kernels,
+        topk_kernels: asked.kernel_details.topk_kernels,
         kernel_names: asked.kernel_names.unwrap_or_default(),
         parity: asked.parity == Some(Reference::TraceLens),
         // Follow from the layout.

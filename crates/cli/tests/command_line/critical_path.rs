@@ -96,11 +96,7 @@ fn a_faster_kernel_makes_the_run_shorter() {
 
 /// What a viewer shows of the overlay: every entry of the recording, the path, and arrows whose ends are in pairs.
 fn overlay_is_whole(place: &Workplace, overlay: &str) {
-    let entries = |name: &str| -> Vec<Value> {
-        let file: Value = serde_json::from_slice(&place.bytes(name)).unwrap();
-        file["traceEvents"].as_array().unwrap().clone()
-    };
-    let (recorded, mut written) = (entries("trace.json"), entries(overlay));
+    let (recorded, mut written) = (entries(place, "trace.json"), entries(place, overlay));
     let mut marks = 0;
     for entry in written.iter_mut().filter_map(Value::as_object_mut) {
         let Some(arguments) = entry.get_mut("args").and_then(Value::as_object_mut) else { continue };
@@ -175,6 +171,84 @@ fn the_overlay_is_the_trace_with_the_path() {
     let piped = ["critical-path", "-", "-q", "--overlay", "piped.json"];
     place.run_on(&place.path("trace.json"), &piped).exits_with(2).with_error(&["standard input"]);
     assert_eq!(place.files("."), ["path.json", "trace.json", "trace_critical_path.xlsx"]);
+}
+
+/// The entries of a trace file.
+fn entries(place: &Workplace, name: &str) -> Vec<Value> {
+    let file: Value = serde_json::from_slice(&place.bytes(name)).unwrap();
+    file["traceEvents"].as_array().unwrap().clone()
+}
+
+#[test]
+fn the_overlay_can_hold_the_path_alone() {
+    let place = two_steps();
+    let overlay = ["critical-path", "trace.json", "-q", "--overlay", "path.json", "--overlay_events", "path"];
+    place.run(&overlay).exits_with(0);
+    let written = entries(&place, "path.json");
+    let spans = || written.iter().filter(|entry| entry["ph"] == "X" && entry["cat"] != "critical_path");
+    let recorded = entries(&place, "trace.json");
+    let of_recorded = recorded.iter().filter(|entry| entry["ph"] == "X").count();
+    assert!((1..of_recorded).contains(&spans().count()), "{written:#?}");
+    assert!(spans().all(|span| span["args"]["critical"] == 1 || span["cat"] == "user_annotation"));
+    assert_eq!(spans().filter(|span| span["cat"] == "user_annotation").count(), 2);
+    for (critical, name) in [(true, "gemm"), (true, "ncclDevKernel_AllReduce"), (false, "c10d::allreduce_")] {
+        assert_eq!(spans().any(|span| span["name"] == name), critical, "{name}");
+    }
+    // Arrows of the recorder would lead to events that are not there.
+    let arrows = || written.iter().filter(|entry| ["s", "t", "f"].iter().any(|phase| entry["ph"] == *phase));
+    assert!(arrows().count() > 0 && arrows().all(|arrow| arrow["cat"] == "critical_path"));
+    let others = |entries: &[Value]| entries.iter().filter(|entry| entry["ph"] == "M").count();
+    assert_eq!(others(&written), others(&recorded) + 2);
+}
+
+#[test]
+fn the_overlay_can_have_the_arrows_of_the_whole_graph() {
+    let place = two_steps();
+    let run = |name: &str, options: &[&str]| {
+        let all = [&["critical-path", "trace.json", "--json", "--overlay", name], options].concat();
+        let sheets = Sheets::parse(&place.run(&all).exits_with(0).out);
+        let written = entries(&place, name);
+        let arrows =
+            written.into_iter().filter(|entry| entry["cat"] == "critical_path" && entry["ph"] == "s");
+        (sheets, arrows.collect::<Vec<Value>>())
+    };
+    let (_, of_path) = run("path.json", &["--mode", "dag"]);
+    let (sheets, all) = run("all.json", &["--mode", "dag", "--overlay_edges", "all"]);
+    assert!(of_path.iter().all(|arrow| arrow["args"].is_null()));
+    assert!(all.len() > of_path.len());
+    let is_on_path = |arrow: &&Value| arrow["args"]["critical"] == 1;
+    let kinds = |arrows: &[&Value]| -> std::collections::BTreeSet<String> {
+        arrows.iter().map(|arrow| arrow["args"]["edge"].as_str().unwrap().to_owned()).collect()
+    };
+    let of_graph = kinds(&all.iter().collect::<Vec<_>>());
+    assert!(
+        ["dependency", "kernel_launch_delay"].iter().all(|kind| of_graph.contains(*kind)),
+        "{of_graph:?}"
+    );
+    // Edges of the path are those of its sheet; those from the start of an event to its end need no arrow.
+    let edges: Vec<String> = sheets
+        .column("critical_path_segments", "edge")
+        .into_iter()
+        .map(|edge| edge.as_str().unwrap().to_owned())
+        .collect();
+    let on_path: Vec<&Value> = all.iter().filter(is_on_path).collect();
+    assert!(!on_path.is_empty() && kinds(&on_path).iter().all(|kind| edges.contains(kind)));
+    let links = |kind: &str| on_path.iter().filter(|arrow| arrow["args"]["edge"] == kind).count();
+    for kind in ["dependency", "kernel_launch_delay", "kernel_kernel_delay"] {
+        assert_eq!(links(kind), edges.iter().filter(|edge| *edge == kind).count(), "{kind}");
+    }
+    let weights = |arrows: &[&Value]| {
+        arrows.iter().filter_map(|arrow| arrow["args"]["weight_us"].as_f64()).sum::<f64>()
+    };
+    assert!(weights(&on_path) > 0.0);
+    place.run(&["report", "all.json", "--json"]).exits_with(0);
+
+    let overlay = ["critical-path", "trace.json", "-q", "--overlay", "no.json", "--overlay_edges", "all"];
+    place.run(&overlay).exits_with(2).with_error(&["--overlay_edges all", "--mode dag"]);
+    let both = [&overlay[..], &["--mode", "dag", "--overlay_events", "path"]].concat();
+    place.run(&both).exits_with(2).with_error(&["--overlay_events path"]);
+    let alone = ["critical-path", "trace.json", "-q", "--overlay_events", "path"];
+    place.run(&alone).exits_with(2).with_error(&["--overlay <FILE>"]);
 }
 
 #[test]

@@ -76,6 +76,69 @@ fn the_tables_of_hta_stand_beside_ours_when_asked_for() {
 }
 
 #[test]
+fn sequences_of_hta_are_those_of_an_operator_that_is_named() {
+    let events = ["a", "b", "c"].iter().zip(1_u32..).flat_map(|(name, at)| {
+        let start = 100.0 + f64::from(at);
+        [launch(at, start), kernel(name, at, start + 50.0, 1.0)]
+    });
+    let events: Vec<String> = [operator("aten::conv2d", 100.0, 40.0)].into_iter().chain(events).collect();
+    let place = Workplace::with(trace(&events));
+    let sheets = place.sheets(&["--parity", "hta", "--hta_sequences_of", "conv2d"]);
+    let patterns = sheets.column("hta_frequent_kernel_sequences", "pattern");
+    assert_eq!(patterns, ["aten::conv2d|a|b|c"]);
+    assert!(!place.sheets(&["--parity", "hta"]).has("hta_frequent_kernel_sequences"));
+    place
+        .run(&["report", "trace.json", "--hta_sequences_of", "conv2d"])
+        .exits_with(2)
+        .with_error(&["--hta_sequences_of", "--parity hta"]);
+}
+
+#[test]
+fn kernels_are_listed_when_asked_for() {
+    let place = Workplace::with(trace(&one_operator()));
+    assert!(!place.sheets(&[]).has("kernel_details"));
+    let sheets = place.sheets(&["--kernel_details"]);
+    assert!(!sheets.rows("kernel_details").is_empty());
+}
+
+#[test]
+fn the_trace_is_written_with_counters_when_asked_for() {
+    let mut events = one_operator();
+    // Launched at 200 and 210 µs, started at 220 and 230 µs.
+    events.extend([
+        launch(70, 200.0),
+        launch(71, 210.0),
+        kernel("x", 70, 220.0, 5.0),
+        kernel("y", 71, 230.0, 5.0),
+    ]);
+    let place = Workplace::with(trace(&events));
+    place.run(&["report", "trace.json", "-q", "--counter_trace", "counters.json"]).exits_with(0);
+    let entries = |name: &str| -> Vec<Value> {
+        let file: Value = serde_json::from_slice(&place.bytes(name)).unwrap();
+        file["traceEvents"].as_array().unwrap().clone()
+    };
+    let (recorded, written) = (entries("trace.json"), entries("counters.json"));
+    assert_eq!(written[..recorded.len()], recorded);
+    let counters = &written[recorded.len()..];
+    assert!(!counters.is_empty() && counters.iter().all(|entry| entry["ph"] == "C"), "{counters:#?}");
+    let of = |time: f64| {
+        let at = counters.iter().find(|entry| entry["ts"].as_f64() == Some(time));
+        at.map(|entry| entry["args"]["events"].as_f64().unwrap())
+    };
+    assert_eq!([200.0, 210.0, 220.0, 230.0].map(of), [Some(1.0), Some(2.0), Some(1.0), Some(0.0)]);
+    // It is a recording like any other.
+    place.run(&["report", "counters.json", "--json"]).exits_with(0);
+
+    let same = ["report", "trace.json", "--counter_trace", "trace.json"];
+    place.run(&same).exits_with(2).with_error(&["trace.json"]);
+    let piped = ["report", "-", "--counter_trace", "piped.json"];
+    place
+        .run_on(&place.path("trace.json"), &piped)
+        .exits_with(2)
+        .with_error(&["--counter_trace", "standard input"]);
+}
+
+#[test]
 fn unlinked_kernels_are_counted_when_asked_for() {
     let mut events = one_operator();
     events.push(kernel("early", 99, 500.0, 25.0));

@@ -75,15 +75,30 @@ fn rows(analysis: &Analysis) -> Vec<Row> {
     rows
 }
 
-fn rows_of(analysis: &Analysis, on_device: bool, annotations: Annotations) -> Vec<Row> {
-    let (trace, events) = (analysis.trace(), analysis.trace().events());
-    let Annotations { positions, mut stretches } = annotations;
-    // The shortest annotation around an event is its innermost; of equal ones the later in the file.
-    stretches.sort_by_key(|&(annotation, _)| (Reverse(events.duration(annotation)), annotation));
-    let mut innermost: Vec<Option<EventId>> = vec![None; analysis.device.len()];
-    for (annotation, below) in &stretches {
-        positions[below.clone()].iter().for_each(|&at| innermost[at as usize] = Some(*annotation));
+/// By device event the shortest annotation around it, on the host and as the device saw it; of equal ones the later in the
+/// file.
+pub(super) fn innermost_annotations(analysis: &Analysis) -> [Vec<Option<EventId>>; 2] {
+    [host_annotations(analysis), device_annotations(analysis)]
+        .map(|mut annotations| annotations.innermost(analysis))
+}
+
+impl Annotations {
+    /// By device event the innermost annotation. Sorts the longest ones to the front.
+    fn innermost(&mut self, analysis: &Analysis) -> Vec<Option<EventId>> {
+        let events = analysis.trace().events();
+        self.stretches.sort_by_key(|&(annotation, _)| (Reverse(events.duration(annotation)), annotation));
+        let mut innermost: Vec<Option<EventId>> = vec![None; analysis.device.len()];
+        for (annotation, below) in &self.stretches {
+            self.positions[below.clone()].iter().for_each(|&at| innermost[at as usize] = Some(*annotation));
+        }
+        innermost
     }
+}
+
+fn rows_of(analysis: &Analysis, on_device: bool, mut annotations: Annotations) -> Vec<Row> {
+    let (trace, events) = (analysis.trace(), analysis.trace().events());
+    let innermost = annotations.innermost(analysis);
+    let Annotations { positions, stretches } = annotations;
     let mut by_name: IndexMap<StringId, (Vec<i64>, Row)> = IndexMap::default();
     let mut scratch = Vec::new();
     for (annotation, below) in &stretches {

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, ConcurrentRate, Interval, OverlapMatrix};
+use gpu_timeline::{Activity, ConcurrentRate, HeldSamples, Interval, OverlapMatrix};
 use sheets::{Column, ColumnKind, Field, Role, Sheet, Unit, percent};
-use trace_ingest::{Category, StringId, Trace};
+use trace_ingest::{Category, StringId, Trace, TrackId};
 
 use super::idle_causes::DEVICE;
+use super::series::{self, Part};
 use crate::analysis::Analysis;
 use crate::device::interval;
 
@@ -101,19 +102,36 @@ pub struct CopyKind {
     pub rate: ConcurrentRate,
 }
 
+/// The rate of copies, or fills, of one kind over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyRateOverTime {
+    /// The device, where it is recorded.
+    pub device: Option<i64>,
+    /// Kind of copy or fill, with the direction where that is recorded beside it.
+    pub kind: String,
+    /// Where the first of them stands in the trace.
+    pub track: TrackId,
+    /// Rate of all that run at the same time together in GB/s, from the first start to the last end.
+    pub gb_per_s: HeldSamples,
+}
+
 impl CopyKind {
     /// The kind, with the direction where that is recorded beside it.
     #[must_use]
     pub fn name(&self, trace: &Trace) -> String {
-        let kind = trace.text(self.kind);
-        self.direction
-            .map_or_else(|| kind.to_owned(), |direction| format!("{kind} {}", trace.text(direction)))
+        copy_name(trace, self.kind, self.direction)
     }
 }
 
+fn copy_name(trace: &Trace, kind: StringId, direction: Option<StringId>) -> String {
+    let kind = trace.text(kind);
+    direction.map_or_else(|| kind.to_owned(), |direction| format!("{kind} {}", trace.text(direction)))
+}
+
+const RATE: ColumnKind = ColumnKind::Number(Unit::GigabytesPerSecond);
+
 /// What bandwidth copies reach.
 pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
-    const RATE: ColumnKind = ColumnKind::Number(Unit::GigabytesPerSecond);
     let fields = [
         DEVICE.field(|row: &CopyKind| row.device.into()),
         Column::text("kind", "Kind of copy or fill, as the profiler names it, with the direction where that is recorded beside the name.")
@@ -155,22 +173,61 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
+const HIGHEST: Column = Column::new(
+    "GB/s max",
+    RATE,
+    "Highest rate in the part of all that run at the same time together, each at its bytes over its duration, in units of 1e9 bytes per second.",
+);
+
+/// The bandwidth of copies over time.
+pub(crate) fn copy_bandwidth_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
+    let figures = [
+        Column::new("GB/s min", RATE, "Lowest such rate in the part; 0 where none of them ran at some time.")
+            .field_in(|_, part: &Part| part.min.into()),
+        HIGHEST.with_role(Role::Headline).field_in(|_, part: &Part| part.max.into()),
+    ];
+    Sheet::with_context(
+        "copy_bandwidth_timeline",
+        "Bandwidth of copies and fills over time, by kind, from the first start to the last end, in at most 2,000 equal parts; written when waits are asked for and the trace has copies with a recorded size.",
+        series::names("Device and kind of copy or fill.").into_iter().chain(figures),
+        |analysis: &Analysis| {
+            let copies = analysis.options().waits.then(|| analysis.copy_rates_over_time())?;
+            let parts = |copies: &CopyRateOverTime| {
+                let device = copies.device.map_or(String::new(), |device| format!("device {device}: "));
+                series::parts(&format!("{device}{}", copies.kind), &copies.gb_per_s)
+            };
+            let rows: Vec<Part> = copies.iter().flat_map(parts).collect();
+            (!rows.is_empty()).then_some((analysis, rows))
+        },
+    )
+    .with_chart(series::chart("Bandwidth of copies", &HIGHEST, "GB/s"))
+}
+
+/// A copy with its bytes, where these are recorded.
+type Copy = (Interval, Option<i64>);
+
 impl Analysis {
-    /// Copies and fills by device and kind, of a device the most bytes first.
-    #[must_use]
-    pub fn copies(&self) -> Vec<CopyKind> {
+    /// Copies and fills by device and kind, in the order of the file.
+    fn copies_by_kind(&self) -> BTreeMap<(Option<i64>, StringId, Option<StringId>), (TrackId, Vec<Copy>)> {
         let events = self.trace().events();
-        let mut kinds: BTreeMap<(Option<i64>, StringId, Option<StringId>), Vec<_>> = BTreeMap::new();
+        let mut kinds: BTreeMap<_, (TrackId, Vec<Copy>)> = BTreeMap::new();
         for &event in &self.device.ids {
             if matches!(events.category(event), Category::GPU_MEMCPY | Category::GPU_MEMSET) {
                 let transfer = events.arguments().transfer.get(event.index());
                 let bytes = transfer.and_then(|transfer| i64::try_from(transfer.bytes?).ok());
                 let direction = transfer.and_then(|transfer| transfer.direction);
                 let kind = (events.device(event), events.name(event), direction);
-                kinds.entry(kind).or_default().push((interval(self.trace(), event), bytes));
+                let (_, copies) = kinds.entry(kind).or_insert_with(|| (events.track(event), Vec::new()));
+                copies.push((interval(self.trace(), event), bytes));
             }
         }
-        let row = |((device, kind, direction), copies): (_, Vec<(Interval, Option<i64>)>)| {
+        kinds
+    }
+
+    /// Copies and fills by device and kind, of a device the most bytes first.
+    #[must_use]
+    pub fn copies(&self) -> Vec<CopyKind> {
+        let row = |((device, kind, direction), (_, copies)): (_, (TrackId, Vec<Copy>))| {
             let sized = copies.iter().filter_map(|&(time, bytes)| Some((time, bytes?)));
             CopyKind {
                 device,
@@ -183,9 +240,24 @@ impl Analysis {
                 rate: ConcurrentRate::from_transfers(sized),
             }
         };
-        let mut rows: Vec<CopyKind> = kinds.into_iter().map(row).collect();
+        let mut rows: Vec<CopyKind> = self.copies_by_kind().into_iter().map(row).collect();
         rows.sort_by_key(|row| (row.device, Reverse(row.bytes)));
         rows
+    }
+
+    /// The rates of copies and fills with a recorded size over time, by device and kind.
+    #[must_use]
+    pub fn copy_rates_over_time(&self) -> Vec<CopyRateOverTime> {
+        let rate = |((device, kind, direction), (track, copies)): (_, (TrackId, Vec<Copy>))| {
+            let sized = copies.into_iter().filter_map(|(time, bytes)| Some((time, bytes?)));
+            let rates = ConcurrentRate::over_time(sized);
+            let gb_per_s = rates.stretches().iter().map(|&(time, rate)| (time, self.gb_per_s(rate)));
+            let gb_per_s = HeldSamples::from_stretches(gb_per_s);
+            CopyRateOverTime { device, kind: copy_name(self.trace(), kind, direction), track, gb_per_s }
+        };
+        let mut rates: Vec<CopyRateOverTime> = self.copies_by_kind().into_iter().map(rate).collect();
+        rates.retain(|rate| !rate.gb_per_s.stretches().is_empty());
+        rates
     }
 
     /// A rate in bytes per unit of the trace's time, in GB/s.

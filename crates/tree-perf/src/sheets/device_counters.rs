@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Activity, HeldSamples, Interval, IntervalSet};
 use sheets::ColumnKind::Number;
 use sheets::Unit::{Joules, One, Watts};
-use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent};
+use sheets::{Column, Field, Role, Sheet, percent};
 use trace_ingest::{Category, CounterSample, Phase, StringId};
 
 use super::idle_causes::DEVICE;
+use super::series::{self, Part};
 use crate::analysis::Analysis;
 use crate::device::interval;
 use crate::memory::marked_steps;
@@ -214,12 +215,6 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-/// Rows of the timeline of a counter.
-const MOST_PARTS: usize = 2000;
-
-const SERIES: Column = Column::text("series", "Device and counter.");
-const TIME: Column =
-    Column::milliseconds("t_ms", "Start of the part of the time, in ms since the first event of the trace.");
 const HEIGHT: Column = Column::percent(
     "percent of max",
     "The largest value in the part as a share of the largest of the counter, in percent, so that counters of different units can stand in one chart.",
@@ -227,47 +222,32 @@ const HEIGHT: Column = Column::percent(
 
 /// One row per device, counter and part of the time.
 pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
-    struct Part {
-        series: String,
-        highest: f64,
-        start: i64,
-        min: f64,
-        max: f64,
-    }
-    let fields = [
-        SERIES.field_in(|_, part: &Part| (&part.series).into()),
-        TIME.with_role(Role::Name)
-            .field_in(|analysis: &&Analysis, part: &Part| analysis.ms(part.start).into()),
+    let figures = [
         value("min", "Smallest value in the part, in the counter's unit.")
             .field_in(|_, part: &Part| part.min.into()),
         value("max", "Largest value in the part, in the counter's unit.")
             .field_in(|_, part: &Part| part.max.into()),
-        HEIGHT
-            .field_in(|_, part: &Part| (part.highest > 0.0).then(|| part.max / part.highest * 100.0).into()),
+        HEIGHT.field_in(|_, part: &Part| percent_of_highest(part).into()),
     ];
     Sheet::with_context(
         "device_counter_timeline",
         "Counters of devices over time, each in at most 2,000 equal parts; parts without a known value are left out. Written when the trace has counters.",
-        fields,
+        series::names("Device and counter.").into_iter().chain(figures),
         |analysis: &'a Analysis| {
             let counters = counters(analysis)?;
             let parts = |series: &Series| {
                 let title = format!("device {}: {}", series.device, name(analysis, series));
-                let highest = series.values.max().unwrap_or(0.0);
-                let part = move |(start, min, max)| Part { series: title.clone(), highest, start, min, max };
-                series.values.parts(MOST_PARTS).into_iter().map(part).collect::<Vec<_>>()
+                series::parts(&title, &series.values)
             };
             let rows: Vec<Part> = counters.series.iter().flat_map(parts).collect();
             (!rows.is_empty()).then_some((analysis, rows))
         },
     )
-    .with_chart(Chart::new(
-        "Counters over time",
-        SERIES.name,
-        HEIGHT.name,
-        "share of the counter's largest value (%)",
-        ChartShape::Lines { x: TIME.name, x_axis: "time (ms)", also: &[], borders: None },
-    ))
+    .with_chart(series::chart("Counters over time", &HEIGHT, "share of the counter's largest value (%)"))
+}
+
+fn percent_of_highest(part: &Part) -> Option<f64> {
+    (part.highest > 0.0).then(|| part.max / part.highest * 100.0)
 }
 
 /// Steps with fewer samples of the power have no energy.

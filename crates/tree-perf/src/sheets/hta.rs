@@ -1,10 +1,14 @@
 //! The tables of Holistic Trace Analysis (HTA), with its columns and figures.
 
+use std::borrow::Cow;
+
 use sheets::{Column, ColumnKind, Field, Role, Sheet, Unit};
+use trace_ingest::{EventId, RowId, Track};
 
 use crate::analysis::Analysis;
 use crate::hta::{
-    Described, HtaEvents, IdleTime, LaunchTimes, NamedTimes, QueueSummary, TemporalBreakdown, rounded,
+    BandwidthPoint, Described, Hta, IdleTime, LaunchTimes, NamedTimes, QueuePoint, QueueSummary, Sequence,
+    TemporalBreakdown, rounded,
 };
 
 /// All of them, in the order of HTA's documentation.
@@ -16,9 +20,13 @@ pub(crate) fn sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
         kernel_types(),
         kernels(),
         annotations(),
+        annotated_kernels(),
         queue_length(),
+        queue_length_series(),
         memory_bandwidth(),
+        memory_bandwidth_series(),
         launches(),
+        sequences(),
     ]
 }
 
@@ -27,7 +35,17 @@ fn sheet<'a, R: 'a>(
     name: &'static str,
     description: &'static str,
     fields: impl IntoIterator<Item = Field<&'a Analysis, R>>,
-    rows: fn(&HtaEvents<'a>) -> Vec<R>,
+    rows: fn(&Hta<'a>) -> Vec<R>,
+) -> Sheet<'a, Analysis> {
+    sheet_of(name, description, fields, move |analysis: &'a Analysis| Some(rows(&analysis.hta()?)))
+}
+
+/// The same of more than what HTA has read.
+fn sheet_of<'a, R: 'a>(
+    name: &'static str,
+    description: &'static str,
+    fields: impl IntoIterator<Item = Field<&'a Analysis, R>>,
+    rows: impl Fn(&'a Analysis) -> Option<Vec<R>> + Send + Sync + 'a,
 ) -> Sheet<'a, Analysis> {
     let rank = Column::identifier("rank", "Number of the process; 0 where the trace does not say it.")
         .with_role(Role::Name)
@@ -35,7 +53,7 @@ fn sheet<'a, R: 'a>(
             analysis.trace().facts().distributed.as_ref().and_then(|job| job.rank).unwrap_or(0).into()
         });
     Sheet::with_context(name, description, [rank].into_iter().chain(fields), move |analysis: &'a Analysis| {
-        let rows = rows(&analysis.hta_events()?);
+        let rows = rows(analysis)?;
         (!rows.is_empty()).then_some((analysis, rows))
     })
 }
@@ -90,7 +108,7 @@ fn idle_time<'a>() -> Sheet<'a, Analysis> {
             whole_us("idle_time", "Sum of the gaps in µs.").with_role(Role::Headline).field(|row: &IdleTime| row.time.into()),
             number("idle_time_ratio", "Share of the gaps of the stream, 0 to 1, with two decimals.").field(|row: &IdleTime| row.ratio.into()),
         ],
-        HtaEvents::idle_times,
+        Hta::idle_times,
     )
 }
 
@@ -148,7 +166,7 @@ fn kernels<'a>() -> Sheet<'a, Analysis> {
         "hta_gpu_kernel_breakdown",
         "HTA's get_gpu_kernel_breakdown, its table of kernels; written with --parity hta. Of more than ten names of a type, those beyond the 0.8-quantile of the running sums of times are others, and the statistics of all rows are of the sums of names. kernel_summary has those of the kernels.",
         times().into_iter().chain([kind]),
-        HtaEvents::kernels,
+        Hta::kernels,
     )
 }
 
@@ -157,7 +175,7 @@ fn annotations<'a>() -> Sheet<'a, Analysis> {
         "hta_gpu_user_annotation_breakdown",
         "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; written with --parity hta for traces with such. annotations has the exact times.",
         times(),
-        HtaEvents::annotations,
+        Hta::annotations,
     )
 }
 
@@ -197,7 +215,39 @@ fn queue_length<'a>() -> Sheet<'a, Analysis> {
         "hta_queue_length_summary",
         "HTA's get_queue_length_summary and get_time_spent_blocked_on_full_queue: lengths of a stream's queue, a point at each launch and each start, launches first where both are at one time; written with --parity hta. Launches of graphs and of other calls than HTA knows do not count. queue_length has the lengths over time.",
         [stream].into_iter().chain(described(|row: &QueueSummary| &row.lengths)).chain(full),
-        HtaEvents::queues,
+        Hta::queues,
+    )
+}
+
+/// When something happens.
+const TIME: Column = whole_us("ts", "Time in µs since the earliest start of an event that HTA keeps.");
+
+/// The process, or the thread, that an event stands under in the file.
+fn row_id<'a>(analysis: &'a Analysis, event: EventId, id: fn(Track) -> RowId) -> Option<Cow<'a, str>> {
+    let trace = analysis.trace();
+    trace.row_text(id(trace.tracks().get(trace.events().track(event))))
+}
+
+const PID: Column = Column::text("pid", "Process of the file that stands for the device.");
+
+fn queue_length_series<'a>() -> Sheet<'a, Analysis> {
+    sheet(
+        "hta_queue_length_time_series",
+        "HTA's get_queue_length_time_series: a row for each launch and each start, launches first where both are at one time; written with --parity hta. queue_length_timeline has all launches.",
+        [
+            TIME.with_role(Role::Name).field(|row: &QueuePoint| row.time.into()),
+            PID.field_in(|analysis: &&Analysis, row: &QueuePoint| {
+                row_id(analysis, row.work, |track| track.pid).into()
+            }),
+            Column::text("tid", "Row of the file that stands for the stream.").field_in(
+                |analysis: &&Analysis, row: &QueuePoint| row_id(analysis, row.work, |track| track.tid).into(),
+            ),
+            Column::identifier("stream", "Queue on the device.").field(|row: &QueuePoint| row.stream.into()),
+            Column::count("queue_length", "Events that are launched and not started, from then on.")
+                .with_role(Role::Headline)
+                .field(|row: &QueuePoint| row.length.into()),
+        ],
+        Hta::queue_points,
     )
 }
 
@@ -208,7 +258,90 @@ fn memory_bandwidth<'a>() -> Sheet<'a, Analysis> {
         "hta_memory_bw_summary",
         "HTA's get_memory_bw_summary: GB/s of the copies of a kind that run at the same time, a point at each start and end where it is above 0; written with --parity hta for traces with copies. copy_bandwidth has the rates over time.",
         [kind].into_iter().chain(described(|row: &(String, Described)| &row.1)),
-        HtaEvents::bandwidths,
+        Hta::bandwidths,
+    )
+}
+
+fn memory_bandwidth_series<'a>() -> Sheet<'a, Analysis> {
+    sheet(
+        "hta_memory_bw_time_series",
+        "HTA's get_memory_bw_time_series: a row for each start and each end of a copy or fill; written with --parity hta for traces with such. copy_bandwidth_timeline has the rates of bytes over duration.",
+        [
+            TIME.with_role(Role::Name).field(|row: &BandwidthPoint| row.time.into()),
+            PID.field_in(|analysis: &&Analysis, row: &BandwidthPoint| {
+                row_id(analysis, row.copy, |track| track.pid).into()
+            }),
+            Column::text("name", "Kind of copy, or Memset.").field(|row: &BandwidthPoint| (&row.kind).into()),
+            Column::new(
+                "memory_bw_gbps",
+                ColumnKind::Number(Unit::GigabytesPerSecond),
+                "GB/s of the copies of the kind that run, from then on.",
+            )
+            .with_role(Role::Headline)
+            .field(|row: &BandwidthPoint| row.gb_per_s.into()),
+        ],
+        Hta::bandwidth_points,
+    )
+}
+
+fn annotated_kernels<'a>() -> Sheet<'a, Analysis> {
+    type Row = (EventId, Option<EventId>);
+    fn name(analysis: &Analysis, event: Option<EventId>) -> Option<&str> {
+        event.map(|event| analysis.trace().name(event))
+    }
+    let span = |analysis: &Analysis, row: &Row| analysis.hta().map(|hta| hta.aligned(row.0));
+    sheet(
+        "hta_gpu_kernels_with_user_annotations",
+        "HTA's get_gpu_kernels_with_user_annotations: each kernel, copy and fill with the shortest annotation that the profiler saw on its stream at the same time; written with --parity hta for traces with such annotations. kernel_details has the annotations of the host, too.",
+        [
+            Column::identifier("index", "Index of the event in the file's event list.")
+                .with_role(Role::Name)
+                .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().uid(row.0).into()),
+            TIME.field_in(move |analysis: &&Analysis, row: &Row| {
+                span(analysis, row).map(|(start, _)| start).into()
+            }),
+            whole_us("dur", "Duration in µs.").with_role(Role::Headline).field_in(
+                move |analysis: &&Analysis, row: &Row| {
+                    span(analysis, row).map(|(start, end)| end - start).into()
+                },
+            ),
+            Column::identifier("stream", "Queue on the device.")
+                .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().stream(row.0).into()),
+            Column::identifier("correlation", "Number that the call and its device event share.").field_in(
+                |analysis: &&Analysis, row: &Row| analysis.trace().events().correlation(row.0).into(),
+            ),
+            Column::text("s_name", "Name of the kernel, copy or fill.")
+                .field_in(|analysis: &&Analysis, row: &Row| name(analysis, Some(row.0)).into()),
+            Column::text("user_annotation", "Name of the annotation; empty without one.")
+                .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.1).into()),
+        ],
+        Hta::annotated_kernels,
+    )
+}
+
+fn sequences<'a>() -> Sheet<'a, Analysis> {
+    let rows = |analysis: &'a Analysis| {
+        let part = analysis.options().hta_sequences_of.as_deref()?;
+        Some(analysis.hta()?.sequences(analysis.tree(), part))
+    };
+    sheet_of(
+        "hta_frequent_kernel_sequences",
+        "HTA's get_frequent_cuda_kernel_sequences of the operators that --hta_sequences_of names, with its default of three kernels or more; written with --parity hta. Of calls inside each other only those with the fewest others around them count. frequent_sequences has those of all operators.",
+        [
+            Column::text(
+                "pattern",
+                "Names of the operator and of the device events below it in order of their starts.",
+            )
+            .field(|row: &Sequence| (&row.pattern).into()),
+            Column::count("count", "Calls that launch this sequence.")
+                .field(|row: &Sequence| row.count.into()),
+            whole_us("GPU kernel duration (us)", "Sum of the durations of these device events in µs.")
+                .with_role(Role::Headline)
+                .field(|row: &Sequence| row.device.into()),
+            whole_us("CPU op duration (us)", "Sum of the durations of the calls in µs.")
+                .field(|row: &Sequence| row.host.into()),
+        ],
+        rows,
     )
 }
 
@@ -226,6 +359,6 @@ fn launches<'a>() -> Sheet<'a, Analysis> {
                 .with_role(Role::Headline)
                 .field(|row: &LaunchTimes| row.delay.into()),
         ],
-        HtaEvents::launches,
+        Hta::launches,
     )
 }

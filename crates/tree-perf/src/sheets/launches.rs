@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{QueueLength, Spread, Summary};
+use gpu_timeline::{HeldSamples, QueueLength, Spread, Summary};
 use sheets::{Column, ColumnKind, Role, Sheet, Statistics, Unit, percent, statistics};
-use trace_ingest::{EventId, StringId};
+use trace_ingest::{EventId, StringId, TrackId};
 
 use super::idle_causes::{DEVICE, STREAM};
+use super::series::{self, Part};
 use crate::IndexMap;
 use crate::analysis::Analysis;
 
@@ -82,27 +83,97 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
+const LONGEST: Column =
+    Column::count("queue_length_max", "Greatest length in the part, however short it lasted.");
+
+/// The lengths of the queues over time.
+pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
+    let figures = [
+        Column::count("queue_length_min", "Least length in the part.")
+            .field_in(|_, part: &Part| (part.min as i64).into()),
+        LONGEST.with_role(Role::Headline).field_in(|_, part: &Part| (part.max as i64).into()),
+    ];
+    Sheet::with_context(
+        "queue_length_timeline",
+        "How many launched events waited in a stream over time, from its first launch to its last start, in at most 2,000 equal parts; written when waits are asked for.",
+        series::names("Device and stream.").into_iter().chain(figures),
+        |analysis: &Analysis| {
+            let queues = analysis.options().waits.then(|| analysis.queue_lengths_over_time())?;
+            let parts = |queue: &StreamQueueOverTime| {
+                let part = |name, number: Option<i64>| number.map(|number| format!("{name} {number}"));
+                let names = [part("device", queue.device), part("stream", queue.stream)];
+                let series = names.into_iter().flatten().collect::<Vec<_>>().join(", ");
+                series::parts(&series, &queue.lengths)
+            };
+            let rows: Vec<Part> = queues.iter().flat_map(parts).collect();
+            (!rows.is_empty()).then_some((analysis, rows))
+        },
+    )
+    .with_chart(series::chart("Launched events that wait", &LONGEST, "greatest length of the queue"))
+}
+
+/// The queue of one stream over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamQueueOverTime {
+    /// The device, where it is recorded.
+    pub device: Option<i64>,
+    /// Its stream.
+    pub stream: Option<i64>,
+    /// Where its events stand in the trace.
+    pub track: TrackId,
+    /// Its length from the first launch to the last start.
+    pub lengths: HeldSamples,
+}
+
+/// What was launched onto a stream.
+struct Queued {
+    track: TrackId,
+    /// Launch and start of each event whose launch is in the trace.
+    times: Vec<(i64, i64)>,
+    unlinked: usize,
+}
+
 impl Analysis {
+    /// What was launched onto each stream, by device and stream.
+    fn queued(&self) -> BTreeMap<(Option<i64>, Option<i64>), Queued> {
+        let (tree, events) = (self.tree(), self.trace().events());
+        let mut streams: BTreeMap<_, Queued> = BTreeMap::new();
+        for &event in &self.device.ids {
+            let new = || Queued { track: events.track(event), times: Vec::new(), unlinked: 0 };
+            let queued = streams.entry((events.device(event), events.stream(event))).or_insert_with(new);
+            match tree.recorded_launch(event) {
+                Some(launch) => queued.times.push((events.start(launch), events.start(event))),
+                None => queued.unlinked += 1,
+            }
+        }
+        streams
+    }
+
     /// The queues of all streams, by device and stream.
     #[must_use]
     pub fn queues(&self) -> Vec<StreamQueue> {
-        let (tree, events) = (self.tree(), self.trace().events());
-        let mut streams: BTreeMap<_, (Vec<(i64, i64)>, usize)> = BTreeMap::new();
-        for &event in &self.device.ids {
-            let (queued, unlinked) = streams.entry((events.device(event), events.stream(event))).or_default();
-            match tree.recorded_launch(event) {
-                Some(launch) => queued.push((events.start(launch), events.start(event))),
-                None => *unlinked += 1,
-            }
-        }
-        let row = |((device, stream), (queued, unlinked)): (_, (Vec<_>, _))| StreamQueue {
+        let row = |((device, stream), queued): (_, Queued)| StreamQueue {
             device,
             stream,
-            launched: queued.len(),
-            unlinked,
-            queue: QueueLength::from_events(queued),
+            launched: queued.times.len(),
+            unlinked: queued.unlinked,
+            queue: QueueLength::from_events(queued.times),
         };
-        streams.into_iter().map(row).collect()
+        self.queued().into_iter().map(row).collect()
+    }
+
+    /// The same over time; streams without a launch in the trace are left out.
+    #[must_use]
+    pub fn queue_lengths_over_time(&self) -> Vec<StreamQueueOverTime> {
+        let row = |((device, stream), queued): (_, Queued)| StreamQueueOverTime {
+            device,
+            stream,
+            track: queued.track,
+            lengths: QueueLength::over_time(queued.times),
+        };
+        let mut rows: Vec<StreamQueueOverTime> = self.queued().into_iter().map(row).collect();
+        rows.retain(|row| !row.lengths.stretches().is_empty());
+        rows
     }
 }
 

@@ -11,12 +11,14 @@ pub(crate) mod gpu_timeline;
 pub(crate) mod host_ops;
 pub(crate) mod hta;
 pub(crate) mod idle_causes;
+pub(crate) mod kernel_details;
 pub(crate) mod kernel_summary;
 pub(crate) mod launches;
 pub(crate) mod memory;
 pub(crate) mod ops_all;
 pub(crate) mod ops_summary;
 pub(crate) mod rooflines;
+mod series;
 pub(crate) mod short_kernels;
 pub(crate) mod unified_perf_summary;
 
@@ -80,16 +82,19 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
     ];
     let after = [
         kernel_summary::sheet(),
+        kernel_details::sheet(),
         short_kernels::histogram_sheet(),
         short_kernels::details_sheet(),
         idle_causes::sheet(),
         idle_causes::sheet_per_stream(),
         launches::queue_length_sheet(),
+        launches::queue_length_timeline_sheet(),
         launches::launch_delay_sheet(),
         launches::delay_histogram_sheet(),
         frequent_sequences::sheet(),
         concurrency::overlap_matrix_sheet(),
         concurrency::copy_bandwidth_sheet(),
+        concurrency::copy_bandwidth_timeline_sheet(),
         annotations::sheet(),
         coll_analysis::sheet(),
     ];

@@ -16,6 +16,7 @@ mod golden;
 mod gpu_timeline;
 mod held_against;
 mod host_ops;
+mod hta;
 mod incomplete_traces;
 mod inference;
 mod kernel_overlap;

@@ -8,15 +8,17 @@ use tree_perf::{AnalysisOptions, pytorch_sheets};
 use crate::common::Table;
 use crate::fixture::Fixture;
 
-const SHEETS: [&str; 9] = [
+const SHEETS: [&str; 11] = [
     "idle_causes",
     "idle_causes_per_stream",
     "queue_length",
+    "queue_length_timeline",
     "launch_delay",
     "launch_delay_histogram",
     "frequent_sequences",
     "overlap_matrix",
     "copy_bandwidth",
+    "copy_bandwidth_timeline",
     "annotations",
 ];
 
@@ -291,8 +293,69 @@ fn copies_at_the_same_time_share_the_link() {
         "count",
         "without_size",
     ];
-    let rows = fixture.table_with("copy_bandwidth", options()).select(&columns);
+    let analysis = fixture.analyse(options());
+    let rows = Table::of_sheet(&analysis, "copy_bandwidth").select(&columns);
     assert_eq!(rows, ["Memcpy HtoD | 300000 | 0.02 | 15 | 20 | 20 | 30 | 0.015 | 3 | 1"]);
+    let over_time = Table::of_sheet(&analysis, "copy_bandwidth_timeline");
+    let rows = over_time.select(&["series", "t_ms", "GB/s min", "GB/s max"]);
+    assert_eq!(
+        rows,
+        [
+            "device 0: Memcpy HtoD | 0 | 10 | 10",
+            "device 0: Memcpy HtoD | 0.005 | 30 | 30",
+            "device 0: Memcpy HtoD | 0.01 | 20 | 20"
+        ]
+    );
+}
+
+#[test]
+fn queues_over_time_have_as_many_parts_as_lengths_at_most() {
+    let mut fixture = Fixture::new();
+    // Launched at 10 and 20 µs, started at 30 and 40 µs.
+    launch(&mut fixture, ("cudaLaunchKernel", 10.0, 1.0), &[("a", 7, 30.0, 5.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 20.0, 1.0), &[("b", 7, 40.0, 5.0)]);
+    let analysis = fixture.analyse(options());
+    let table = Table::of_sheet(&analysis, "queue_length_timeline");
+    let rows = table.select(&["series", "t_ms", "queue_length_min", "queue_length_max"]);
+    // From the first event of the trace, an operator at 9 µs.
+    let expected = ["0.001 | 1 | 1", "0.011 | 2 | 2", "0.021 | 1 | 1"];
+    assert_eq!(rows, expected.map(|row| format!("device 0, stream 7 | {row}")));
+    let queues = analysis.queue_lengths_over_time();
+    let integral = queues[0].lengths.integral();
+    assert!((integral - 40_000.0).abs() < 1e-6, "{integral}");
+}
+
+#[test]
+fn kernels_one_by_one_say_who_launched_them_and_when() {
+    let mut fixture = Fixture::new();
+    let no_arguments = EventArguments::default();
+    fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 100.0), no_arguments);
+    fixture.event(Category::USER_ANNOTATION, "optimizer", (1, 1), (40.0, 30.0), no_arguments);
+    launch(&mut fixture, ("cudaLaunchKernel", 10.0, 5.0), &[("a", 7, 20.0, 50.0)]);
+    launch(&mut fixture, ("cudaLaunchKernel", 50.0, 5.0), &[("b", 7, 80.0, 60.0)]);
+    fixture.unlinked(("c", 8, 300.0, 50.0));
+    fixture.event(Category::GPU_USER_ANNOTATION, "step", (0, 7), (20.0, 120.0), no_arguments);
+    fixture.event(Category::GPU_USER_ANNOTATION, "optimizer", (0, 7), (80.0, 60.0), no_arguments);
+    let columns = [
+        "name",
+        "duration_us",
+        "start_ms",
+        "stream",
+        "operator",
+        "annotation",
+        "device_annotation",
+        "launch",
+        "launch_call_us",
+        "launch_delay_us",
+    ];
+    let of_b = "b | 60 | 0.08 | 7 | aten::mm | optimizer | optimizer | cudaLaunchKernel | 5 | 25";
+    let of_a = "a | 50 | 0.02 | 7 | aten::mm | step | step | cudaLaunchKernel | 5 | 5";
+    let of_c = "c | 50 | 0.3 | 8 | - | - | - | - | - | -";
+    let analysis = fixture.analyse(AnalysisOptions { kernel_details: true, ..AnalysisOptions::default() });
+    assert_eq!(Table::of_sheet(&analysis, "kernel_details").select(&columns), [of_b, of_a, of_c]);
+    let first = AnalysisOptions { kernel_details: true, topk_kernels: Some(1), ..AnalysisOptions::default() };
+    let rows = begun().table_with("kernel_details", first).select(&["name"]);
+    assert_eq!(rows, ["first"]);
 }
 
 #[test]
@@ -300,7 +363,12 @@ fn sheets_of_waits_are_made_when_asked_for() {
     for waits in [false, true] {
         let mut fixture = begun();
         let correlation = fixture.correlation();
-        fixture.device(Category::GPU_MEMCPY, ("Memcpy HtoD", 7, 200.0, 5.0), correlation);
+        let arguments = EventArguments {
+            correlation: Some(correlation),
+            transfer: Some(MemoryTransfer { bytes: Some(1000), ..MemoryTransfer::default() }),
+            ..EventArguments::default()
+        };
+        fixture.event(Category::GPU_MEMCPY, "Memcpy HtoD", (0, 7), (200.0, 5.0), arguments);
         fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 9.0), EventArguments::default());
         for at in [300.0, 400.0] {
             launch(&mut fixture, ("cudaLaunchKernel", at, 5.0), &[("a", 7, at + 10.0, 5.0)]);
