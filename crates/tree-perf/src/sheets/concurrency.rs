@@ -206,9 +206,12 @@ pub(crate) fn copy_bandwidth_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
 /// A copy with its bytes, where these are recorded.
 type Copy = (Interval, Option<i64>);
 
+/// Device, name and direction of copies or fills.
+type KindOfCopy = (Option<i64>, StringId, Option<StringId>);
+
 impl Analysis {
-    /// Copies and fills by device and kind, in the order of the file.
-    fn copies_by_kind(&self) -> BTreeMap<(Option<i64>, StringId, Option<StringId>), (TrackId, Vec<Copy>)> {
+    /// Copies and fills by device and kind, in the order of the file, with the first one's track.
+    fn copies_by_kind(&self) -> BTreeMap<KindOfCopy, (TrackId, Vec<Copy>)> {
         let events = self.trace().events();
         let mut kinds: BTreeMap<_, (TrackId, Vec<Copy>)> = BTreeMap::new();
         for &event in &self.device.ids {
