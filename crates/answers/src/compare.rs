@@ -78,7 +78,7 @@ impl Reporter for CompareReporter {
             made.extend(of_one);
             known.extend(names);
         }
-        known.extend(all_comparison_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
+        known.extend(all_comparison_sheets("").into_iter().map(|sheet| sheet.name.into_owned()));
         let runs: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
         let title = runs.join(" → ");
         let tables = titled(&title, (made, known), run)?;
@@ -264,6 +264,10 @@ fn statements(comparison: &Comparison) -> Vec<String> {
     if let Some([in_a, in_b]) = comparison.steps {
         let steps = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "step", "steps");
         lines.push(format!("times and calls are per step: {a} has {}, {b} {}", steps(in_a), steps(in_b)));
+    }
+    if let Some((likeness, table)) = comparison.likeness() {
+        let share = decimal(likeness * 100.0, 1);
+        lines.push(format!("likeness: {share}% of the calls in {} are of both runs", table.sheet));
     }
     let Some(table) = comparison.main_table() else { return lines };
     for (status, word) in [(Status::New, "new"), (Status::Gone, "gone")] {

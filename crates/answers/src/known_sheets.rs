@@ -63,7 +63,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(ReportOf::Job, overview()));
     all.extend(known(ReportOf::Job, job_sheets()));
     all.extend(known(ReportOf::Comparison, overview()));
-    all.extend(known(ReportOf::Comparison, all_comparison_sheets()));
+    all.extend(known(ReportOf::Comparison, all_comparison_sheets("")));
     all
 }
 
@@ -194,7 +194,7 @@ mod tests {
         check(&metal_sheets());
         check(&[comparison_sheet()]);
         check(&job_sheets());
-        check(&all_comparison_sheets());
+        check(&all_comparison_sheets(""));
         check(&[overview::sheet(overview::NAME)]);
     }
 

@@ -212,6 +212,29 @@ fn kernels_of_rocprofv3_reports_are_joined_by_their_names() {
     assert!(kernels.column("a::Category").is_none() && kernels.column("a::Total Kernel Time (µs)").is_none());
 }
 
+/// The figures of TraceLens's pair of training reports, whose files the corpus does not have.
+#[test]
+fn counts_stay_whole_where_no_operator_is_missing() {
+    let report = |name: &str, exposed: &str, mm: &str| {
+        let place = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: String| std::fs::write(place.path().join(file), text).unwrap();
+        write("gpu_timeline.csv", format!("type,time ms\nexposed_comm_time,{exposed}\n"));
+        write("ops_summary.csv", format!("name,total_direct_kernel_time_ms,Count\naten::mm,{mm},935\n"));
+        side(name, read_report(place.path(), ReportFormat::CsvDirectory, &is_compared).unwrap())
+    };
+    let sides = [
+        report("a", "319.55992578125", "659.47530859375"),
+        report("b", "1559.37419140625", "675.5371708984375"),
+    ];
+    let made = compare_as_tracelens(&sides, &all_groups()).unwrap();
+    let change = row(find(&made, "gpu_timeline"), "exposed_comm_time", &["time ms__b_pct"]);
+    assert_alike(&change, &["387.9755143245641"]);
+    let columns =
+        ["total_direct_kernel_time_ms__b_pct", "a::Count", "b::Count", "Count__b_diff", "Count__b_pct"];
+    let expected = ["2.4355517326247433", "935", "935", "0", "0.0"];
+    assert_alike(&row(find(&made, "ops_summary"), "aten::mm", &columns), &expected);
+}
+
 #[test]
 fn sheets_that_a_report_lacks_are_left_out_and_said_to_be() {
     let timeline = || table("gpu_timeline", ["type", "time ms"], &[["total_time".into(), 1.0.into()]]);
