@@ -7,7 +7,7 @@ use trace_diff::{
     compare, comparison_sheets, markdown, waterfall,
 };
 
-use crate::table;
+use crate::{corpus_report, table};
 
 fn side(name: &str, tables: Vec<Table>) -> Side {
     Side { name: name.to_owned(), tables, steps: None }
@@ -257,6 +257,25 @@ fn likeness_is_that_of_calls_whatever_their_strides() {
     let (likeness, table) = comparison.likeness().unwrap();
     assert_eq!((likeness, table.subject), (3.0 / 5.0, Subject::Call));
     assert_eq!(comparison.notices, []);
+}
+
+/// One model on two GPUs, of which one fills 24 more tensors, and models that share an operator by chance.
+#[test]
+fn corpus_models_are_like_themselves_alone() {
+    for (a, b, expected) in [
+        ("h100-qwen1.5-0.5b", "mi300-qwen1.5-0.5b", 1030.0 / 1054.0),
+        ("h100-qwen1.5-0.5b", "mi300-bert-small", 0.000_917),
+        ("h100-owlv2-large", "h100-falconsai-vit", 0.0),
+        ("mi300-timesformer", "mi300-timesformer", 1.0),
+    ] {
+        let (Some(one), Some(other)) = (corpus_report(a), corpus_report(b)) else { return };
+        let comparison = compare(&one, &other, &CompareOptions::default());
+        let (likeness, table) = comparison.likeness().unwrap();
+        assert_eq!(table.subject, Subject::Call);
+        assert!((likeness - expected).abs() < 1e-6, "{a} and {b}: {likeness}");
+        let is_warned = |notice: &CompareNotice| matches!(notice, CompareNotice::LittleInCommon { .. });
+        assert_eq!(comparison.notices.iter().any(is_warned), expected < 0.5, "{a} and {b}");
+    }
 }
 
 #[test]

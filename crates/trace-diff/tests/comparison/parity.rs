@@ -7,7 +7,7 @@ use trace_diff::{
     read_report,
 };
 
-use crate::table;
+use crate::{corpus_report, table};
 
 fn side(name: &str, tables: Vec<Table>) -> Side {
     Side { name: name.to_owned(), tables, steps: None }
@@ -19,12 +19,7 @@ fn all_groups() -> Vec<SheetGroup> {
 
 /// The comparison of two reports of the corpus.
 fn compared(baseline: &str, variant: &str) -> Option<ParityTables> {
-    let read = |name: &str| {
-        let folder = testdata::corpus(&format!("pytorch/{name}/reference"))?;
-        let tables = read_report(&folder, ReportFormat::CsvDirectory, &is_compared).unwrap();
-        Some(side(name.split('-').next().unwrap(), tables))
-    };
-    let sides = [read(baseline)?, read(variant)?];
+    let sides = [corpus_report(baseline)?, corpus_report(variant)?];
     Some(compare_as_tracelens(&sides, &all_groups()).unwrap())
 }
 
