@@ -81,7 +81,7 @@ impl Reporter for CompareReporter {
             made.extend(of_one);
             known.extend(names);
         }
-        known.extend(all_comparison_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
+        known.extend(all_comparison_sheets("").into_iter().map(|sheet| sheet.name.into_owned()));
         let runs: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
         let title = runs.join(" → ");
         let tables = titled(&title, (made, known), run)?;
@@ -180,7 +180,7 @@ pub(crate) fn names_of_runs(given: &[String], paths: &[PathBuf]) -> Result<Vec<S
 }
 
 /// Names of runs by their files, as much of the paths as tells them apart.
-fn names_of(paths: &[PathBuf]) -> Vec<String> {
+pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
     /// Endings that say what a file is, not which.
     const ENDINGS: [&str; 12] = [
         ".gz",
@@ -212,7 +212,17 @@ fn names_of(paths: &[PathBuf]) -> Vec<String> {
         });
         parts.collect()
     };
-    let parts: Vec<Vec<String>> = paths.iter().map(parts).collect();
+    let mut parts: Vec<Vec<String>> = paths.iter().map(parts).collect();
+    // What all of them end in, such as the `trace.json` of several directories, tells nothing apart.
+    let shortest = parts.iter().map(Vec::len).min().unwrap_or_default();
+    let is_of_all = |from_end: &usize| {
+        let mut of_each = parts.iter().map(|parts| plain(&parts[parts.len() - 1 - from_end]));
+        of_each.next().is_some_and(|first| of_each.all(|other| other == first))
+    };
+    let shared = (0..shortest).take_while(is_of_all).count();
+    if shared < shortest {
+        parts.iter_mut().for_each(|parts| parts.truncate(parts.len() - shared));
+    }
     let named = |depth: usize| -> Vec<String> {
         let name = |parts: &Vec<String>| {
             let shown = &parts[parts.len().saturating_sub(depth)..];
@@ -250,7 +260,7 @@ fn suffix(run: &str) -> String {
 }
 
 /// What a comparison says, a sentence each.
-fn statements(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
     let [a, b] = &comparison.names;
     let mut lines = Vec::new();
     let per_step = if comparison.steps.is_some() { " per step" } else { "" };
@@ -264,6 +274,10 @@ fn statements(comparison: &Comparison) -> Vec<String> {
     if let Some([in_a, in_b]) = comparison.steps {
         let steps = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "step", "steps");
         lines.push(format!("times and calls are per step: {a} has {}, {b} {}", steps(in_a), steps(in_b)));
+    }
+    if let Some((likeness, table)) = comparison.likeness() {
+        let share = decimal(likeness * 100.0, 1);
+        lines.push(format!("likeness: {share}% of the calls in {} are of both runs", table.sheet));
     }
     let Some(table) = comparison.main_table() else { return lines };
     for (status, word) in [(Status::New, "new"), (Status::Gone, "gone")] {
@@ -300,8 +314,10 @@ mod tests {
     fn runs_are_called_by_what_tells_their_files_apart() {
         for (paths, names) in [
             (["h100.json.gz", "x/mi300.pt.trace.json"], ["h100", "mi300"]),
-            (["a/reference", "b/reference"], ["a/reference", "b/reference"]),
-            (["a/x/t.json", "b/x/t.xlsx"], ["a/x/t", "b/x/t"]),
+            (["a/reference", "b/reference"], ["a", "b"]),
+            (["a/x/t.json", "b/x/t.xlsx"], ["a", "b"]),
+            (["a/x/s.json", "b/x/t.json"], ["s", "t"]),
+            (["a/t.json", "a/b/t.json"], ["a", "b"]),
             (["t.json", "t.json"], ["t", "t 2"]),
             (["a::b.json", "-"], ["a_b", "standard input"]),
         ] {

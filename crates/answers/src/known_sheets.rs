@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use critical_path::{critical_path_sheets, graph_replays_sheet};
 use inference_phase::sheets::phase_sheets;
-use metal_perf::{comparison_sheet, metal_sheets};
+use metal_perf::metal_sheets;
 use multi_rank::job_sheets;
 use rocprof_perf::rocprof_sheets;
 use sheets::{Column, Sheet};
@@ -16,6 +16,7 @@ use tree_perf::all_sheets;
 use xla_perf::jax_sheets;
 
 use crate::overview;
+use crate::tenstorrent::baseline_sheets;
 
 /// What is known of a sheet without a recording.
 pub struct KnownSheet {
@@ -63,11 +64,11 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::Rocprof), rocprof_sheets()));
     all.extend(known(of(RecordingKind::TenstorrentOps), overview()));
     all.extend(known(of(RecordingKind::TenstorrentOps), metal_sheets()));
-    all.extend(known(of(RecordingKind::TenstorrentOps), vec![comparison_sheet()]));
+    all.extend(known(of(RecordingKind::TenstorrentOps), baseline_sheets()));
     all.extend(known(ReportOf::Job, overview()));
     all.extend(known(ReportOf::Job, job_sheets()));
     all.extend(known(ReportOf::Comparison, overview()));
-    all.extend(known(ReportOf::Comparison, all_comparison_sheets()));
+    all.extend(known(ReportOf::Comparison, all_comparison_sheets("")));
     all.extend(known(ReportOf::Trees, overview()));
     all.extend(known(ReportOf::Trees, tree_diff_sheets::<TraceTree>()));
     all
@@ -201,9 +202,8 @@ mod tests {
         check(&jax_sheets());
         check(&rocprof_sheets());
         check(&metal_sheets());
-        check(&[comparison_sheet()]);
         check(&job_sheets());
-        check(&all_comparison_sheets());
+        check(&all_comparison_sheets(""));
         check(&[overview::sheet(overview::NAME)]);
     }
 

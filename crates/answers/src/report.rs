@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use critical_path::CriticalPath;
-use metal_perf::{Comparison as MetalComparison, MetalReport};
+use metal_perf::MetalReport;
 use multi_rank::JobAnalysis;
 use report_writers::DrawError;
 use report_writers::stacked_time::Arrangement;
@@ -147,7 +147,7 @@ pub enum Analysed {
     /// Of a rocprofv3 profile.
     Rocprof(Box<RocprofAnalysis>),
     /// Of Tenstorrent operations, and their comparison with an earlier run.
-    Tenstorrent(Box<MetalReport>, Option<MetalComparison>),
+    Tenstorrent(Box<MetalReport>, Option<Comparison>),
     /// Of the ranks of a job.
     Job(Box<JobAnalysis>),
     /// The critical path of a trace.

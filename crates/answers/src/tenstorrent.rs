@@ -2,9 +2,15 @@
 
 use std::path::PathBuf;
 
-use metal_perf::{Comparison, MetalOptions, MetalReport, comparison_sheet, metal_sheets};
+use metal_perf::{MetalOptions, MetalReport, metal_sheets};
+use sheets::{Layout, Sheet, TableError};
+use trace_diff::{
+    CompareOptions, Comparison, Side, TIME_CHANGE, all_comparison_sheets, compare, comparison_sheets,
+    is_compared,
+};
 use trace_ingest::metal::read_ops;
 
+use crate::compare::{names_of, statements};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::report::{
@@ -32,28 +38,58 @@ impl Reporter for TenstorrentReporter {
                 // IDs of one file say nothing of another.
                 let options = MetalOptions { id_range: None, ..self.analysis };
                 let baseline = self::analysis(std::slice::from_ref(path), options, run)?;
-                Some(Comparison::new(&baseline, &analysis))
+                let names = names_of(&[path.clone(), first.clone()]);
+                Some(compared([&baseline, &analysis], names)?)
             }
             None => None,
         };
         run.begin(Stage::Sheets);
         let title = title(first);
         let (mut made, mut known) = tables(&analysis, metal_sheets(), layout(is_compat))?;
-        known.push(comparison_sheet().name.into_owned());
+        known.extend(baseline_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
         if let Some(comparison) = &comparison {
-            made.extend(tables(comparison, vec![comparison_sheet()], layout(is_compat))?.0);
+            made.extend(tables(comparison, comparison_sheets(comparison, BASELINE), layout(is_compat))?.0);
         }
         let tables = titled(&title, (made, known), run)?;
-        let mut notices = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();
+        let mut notices: Vec<Notice> = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();
+        let of_both = comparison.iter().flat_map(|comparison| comparison.notices.iter().cloned());
+        notices.extend(of_both.map(Notice::Comparison));
         let pictures = pictures(run, &mut notices, |picture| match picture {
             Picture::StackedTime(arrangement) => stacked_picture::svg(&analysis, &title, arrangement).map(Ok),
             Picture::Rooflines | Picture::Steps => Ok(Err(NothingToDraw::OtherReports)),
         })?;
-        let summary = Summary { head: vec![title, analysis.chip.name.to_string()], ..Summary::default() };
+        let summary = Summary {
+            head: vec![title, analysis.chip.name.to_string()],
+            statements: comparison.as_ref().map(statements).unwrap_or_default(),
+            ..Summary::default()
+        };
         let analysis = Analysed::Tenstorrent(Box::new(analysis), comparison);
         let report = Report { tables, summary, notices, pictures, analysis };
         if is_compat { Ok(report) } else { report.with_overview(run) }
     }
+}
+
+/// What follows the names of the sheets in which the run stands beside the baseline.
+const BASELINE: &str = "_vs_baseline";
+
+/// The sheets in which the run stands beside a baseline.
+pub(crate) fn baseline_sheets() -> Vec<Sheet<'static, Comparison>> {
+    let compared = metal_sheets().into_iter().map(|sheet| format!("{}{BASELINE}", sheet.name));
+    let names: Vec<String> = compared.chain([format!("{TIME_CHANGE}{BASELINE}")]).collect();
+    let mut sheets = all_comparison_sheets(BASELINE);
+    sheets.retain(|sheet| names.iter().any(|name| *name == sheet.name));
+    sheets
+}
+
+/// Two runs side by side, the baseline first.
+fn compared(reports: [&MetalReport; 2], names: Vec<String>) -> Result<Comparison, TableError> {
+    let mut sides = Vec::new();
+    for (report, name) in reports.into_iter().zip(names) {
+        let mut sheets = metal_sheets();
+        sheets.retain(|sheet| is_compared(&sheet.name, &[]));
+        sides.push(Side { name, tables: tables(report, sheets, Layout::Roles)?.0, steps: None });
+    }
+    Ok(compare(&sides[0], &sides[1], &CompareOptions::default()))
 }
 
 fn analysis(paths: &[PathBuf], options: MetalOptions, run: &mut Run<'_>) -> Result<MetalReport, Error> {

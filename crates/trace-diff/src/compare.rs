@@ -7,8 +7,9 @@ use indexmap::map::Entry;
 use sheets::{Cell, Table, TableColumn};
 
 use crate::keys::KeyKind;
+use crate::likeness::likeness;
 use crate::names::NameClasses;
-use crate::rules::{PARAMETER, RATES, Rule, STEPS, Subject, may_be_absent, rule_of};
+use crate::rules::{ALIKE_WITHOUT, PARAMETER, RATES, Rule, STEPS, Subject, may_be_absent, rule_of};
 
 /// A report that is compared.
 #[derive(Clone, Debug)]
@@ -72,6 +73,9 @@ pub struct Joined {
     pub rows: Vec<Row>,
     /// Sums of A and of B over the rows; of a timeline its whole span.
     pub totals: [Figures; 2],
+    /// How alike the calls of both runs are, as [`likeness`] says; strides and values of arguments do not count. `None`
+    /// where a report does not count calls.
+    pub likeness: Option<f64>,
     pub(crate) rule: &'static Rule,
 }
 
@@ -215,6 +219,17 @@ impl Comparison {
         order.into_iter().find_map(|subject| self.about(subject))
     }
 
+    /// The table that says best how alike the programs of the runs are: calls with their types and shapes, or else
+    /// operators or kernels by name.
+    #[must_use]
+    pub fn likeness(&self) -> Option<(f64, &Joined)> {
+        let order = [Subject::Call, Subject::Operator, Subject::Kernel];
+        let mut tables = order
+            .into_iter()
+            .flat_map(|subject| self.tables.iter().filter(move |one| one.subject == subject));
+        tables.find_map(|table| Some((table.likeness?, table)))
+    }
+
     /// The row of the timeline that is the whole span.
     #[must_use]
     pub fn span(&self) -> Option<&Row> {
@@ -270,10 +285,10 @@ pub enum CompareNotice {
         /// Names of A and B.
         runs: [String; 2],
     },
-    /// Little of the time is in what both runs do.
+    /// Most of what one run calls the other does not.
     LittleInCommon {
-        /// Share of the time of both runs in rows that both have, in percent.
-        percent: f64,
+        /// How alike the runs are, as [`likeness`] says.
+        likeness: f64,
         /// The table that says so.
         sheet: String,
     },
@@ -296,16 +311,16 @@ impl fmt::Display for CompareNotice {
                 "{b} makes {factor:.3} times the calls of {a}, operator by operator: the recordings may have different \
                  numbers of steps"
             ),
-            CompareNotice::LittleInCommon { percent, sheet } => write!(
+            CompareNotice::LittleInCommon { likeness, sheet } => write!(
                 f,
-                "only {percent:.1}% of the time of both runs is in rows of {sheet} that both have: these may be different \
-                 programs"
+                "only {:.1}% of the calls in {sheet} are of both runs: these may be different programs",
+                likeness * 100.0
             ),
         }
     }
 }
 
-/// Compares the reports of two runs.
+/// Compares the reports of two runs. Without a table that both have there is none in the comparison.
 #[must_use]
 pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let steps = |side: &Side| side.steps.or_else(|| side.recorded_steps());
@@ -319,6 +334,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     };
     let [in_a, in_b] = [comparable(a, options), comparable(b, options)];
     let only_in_b = in_b.iter().filter(|table| !in_a.iter().any(|known| known.title == table.title));
+    let mut any_in_both = false;
     for one in in_a.iter().chain(only_in_b) {
         let pair = [&in_a, &in_b]
             .map(|tables| tables.iter().find(|table| table.title == one.title).map(|one| one.table));
@@ -329,12 +345,18 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
             comparison.notices.push(CompareNotice::OnlyIn { sheet: one.title.clone(), run });
             continue;
         }
+        any_in_both |= matches!(pair, [Some(_), Some(_)]);
         let joining = Joining { sheet: &one.title, rule: one.rule, names: &options.names };
         joining.join(pair, &mut comparison);
     }
+    if !any_in_both {
+        // Reports of different programs or recorders: there is nothing beside which what one alone has could stand.
+        comparison.tables.clear();
+    }
     comparison.tables.sort_by_key(|table| table.subject as u8);
-    comparison.notices.extend(one_factor(&comparison));
-    comparison.notices.extend(little_in_common(&comparison));
+    // Other numbers of steps make other numbers of calls, of one program, too.
+    let notice = one_factor(&comparison).or_else(|| little_in_common(&comparison));
+    comparison.notices.extend(notice);
     comparison
 }
 
@@ -395,6 +417,7 @@ impl Joining<'_> {
             groups.iter().for_each(|group| total.add(&group.sum));
             total.figures()
         });
+        let likeness = self.likeness(&sides, &keys);
         let [a, b] = sides;
         let mut rows = pair_up(a, b, keys.iter().position(|key| Some(&*key.header) == self.rule.relaxed));
         rows.sort_by(|one, other| {
@@ -410,7 +433,29 @@ impl Joining<'_> {
             }
             _ => totals,
         };
-        comparison.tables.push(Joined { sheet: sheet(), subject, keys, rows, totals, rule: self.rule });
+        let (sheet, rule) = (sheet(), self.rule);
+        comparison.tables.push(Joined { sheet, subject, keys, rows, totals, likeness, rule });
+    }
+
+    /// How alike the calls are by the keys that say what is computed. `None` where a row has no number of calls.
+    fn likeness(&self, sides: &[Vec<Group>; 2], keys: &[KeyColumn]) -> Option<f64> {
+        let counts = |group: &Group| group.sum.counts_calls;
+        if !sides.iter().flatten().all(counts) {
+            return None;
+        }
+        let says = |key: &KeyColumn| !ALIKE_WITHOUT.contains(&&*key.header);
+        let calls = |group: &Group| {
+            let key: Key = group
+                .key
+                .iter()
+                .zip(keys)
+                .filter(|(_, key)| says(key))
+                .map(|(cell, _)| cell.clone())
+                .collect();
+            (key, group.sum.calls / group.sum.steps)
+        };
+        let [a, b] = sides;
+        likeness(a.iter().map(calls), b.iter().map(calls))
     }
 
     /// The keys that both tables have; `None` without the first of them, which all others only refine.
@@ -498,7 +543,7 @@ impl Joining<'_> {
             let calls_of_row = match calls {
                 Some(_) => figure(calls, row),
                 // A table with a row per call.
-                None if self.rule.subject == Subject::Call => Some(1.0),
+                None if self.rule.calls.is_empty() && self.rule.subject != Subject::Timeline => Some(1.0),
                 None => None,
             };
             let mut sum = Sum::new(figure(time, row).unwrap_or_default() * unit, calls_of_row, steps);
@@ -718,11 +763,8 @@ fn one_factor(comparison: &Comparison) -> Option<CompareNotice> {
 
 /// Says where the runs have little in common.
 fn little_in_common(comparison: &Comparison) -> Option<CompareNotice> {
-    const LITTLE_PERCENT: f64 = 50.0;
-    let table = comparison.main_table()?;
-    let both = table.rows.iter().filter(|row| matches!(row.status, Status::Both(_)));
-    let time = |figures: &[Figures; 2]| figures[0].time_us + figures[1].time_us;
-    let share = percent(both.map(|row| time(&row.figures)).sum(), time(&table.totals))?;
+    const LITTLE: f64 = 0.5;
+    let (likeness, table) = comparison.likeness()?;
     let sheet = table.sheet.clone();
-    (share < LITTLE_PERCENT).then_some(CompareNotice::LittleInCommon { percent: share, sheet })
+    (likeness < LITTLE).then_some(CompareNotice::LittleInCommon { likeness, sheet })
 }

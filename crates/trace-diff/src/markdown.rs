@@ -35,6 +35,9 @@ pub fn markdown(comparison: &Comparison) -> String {
             let _ = writeln!(out, "| {} | {} | {} |", text(&step.name), signed(delta), share(delta, of_a));
         }
     }
+    for notice in &comparison.notices {
+        let _ = writeln!(out, "\n> {}", text(&notice.to_string()));
+    }
     let Some(table) = comparison.main_table() else { return out };
     let changed = || table.rows.iter().filter(|row| row.delta_us() != 0.0);
     if changed().next().is_some() {
@@ -60,13 +63,33 @@ pub fn markdown(comparison: &Comparison) -> String {
 }
 
 fn signed(us: f64) -> String {
-    format!("{}{}", if us > 0.0 { "+" } else { "" }, duration(us))
+    with_sign(us, duration(us))
+}
+
+/// What is added has a plus, unless it rounds to nothing.
+fn with_sign(value: f64, text: String) -> String {
+    let is_something = text.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+    if value > 0.0 && is_something { format!("+{text}") } else { text }
 }
 
 /// A change as a share; nothing of nothing.
 fn share(delta: f64, whole: f64) -> String {
     match crate::compare::percent(delta, whole) {
-        Some(percent) => format!("{}{}%", if percent > 0.0 { "+" } else { "" }, decimal(percent, 1)),
+        Some(percent) => with_sign(percent, format!("{}%", decimal(percent, 1))),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rounds_to_nothing_has_no_sign() {
+        for (delta, text) in [(5.0, "+5.0%"), (-5.0, "-5.0%"), (0.04, "0.0%"), (-0.04, "0.0%"), (0.0, "0.0%")]
+        {
+            assert_eq!(share(delta, 100.0), text);
+        }
+        assert_eq!(share(1.0, 0.0), "");
     }
 }

@@ -36,6 +36,7 @@ pub(crate) struct Rule {
     /// The key that rows without a counterpart may differ in.
     pub(crate) relaxed: Option<&'static str>,
     pub(crate) times: &'static [Time],
+    /// Without any a row is a call, but in a timeline.
     pub(crate) calls: &'static [&'static str],
     /// Mean, standard deviation, least and largest time of a call in µs, as far as there are columns of them.
     pub(crate) spread: [&'static [&'static str]; 4],
@@ -58,9 +59,12 @@ const ARGUMENTS: [Key; 4] = [
     (&["Input type"], KeyKind::Literal),
     (&["Input Dims"], KeyKind::Literal),
     (&[STRIDES], KeyKind::Literal),
-    (&["Concrete Inputs"], KeyKind::Literal),
+    (&[VALUES], KeyKind::Literal),
 ];
 const STRIDES: &str = "Input Strides";
+const VALUES: &str = "Concrete Inputs";
+/// Keys in which calls of like programs may differ.
+pub(crate) const ALIKE_WITHOUT: [&str; 2] = [STRIDES, VALUES];
 const NO_SPREAD: [&[&str]; 4] = [&[]; 4];
 const KERNEL_TIME: [&[&str]; 4] = [
     &["Kernel Time (µs)_mean"],
@@ -112,9 +116,9 @@ pub(crate) const RULES: &[Rule] = &[
         calls: &["#Occurrences"],
         spread: NO_SPREAD,
     },
-    // Of Tenstorrent operations.
+    // Of Tenstorrent operations: by operation, and by operation and sizes.
     Rule {
-        subject: Subject::Operator,
+        subject: Subject::Category,
         sheets: &["summary"],
         keys: &[(&["Op Code"], KeyKind::Name)],
         relaxed: None,
@@ -123,7 +127,7 @@ pub(crate) const RULES: &[Rule] = &[
         spread: NO_SPREAD,
     },
     Rule {
-        subject: Subject::Call,
+        subject: Subject::Operator,
         sheets: &["ops"],
         keys: &[(&["OP Code"], KeyKind::Name)],
         relaxed: None,

@@ -35,12 +35,17 @@ fn lines(table: &Joined) -> Vec<Line> {
         Line { keys, status, figures: row.figures, matched, running_us }
     });
     let mut lines: Vec<Line> = rows.collect();
-    if table.subject != Subject::Timeline {
+    if is_summed(table.subject) {
         let keys = vec![Some("(total)".to_owned())];
         let (figures, running_us) = (table.totals, table.gap_us());
         lines.push(Line { keys, status: "total", figures, matched: "", running_us });
     }
     lines
+}
+
+/// Whether the rows of a table are parts that add up. Those of a timeline are a whole and parts that contain each other.
+fn is_summed(subject: Subject) -> bool {
+    subject != Subject::Timeline
 }
 
 /// What the rows of a sheet share.
@@ -84,12 +89,12 @@ pub fn comparison_sheets<'a>(comparison: &Comparison, suffix: &str) -> Vec<Sheet
     sheets
 }
 
-/// The sheets that a comparison may have, those of operators by their parameters as one.
+/// The sheets that a comparison may have, those of operators by their parameters as one; with a suffix for its names.
 #[must_use]
-pub fn all_comparison_sheets() -> Vec<Sheet<'static, Comparison>> {
-    let of_rules = RULES.iter().map(|rule| joined_sheet(rule.title(), rule, ""));
-    let of_models = joined_sheet("GEMM", &MODELLED, "");
-    std::iter::once(time_change_sheet("")).chain(of_rules).chain([of_models]).collect()
+pub fn all_comparison_sheets(suffix: &str) -> Vec<Sheet<'static, Comparison>> {
+    let of_rules = RULES.iter().map(|rule| joined_sheet(rule.title(), rule, suffix));
+    let of_models = joined_sheet("GEMM", &MODELLED, suffix);
+    std::iter::once(time_change_sheet(suffix)).chain(of_rules).chain([of_models]).collect()
 }
 
 fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, Comparison> {
@@ -208,8 +213,11 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
         DELTA_PERCENT.field(|line: &Line| percent(line.delta_us(), line.figures[0].time_us).into()),
         PERCENT_OF_SPAN.field_in(move |shared, line| of_span(shared, line).into()),
         SHARE.field_in(|shared: &Shared, line: &Line| percent(line.delta_us(), shared.gap_us).into()),
-        CUMULATIVE.field_in(|shared: &Shared, line: &Line| percent(line.running_us, shared.gap_us).into()),
     ]);
+    if is_summed(rule.subject) {
+        let share = |shared: &Shared, line: &Line| percent(line.running_us, shared.gap_us);
+        fields.push(CUMULATIVE.field_in(move |shared, line| share(shared, line).into()));
+    }
     let optional: [(Column, &'static str, Figure); 7] = [
         (CALLS, "calls", |figures| figures.calls),
         (MEAN, "mean_us", |figures| figures.mean_us),

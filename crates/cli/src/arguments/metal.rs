@@ -132,7 +132,7 @@ pub(crate) struct FigureArguments {
     #[arg(long = "collective-time", default_value = "mean", value_parser = one_of(COLLECTIVE_TIMES), value_name = "WHICH")]
     pub(crate) collective_time: CollectiveTime,
 
-    /// Compare with this run: operations by their name and place, biggest changes first
+    /// Compare with this run, as `tracelens compare` does: operations by name and sizes, biggest changes first
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use answers::numbers::{decimal, grouped, unit_of_time};
 use answers::{Analysed, CompareReporter, Report};
+use report_writers::shortened_apart;
 use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
 use trace_diff::{
     CompareOptions, Comparison, Joined, Limit, NameClasses, Row, SheetGroup, Status, Step, markdown,
@@ -23,6 +24,9 @@ use crate::wrapping::wrap;
 const MOST_ROWS: usize = 8;
 /// A change by less of the whole is left out where there is anything larger.
 const LEAST_PERCENT: f64 = 0.05;
+
+/// Columns that the name of a run takes in the header of a table.
+const WIDEST_NAME: usize = 20;
 
 /// The workbook where nothing else is asked for.
 const WORKBOOK: &str = "comparison.xlsx";
@@ -113,23 +117,34 @@ impl Extras for FirstPage<'_> {
     }
 
     fn text(&self, report: &Report, caveats: &str, style: Style) -> String {
-        let mut out = String::new();
-        for line in report.summary.head.iter().chain(&report.summary.statements) {
-            wrap(line, "", "  ", style.width.min(WIDEST), &mut out);
-        }
-        out.push_str(caveats);
-        if let Analysed::Comparisons(comparisons) = &report.analysis {
-            for comparison in comparisons {
-                if comparisons.len() > 1 {
-                    let [a, b] = &comparison.names;
-                    out.push_str(&format!("\n{b} against {a}\n"));
-                }
-                write_parts(comparison, style, &mut out);
-                write_changes(comparison, style, &mut out);
-            }
-        }
-        if style.unicode { out } else { out.replace('µ', "u").replace('→', "->").replace('−', "-") }
+        let lines = report.summary.head.iter().chain(&report.summary.statements);
+        let comparisons = match &report.analysis {
+            Analysed::Comparisons(comparisons) => comparisons.as_slice(),
+            _ => &[],
+        };
+        text(lines, caveats, comparisons, style)
     }
+}
+
+/// What is printed of comparisons: lines about all, then what changed in each.
+pub(super) fn text<'a>(
+    lines: impl Iterator<Item = &'a String>,
+    caveats: &str,
+    comparisons: &[Comparison],
+    style: Style,
+) -> String {
+    let mut out = String::new();
+    lines.for_each(|line| wrap(line, "", "  ", style.width.min(WIDEST), &mut out));
+    out.push_str(caveats);
+    for comparison in comparisons {
+        if comparisons.len() > 1 {
+            let [a, b] = &comparison.names;
+            out.push_str(&format!("\n{b} against {a}\n"));
+        }
+        write_parts(comparison, style, &mut out);
+        write_changes(comparison, style, &mut out);
+    }
+    if style.unicode { out } else { out.replace('µ', "u").replace('→', "->").replace('−', "-") }
 }
 
 /// The parts that the difference is made of.
@@ -178,7 +193,10 @@ fn write_rows(
     let Some(first) = rows.first() else { return };
     let shown = if rows.len() == MOST_ROWS + 1 { rows.len() } else { rows.len().min(MOST_ROWS) };
     let whole = comparison.whole_us();
-    let [a, b] = &comparison.names;
+    // Names of runs may be longer than those of operators, which need the room.
+    let names = comparison.names.each_ref().map(String::as_str);
+    let short = shortened_apart(names, WIDEST_NAME, style.unicode);
+    let [a, b] = names.map(|name| short.get(name).map_or(name, String::as_str));
     let largest = first.figures[0].time_us.max(first.figures[1].time_us);
     let (unit, size) = unit_of_time(largest);
     let per = if comparison.steps.is_some() { "/step" } else { "" };

@@ -91,6 +91,15 @@ fn a_limit_that_is_exceeded_is_exit_code_3() {
 }
 
 #[test]
+fn a_run_and_itself_are_alike() {
+    let place = two_runs();
+    place
+        .run(&["compare", "before.json", "before.json"])
+        .exits_with(0)
+        .with_summary(&["before → before 2", "likeness: 100.0% of the calls in ops_all are of both runs"]);
+}
+
+#[test]
 fn markdown_is_written_beside_the_tables() {
     let place = two_runs();
     let arguments =
@@ -137,8 +146,14 @@ fn called_by_the_name_of_tracelens_it_writes_its_sheets() {
 fn runs_that_cannot_be_compared_are_errors_that_say_why() {
     let place = two_runs();
     place.put("broken.json", r#"{"title": "t", "tables": {"ops_summary": {"columns": ["#);
+    place.put(
+        "chip.json",
+        r#"{"title": "t", "tables": {"ops": {"columns": [{"name": "OP Code"}, {"name": "Device Time"}],
+            "rows": [["Matmul", 3.0]]}}}"#,
+    );
     for (arguments, expected) in [
-        (&["before.json"][..], "1 run is named; name at least two"),
+        (&["before.json", "chip.json"][..], "chip.json: has no sheet that could be compared with"),
+        (&["before.json"], "1 run is named; name at least two"),
         (&["before.json", "after.json", "--names", "a"], "1 names are given for 2 runs"),
         (&["before.json", "after.json", "--names", "a", "a"], "`a` cannot name a run"),
         (&["before.json", "after.json", "--steps", "3"], "1 numbers of steps are given for 2 runs"),

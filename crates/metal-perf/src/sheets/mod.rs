@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
 
 use crate::advice::{Finding, findings};
-use crate::compare::{Comparison, OpDelta};
 use crate::devices::{DeviceLoad, OpImbalance, device_loads, imbalances};
 use crate::op::{Bound, OpCategory};
 use crate::report::MetalReport;
@@ -206,41 +205,6 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
             let rows = imbalances(report);
             (!rows.is_empty()).then_some((report, rows))
         },
-    )
-}
-
-/// The sheet of two runs side by side, the biggest changes first.
-#[must_use]
-pub fn comparison_sheet<'a>() -> Sheet<'a, Comparison> {
-    let fields = [
-        Column::identifier("ID", "ID in this run; empty for operations that are gone.").with_role(Role::Name)
-            .field(|one: &&OpDelta| one.now_id.into()),
-        Column::identifier("baseline ID", "ID in the other run; empty for new operations.").with_role(Role::Name)
-            .field(|one: &&OpDelta| one.then_id.into()),
-        Column::text("OP Code", "Operation with the sizes of what it computes.")
-            .field(|one: &&OpDelta| one.label.as_str().into()),
-        Column::text(
-            "in",
-            "both; both, other sizes; new; gone. Operations are matched by name and sizes in the longest common sequence, and between those by name.",
-        )
-        .field(|one: &&OpDelta| one.kind.as_str().into()),
-        Column::microseconds("baseline Device Time", "Time on the device in the other run, in µs.")
-            .field(|one: &&OpDelta| one.time_then_us.into()),
-        Column::microseconds("Device Time", "Time on the device in this run, in µs.")
-            .field(|one: &&OpDelta| one.time_now_us.into()),
-        Column::microseconds(
-            "change",
-            "Device Time − baseline Device Time, in µs; an operation that a run lacks has taken none in it.",
-        ).with_role(Role::Headline)
-        .field(|one: &&OpDelta| one.delta_us.into()),
-        Column::percent("change %", "change / baseline Device Time × 100.").with_role(Role::Headline)
-            .field(|one: &&OpDelta| one.delta_percent.into()),
-    ];
-    Sheet::with_context(
-        "baseline",
-        "An operation of this run, of the baseline, or of both; biggest changes first.",
-        fields,
-        |comparison: &'a Comparison| Some(((), comparison.deltas.iter().collect())),
     )
 }
 

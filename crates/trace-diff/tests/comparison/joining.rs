@@ -7,7 +7,7 @@ use trace_diff::{
     compare, comparison_sheets, markdown, waterfall,
 };
 
-use crate::table;
+use crate::{corpus_report, table};
 
 fn side(name: &str, tables: Vec<Table>) -> Side {
     Side { name: name.to_owned(), tables, steps: None }
@@ -152,6 +152,19 @@ fn tables_that_one_report_lacks_are_left_out_and_said_to_be() {
 }
 
 #[test]
+fn reports_without_a_table_in_common_have_no_comparison() {
+    let gemm = table(
+        "GEMM",
+        ["name", "param: M", "Kernel Time (µs)_sum", "name_count"],
+        &[["aten::mm".into(), 512.0.into(), 7.0.into(), 1.0.into()]],
+    );
+    let operations = table("ops", ["OP Code", "Device Time"], &[["Matmul".into(), 7.0.into()]]);
+    let comparison = compared(vec![operators(&[("x", 1.0, 1)]), gemm], vec![operations]);
+    assert!(comparison.tables.is_empty());
+    assert_eq!(comparison.notices.len(), 2, "{:?}", comparison.notices);
+}
+
+#[test]
 fn reports_with_other_columns_are_joined_by_what_they_share() {
     let full = calls(&[(["aten::mm", "('float',)", "((2, 3),)", "((3, 1),)"], 10.0, 1.0)]);
     let short = table(
@@ -216,10 +229,62 @@ fn runs_with_little_in_common_are_a_warning() {
         vec![operators(&[("x", 9.0, 1), ("z", 1.0, 1)])],
         vec![operators(&[("y", 9.0, 1), ("z", 1.0, 1)])],
     );
-    assert_eq!(
-        comparison.notices,
-        [CompareNotice::LittleInCommon { percent: 10.0, sheet: "ops_summary".into() }]
+    let expected = CompareNotice::LittleInCommon { likeness: 1.0 / 3.0, sheet: "ops_summary".into() };
+    assert_eq!(comparison.notices, [expected]);
+    let nothing = compared(vec![operators(&[("x", 9.0, 1)])], vec![operators(&[("y", 9.0, 1)])]);
+    assert!(
+        nothing.notices[0].to_string().starts_with("only 0.0% of the calls in ops_summary"),
+        "{nothing:?}"
     );
+    let empty = compared(vec![operators(&[])], vec![operators(&[])]);
+    assert_eq!((empty.likeness().is_none(), empty.notices), (true, vec![]));
+}
+
+/// Calls are alike by operator, types and shapes.
+#[test]
+fn likeness_is_that_of_calls_whatever_their_strides() {
+    let a = calls(&[
+        (["aten::mm", "('long',)", "((2, 3),)", "((3, 1),)"], 1.0, 3.0),
+        (["aten::cudnn_convolution", "('float',)", "((1,),)", "((1,),)"], 2.0, 1.0),
+    ]);
+    let b = calls(&[
+        (["aten::mm", "('long int',)", "[[2,3]]", "[[1,2]]"], 1.0, 2.0),
+        (["aten::mm", "('long int',)", "[[2,4]]", "[[4,1]]"], 1.0, 1.0),
+        (["aten::miopen_convolution", "('float',)", "((1,),)", "((1,),)"], 5.0, 1.0),
+    ]);
+    let comparison =
+        compared(vec![operators(&[("aten::mm", 1.0, 1)]), a], vec![operators(&[("x", 1.0, 1)]), b]);
+    let (likeness, table) = comparison.likeness().unwrap();
+    assert_eq!((likeness, table.subject), (3.0 / 5.0, Subject::Call));
+    assert_eq!(comparison.notices, []);
+}
+
+/// One model on two GPUs, of which one fills 24 more tensors, and models that share an operator by chance.
+#[test]
+fn corpus_models_are_like_themselves_alone() {
+    for (a, b, expected) in [
+        ("h100-qwen1.5-0.5b", "mi300-qwen1.5-0.5b", 1030.0 / 1054.0),
+        ("h100-qwen1.5-0.5b", "mi300-bert-small", 0.000_917),
+        ("h100-owlv2-large", "h100-falconsai-vit", 0.0),
+        ("mi300-timesformer", "mi300-timesformer", 1.0),
+    ] {
+        let (Some(one), Some(other)) = (corpus_report(a), corpus_report(b)) else { return };
+        let comparison = compare(&one, &other, &CompareOptions::default());
+        let (likeness, table) = comparison.likeness().unwrap();
+        assert_eq!(table.subject, Subject::Call);
+        assert!((likeness - expected).abs() < 1e-6, "{a} and {b}: {likeness}");
+        let is_warned = |notice: &CompareNotice| matches!(notice, CompareNotice::LittleInCommon { .. });
+        assert_eq!(comparison.notices.iter().any(is_warned), expected < 0.5, "{a} and {b}");
+    }
+}
+
+#[test]
+fn columns_that_are_no_numbers_are_left_out_and_said_to_be() {
+    let broken =
+        table("ops_summary", ["name", "total_direct_kernel_time_ms"], &[["x".into(), "much".into()]]);
+    let comparison = compared(vec![operators(&[("x", 1.0, 1)])], vec![broken]);
+    assert_eq!(comparison.notices, [CompareNotice::NoTime { sheet: "ops_summary".into() }]);
+    assert!(comparison.tables.is_empty());
 }
 
 #[test]
@@ -288,6 +353,16 @@ fn a_waterfall_goes_from_one_time_to_the_other() {
             ("b", Some(8250.0), None, None),
         ]
     );
+}
+
+/// Parts of a span that contain each other have no running sum.
+#[test]
+fn only_rows_that_add_up_are_summed() {
+    let comparison = parts([4.0, 2.0, 1.0], [6.0, 1.0, 1.5]);
+    for (sheet, sums) in comparison_sheets(&comparison, "")[1..].iter().zip([false, true]) {
+        let table = sheet.table(&comparison).unwrap().unwrap();
+        assert_eq!(table.column("cumulative_share").is_some(), sums, "{}", table.name());
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod reading;
 mod trees_of_corpus;
 
 use sheets::{Cell, Column, ColumnKind, Table, TableColumn, Unit};
+use trace_diff::{ReportFormat, Side, is_compared, read_report};
 
 /// A table of texts and numbers: columns named in a line, rows in others.
 fn table<const N: usize>(name: &str, headers: [&'static str; N], rows: &[[Cell<'static>; N]]) -> Table {
@@ -19,4 +20,11 @@ fn table<const N: usize>(name: &str, headers: [&'static str; N], rows: &[[Cell<'
         TableColumn::new(Column::new(header, kind, ""), cells)
     };
     Table::new(name, headers.iter().enumerate().map(column).collect()).unwrap()
+}
+
+/// A report of the corpus; `None` without the corpus.
+fn corpus_report(name: &str) -> Option<Side> {
+    let folder = testdata::corpus(&format!("pytorch/{name}/reference"))?;
+    let tables = read_report(&folder, ReportFormat::CsvDirectory, &is_compared).unwrap();
+    Some(Side { name: name.split('-').next().unwrap().to_owned(), tables, steps: None })
 }

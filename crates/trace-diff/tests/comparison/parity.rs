@@ -7,7 +7,7 @@ use trace_diff::{
     read_report,
 };
 
-use crate::table;
+use crate::{corpus_report, table};
 
 fn side(name: &str, tables: Vec<Table>) -> Side {
     Side { name: name.to_owned(), tables, steps: None }
@@ -19,12 +19,7 @@ fn all_groups() -> Vec<SheetGroup> {
 
 /// The comparison of two reports of the corpus.
 fn compared(baseline: &str, variant: &str) -> Option<ParityTables> {
-    let read = |name: &str| {
-        let folder = testdata::corpus(&format!("pytorch/{name}/reference"))?;
-        let tables = read_report(&folder, ReportFormat::CsvDirectory, &is_compared).unwrap();
-        Some(side(name.split('-').next().unwrap(), tables))
-    };
-    let sides = [read(baseline)?, read(variant)?];
+    let sides = [corpus_report(baseline)?, corpus_report(variant)?];
     Some(compare_as_tracelens(&sides, &all_groups()).unwrap())
 }
 
@@ -210,6 +205,29 @@ fn kernels_of_rocprofv3_reports_are_joined_by_their_names() {
     let expected = ["-15670771.691999998", "-57.99995564069454", "0.0"];
     assert_alike(&row(kernels, "ncclDevKernel_Generic_1", &columns), &expected);
     assert!(kernels.column("a::Category").is_none() && kernels.column("a::Total Kernel Time (µs)").is_none());
+}
+
+/// The figures of TraceLens's pair of training reports, whose files the corpus does not have.
+#[test]
+fn counts_stay_whole_where_no_operator_is_missing() {
+    let report = |name: &str, exposed: &str, mm: &str| {
+        let place = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: String| std::fs::write(place.path().join(file), text).unwrap();
+        write("gpu_timeline.csv", format!("type,time ms\nexposed_comm_time,{exposed}\n"));
+        write("ops_summary.csv", format!("name,total_direct_kernel_time_ms,Count\naten::mm,{mm},935\n"));
+        side(name, read_report(place.path(), ReportFormat::CsvDirectory, &is_compared).unwrap())
+    };
+    let sides = [
+        report("a", "319.55992578125", "659.47530859375"),
+        report("b", "1559.37419140625", "675.5371708984375"),
+    ];
+    let made = compare_as_tracelens(&sides, &all_groups()).unwrap();
+    let change = row(find(&made, "gpu_timeline"), "exposed_comm_time", &["time ms__b_pct"]);
+    assert_alike(&change, &["387.9755143245641"]);
+    let columns =
+        ["total_direct_kernel_time_ms__b_pct", "a::Count", "b::Count", "Count__b_diff", "Count__b_pct"];
+    let expected = ["2.4355517326247433", "935", "935", "0", "0.0"];
+    assert_alike(&row(find(&made, "ops_summary"), "aten::mm", &columns), &expected);
 }
 
 #[test]

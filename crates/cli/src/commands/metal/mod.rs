@@ -2,7 +2,6 @@
 
 mod advice;
 mod columns;
-mod comparison;
 mod operations;
 mod request;
 mod signposts;
@@ -11,11 +10,13 @@ mod summary;
 use std::path::PathBuf;
 
 use answers::{Analysed, Picture, Report, TenstorrentReporter, Watch};
-use metal_perf::{Comparison, CsvOptions, MetalOptions, MetalReport, write_csv, write_summary_csv};
+use metal_perf::{CsvOptions, MetalOptions, MetalReport, write_csv, write_summary_csv};
 use report_writers::stacked_time::Arrangement;
 use report_writers::terminal::Style;
+use trace_diff::Comparison;
 use trace_ingest::metal::read_ops;
 
+use super::compare;
 use super::report::{Extras, Request, check_destinations, save};
 use crate::arguments::Given;
 use crate::arguments::metal::MetalArguments;
@@ -99,6 +100,7 @@ impl Extras for MetalArguments {
 
     /// All that is printed; with `--csv` only how the DRAM was used.
     fn text(&self, report: &Report, _: &str, _: Style) -> String {
+        let statements = &report.summary.statements;
         let Some((report, comparison)) = analysis(report) else { return String::new() };
         let screen = Screen::new(self);
         let mut text = String::new();
@@ -115,7 +117,11 @@ impl Extras for MetalArguments {
             }
         }
         if let Some(comparison) = comparison {
-            comparison::write(comparison, &screen, &mut text);
+            let [baseline, now] = &comparison.names;
+            let title = format!("{now} against {baseline}");
+            let lines = [&title].into_iter().chain(statements);
+            text.push('\n');
+            text.push_str(&compare::text(lines, "", std::slice::from_ref(comparison), screen.style));
         }
         text
     }

@@ -75,6 +75,6 @@ fn a_comparison_is_a_table_too() {
     std::fs::copy(place.path("ops.csv"), place.path("before.csv")).unwrap();
     let outcome = place.run(&["metal", "ops.csv", "--json", "--baseline", "before.csv"]).exits_with(0);
     let sheets = Sheets::parse(&outcome.out);
-    assert!(sheets.has("baseline"), "{:?}", sheets.names());
-    assert!(!sheets.rows("baseline").is_empty());
+    assert!(sheets.has("ops_vs_baseline"), "{:?}", sheets.names());
+    assert!(!sheets.rows("ops_vs_baseline").is_empty());
 }

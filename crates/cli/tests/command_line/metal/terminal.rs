@@ -140,19 +140,21 @@ fn the_summary_groups_by_what_was_asked() {
 }
 
 #[test]
-fn two_runs_are_compared() {
+fn a_run_and_its_baseline_are_compared_as_any_runs_are() {
     let slow = Row { duration: "30000", ..op("A") };
     let place = place_of(&[slow, op("B"), op("N")]);
     let gone = Row { duration: "5000", ..op("G") };
     place.put("before.csv", super::place::table(&[op("A"), op("B"), gone]));
     let outcome = printed(&place, &["--baseline", "before.csv", "--no-summary", "--no-advice"]);
-    let compared = outcome.out.split_once("before.csv").expect("a comparison").1;
-    let line = |name: &str| compared.lines().find(|line| line.contains(&format!(" {name} "))).expect(name);
-    assert!(line("A").contains("+20"), "{outcome:#?}");
-    assert!(line("N").contains("new"), "{outcome:#?}");
-    assert!(line("G").contains("gone"), "{outcome:#?}");
-    let position = |name: &str| compared.find(&format!(" {name} ")).expect(name);
-    assert!(position("A") < position("G"), "the biggest change first: {outcome:#?}");
+    let (_, changes) = outcome.out.split_once("\nops against before\n").expect("a comparison");
+    let tables = &changes[changes.find("part of the time").expect("tables")..];
+    let tables = tables.split_whitespace().collect::<Vec<_>>().join(" ");
+    place.run(&["compare", "before.csv", "ops.csv"]).exits_with(0).with_summary(&[&tables]);
+    let (_, changes) = changes.split_once("slower in ops").expect("a table");
+    let line = |name: &str| changes.lines().find(|line| line.starts_with(&format!("{name} "))).expect(name);
+    assert!(line("A").contains("+20"), "{changes}");
+    assert!(line("N").contains("new"), "{changes}");
+    assert!(line("G").contains("gone"), "{changes}");
 }
 
 #[test]
