@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
+use gpu_timeline::likeness;
 use serde::Serialize;
 use sheets::numbers::decimal;
 
@@ -310,7 +311,7 @@ impl Comparability {
         }
         let workload = (&first.workload, &recording.workload);
         let likeness = Likeness {
-            calls: jaccard(&workload.0.calls, &workload.1.calls),
+            calls: likeness_of(&workload.0.calls, &workload.1.calls),
             flops_ratio: workload.0.flops.zip(workload.1.flops).and_then(|(a, b)| ratio(a, b)),
         };
         let least = |known: Option<Likeness>| known.is_none_or(|known| likeness.calls < known.calls);
@@ -399,17 +400,10 @@ fn share_text(share: f64) -> String {
     format!("{} %", decimal((1000.0 * share).floor() / 10.0, 1))
 }
 
-/// The weighted Jaccard index of two bags of calls: what both have over what either has; 1 of two empty ones.
-#[must_use]
-pub fn jaccard(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> f64 {
-    let (mut both, mut either) = (0.0, 0.0);
-    for (key, &of_a) in a {
-        let of_b = b.get(key).copied().unwrap_or(0.0);
-        both += of_a.min(of_b);
-        either += of_a.max(of_b);
-    }
-    either += b.iter().filter(|(key, _)| !a.contains_key(*key)).map(|(_, of_b)| of_b).sum::<f64>();
-    ratio(either, both).unwrap_or(1.0)
+/// How alike the calls of two recordings are; those without any are alike.
+fn likeness_of(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> f64 {
+    let calls = a.iter().map(|(call, &count)| (call, count));
+    likeness(calls, b.iter().map(|(call, &count)| (call, count))).unwrap_or(1.0)
 }
 
 fn ratio(of: f64, value: f64) -> Option<f64> {
@@ -511,16 +505,6 @@ mod tests {
         assert_eq!(found.checks[0].outcome, CheckOutcome::Allowed);
         assert_eq!(found.checks[0].found, "AMD Instinct MI300X, of the baseline NVIDIA H100");
         assert!("versions".parse::<CheckName>().is_err() && "flops".parse::<CheckName>().is_ok());
-    }
-
-    #[test]
-    fn likeness_is_that_of_bags() {
-        let bag =
-            |calls: &[(&str, f64)]| calls.iter().map(|&(name, count)| (name.to_owned(), count)).collect();
-        let a: BTreeMap<String, f64> = bag(&[("a", 2.0), ("b", 1.0)]);
-        assert_eq!(jaccard(&a, &a), 1.0);
-        assert_eq!(jaccard(&a, &bag(&[("a", 1.0), ("c", 3.0)])), 1.0 / 6.0);
-        assert_eq!(jaccard(&bag(&[]), &bag(&[])), 1.0);
     }
 
     #[test]

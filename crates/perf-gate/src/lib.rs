@@ -26,9 +26,7 @@ pub use baseline::{
     BASELINE_SCHEMA, BaselineError, MOST_BASELINE_BYTES, is_baseline, read_baseline, write_baseline,
 };
 pub use block::{Block, BlockReason, SAME_JOB_NS, blocks};
-pub use comparability::{
-    Check, CheckName, CheckOutcome, Comparability, Likeness, Side, UnknownCheck, jaccard,
-};
+pub use comparability::{Check, CheckName, CheckOutcome, Comparability, Likeness, Side, UnknownCheck};
 pub use gate::{FEWEST_STEPS, Gate, GateError, MetricResult, Verdict};
 pub use ledger::{Change, Ledger, LedgerLine, Part};
 pub use location::Location;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use gpu_timeline::likeness;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 use sheets::{Cell, Table, TableColumn};
 
 use crate::keys::KeyKind;
-use crate::likeness::likeness;
 use crate::names::NameClasses;
 use crate::rules::{ALIKE_WITHOUT, PARAMETER, RATES, Rule, STEPS, Subject, may_be_absent, rule_of};
 
@@ -73,7 +73,7 @@ pub struct Joined {
     pub rows: Vec<Row>,
     /// Sums of A and of B over the rows; of a timeline its whole span.
     pub totals: [Figures; 2],
-    /// How alike the calls of both runs are, as [`likeness`] says; strides and values of arguments do not count. `None`
+    /// How alike the calls of both runs are, as [`gpu_timeline::likeness`] says; strides and values of arguments do not count. `None`
     /// where a report does not count calls.
     pub likeness: Option<f64>,
     pub(crate) rule: &'static Rule,
@@ -287,7 +287,7 @@ pub enum CompareNotice {
     },
     /// Most of what one run calls the other does not.
     LittleInCommon {
-        /// How alike the runs are, as [`likeness`] says.
+        /// How alike the runs are, as [`gpu_timeline::likeness`] says.
         likeness: f64,
         /// The table that says so.
         sheet: String,

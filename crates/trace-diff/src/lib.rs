@@ -3,7 +3,6 @@
 
 mod compare;
 mod keys;
-mod likeness;
 mod limit;
 mod markdown;
 mod names;
@@ -17,7 +16,6 @@ mod waterfall;
 pub use compare::{
     CompareNotice, CompareOptions, Comparison, Figures, Joined, Match, Row, Side, Status, compare,
 };
-pub use likeness::likeness;
 pub use limit::{Exceeded, Limit, NoLimit, Unknown};
 pub use markdown::markdown;
 pub use names::NameClasses;

@@ -1,19 +1,17 @@
 //! How alike the programs of two runs are.
 
-use std::hash::Hash;
-
-use indexmap::IndexMap;
+use std::collections::BTreeMap;
 
 /// Σ min(a, b) / Σ max(a, b) over all that two runs call, where a and b are the numbers of its calls in the one and in the
 /// other (per step, where the runs have different numbers of steps): the Jaccard index of two multisets. 1 for equal
 /// programs, 0 for programs that have nothing in common. `None` where neither calls anything. What occurs several times in
 /// a list counts with the sum of its calls.
 #[must_use]
-pub fn likeness<K: Eq + Hash>(
+pub fn likeness<K: Ord>(
     a: impl IntoIterator<Item = (K, f64)>,
     b: impl IntoIterator<Item = (K, f64)>,
 ) -> Option<f64> {
-    let mut calls: IndexMap<K, [f64; 2]> = IndexMap::new();
+    let mut calls: BTreeMap<K, [f64; 2]> = BTreeMap::new();
     a.into_iter().for_each(|(what, count)| calls.entry(what).or_default()[0] += count);
     b.into_iter().for_each(|(what, count)| calls.entry(what).or_default()[1] += count);
     let sum = |of: fn(f64, f64) -> f64| calls.values().map(|[a, b]| of(*a, *b)).sum::<f64>();
