@@ -129,7 +129,7 @@ fn columns_say_what_makes_them_unreliable() {
     ]));
     let marked = |options: &[&str]| {
         let outcome = place.run(&[&["critical-path", "trace.json"], options].concat()).exits_with(0);
-        let printed = outcome.out;
+        let printed = outcome.out.split_whitespace().collect::<Vec<_>>().join(" ");
         let json = place.run(&[&["critical-path", "trace.json", "--json"], options].concat()).exits_with(0);
         let sheets = Sheets::parse(&json.out);
         let caveats: Vec<String> = ["critical_path", "critical_path_segments"]
@@ -139,7 +139,7 @@ fn columns_say_what_makes_them_unreliable() {
         (printed, caveats, sheets)
     };
     let (printed, caveats, sheets) = marked(&[]);
-    let why = "1 of 2 device events (66.7 % of device time)";
+    let why = "1 of 2 device events (40.00 µs, 66.7% of device time)";
     assert_eq!(caveats.len(), 4, "{caveats:?}");
     assert!(caveats.iter().all(|text| text.contains(why) && text.contains("(W2)")), "{caveats:?}");
     assert!(

@@ -99,12 +99,12 @@ fn sheets_are_alike_but_for_what_a_form_lacks() {
 fn nothing_is_read_or_written_where_events_cannot_be_copied() {
     let place = Workplace::with("");
     std::fs::copy(kept("run.k3.pftrace"), place.path("run.pftrace")).unwrap();
-    std::fs::copy(kept("../rocprof/agents.db"), place.path("run.db")).unwrap();
+    std::fs::copy(kept("../rocprof/run_results.db"), place.path("run.db")).unwrap();
     let before = place.files(".");
     for (arguments, instead) in [
         (&["split", "run.pftrace", "--steady", "-o", "out"][..], "export the recording under a name"),
         (&["critical-path", "run.pftrace", "--overlay", "path.json"], "export the recording under a name"),
-        (&["fuse", "run.pftrace", "-o", "job.json", "--kept", "kept"], "export the recording under a name"),
+        (&["fuse", "run.pftrace", "-o", "job.json", "--tables", "kept"], "export the recording under a name"),
         (&["split", "run.db", "--steady", "-o", "out"], "tracelens report has reports of a part"),
         (&["critical-path", "run.db", "--overlay", "path.json"], "leave --overlay out"),
     ] {
