@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use sheets::numbers::counted;
 
 use crate::block::{Block, BlockReason, blocks};
 use crate::comparability::{CheckName, Comparability};
@@ -264,7 +265,8 @@ fn remarks_on_blocks(sides: &[Vec<Recording>; 2], blocks: &[Vec<Block>; 2]) -> V
     let unknown = blocks.iter().flatten().filter(|block| block.reason == BlockReason::Unknown).count();
     if unknown > 0 && blocks.iter().flatten().count() > 2 {
         remarks.push(format!(
-            "{unknown} recordings do not say when they were made and count as a job each; --job FILE=ID says which are of one"
+            "{} no time of the wall clock, and each counts as a job; --job FILE=ID says which are of one job",
+            counted(unknown, "recording has", "recordings have")
         ));
     }
     remarks

@@ -114,6 +114,15 @@ pub struct LedgerLine {
 }
 
 impl LedgerLine {
+    /// The kernel with the most time on each side, where the side has one; the same once.
+    #[must_use]
+    pub fn main_kernels(&self) -> Vec<&str> {
+        let mut kernels: Vec<&str> =
+            self.kernels.iter().filter_map(|of_side| of_side.first()).map(String::as_str).collect();
+        kernels.dedup();
+        kernels
+    }
+
     /// How much longer it takes in the candidate.
     #[must_use]
     pub fn delta(&self) -> i64 {

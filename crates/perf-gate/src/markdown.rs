@@ -103,12 +103,7 @@ impl Gate {
             }
             part => (part.name().to_owned(), String::new()),
         };
-        let first = |side: usize| line.kernels[side].first().map_or(String::new(), |kernel| code(kernel));
-        let kernel = match [first(0), first(1)] {
-            [a, b] if a == b || b.is_empty() => a,
-            [a, b] if a.is_empty() => b,
-            [a, b] => format!("{a} → {b}"),
-        };
+        let kernel = line.main_kernels().into_iter().map(code).collect::<Vec<_>>().join(" → ");
         let calls = match line.calls {
             [a, b] if a == b && a > 0.0 => plain(a),
             [a, b] if a > 0.0 || b > 0.0 => format!("{} → {}", plain(a), plain(b)),

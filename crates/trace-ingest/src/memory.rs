@@ -65,12 +65,12 @@ impl Trace {
     #[must_use]
     pub fn allocations(&self) -> BTreeMap<MemoryDevice, Vec<(EventId, MemoryEvent)>> {
         let failed = self.strings.find(Self::OUT_OF_MEMORY);
-        let all = self.events.arguments.memory.iter().map(|(row, event)| (EventId(row as u32), event));
-        let all: Vec<_> = all.filter(|&(id, _)| Some(self.events.name(id)) != failed).collect();
         let mut devices: BTreeMap<MemoryDevice, Vec<(EventId, MemoryEvent)>> = BTreeMap::new();
-        // Neighbours mostly are of one device.
-        for together in all.chunk_by(|(_, a), (_, b)| a.device == b.device) {
-            devices.entry(together[0].1.device).or_default().extend_from_slice(together);
+        for (row, event) in self.events.arguments.memory.iter() {
+            let id = EventId(row as u32);
+            if Some(self.events.name(id)) != failed {
+                devices.entry(event.device).or_default().push((id, event));
+            }
         }
         for steps in devices.values_mut() {
             steps.sort_by_key(|&(id, event)| (self.events.start(id), event.index, id));

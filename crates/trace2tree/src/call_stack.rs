@@ -35,19 +35,23 @@ pub enum Caller<'t> {
 
 impl TraceTree {
     /// Hands out what stands above an event, from the inside out. A frame that was noted in several operators of the chain
-    /// stands above the outermost of them.
+    /// stands above the outermost of them. A range that was begun by other frames than those around the operator, such as
+    /// a step of the profiler, stands above all of these, and its own are left out.
     pub fn visit_callers<'t>(&'t self, event: EventId, mut visit: impl FnMut(Caller<'t>)) {
         let stacks = &self.trace.events().arguments().call_stack;
         let noted = |event: EventId| stacks.get(event.index()).map(|text| self.trace.text(text));
-        let mut below = noted(event).unwrap_or_default();
+        let mut waiting = noted(event);
+        let mut is_complete = false;
         for above in self.ancestors(event) {
-            if let Some(stack) = noted(above) {
-                frames(without_frames_of(below, stack)).for_each(|frame| visit(Caller::Frame(frame)));
-                below = stack;
+            if let (false, Some(outer)) = (is_complete, noted(above)) {
+                let own = waiting.map_or(Some(""), |stack| inner_frames(stack, outer));
+                is_complete = own.is_none();
+                frames(own.or(waiting).unwrap_or_default()).for_each(|frame| visit(Caller::Frame(frame)));
+                waiting = own.map(|_| outer);
             }
             visit(Caller::Event(above));
         }
-        frames(below).for_each(|frame| visit(Caller::Frame(frame)));
+        frames(waiting.unwrap_or_default()).for_each(|frame| visit(Caller::Frame(frame)));
     }
 
     /// The event's full name, then its ancestors' names from the inside out, cut to 256 characters and `..`.
@@ -118,14 +122,10 @@ fn frames(stack: &str) -> impl Iterator<Item = &str> {
     stack.split(';').filter(|frame| !frame.is_empty())
 }
 
-/// The inner frames of a noted stack: those that another one, of an operator around it, does not end with, too.
-fn without_frames_of<'s>(stack: &'s str, outer: &str) -> &'s str {
-    let shared = stack
-        .rsplit(';')
-        .zip(outer.rsplit(';'))
-        .take_while(|(a, b)| a == b)
-        .map(|(frame, _)| frame.len() + 1);
-    &stack[..stack.len().saturating_sub(shared.sum())]
+/// The inner frames of a noted stack that ends with another one, that of an operator around it; `None` where it does not.
+fn inner_frames<'s>(stack: &'s str, outer: &str) -> Option<&'s str> {
+    let inner = stack.strip_suffix(outer)?;
+    if inner.is_empty() { Some(inner) } else { inner.strip_suffix(';') }
 }
 
 /// The function of a frame `path/file.py(12): function`.
@@ -204,15 +204,24 @@ mod tests {
         let frames = ["unnoted", "net.py(9): forward", "outer", "run.py(3): run", "main.py(1): <module>"];
         assert_eq!(stack, [&["inner"][..], &frames].concat());
         for (stack, outer, inner) in [
-            ("a;b", "a;b", ""),
-            ("x;a;b", "a;b", "x"),
-            ("a;b", "c;b", "a"),
-            ("a", "b", "a"),
-            ("", "a", ""),
-            ("b", "a;b", ""),
+            ("a;b", "a;b", Some("")),
+            ("x;a;b", "a;b", Some("x")),
+            ("a;b", "c;b", None),
+            ("ab", "b", None),
+            ("", "a", None),
         ] {
-            assert_eq!(without_frames_of(stack, outer), inner, "{stack} {outer}");
+            assert_eq!(inner_frames(stack, outer), inner, "{stack} {outer}");
         }
+    }
+
+    #[test]
+    fn ranges_that_other_frames_began_stand_above_those_of_the_operator() {
+        let mut fixture = Fixture::new();
+        fixture.op_with_stack("ProfilerStep#1", (0.0, 10.0), "profiler.py(2): step;main.py(9): <module>");
+        let event = fixture.op_with_stack("aten::mm", (1.0, 5.0), "net.py(1): forward;main.py(7): <module>");
+        let tree = fixture.tree();
+        let stack = tree.call_stack(event, &CallStackOptions::default());
+        assert_eq!(stack, ["aten::mm", "net.py(1): forward", "main.py(7): <module>", "ProfilerStep#1"]);
     }
 
     #[test]

@@ -258,16 +258,19 @@ fn write_culprits(gate: &Gate, style: Style, out: &mut String) {
         [a, b] if a > 0.0 || b > 0.0 => format!("{} → {}", plain(a), plain(b)),
         _ => String::new(),
     };
-    let columns = [
-        TextColumn::left("culprit", |line: &LedgerLine| match &line.part {
-            Part::Unit { name, dims, .. } if !dims.is_empty() => format!("{name} {dims}"),
-            part => part.name().to_owned(),
-        }),
-        TextColumn::left("module", |line: &LedgerLine| match &line.part {
-            Part::Unit { module, .. } => module.clone(),
-            _ => String::new(),
-        })
-        .droppable(2),
+    let module = |line: &LedgerLine| match &line.part {
+        Part::Unit { module, .. } => module.clone(),
+        _ => String::new(),
+    };
+    let mut columns = vec![TextColumn::left("culprit", |line: &LedgerLine| match &line.part {
+        Part::Unit { name, dims, .. } if !dims.is_empty() => format!("{name} {dims}"),
+        part => part.name().to_owned(),
+    })];
+    if culprits.iter().any(|line| !module(line).is_empty()) {
+        columns.push(TextColumn::left("module", module).droppable(2));
+    }
+    columns.extend([
+        TextColumn::left("kernel", |line: &LedgerLine| line.main_kernels().join(" → ")).droppable(3),
         TextColumn::left("how", |line: &LedgerLine| line.change.as_str()).kept(),
         TextColumn::right("calls", calls).droppable(1),
         TextColumn::right(&change, move |line: &LedgerLine| {
@@ -277,7 +280,7 @@ fn write_culprits(gate: &Gate, style: Style, out: &mut String) {
         TextColumn::right("% of the change", |line: &LedgerLine| {
             ledger.share(line).map_or(String::new(), |share| decimal(share, 1))
         }),
-    ];
+    ]);
     let shown = culprits.len().min(MOST_ROWS);
     out.push_str(&table(&columns, culprits[..shown].iter().copied(), style));
     if culprits.len() > shown {

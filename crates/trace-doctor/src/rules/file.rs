@@ -245,7 +245,7 @@ pub(super) fn lost_memory_events(facts: &Facts<'_>) -> Verdict {
     let (mut count, mut of, mut first) = (0, 0, None);
     for steps in facts.trace.allocations().values() {
         // Whether the block at an address is given out, as far as it is known.
-        let mut is_live: HashMap<u64, bool> = HashMap::with_capacity(steps.len() / 2);
+        let mut is_live: HashMap<u64, bool> = HashMap::new();
         let mut total = None;
         for &(event, step) in steps {
             let is_explained = match (total, step.allocated) {

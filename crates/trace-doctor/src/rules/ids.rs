@@ -168,20 +168,6 @@ pub(super) fn shared_by_operators(facts: &Facts<'_>) -> Verdict {
     found.into()
 }
 
-/// How many ids, and the first event that carries one. Their times say nothing.
-#[derive(Default)]
-struct Ids {
-    count: u64,
-    first: Option<EventId>,
-}
-
-impl Ids {
-    fn add(&mut self, event: EventId) {
-        self.count += 1;
-        self.first.get_or_insert(event);
-    }
-}
-
 pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
     const FEW: u64 = 2;
     if facts.device.is_empty() {
@@ -189,30 +175,28 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
     }
     let events = facts.events;
     let (of_operators, of_annotations) = (&facts.census.operator_ids, &facts.census.annotation_ids);
-    let (mut all, mut own, mut foreign) = (0u64, Ids::default(), Ids::default());
-    let mut look_at = |event: EventId| {
-        let Some(id) = events.external_id(event).filter(|&id| id != 0) else { return };
+    let (mut all, mut own, mut foreign) = (0u64, Tally::default(), Tally::default());
+    for event in facts.calls.iter().map(|call| call.event).chain(facts.device.iter().copied()) {
+        let Some(id) = events.external_id(event).filter(|&id| id != 0) else { continue };
         all += 1;
         if Some(id) == events.correlation(event) {
-            own.add(event);
+            own.add(events, event);
         }
         if !of_operators.contains(id) && !of_annotations.contains(id) {
-            foreign.add(event);
+            foreign.add(events, event);
         }
-    };
-    facts.calls.iter().for_each(|call| look_at(call.event));
-    facts.device.iter().for_each(|&event| look_at(event));
+    }
     let of =
         format!("of {} of calls and device events", counted(all as usize, "External id", "External ids"));
     let found = if own.count >= FEW && own.count * 100 >= all * 95 {
         let text = format!("{} {of} are their own correlation ids", grouped(own.count.into()));
-        Some(Found { of: Some(all), first: own.first, ..Found::new(Severity::Info, own.count, text) })
+        Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Info, &own, text) })
     } else if foreign.count >= FEW
         && foreign.count * 100 >= all * 5
         && !(of_operators.is_empty() && of_annotations.is_empty())
     {
         let text = format!("{} {of} name no operator", grouped(foreign.count.into()));
-        Some(Found { of: Some(all), first: foreign.first, ..Found::new(Severity::Note, foreign.count, text) })
+        Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Note, &foreign, text) })
     } else {
         None
     };

@@ -87,8 +87,8 @@ fn call_stacks_of_pytorch_1_9_are_those_that_operators_note() {
     let convolution = convolution.iter().find(|row| row.starts_with("aten::cudnn_convolution |")).unwrap();
     let packages = "/home/user/anaconda3/envs/kineto/lib/python3.7/site-packages";
     let start = format!(
-        "aten::cudnn_convolution | {packages}/torch/nn/modules/conv.py(440): _conv_forward | ['resnet50_profiler_api.py(46): \
-         <module>', "
+        "aten::cudnn_convolution | {packages}/torch/nn/modules/conv.py(440): _conv_forward | ['ProfilerStep#5', \
+         'resnet50_profiler_api.py(46): <module>', "
     );
     let end = "conv.py(443): forward', 'IN/torch/nn/modules/conv.py(440): _conv_forward', 'aten::conv2d', "
         .replace("IN", packages);
