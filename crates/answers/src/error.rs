@@ -26,7 +26,7 @@ pub enum Error {
         given: usize,
     },
     /// A question about two runs.
-    #[error("{given} runs are named; name two, the one that the other is held against first")]
+    #[error("name two runs, the one that the other is held against first (given: {given})")]
     TwoRuns {
         /// How many were named.
         given: usize,

@@ -149,8 +149,8 @@ fn runs_that_cannot_be_aligned_are_errors_that_say_why() {
     place.put("empty.json", "");
     place.put("text.json", "no trace");
     for (arguments, expected) in [
-        (&["before.json"][..], "1 runs are named; name two"),
-        (&["before.json", "after.json", "after.json"], "3 runs are named; name two"),
+        (&["before.json"][..], "(given: 1)"),
+        (&["before.json", "after.json", "after.json"], "(given: 3)"),
         (&["before.json", "none.json"], "none.json"),
         (&["before.json", "empty.json"], "empty.json"),
         (&["text.json", "before.json"], "text.json"),
