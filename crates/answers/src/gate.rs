@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::Read as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 use gpu_timeline::{Activity, Breakdown, TimelineEvent};
@@ -56,9 +57,14 @@ impl GateReader {
         if !has_device_work(&trace) {
             return Err(no_gpu_events(path, &trace));
         }
-        let mut recording = self.recording(trace, reading.thread_count());
+        // The hash is taken beside the analysis, most of which is done by one thread.
+        let (hash, mut recording) = std::thread::scope(|scope| {
+            let hash = scope.spawn(|| hash_of(path));
+            let recording = self.recording(trace, reading.thread_count());
+            (hash.join().unwrap_or_else(|panic| resume_unwind(panic)), recording)
+        });
         recording.file = title(path);
-        recording.hash = format!("{:016x}", hash_of(path).map_err(|source| unreadable(path, source))?);
+        recording.hash = format!("{:016x}", hash.map_err(|source| unreadable(path, source))?);
         recording.host = recording.host.or_else(|| host(&recording.file));
         Ok(vec![recording])
     }

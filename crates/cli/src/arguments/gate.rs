@@ -87,7 +87,7 @@ pub(crate) struct BaselineArguments {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Write the baseline here, a JSON file of some ten to a hundred kilobytes per recording
+    /// Write the baseline here: JSON, some kilobytes for each step of a recording
     #[arg(long, short = 'o', value_name = "FILE")]
     pub(crate) output: PathBuf,
 
