@@ -70,6 +70,11 @@ pub enum Notice {
         /// How many.
         count: usize,
     },
+    /// Nothing that was asked for in HTA's sequences of kernels launches three kernels or more.
+    NoSequences {
+        /// The part of a name that operators were chosen by.
+        part: String,
+    },
     /// Calls have no roofline, or one of their bytes alone, because the architecture states no peak for what they do.
     PeaksMissing {
         /// Name of the architecture.
@@ -97,6 +102,7 @@ impl Notice {
             | Notice::MemoryWithoutModules { .. }
             | Notice::NoMemory
             | Notice::MemoryWithoutTotals { .. }
+            | Notice::NoSequences { .. }
             | Notice::PeaksMissing { .. } => false,
         }
     }
@@ -151,6 +157,10 @@ impl fmt::Display for Notice {
                     "{count} {noun} in no figure of memory: the recorder did not say how much was allocated in all"
                 )
             }
+            Notice::NoSequences { part } => write!(
+                f,
+                "hta_frequent_kernel_sequences is left out: no operator with {part:?} in its name launches three kernels or more"
+            ),
             Notice::PeaksMissing { architecture, calls, have_bytes } => {
                 write!(f, "the architecture {architecture} states no peak for")?;
                 for (position, (spec, calls)) in calls.iter().enumerate() {
