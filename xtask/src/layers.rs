@@ -20,6 +20,7 @@ const ORDER: &[&str] = &[
     "atomic-file",
     "sheets",
     "perf-gate",
+    "advise",
     "critical-path",
     "trace-diff",
     "trace-doctor",

@@ -1,0 +1,267 @@
+//! The findings of a recording, ranked by what they give back. Each moment of the window is given back once.
+
+use std::cmp::Reverse;
+
+use gpu_timeline::Breakdown;
+use hashbrown::HashMap;
+use serde::Serialize;
+
+use crate::facts::Facts;
+use crate::finding::{Alternative, Bucket, Finding, Gain, KernelShare};
+use crate::rule::{Claim, Inspection, Limits, Part, Slot};
+use crate::rules::RULES;
+
+/// Kernels and events that a finding names.
+const MOST_NAMED: usize = 5;
+/// Share of a claim that is left by other claims, from which on it is a finding of its own.
+const OWN_FROM: f64 = 0.5;
+/// Share of a claim's time on the critical path below which the finding says so.
+const ON_PATH_FROM: f64 = 0.95;
+
+/// What to change, and what it would give back.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// Length of the window in µs: from the first device event to the end of the last.
+    pub window_us: f64,
+    /// The window in parts that add up to it, in µs.
+    pub parts_us: Vec<(Bucket, f64)>,
+    /// The findings, what gives back most first; those without a figure last.
+    pub findings: Vec<Finding>,
+}
+
+/// What a recording knows that rules do not ask for.
+pub trait Recording {
+    /// By how much the window shrinks, in the recording's unit, where each of these device events takes so much less; `None`
+    /// where that cannot be said.
+    fn shortened(&self, works: &[(u32, i64)]) -> Option<i64> {
+        let _ = works;
+        None
+    }
+
+    /// The line of the program that an event comes from.
+    fn call_site(&self, event: u32) -> Option<String> {
+        let _ = event;
+        None
+    }
+}
+
+/// A recording that knows nothing else.
+impl Recording for () {}
+
+impl Advice {
+    /// What the rules find.
+    #[must_use]
+    pub fn new(facts: &Facts, limits: &Limits, recording: &dyn Recording) -> Self {
+        let look = Inspection::new(facts, limits);
+        let mut budget = Budget::new(facts);
+        let mut found: Vec<Draft> = Vec::new();
+        for (rule, position) in RULES.iter().zip(0..) {
+            let mut claims = rule.claims(&look);
+            claims.sort_by_key(|claim| Reverse(claim.mid()));
+            for claim in claims {
+                let of_window = |time: i64| time as f64 / facts.window().max(1) as f64;
+                let claimed = claim.mid();
+                if of_window(claimed).max(claim.worth) < limits.least_share {
+                    continue;
+                }
+                let (parts, others) = budget.take(&claim, found.len());
+                let left: i64 = parts.iter().map(|part| part.mid).sum();
+                match others.filter(|_| (left as f64) < OWN_FROM * claimed as f64) {
+                    Some(other) => {
+                        budget.give_back(&parts, found.len());
+                        found[other].alternatives.push(Alternative {
+                            rule: rule.id().to_owned(),
+                            what: format!("{}: {}", rule.what(), claim.subject),
+                            mid_us: facts.us(claimed),
+                        });
+                    }
+                    None if of_window(left).max(claim.worth) < limits.least_share => {
+                        budget.give_back(&parts, found.len())
+                    }
+                    None => {
+                        let claim = Claim { parts, ..claim };
+                        found.push(Draft { rule: position, claim, alternatives: Vec::new() });
+                    }
+                }
+            }
+        }
+        let mut findings: Vec<Finding> =
+            found.into_iter().map(|draft| draft.finding(facts, recording)).collect();
+        findings.retain(|finding| {
+            finding.gain.is_none_or(|gain| gain.mid_us >= limits.least_share * facts.us(facts.window()))
+        });
+        let mid = |finding: &Finding| finding.gain.map_or(-1.0, |gain| gain.mid_us);
+        findings.sort_by(|a, b| mid(b).total_cmp(&mid(a)));
+        for (finding, rank) in findings.iter_mut().zip(1..) {
+            finding.rank = rank;
+        }
+        Advice {
+            window_us: facts.us(facts.window()),
+            parts_us: parts_of(&facts.breakdown).map(|(bucket, time)| (bucket, facts.us(time))).to_vec(),
+            findings,
+        }
+    }
+
+    /// The findings whose rule one of these patterns means, such as `IDLE-*`.
+    pub fn of_rules<'a>(&'a self, patterns: &'a [String]) -> impl Iterator<Item = &'a Finding> {
+        self.findings.iter().filter(|finding| patterns.iter().any(|pattern| finding.is_of(pattern)))
+    }
+}
+
+/// The parts of the window; they add up to it.
+fn parts_of(breakdown: &Breakdown) -> [(Bucket, i64); 4] {
+    [
+        (Bucket::Computation, breakdown.computation),
+        (Bucket::ExposedCommunication, breakdown.exposed_communication),
+        (Bucket::ExposedCopy, breakdown.exposed_memcpy),
+        (Bucket::Idle, breakdown.idle),
+    ]
+}
+
+/// What nobody claimed so far.
+struct Budget {
+    works: Vec<i64>,
+    idle: Vec<i64>,
+    /// By slot: who claimed something of it first.
+    owners: HashMap<Slot, usize>,
+}
+
+impl Budget {
+    fn new(facts: &Facts) -> Self {
+        Budget {
+            works: facts.works.iter().map(|work| work.exposed).collect(),
+            idle: facts.idle.iter().map(|idle| idle.time.length()).collect(),
+            owners: HashMap::new(),
+        }
+    }
+
+    fn of(&mut self, slot: Slot) -> &mut i64 {
+        match slot {
+            Slot::Work(at) => &mut self.works[at as usize],
+            Slot::Idle(at) => &mut self.idle[at as usize],
+        }
+    }
+
+    /// Takes what is left of a claim; with it who has most of the rest.
+    fn take(&mut self, claim: &Claim, owner: usize) -> (Vec<Part>, Option<usize>) {
+        let mut taken = Vec::with_capacity(claim.parts.len());
+        let mut others: HashMap<usize, i64> = HashMap::new();
+        for part in &claim.parts {
+            let left = self.of(part.slot);
+            let mid = part.mid.clamp(0, (*left).max(0));
+            *left -= mid;
+            if mid < part.mid
+                && let Some(&other) = self.owners.get(&part.slot)
+            {
+                *others.entry(other).or_default() += part.mid - mid;
+            }
+            if mid > 0 {
+                taken.push(Part { mid, ..*part });
+                self.owners.entry(part.slot).or_insert(owner);
+            }
+        }
+        let other = others.into_iter().max_by_key(|&(other, time)| (time, Reverse(other)));
+        (taken, other.map(|(other, _)| other))
+    }
+
+    fn give_back(&mut self, parts: &[Part], owner: usize) {
+        for part in parts {
+            *self.of(part.slot) += part.mid;
+        }
+        self.owners.retain(|_, &mut other| other != owner);
+    }
+}
+
+/// A claim that became a finding.
+struct Draft {
+    rule: usize,
+    claim: Claim,
+    alternatives: Vec<Alternative>,
+}
+
+impl Draft {
+    fn finding(self, facts: &Facts, recording: &dyn Recording) -> Finding {
+        let Draft { rule, claim, alternatives } = self;
+        let rule = RULES[rule];
+        let mid = claim.mid();
+        let works = claim.parts.iter().filter_map(|part| match part.slot {
+            Slot::Work(work) => Some((work, part.mid)),
+            Slot::Idle(_) => None,
+        });
+        let works: Vec<(u32, i64)> = works.collect();
+        let replayed = (!works.is_empty()).then(|| recording.shortened(&works)).flatten();
+        let mid_us = facts.us(mid);
+        let mut gain = (!claim.parts.is_empty()).then_some(Gain {
+            low_us: mid_us * claim.low,
+            mid_us,
+            high_us: (mid_us * claim.high).min(facts.us(facts.window())),
+        });
+        let on_path = replayed.filter(|_| mid > 0).map(|gained| (gained as f64 / mid as f64).clamp(0.0, 1.0));
+        let mut evidence = claim.evidence;
+        if let Some(share) = on_path.filter(|&share| share < ON_PATH_FROM) {
+            gain = gain.map(|gain| gain.scaled(share));
+            evidence.push(format!(
+                "only {:.0}% of this time is on the critical path: the device waits for its host otherwise",
+                share * 100.0
+            ));
+        }
+        let mut by_time: Vec<(i64, u32)> = works.iter().map(|&(work, mid)| (mid, work)).collect();
+        by_time.sort_by_key(|&(mid, work)| (Reverse(mid), work));
+        let events: Vec<u32> = match claim.events.is_empty() {
+            true => {
+                by_time.iter().take(MOST_NAMED).map(|&(_, work)| facts.works[work as usize].uid).collect()
+            }
+            false => claim.events.into_iter().take(MOST_NAMED).collect(),
+        };
+        let call_site = events.first().and_then(|&event| recording.call_site(event));
+        Finding {
+            rank: 0,
+            rule: rule.id().to_owned(),
+            what: rule.what().to_owned(),
+            subject: claim.subject,
+            bucket: claim.bucket,
+            gain,
+            share_percent: gain.map(|gain| gain.mid_us / facts.us(facts.window().max(1)) * 100.0),
+            confidence: claim.confidence,
+            on_path,
+            evidence,
+            rows: claim.rows,
+            events,
+            kernels: kernels(facts, &by_time),
+            module: module(facts, &by_time),
+            call_site,
+            remedy: rule.remedy().to_owned(),
+            alternatives,
+            doubts: Vec::new(),
+        }
+    }
+}
+
+/// The kernels of these claims by name, the most time first.
+fn kernels(facts: &Facts, works: &[(i64, u32)]) -> Vec<KernelShare> {
+    let mut by_name: HashMap<u32, (i64, usize)> = HashMap::new();
+    for &(_, work) in works {
+        let work = &facts.works[work as usize];
+        let sum = by_name.entry(work.name).or_default();
+        *sum = (sum.0 + work.duration(), sum.1 + 1);
+    }
+    let mut sums: Vec<(u32, (i64, usize))> = by_name.into_iter().collect();
+    sums.sort_by_key(|&(name, (time, _))| (Reverse(time), facts.name(name)));
+    let shares = sums.into_iter().take(MOST_NAMED).map(|(name, (time, count))| KernelShare {
+        name: facts.name(name).to_owned(),
+        count,
+        time_us: facts.us(time),
+    });
+    shares.collect()
+}
+
+/// The module with the most of the claimed time.
+fn module(facts: &Facts, works: &[(i64, u32)]) -> Option<String> {
+    let mut by_module: HashMap<u32, i64> = HashMap::new();
+    for &(mid, work) in works {
+        let call = facts.works[work as usize].call?;
+        *by_module.entry(facts.calls[call as usize].module?).or_default() += mid;
+    }
+    let most = by_module.into_iter().max_by_key(|&(name, time)| (time, Reverse(name)))?;
+    Some(facts.name(most.0).to_owned())
+}

@@ -1,0 +1,296 @@
+//! What rules look at: plain facts about a recording, whoever recorded it.
+
+use gpu_timeline::{Activity, Breakdown, Interval};
+use perf_models::{Category, ComputeSpec, CopyDirection, DataPath, Precision};
+
+/// What is known of a recording. All times are in its unit, from its origin; all indices are positions in the lists below.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Units of time in a microsecond.
+    pub units_per_us: i64,
+    /// Names of kernels, operators and calls.
+    pub names: Vec<String>,
+    /// Device events, by start.
+    pub works: Vec<Work>,
+    /// Operators' calls that device events belong to.
+    pub calls: Vec<Call>,
+    /// Calls of one operator with the same arguments.
+    pub operators: Vec<Operator>,
+    /// Stretches of time in which nothing ran on a device, by start.
+    pub idle: Vec<Idle>,
+    /// Stretches in which a thread that launches was held, by start.
+    pub holds: Vec<Hold>,
+    /// Where the time of the devices went; parts add up to the window.
+    pub breakdown: Breakdown,
+    /// What the device can do at most, where that is known.
+    pub machine: Option<Machine>,
+    /// Steps of the program that lie in the window whole, by start.
+    pub steps: Vec<Interval>,
+    /// Device time in µs of an event whose launch is not recorded.
+    pub unlinked_us: f64,
+    /// What a better recording would add.
+    pub gaps: Vec<RecordingGap>,
+    /// What an inference engine did, where the program is one.
+    pub serving: Option<Serving>,
+}
+
+/// A device event.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// First instant.
+    pub start: i64,
+    /// First instant after it.
+    pub end: i64,
+    /// Device.
+    pub device: u32,
+    /// Queue of the device, unlike those of all other devices.
+    pub stream: u32,
+    /// Its name.
+    pub name: u32,
+    /// What the device does.
+    pub activity: Activity,
+    /// The call that it belongs to, if that is recorded.
+    pub call: Option<u32>,
+    /// Time of the window that is charged to it: each moment is charged to one event.
+    pub exposed: i64,
+    /// How it is known in the recording.
+    pub uid: u32,
+    /// What it copies, of copies.
+    pub copy: Option<Copied>,
+}
+
+/// What a copy moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Copied {
+    /// From where to where.
+    pub direction: CopyDirection,
+    /// Bytes, where they are recorded.
+    pub bytes: Option<u64>,
+    /// Whether the host's side is memory that can be paged out, so that the copy holds the host.
+    pub pageable: bool,
+}
+
+/// A call of an operator with the device events that it accounts for.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// Which operator with which arguments.
+    pub operator: u32,
+    /// Time in which at least one of its device events ran.
+    pub time: i64,
+    /// Its work held against the device; `None` where a model or the architecture does not know it.
+    pub least: Option<LeastTime>,
+    /// How it is known in the recording.
+    pub uid: u32,
+    /// Name of the module around it, if that is recorded.
+    pub module: Option<u32>,
+    /// Whether it repeats what was computed before.
+    pub recomputed: bool,
+}
+
+/// What the work of a call takes at the peaks of the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LeastTime {
+    /// Arithmetic in µs.
+    pub compute_us: f64,
+    /// Data in µs.
+    pub memory_us: f64,
+    /// Which way the data take.
+    pub path: DataPath,
+    /// Floating-point operations.
+    pub flops: f64,
+    /// Bytes moved.
+    pub bytes: f64,
+    /// Unit and precision of the arithmetic, where the model knows it.
+    pub spec: Option<ComputeSpec>,
+    /// Share of the arithmetic's peak that tiles and rounds leave, where that is known; at most 1.
+    pub quantisation: Option<f64>,
+}
+
+/// An operator with arguments.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    /// Its name.
+    pub name: u32,
+    /// Kind of work as reports name it.
+    pub category: String,
+    /// The same, where it is one of those that are known.
+    pub kind: Option<Category>,
+    /// Shapes and types of the inputs for people; empty where they are not recorded.
+    pub arguments: String,
+    /// The tensors of the inputs; empty where they are not recorded.
+    pub inputs: Vec<Input>,
+    /// Why its work is not known; `None` where a model knows it.
+    pub unknown: Option<&'static str>,
+}
+
+/// A tensor that goes into an operator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Its shape.
+    pub shape: Vec<u64>,
+    /// Bytes of an element.
+    pub element_bytes: f64,
+}
+
+impl Input {
+    /// Number of elements.
+    #[must_use]
+    pub fn elements(&self) -> f64 {
+        self.shape.iter().map(|&extent| extent as f64).product()
+    }
+
+    /// Size in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> f64 {
+        self.elements() * self.element_bytes
+    }
+}
+
+/// A stretch in which nothing ran on a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// When.
+    pub time: Interval,
+    /// The device event that ended it.
+    pub work: u32,
+    /// Why.
+    pub cause: IdleCause,
+}
+
+/// Why a device waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleCause {
+    /// The launch of what ended the wait is not recorded.
+    Unlinked,
+    /// It was launched only after the device ran dry: the host was held, or slow.
+    LateLaunch {
+        /// What held the host, where that is known.
+        hold: Option<u32>,
+    },
+    /// It was launched in time, and the wait is short: the device's own time between two events.
+    BetweenKernels,
+    /// It was launched in time, and the wait is long.
+    Dependency,
+}
+
+/// A stretch in which a thread that launches work was held.
+#[derive(Clone, Copy, Debug)]
+pub struct Hold {
+    /// By what.
+    pub kind: HoldKind,
+    /// When.
+    pub time: Interval,
+    /// Name of the call.
+    pub name: u32,
+    /// How it is known in the recording.
+    pub uid: u32,
+}
+
+/// What holds a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HoldKind {
+    /// The next batch of a data loader.
+    DataLoader,
+    /// A copy that returns only when it is done.
+    Copy,
+    /// The device.
+    Synchronization,
+}
+
+/// What a device can do at most, as far as rules need it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Bandwidth of its memory in bytes a microsecond.
+    pub bytes_per_us: f64,
+    /// Arithmetic of its matrix units in operations a microsecond, by precision.
+    pub matrix_flops_per_us: Vec<(Precision, f64)>,
+    /// Whether its peaks are those of the data sheet, which no kernel reaches.
+    pub is_nominal: bool,
+}
+
+impl Machine {
+    /// Arithmetic of its matrix units at a precision, in operations a microsecond.
+    #[must_use]
+    pub fn matrix(&self, precision: Precision) -> Option<f64> {
+        self.matrix_flops_per_us.iter().find(|known| known.0 == precision).map(|known| known.1)
+    }
+}
+
+/// What a recording lacks, and what that keeps from being said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordingGap {
+    /// The file ends before its data do.
+    CutOff,
+    /// Shapes of operators' inputs.
+    Shapes,
+    /// Python's frames.
+    Stacks,
+    /// The device is not known, so that nothing is held against its peaks.
+    Device,
+    /// The launches of more than a twentieth of the device time.
+    Launches,
+    /// Operators.
+    Operators,
+}
+
+/// What an inference engine did.
+#[derive(Clone, Debug, Default)]
+pub struct Serving {
+    /// Its steps, by start.
+    pub steps: Vec<ServingStep>,
+}
+
+/// A step of an inference engine.
+#[derive(Clone, Copy, Debug)]
+pub struct ServingStep {
+    /// When its device work ran.
+    pub time: Interval,
+    /// Whether it only decodes.
+    pub decodes: bool,
+    /// Requests in its batch, where that is recorded.
+    pub requests: Option<u64>,
+    /// Whether a graph was replayed in it.
+    pub graph: bool,
+}
+
+impl Facts {
+    /// A time in µs.
+    #[must_use]
+    pub fn us(&self, time: i64) -> f64 {
+        time as f64 / self.units_per_us as f64
+    }
+
+    /// A time in the recording's unit.
+    #[must_use]
+    pub fn units(&self, us: f64) -> i64 {
+        (us * self.units_per_us as f64).round() as i64
+    }
+
+    /// Length of the window in the recording's unit.
+    #[must_use]
+    pub fn window(&self) -> i64 {
+        self.breakdown.total
+    }
+
+    /// A name.
+    #[must_use]
+    pub fn name(&self, name: u32) -> &str {
+        &self.names[name as usize]
+    }
+
+    /// The operator of a call.
+    #[must_use]
+    pub fn operator(&self, call: u32) -> &Operator {
+        &self.operators[self.calls[call as usize].operator as usize]
+    }
+}
+
+impl Work {
+    /// How long it ran.
+    #[must_use]
+    pub fn duration(&self) -> i64 {
+        self.end - self.start
+    }
+}

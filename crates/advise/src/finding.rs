@@ -1,0 +1,158 @@
+//! What is found: where time is lost, how much of it would come back, how that is known and what to do.
+
+use serde::{Deserialize, Serialize};
+
+/// The part of the window that a finding's time comes from. The parts of [`gpu_timeline::Breakdown`], and what lies
+/// outside the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bucket {
+    /// Time with a computation.
+    Computation,
+    /// Time with communication alone.
+    ExposedCommunication,
+    /// Time with copies alone.
+    ExposedCopy,
+    /// Time with nothing.
+    Idle,
+    /// No time: the finding is about the recording itself.
+    Recording,
+}
+
+impl Bucket {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Bucket::Computation => "computation",
+            Bucket::ExposedCommunication => "exposed communication",
+            Bucket::ExposedCopy => "exposed copy",
+            Bucket::Idle => "idle",
+            Bucket::Recording => "recording",
+        }
+    }
+}
+
+/// Time that a change would give back, in µs of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gain {
+    /// Surely.
+    pub low_us: f64,
+    /// Probably.
+    pub mid_us: f64,
+    /// At most.
+    pub high_us: f64,
+}
+
+impl Gain {
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        Gain { low_us: self.low_us * factor, mid_us: self.mid_us * factor, high_us: self.high_us * factor }
+    }
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// A guess from names or usual values.
+    Low,
+    /// A model's figure, or what shapes suggest.
+    Medium,
+    /// Measured in the recording itself.
+    High,
+}
+
+impl Confidence {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+}
+
+/// A row of the report that shows what a finding rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceRow {
+    /// The sheet.
+    pub table: String,
+    /// The column that names the row, and what stands there.
+    pub key: (String, String),
+}
+
+/// Kernels of a finding that have one name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelShare {
+    /// Their name.
+    pub name: String,
+    /// How many.
+    pub count: usize,
+    /// Their time in µs.
+    pub time_us: f64,
+}
+
+/// Another explanation of the same time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// The rule that has it.
+    pub rule: String,
+    /// What it would call the finding.
+    pub what: String,
+    /// What it alone would give back, in µs.
+    pub mid_us: f64,
+}
+
+/// Something to change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its place, from 1.
+    pub rank: usize,
+    /// The rule that found it, such as `IDLE-SYNC`.
+    pub rule: String,
+    /// What is wrong, in a line.
+    pub what: String,
+    /// Where: operator, kernels or call, with its arguments.
+    pub subject: String,
+    /// Which part of the window its time comes from.
+    pub bucket: Bucket,
+    /// What the change would give back; `None` where no figure is known.
+    pub gain: Option<Gain>,
+    /// [`Gain::mid_us`] in percent of the window.
+    pub share_percent: Option<f64>,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Share of the claimed time that lies on the critical path, 0 to 1, where that was asked; the gain is only that.
+    pub on_path: Option<f64>,
+    /// What the figure rests on, a sentence each.
+    pub evidence: Vec<String>,
+    /// Rows of the report that show it.
+    pub rows: Vec<EvidenceRow>,
+    /// Events of the recording that show it, the ones with the most time first; a few of them.
+    pub events: Vec<u32>,
+    /// The kernels, the most time first; a few of them.
+    pub kernels: Vec<KernelShare>,
+    /// Module of the program with the most of the time.
+    pub module: Option<String>,
+    /// Line of the program with the most of the time.
+    pub call_site: Option<String>,
+    /// What to do.
+    pub remedy: String,
+    /// Other explanations of the same time.
+    pub alternatives: Vec<Alternative>,
+    /// Why the figure may be wrong: what is wrong with the recording.
+    pub doubts: Vec<String>,
+}
+
+impl Finding {
+    /// Whether a pattern such as `IDLE-*` means the finding's rule.
+    #[must_use]
+    pub fn is_of(&self, pattern: &str) -> bool {
+        match pattern.strip_suffix('*') {
+            Some(start) => self.rule.starts_with(start),
+            None => self.rule == pattern,
+        }
+    }
+}

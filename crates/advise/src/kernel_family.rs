@@ -1,0 +1,41 @@
+//! What names of kernels say about who wrote them and what they do to layouts.
+
+/// The library that a kernel comes from; the first text in the name decides. Sources: the name tables of the libraries'
+/// own repositories.
+const LIBRARIES: &[(&str, &[&str])] = &[
+    ("Triton", &["triton_"]),
+    ("AITER", &["aiter"]),
+    ("Composable Kernel", &["ck_tile", "_ZN2ck", "ck::", "FmhaFwd", "FmhaBwd"]),
+    ("Tensile", &["Cijk_"]),
+    ("rocBLAS", &["wvSplitK", "splitKreduce", "rocblas"]),
+    ("rocPRIM", &["rocprim"]),
+    ("MIOpen", &["miopen", "MIOpen", "igemm_", "batched_transpose"]),
+    ("CUTLASS", &["cutlass"]),
+    ("cuDNN", &["cudnn", "nchwToNhwc", "nhwcToNchw"]),
+    (
+        "cuBLAS",
+        &["nvjet", "cublas", "gemvx", "gemv2", "sm80_xmma", "sm90_xmma", "ampere_", "volta_", "turing_"],
+    ),
+    ("NCCL", &["nccl", "rccl"]),
+    ("PyTorch", &["at::native", "at_cuda_detail"]),
+];
+
+/// The library that a kernel comes from, as far as its name tells.
+pub(crate) fn library(kernel: &str) -> Option<&'static str> {
+    LIBRARIES.iter().find(|(_, texts)| texts.iter().any(|text| kernel.contains(text))).map(|&(name, _)| name)
+}
+
+/// Whether a kernel only brings data into another order.
+pub(crate) fn changes_layout(kernel: &str) -> bool {
+    const TEXTS: [&str; 8] = [
+        "batched_transpose",
+        "nchwToNhwc",
+        "nhwcToNchw",
+        "nchw2nhwc",
+        "nhwc2nchw",
+        "transpose_nchw",
+        "transpose_readWrite",
+        "permute",
+    ];
+    TEXTS.iter().any(|text| kernel.contains(text))
+}

@@ -1,0 +1,106 @@
+//! Why work was launched late: the waits of the devices for their host, divided among what held the host.
+//!
+//! A call that holds the host makes everything later that the host does after it. Without the call the host would be ahead
+//! by its length, and a device waits less by no more than that: so each hold is a credit that the waits after it use up. A
+//! host that waits for the device is in step with it again, whatever held it before.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use gpu_timeline::lower_median;
+
+use crate::facts::{Facts, HoldKind, Idle, IdleCause};
+use crate::rule::Limits;
+
+/// What made a launch late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blame {
+    /// A hold, by position.
+    Hold(u32),
+    /// The host launched nothing for long, and nothing says why.
+    Busy,
+    /// The host is slower than the device.
+    Slow,
+}
+
+/// A part of a wait with what it is blamed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LateLaunch {
+    /// The wait, by position.
+    pub(crate) idle: u32,
+    pub(crate) blame: Blame,
+    pub(crate) time: i64,
+}
+
+const KINDS: [HoldKind; 3] = [HoldKind::DataLoader, HoldKind::Copy, HoldKind::Synchronization];
+
+/// Time that is left to holds of each kind to answer for, and the last hold of the kind.
+#[derive(Clone, Copy, Default)]
+struct Credit {
+    left: i64,
+    last: Option<u32>,
+}
+
+/// All waits for launches, divided. What a device takes between any two kernels is nobody's fault and left out.
+pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
+    let usual = usual_wait(facts);
+    let long = facts.units(limits.long_hold_us);
+    let mut by_device: BTreeMap<u32, Vec<(u32, &Idle)>> = BTreeMap::new();
+    for (idle, position) in facts.idle.iter().zip(0..) {
+        by_device.entry(facts.works[idle.work as usize].device).or_default().push((position, idle));
+    }
+    let mut by_end: Vec<u32> = (0..facts.holds.len() as u32).collect();
+    by_end.sort_by_key(|&hold| facts.holds[hold as usize].time.end);
+    let mut late = Vec::new();
+    for waits in by_device.values() {
+        let mut credits = [Credit::default(); KINDS.len()];
+        let mut holds = by_end.iter().copied().peekable();
+        for &(position, idle) in waits {
+            while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.time.end)
+            {
+                let of_hold = &facts.holds[hold as usize];
+                let kind = of_hold.kind as usize;
+                if of_hold.kind != HoldKind::DataLoader && of_hold.time.length() > usual {
+                    credits[HoldKind::DataLoader as usize].left = 0;
+                }
+                credits[kind].left += of_hold.time.length();
+                credits[kind].last = Some(hold);
+            }
+            let IdleCause::LateLaunch { hold } = idle.cause else { continue };
+            let mut rest = (idle.time.length() - usual).max(0);
+            let direct = hold.map(|hold| facts.holds[hold as usize].kind);
+            let mut kinds = KINDS;
+            // What held the host just before, then what held it last.
+            kinds.sort_by_key(|&kind| {
+                let last = credits[kind as usize].last.map(|hold| facts.holds[hold as usize].time.end);
+                (direct != Some(kind), Reverse(last))
+            });
+            for kind in kinds {
+                let credit = &mut credits[kind as usize];
+                let blamed = hold.filter(|_| direct == Some(kind)).or(credit.last);
+                let time = credit.left.min(rest);
+                if let Some(hold) = blamed
+                    && time > 0
+                {
+                    credit.left -= time;
+                    rest -= time;
+                    late.push(LateLaunch { idle: position, blame: Blame::Hold(hold), time });
+                }
+            }
+            if rest > 0 {
+                let blame = if rest >= long { Blame::Busy } else { Blame::Slow };
+                late.push(LateLaunch { idle: position, blame, time: rest });
+            }
+        }
+    }
+    late
+}
+
+/// What a device usually takes between two kernels that it has in its queue.
+pub(crate) fn usual_wait(facts: &Facts) -> i64 {
+    /// Where the device never had two of them in its queue, in µs.
+    const ELSE_US: f64 = 1.0;
+    let between = facts.idle.iter().filter(|idle| idle.cause == IdleCause::BetweenKernels);
+    let lengths = between.map(|idle| idle.time.length()).filter(|&length| length > 0);
+    lower_median(lengths).unwrap_or(facts.units(ELSE_US)).min(facts.units(2.0 * ELSE_US))
+}

@@ -1,0 +1,205 @@
+//! A rule looks at the facts and claims time of them; the advice decides who gets what two rules claim.
+
+use std::sync::OnceLock;
+
+use gpu_timeline::Activity;
+
+use crate::facts::{Facts, Work};
+use crate::finding::{Bucket, Confidence, EvidenceRow};
+use crate::late_launches::{LateLaunch, late_launches};
+
+/// A rule.
+pub trait Rule: Sync {
+    /// Its identifier, such as `IDLE-SYNC`.
+    fn id(&self) -> &'static str;
+    /// What it looks for, in a line.
+    fn what(&self) -> &'static str;
+    /// What to do about it.
+    fn remedy(&self) -> &'static str;
+    /// What it finds.
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim>;
+}
+
+/// The facts with what several rules make of them.
+pub struct Inspection<'f> {
+    /// The facts.
+    pub facts: &'f Facts,
+    /// From where on something is worth a finding.
+    pub limits: &'f Limits,
+    /// By call: positions of its device events.
+    pub works_of: Vec<Vec<u32>>,
+    /// Positions of the device events of each queue, by start.
+    pub streams: Vec<Vec<u32>>,
+    late_launches: OnceLock<Vec<LateLaunch>>,
+}
+
+impl<'f> Inspection<'f> {
+    pub(crate) fn new(facts: &'f Facts, limits: &'f Limits) -> Self {
+        let mut works_of = vec![Vec::new(); facts.calls.len()];
+        let streams = facts.works.iter().map(|work| work.stream as usize + 1).max().unwrap_or(0);
+        let mut streams = vec![Vec::new(); streams];
+        for (work, position) in facts.works.iter().zip(0..) {
+            streams[work.stream as usize].push(position);
+            if let Some(call) = work.call {
+                works_of[call as usize].push(position);
+            }
+        }
+        Inspection { facts, limits, works_of, streams, late_launches: OnceLock::new() }
+    }
+
+    pub(crate) fn work(&self, work: u32) -> &'f Work {
+        &self.facts.works[work as usize]
+    }
+
+    /// The waits for launches, divided among what held the host.
+    pub(crate) fn late_launches(&self) -> &[LateLaunch] {
+        self.late_launches.get_or_init(|| late_launches(self.facts, self.limits))
+    }
+
+    /// The device events of a call, where all of them compute.
+    pub(crate) fn kernels(&self, call: u32) -> Option<&[u32]> {
+        let works = self.works_of[call as usize].as_slice();
+        let computes = |&work: &u32| self.work(work).activity == Activity::Computation;
+        (!works.is_empty() && works.iter().all(computes)).then_some(works)
+    }
+
+    /// So much of a call's time, divided among its device events by their lengths.
+    pub(crate) fn divided(&self, works: &[u32], time: i64) -> Vec<Part> {
+        let all: i64 = works.iter().map(|&work| self.work(work).duration()).sum();
+        let share = |work: u32| self.work(work).duration() as f64 / all.max(1) as f64;
+        let part =
+            |&work: &u32| Part { slot: Slot::Work(work), mid: (time as f64 * share(work)).round() as i64 };
+        works.iter().map(part).collect()
+    }
+}
+
+/// From where on something is worth a finding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Least share of the window that a finding gives back, 0 to 1.
+    pub least_share: f64,
+    /// A call is slow from so many times its target time on.
+    pub slow_from: f64,
+    /// A kernel is short below so many µs.
+    pub short_kernel_us: f64,
+    /// Share of short kernels among all from which on they are a finding.
+    pub short_kernels_from: f64,
+    /// A host that launches nothing for so many µs was held.
+    pub long_hold_us: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            least_share: 0.005,
+            slow_from: 1.3,
+            short_kernel_us: 10.0,
+            short_kernels_from: 0.2,
+            long_hold_us: 1000.0,
+        }
+    }
+}
+
+/// Something whose time can be claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// A device event, by position: time charged to it.
+    Work(u32),
+    /// A stretch without any, by position.
+    Idle(u32),
+}
+
+/// Time that a change would probably give back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Of what.
+    pub slot: Slot,
+    /// In the recording's unit.
+    pub mid: i64,
+}
+
+/// What a rule found.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Which part of the window it is about.
+    pub bucket: Bucket,
+    /// Where: operator, kernels or call.
+    pub subject: String,
+    /// The time; empty where no figure is known.
+    pub parts: Vec<Part>,
+    /// What surely comes back, as a multiple of the probable.
+    pub low: f64,
+    /// What may come back at most, as a multiple of the probable.
+    pub high: f64,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What the figure rests on, a sentence each.
+    pub evidence: Vec<String>,
+    /// Rows of the report that show it.
+    pub rows: Vec<EvidenceRow>,
+    /// Calls of the host that show it, by their numbers in the recording; those of the device follow from the parts.
+    pub events: Vec<u32>,
+    /// Share of the window that makes it worth saying although no time is known.
+    pub worth: f64,
+}
+
+impl Claim {
+    /// A claim of these parts, of which three quarters to all of it come back where the middle is seven eighths.
+    pub(crate) fn new(bucket: Bucket, subject: impl Into<String>, parts: Vec<Part>) -> Self {
+        Claim {
+            bucket,
+            subject: subject.into(),
+            parts,
+            low: 0.75 / MID,
+            high: 1.0 / MID,
+            confidence: Confidence::High,
+            evidence: Vec::new(),
+            rows: Vec::new(),
+            events: Vec::new(),
+            worth: 0.0,
+        }
+    }
+
+    /// Something to know that has no time of its own.
+    pub(crate) fn without_time(bucket: Bucket, subject: impl Into<String>) -> Self {
+        Claim { worth: 1.0, ..Claim::new(bucket, subject, Vec::new()) }
+    }
+
+    pub(crate) fn with_confidence(mut self, confidence: Confidence) -> Self {
+        self.confidence = confidence;
+        self
+    }
+
+    pub(crate) fn with_evidence(mut self, evidence: impl Into<String>) -> Self {
+        self.evidence.push(evidence.into());
+        self
+    }
+
+    pub(crate) fn with_row(mut self, table: &str, column: &str, value: &str) -> Self {
+        self.rows.push(EvidenceRow { table: table.to_owned(), key: (column.to_owned(), value.to_owned()) });
+        self
+    }
+
+    pub(crate) fn with_range(mut self, low: f64, high: f64) -> Self {
+        (self.low, self.high) = (low, high);
+        self
+    }
+
+    pub(crate) fn with_events(mut self, events: impl IntoIterator<Item = u32>) -> Self {
+        self.events.extend(events);
+        self
+    }
+
+    /// The probable time, in the recording's unit.
+    pub(crate) fn mid(&self) -> i64 {
+        self.parts.iter().map(|part| part.mid).sum()
+    }
+}
+
+/// Of time that a change takes away whole, what probably comes back: the middle of 75, 87.5 and 100 percent.
+pub(crate) const MID: f64 = 0.875;
+
+/// The part of a time that probably comes back.
+pub(crate) fn probable(time: i64) -> i64 {
+    (time as f64 * MID).round() as i64
+}

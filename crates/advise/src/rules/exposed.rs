@@ -1,0 +1,157 @@
+use std::collections::BTreeMap;
+
+use gpu_timeline::Activity;
+use perf_models::CopyDirection;
+
+use crate::facts::{Copied, Facts, Work};
+use crate::finding::{Bucket, Confidence};
+use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
+
+/// Collectives that no computation hides.
+pub(super) struct CommExposed;
+
+/// Copies in one direction that nothing hides.
+pub(super) struct CopyExposed {
+    pub(super) direction: CopyDirection,
+}
+
+impl Rule for CommExposed {
+    fn id(&self) -> &'static str {
+        "COMM-EXPOSED"
+    }
+
+    fn what(&self) -> &'static str {
+        "communication that no computation hides"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "start collectives as soon as their data are there (smaller or earlier DDP buckets, FSDP prefetch), on a stream of their \
+         own; reduce in lower precision or less often; compare the ranks (tracelens ranks): exposed time may be waiting for a \
+         slow one"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let exposed = facts
+            .works
+            .iter()
+            .zip(0..)
+            .filter(|(work, _)| work.activity == Activity::Communication && work.exposed > 0);
+        let cannot_overlap = last_of_steps(facts);
+        let mut parts = Vec::new();
+        let (mut time, mut unavoidable, mut by_name) = (0, 0, BTreeMap::<&str, (i64, usize)>::new());
+        for (work, position) in exposed {
+            // The last collective of a step has nothing behind it that could hide it.
+            let kept = if cannot_overlap.contains(&position) {
+                work.exposed.min(facts.typical_collective())
+            } else {
+                0
+            };
+            time += work.exposed;
+            unavoidable += kept;
+            let sum = by_name.entry(facts.name(work.name)).or_default();
+            *sum = (sum.0 + work.exposed, sum.1 + 1);
+            parts.push(Part { slot: Slot::Work(position), mid: work.exposed - kept });
+        }
+        let Some((name, _)) = by_name.iter().max_by_key(|(_, sum)| sum.0) else { return Vec::new() };
+        let claim = Claim::new(Bucket::ExposedCommunication, format!("most in {name}"), parts.clone())
+            .with_range(0.5, time as f64 / (time - unavoidable).max(1) as f64)
+            .with_evidence(format!(
+                "{} collectives are exposed for {:.1} µs, of which {:.1} µs are the last of their step",
+                parts.len(),
+                facts.us(time),
+                facts.us(unavoidable)
+            ))
+            .with_row("gpu_timeline", "type", "exposed_comm_time");
+        vec![claim]
+    }
+}
+
+/// The last collective that is launched in each step.
+fn last_of_steps(facts: &Facts) -> Vec<u32> {
+    let last = |until: i64, from: i64| {
+        facts
+            .works
+            .iter()
+            .zip(0..)
+            .filter(|(work, _)| {
+                work.activity == Activity::Communication && work.start >= from && work.start < until
+            })
+            .max_by_key(|(work, _)| work.end)
+            .map(|(_, position)| position)
+    };
+    facts.steps.iter().filter_map(|step| last(step.end, step.start)).collect()
+}
+
+impl Facts {
+    /// The lower quartile of the durations of collectives: what one takes that waits for nobody.
+    fn typical_collective(&self) -> i64 {
+        let collectives = self.works.iter().filter(|work| work.activity == Activity::Communication);
+        let mut durations: Vec<i64> = collectives.map(Work::duration).collect();
+        durations.sort_unstable();
+        durations.get(durations.len() / 4).copied().unwrap_or(0)
+    }
+}
+
+impl Rule for CopyExposed {
+    fn id(&self) -> &'static str {
+        match self.direction {
+            CopyDirection::HostToDevice => "COPY-H2D",
+            CopyDirection::DeviceToHost => "COPY-D2H",
+            _ => "COPY-D2D",
+        }
+    }
+
+    fn what(&self) -> &'static str {
+        match self.direction {
+            CopyDirection::HostToDevice => "copies to the device that nothing hides",
+            CopyDirection::DeviceToHost => "copies to the host that nothing hides",
+            _ => "copies within or between devices that nothing hides",
+        }
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self.direction {
+            CopyDirection::HostToDevice => {
+                "copy the next batch while this one is computed: pinned memory, non_blocking=True, a stream of its own; keep on \
+                 the device what does not change"
+            }
+            CopyDirection::DeviceToHost => {
+                "copy less and in one piece, into pinned memory with non_blocking=True, and look at it a step later"
+            }
+            _ => {
+                "write into the place where the data are needed: out= arguments, views instead of clone() and cat()"
+            }
+        }
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let is_meant = |copied: &Copied| self.id() == CopyExposed { direction: copied.direction }.id();
+        let mut parts = Vec::new();
+        let (mut time, mut exposed, mut bytes, mut pageable) = (0, 0, 0, 0);
+        for (work, position) in facts.works.iter().zip(0..) {
+            let Some(copied) = work.copy.as_ref().filter(|copied| is_meant(copied)) else { continue };
+            time += work.duration();
+            exposed += work.exposed;
+            bytes += copied.bytes.unwrap_or(0);
+            pageable += usize::from(copied.pageable);
+            parts.push(Part { slot: Slot::Work(position), mid: probable(work.exposed) });
+        }
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        let copies = parts.len();
+        let mut claim = Claim::new(Bucket::ExposedCopy, format!("{copies} copies"), parts)
+            .with_evidence(format!("{:.1} of {:.1} µs are exposed", facts.us(exposed), facts.us(time)))
+            .with_row("gpu_timeline", "type", "exposed_memcpy_time");
+        if bytes > 0 && time > 0 {
+            let rate = bytes as f64 / facts.us(time) / 1e3;
+            claim = claim.with_evidence(format!("{bytes} bytes at {rate:.1} GB/s"));
+        }
+        if pageable > 0 {
+            claim = claim.with_evidence(format!("{pageable} of them from or to memory that is not pinned"));
+        }
+        vec![claim.with_confidence(Confidence::High)]
+    }
+}

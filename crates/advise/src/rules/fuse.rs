@@ -1,0 +1,324 @@
+use std::collections::BTreeMap;
+
+use perf_models::{Category, ComputeSpec, ComputeUnit};
+
+use crate::facts::{Call, Facts, Input, LeastTime};
+use crate::finding::{Bucket, Confidence};
+use crate::rule::{Claim, Inspection, Part, Rule};
+use crate::target::target_us;
+
+/// Operators in a row, each on the result of the one before, whose results could stay in registers.
+pub(super) struct FuseChain;
+
+/// Elementwise operators on the result of a matrix product or convolution.
+pub(super) struct FuseEpilogue;
+
+/// Attention as two products with a softmax between them.
+pub(super) struct FuseAttention;
+
+/// Operators that one kernel may do.
+const LONGEST_CHAIN: usize = 15;
+/// Operators between the products of an attention, softmax included: scale, mask, softmax, dropout, cast.
+const LONGEST_SOFTMAX: usize = 6;
+/// A gap in µs up to which kernels follow each other.
+const LONGEST_GAP_US: f64 = 50.0;
+/// Share of a product's speed that attention in one kernel reaches.
+const OF_PRODUCT: f64 = 0.6;
+
+/// A call that ran as one kernel, in a row of such on one queue.
+#[derive(Clone, Copy)]
+struct Link {
+    call: u32,
+    work: u32,
+}
+
+impl Inspection<'_> {
+    /// The rows of calls with one kernel each, which follow each other on a queue.
+    fn rows(&self) -> Vec<Vec<Link>> {
+        let gap = self.facts.units(LONGEST_GAP_US);
+        let mut rows = Vec::new();
+        for stream in &self.streams {
+            let mut row: Vec<Link> = Vec::new();
+            let mut end = i64::MIN;
+            for &work in stream {
+                let of_work = self.work(work);
+                let link =
+                    of_work.call.filter(|&call| self.kernels(call).is_some_and(|kernels| kernels.len() == 1));
+                if of_work.start > end.saturating_add(gap) || link.is_none() {
+                    rows.extend(Some(std::mem::take(&mut row)).filter(|row| row.len() > 1));
+                }
+                row.extend(link.map(|call| Link { call, work }));
+                end = of_work.end;
+            }
+            rows.extend(Some(row).filter(|row| row.len() > 1));
+        }
+        rows
+    }
+
+    fn kind(&self, link: Link) -> Option<Category> {
+        self.facts.operator(link.call).kind
+    }
+
+    fn call(&self, link: Link) -> &Call {
+        &self.facts.calls[link.call as usize]
+    }
+
+    fn inputs(&self, link: Link) -> &[Input] {
+        &self.facts.operator(link.call).inputs
+    }
+
+    fn is_product(&self, link: Link) -> bool {
+        matches!(self.kind(link), Some(Category::Gemm | Category::ConvForward | Category::ConvBackward))
+    }
+
+    /// Elements and bytes of a result: what a call moves beside its inputs.
+    fn result(&self, link: Link) -> Option<(f64, f64)> {
+        let inputs = self.inputs(link);
+        let least = self.call(link).least?;
+        let bytes = least.bytes - inputs.iter().map(Input::bytes).sum::<f64>();
+        let element = inputs.first()?.element_bytes;
+        (bytes >= element).then(|| (bytes / element, bytes))
+    }
+
+    /// Whether a call takes the result of the one before it.
+    fn takes(&self, link: Link, result: (f64, f64)) -> bool {
+        let is_result = |input: &Input| (input.elements() - result.0).abs() <= 0.01 * result.0;
+        self.inputs(link).iter().any(is_result)
+    }
+}
+
+/// What these calls are called together.
+fn sequence(facts: &Facts, links: &[Link]) -> Vec<u32> {
+    links.iter().map(|link| facts.operators[facts.calls[link.call as usize].operator as usize].name).collect()
+}
+
+/// Sequences of one kind.
+#[derive(Default)]
+struct Found {
+    parts: Vec<Part>,
+    count: usize,
+    time: i64,
+    saved: i64,
+}
+
+/// Sequences by their operators.
+type FoundBySequence = BTreeMap<Vec<u32>, Found>;
+
+/// A claim for each kind of sequence.
+fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str) -> Vec<Claim> {
+    let claim = |(names, found): (Vec<u32>, Found)| {
+        let mut texts: Vec<&str> = names.iter().map(|&name| facts.name(name)).collect();
+        let first = texts[0].to_owned();
+        let more = texts.len().saturating_sub(6);
+        texts.truncate(6);
+        let mut subject = texts.join(" → ");
+        if more > 0 {
+            subject.push_str(&format!(" and {more} more"));
+        }
+        Claim::new(Bucket::Computation, subject, found.parts)
+            .with_range(low, high)
+            .with_confidence(Confidence::Medium)
+            .with_evidence(format!(
+                "{} times in a row on one queue, {:.1} µs in all; {how} {:.1} µs of it away",
+                found.count,
+                facts.us(found.time),
+                facts.us(found.saved)
+            ))
+            .with_row("unified_perf_summary", "name", &first)
+    };
+    found.into_iter().map(claim).collect()
+}
+
+impl Found {
+    fn add(&mut self, look: &Inspection<'_>, links: &[Link], saved: i64) {
+        let works: Vec<u32> = links.iter().map(|link| link.work).collect();
+        self.parts.extend(look.divided(&works, saved));
+        self.count += 1;
+        self.time += works.iter().map(|&work| look.work(work).duration()).sum::<i64>();
+        self.saved += saved;
+    }
+}
+
+fn is_chained(kind: Option<Category>) -> bool {
+    matches!(
+        kind,
+        Some(
+            Category::Elementwise
+                | Category::Reduce
+                | Category::NormForward
+                | Category::RmsNorm
+                | Category::Softmax
+                | Category::RopeForward
+        )
+    )
+}
+
+impl Rule for FuseChain {
+    fn id(&self) -> &'static str {
+        "FUSE-CHAIN"
+    }
+
+    fn what(&self) -> &'static str {
+        "operators in a row that write and read what could stay on the chip"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "let torch.compile fuse them, or use a fused operator (RMSNorm, rotary embedding, SwiGLU, optimizer) of a library"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let mut found = FoundBySequence::new();
+        for row in look.rows() {
+            let mut from = 0;
+            while from < row.len() {
+                let mut to = from + 1;
+                let is_member = |link: Link| {
+                    let kernel = facts.name(look.work(link.work).name);
+                    is_chained(look.kind(link)) && !kernel.starts_with("triton_")
+                };
+                if is_member(row[from]) {
+                    while to < row.len() && to - from < LONGEST_CHAIN && is_member(row[to]) {
+                        let goes_on =
+                            look.result(row[to - 1]).is_some_and(|result| look.takes(row[to], result));
+                        if !goes_on {
+                            break;
+                        }
+                        to += 1;
+                    }
+                }
+                if to - from > 1 {
+                    let links = &row[from..to];
+                    let saved = saved_by_fusing(look, links);
+                    if saved > 0 {
+                        found.entry(sequence(facts, links)).or_default().add(look, links, saved);
+                    }
+                }
+                from = to;
+            }
+        }
+        claims(facts, found, 0.7, 1.15, "one kernel for the row takes")
+    }
+}
+
+/// What one kernel for all of these calls saves: it moves what they move without the results between them.
+fn saved_by_fusing(look: &Inspection<'_>, links: &[Link]) -> i64 {
+    let facts = look.facts;
+    let bytes = |link: &Link| look.call(*link).least.map_or(0.0, |least| least.bytes);
+    let all: f64 = links.iter().map(bytes).sum();
+    let between = links[..links.len() - 1].iter().filter_map(|&link| look.result(link));
+    let fused = (all - 2.0 * between.map(|(_, bytes)| bytes).sum::<f64>()).max(0.0);
+    let time: i64 = links.iter().map(|&link| look.work(link.work).duration()).sum();
+    let of_fused = match &facts.machine {
+        Some(machine) => {
+            let least =
+                LeastTime { memory_us: fused / machine.bytes_per_us, bytes: fused, ..LeastTime::default() };
+            facts.units(target_us(&least, machine, 1))
+        }
+        // At the speed of these kernels.
+        None if all > 0.0 => (time as f64 * fused / all) as i64,
+        None => time,
+    };
+    time - of_fused
+}
+
+impl Rule for FuseEpilogue {
+    fn id(&self) -> &'static str {
+        "FUSE-EPILOGUE"
+    }
+
+    fn what(&self) -> &'static str {
+        "elementwise operators on the result of a matrix product, which it could do itself"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "use a product with an epilogue (addmm with activation, cuBLASLt or hipBLASLt epilogues, torch.compile with max-autotune, a \
+         fused MLP)"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let mut found = FoundBySequence::new();
+        for row in look.rows() {
+            for (at, &product) in row.iter().enumerate() {
+                if !look.is_product(product) {
+                    continue;
+                }
+                let Some(result) = look.result(product) else { continue };
+                let after = row[at + 1..].iter().take_while(|&&link| {
+                    look.kind(link) == Some(Category::Elementwise) && look.takes(link, result)
+                });
+                let length = after.count();
+                if length > 0 {
+                    let links = &row[at + 1..=at + length];
+                    let saved = links.iter().map(|link| look.work(link.work).duration()).sum();
+                    found.entry(sequence(facts, &row[at..=at + length])).or_default().add(look, links, saved);
+                }
+            }
+        }
+        claims(facts, found, 0.7, 1.0, "an epilogue takes")
+    }
+}
+
+impl Rule for FuseAttention {
+    fn id(&self) -> &'static str {
+        "FUSE-ATTN"
+    }
+
+    fn what(&self) -> &'static str {
+        "attention written as two products with a softmax between them"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "use torch.nn.functional.scaled_dot_product_attention or a FlashAttention kernel: the matrix of scores is never written"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let Some(machine) = &facts.machine else { return Vec::new() };
+        let mut found = FoundBySequence::new();
+        for row in look.rows() {
+            let mut at = 0;
+            while at < row.len() {
+                let Some(length) = attention(look, &row[at..]) else {
+                    at += 1;
+                    continue;
+                };
+                let links = &row[at..at + length];
+                at += length;
+                let products: Vec<LeastTime> =
+                    [links[0], links[length - 1]].iter().filter_map(|&link| look.call(link).least).collect();
+                let flops: f64 = products.iter().map(|least| least.flops).sum();
+                let spec = products.iter().find_map(|least| least.spec);
+                let Some(ComputeSpec { unit: ComputeUnit::Matrix, precision }) = spec else { continue };
+                let Some(peak) = machine.matrix(precision) else { continue };
+                let time: i64 = links.iter().map(|link| look.work(link.work).duration()).sum();
+                let least = LeastTime { compute_us: flops / peak / OF_PRODUCT, spec, ..LeastTime::default() };
+                let saved = time - facts.units(target_us(&least, machine, 1));
+                if saved > 0 {
+                    found.entry(sequence(facts, links)).or_default().add(look, links, saved);
+                }
+            }
+        }
+        claims(facts, found, 0.7, 1.15, "attention in one kernel takes")
+    }
+}
+
+/// How many calls at the start of a row are an attention: a product, a softmax among elementwise operators, a product.
+fn attention(look: &Inspection<'_>, row: &[Link]) -> Option<usize> {
+    if !look.is_product(*row.first()?) {
+        return None;
+    }
+    let is_softmax = |link: Link| {
+        look.kind(link) == Some(Category::Softmax)
+            || look.facts.name(look.facts.operator(link.call).name).contains("softmax")
+    };
+    let between = row[1..]
+        .iter()
+        .take(LONGEST_SOFTMAX)
+        .take_while(|&&link| is_softmax(link) || matches!(look.kind(link), Some(Category::Elementwise)));
+    let between = between.count();
+    let has_softmax = row[1..=between].iter().any(|&link| is_softmax(link));
+    let last = row.get(1 + between).filter(|&&link| has_softmax && look.is_product(link));
+    last.map(|_| between + 2)
+}

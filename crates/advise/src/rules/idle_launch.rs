@@ -1,0 +1,54 @@
+use std::cmp::Reverse;
+
+use hashbrown::HashMap;
+
+use crate::finding::Bucket;
+use crate::late_launches::Blame;
+use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
+
+/// The host launches more slowly than the device works.
+pub(super) struct IdleLaunch;
+
+impl Rule for IdleLaunch {
+    fn id(&self) -> &'static str {
+        "IDLE-LAUNCH"
+    }
+
+    fn what(&self) -> &'static str {
+        "the device waits for launches: the host is slower than the device"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "capture the step as a CUDA or HIP graph, compile it (torch.compile with mode=\"reduce-overhead\"), or give each launch \
+         more work: larger batches, fused operators"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let late = look.late_launches().iter().filter(|late| late.blame == Blame::Slow);
+        let mut by_operator: HashMap<u32, i64> = HashMap::new();
+        let mut parts = Vec::new();
+        let mut time = 0;
+        for late in late {
+            let work = &facts.works[facts.idle[late.idle as usize].work as usize];
+            let name = work
+                .call
+                .map_or(work.name, |call| facts.operators[facts.calls[call as usize].operator as usize].name);
+            *by_operator.entry(name).or_default() += late.time;
+            time += late.time;
+            parts.push(Part { slot: Slot::Idle(late.idle), mid: probable(late.time) });
+        }
+        let Some(mean) = time.checked_div(parts.len() as i64) else { return Vec::new() };
+        let mut operators: Vec<(u32, i64)> = by_operator.into_iter().collect();
+        operators.sort_by_key(|&(name, time)| (Reverse(time), facts.name(name)));
+        let most: Vec<&str> = operators.iter().take(3).map(|&(name, _)| facts.name(name)).collect();
+        let waits = parts.len();
+        let claim = Claim::new(Bucket::Idle, format!("most before {}", most.join(", ")), parts)
+            .with_evidence(format!(
+                "{waits} waits of {:.1} µs on average end with work that was launched after the device ran dry",
+                facts.us(mean)
+            ))
+            .with_row("idle_causes", "cause", "host_wait");
+        vec![claim]
+    }
+}

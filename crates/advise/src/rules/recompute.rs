@@ -1,0 +1,40 @@
+use crate::finding::Bucket;
+use crate::rule::{Claim, Inspection, Part, Rule, Slot};
+
+/// Work that the program does a second time.
+pub(super) struct Recompute;
+
+impl Rule for Recompute {
+    fn id(&self) -> &'static str {
+        "RECOMPUTE"
+    }
+
+    fn what(&self) -> &'static str {
+        "forward work that is done again in the backward pass"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "where memory allows, checkpoint fewer or cheaper modules (selective checkpointing): this time is traded for the memory of \
+         their activations"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let recomputed = facts
+            .works
+            .iter()
+            .zip(0..)
+            .filter(|(work, _)| work.call.is_some_and(|call| facts.calls[call as usize].recomputed));
+        let parts: Vec<Part> = recomputed
+            .map(|(work, position)| Part { slot: Slot::Work(position), mid: work.exposed })
+            .collect();
+        let kernels = parts.len();
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        let claim = Claim::new(Bucket::Computation, "recomputed activations", parts)
+            .with_range(0.8, 1.0)
+            .with_evidence(format!("{kernels} kernels repeat forward work inside the backward pass"));
+        vec![claim]
+    }
+}

@@ -1,0 +1,119 @@
+use std::collections::BTreeMap;
+
+use gpu_timeline::lower_median;
+
+use crate::facts::LeastTime;
+use crate::finding::{Bucket, Confidence};
+use crate::rule::{Claim, Inspection, Part, Rule};
+
+/// Calls that take longer than the program's own best ones of the same kind.
+pub(super) struct RelativeEfficiency;
+
+/// Calls with arguments of their own that stand for a good time.
+const FEWEST: usize = 3;
+/// Work that differs by less than this factor is of the same size.
+const SAME_SIZE: f64 = 2.0;
+
+/// Calls of one operator with the same arguments that ran as the same kernel.
+struct Kind {
+    operator: u32,
+    name: u32,
+    calls: Vec<u32>,
+    /// Median of their times.
+    time: i64,
+    least: Option<LeastTime>,
+}
+
+impl Rule for RelativeEfficiency {
+    fn id(&self) -> &'static str {
+        "KERNEL-EFF-REL"
+    }
+
+    fn what(&self) -> &'static str {
+        "calls slower than the same operator's best ones in this program"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "find out what the fast calls have: the kernel that was chosen, layout and alignment of the operands, multiples of 8 or 16 in \
+         their shapes; tracelens replay runs both alone"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let kinds = kinds(look);
+        let mut by_operator: BTreeMap<u32, Vec<&Kind>> = BTreeMap::new();
+        for kind in &kinds {
+            by_operator.entry(kind.name).or_default().push(kind);
+        }
+        let mut claims = Vec::new();
+        for (name, kinds) in by_operator {
+            let mut parts: Vec<Part> = Vec::new();
+            let (mut calls, mut fastest, mut slowest) = (0, f64::MAX, 1.0_f64);
+            for kind in &kinds {
+                let expected = kinds.iter().filter_map(|best| expected(best, kind)).min();
+                let Some(expected) = expected else { continue };
+                let ratio = kind.time as f64 / expected.max(1) as f64;
+                if ratio < look.limits.slow_from {
+                    continue;
+                }
+                (fastest, slowest) = (fastest.min(ratio), slowest.max(ratio));
+                for &call in &kind.calls {
+                    let excess = facts.calls[call as usize].time - expected;
+                    if let Some(kernels) = look.kernels(call).filter(|_| excess > 0) {
+                        calls += 1;
+                        parts.extend(look.divided(kernels, excess));
+                    }
+                }
+            }
+            if calls > 0 {
+                let claim = Claim::new(Bucket::Computation, facts.name(name), parts)
+                    .with_range(0.75, 1.1)
+                    .with_confidence(Confidence::High)
+                    .with_evidence(format!(
+                        "{calls} calls take {fastest:.1} to {slowest:.1} times as long as the best calls of their size"
+                    ))
+                    .with_row("unified_perf_summary", "name", facts.name(name));
+                claims.push(claim);
+            }
+        }
+        claims
+    }
+}
+
+fn kinds(look: &Inspection<'_>) -> Vec<Kind> {
+    let facts = look.facts;
+    let mut calls: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+    for (call, position) in facts.calls.iter().zip(0..) {
+        let Some(&[kernel, ..]) = look.kernels(position) else { continue };
+        if !facts.operators[call.operator as usize].inputs.is_empty() {
+            calls.entry((call.operator, look.work(kernel).name)).or_default().push(position);
+        }
+    }
+    let kinds = calls.into_iter().filter_map(|((operator, _), calls)| {
+        let time = lower_median(calls.iter().map(|&call| facts.calls[call as usize].time))?;
+        let least = facts.calls[calls[0] as usize].least;
+        Some(Kind { operator, name: facts.operators[operator as usize].name, calls, time, least })
+    });
+    kinds.collect()
+}
+
+/// What calls of a kind would take at the speed of another one; `None` where the two cannot be compared.
+fn expected(best: &Kind, kind: &Kind) -> Option<i64> {
+    if best.calls.len() < FEWEST {
+        return None;
+    }
+    if best.operator == kind.operator {
+        return Some(best.time);
+    }
+    let (of_best, least) = (best.least?, kind.least?);
+    let is_alike = |a: f64, b: f64| a.max(b) <= SAME_SIZE * a.min(b);
+    let comparable = of_best.spec == least.spec
+        && is_alike(of_best.flops, least.flops)
+        && is_alike(of_best.bytes, least.bytes)
+        && of_best.quantisation.is_some() == least.quantisation.is_some();
+    // The speed is that of what bounds the work, and of its fit to the device.
+    let at_peak =
+        |least: &LeastTime| (least.compute_us / least.quantisation.unwrap_or(1.0)).max(least.memory_us);
+    (comparable && at_peak(&of_best) > 0.0)
+        .then(|| (best.time as f64 * at_peak(&least) / at_peak(&of_best)).round() as i64)
+}

@@ -1,0 +1,143 @@
+use std::cmp::Reverse;
+
+use crate::facts::{Facts, Serving, ServingStep};
+use crate::finding::{Bucket, Confidence};
+use crate::late_launches::Blame;
+use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
+
+/// Decode steps of an inference engine that wait for launches.
+pub(super) struct DecodeLaunch;
+
+/// Decode steps with so few requests that the weights are read for little work.
+pub(super) struct BatchSmall;
+
+/// Requests whose prompts wait for others.
+pub(super) struct PrefillStarved;
+
+/// Requests of a decode step below which reading the weights takes most of its time on any of today's devices: their
+/// ridges lie above 100 operations a byte, and a weight is used twice for each request.
+const SMALL_BATCH: u64 = 32;
+/// Share of decode steps with a small batch that is worth saying.
+const MOSTLY: f64 = 0.5;
+
+fn serving(facts: &Facts) -> Option<&Serving> {
+    facts.serving.as_ref().filter(|serving| !serving.steps.is_empty())
+}
+
+/// The step that a moment lies in.
+fn step_at(serving: &Serving, time: i64) -> Option<&ServingStep> {
+    let before = serving.steps.partition_point(|step| step.time.start <= time);
+    serving.steps[..before].last().filter(|step| time < step.time.end)
+}
+
+impl Rule for DecodeLaunch {
+    fn id(&self) -> &'static str {
+        "DECODE-LAUNCH"
+    }
+
+    fn what(&self) -> &'static str {
+        "decode steps wait for launches"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "replay decode steps from CUDA or HIP graphs (enforce_eager off, capture sizes that cover the batches), schedule the next step \
+         while this one runs (asynchronous scheduling)"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let Some(serving) = serving(facts) else { return Vec::new() };
+        let mut parts = Vec::new();
+        for late in look.late_launches() {
+            let idle = &facts.idle[late.idle as usize];
+            let in_decode = step_at(serving, idle.time.end).is_some_and(|step| step.decodes && !step.graph);
+            if in_decode && late.blame == Blame::Slow {
+                parts.push(Part { slot: Slot::Idle(late.idle), mid: probable(late.time) });
+            }
+        }
+        let decodes = serving.steps.iter().filter(|step| step.decodes);
+        let (all, graphs) = (decodes.clone().count(), decodes.filter(|step| step.graph).count());
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        let claim = Claim::new(Bucket::Idle, format!("{} of {all} decode steps", all - graphs), parts)
+            .with_evidence(format!("{graphs} of {all} decode steps replay a graph"))
+            .with_row("idle_causes", "cause", "host_wait");
+        vec![claim]
+    }
+}
+
+impl Rule for BatchSmall {
+    fn id(&self) -> &'static str {
+        "BATCH-SMALL"
+    }
+
+    fn what(&self) -> &'static str {
+        "decode steps of few requests: the time of reading the weights is shared by few"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "serve more requests at once (max_num_seqs, memory of the key-value cache), or use the time with speculative decoding"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let Some(serving) = serving(look.facts) else { return Vec::new() };
+        let mut requests: Vec<u64> =
+            serving.steps.iter().filter(|step| step.decodes).filter_map(|step| step.requests).collect();
+        requests.sort_unstable_by_key(|&count| Reverse(count));
+        let small = requests.iter().filter(|&&count| count < SMALL_BATCH).count();
+        if requests.is_empty() || (small as f64) < MOSTLY * requests.len() as f64 {
+            return Vec::new();
+        }
+        let text = format!(
+            "{small} of {} decode steps have fewer than {SMALL_BATCH} requests, {} in the middle one; throughput grows almost with \
+             the batch until then",
+            requests.len(),
+            requests[requests.len() / 2]
+        );
+        vec![
+            Claim::without_time(Bucket::Computation, "decode")
+                .with_confidence(Confidence::Medium)
+                .with_evidence(text),
+        ]
+    }
+}
+
+impl Rule for PrefillStarved {
+    fn id(&self) -> &'static str {
+        "PREFILL-STARVED"
+    }
+
+    fn what(&self) -> &'static str {
+        "prompts wait behind other work: the device is idle before steps that take them in"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "take prompts in with the decode steps (chunked prefill), prepare them (tokenisation, scheduling) while the device works"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let Some(serving) = serving(facts) else { return Vec::new() };
+        let mut parts = Vec::new();
+        for late in look.late_launches() {
+            let idle = &facts.idle[late.idle as usize];
+            let starts_prefill = step_at(serving, idle.time.end)
+                .is_some_and(|step| !step.decodes && idle.time.end == step.time.start);
+            if starts_prefill && matches!(late.blame, Blame::Slow | Blame::Busy) {
+                parts.push(Part { slot: Slot::Idle(late.idle), mid: probable(late.time) });
+            }
+        }
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        let waits = parts.len();
+        vec![
+            Claim::new(Bucket::Idle, "steps with prompts", parts)
+                .with_confidence(Confidence::Medium)
+                .with_evidence(format!(
+                    "the device waits for its host before {waits} steps that take prompts in"
+                )),
+        ]
+    }
+}

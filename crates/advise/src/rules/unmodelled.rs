@@ -1,0 +1,51 @@
+use std::collections::BTreeMap;
+
+use crate::finding::{Bucket, Confidence};
+use crate::rule::{Claim, Inspection, Rule};
+
+/// Operators with much time of which no model knows the work.
+pub(super) struct Unmodelled;
+
+/// Share of the window from which on an operator is named.
+const FROM: f64 = 0.01;
+
+impl Rule for Unmodelled {
+    fn id(&self) -> &'static str {
+        "UNMODELLED"
+    }
+
+    fn what(&self) -> &'static str {
+        "time of operators whose work is not known: nothing can be said of their efficiency"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "record shapes (record_shapes=True), or tell the work of the operator in a script (--extension_file)"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let mut by_name: BTreeMap<(u32, &str), (i64, usize)> = BTreeMap::new();
+        for (call, position) in facts.calls.iter().zip(0..) {
+            let operator = facts.operator(position);
+            let Some(why) = operator.unknown.filter(|_| look.kernels(position).is_some()) else { continue };
+            let exposed: i64 =
+                look.works_of[position as usize].iter().map(|&work| look.work(work).exposed).sum();
+            let sum = by_name.entry((facts.operators[call.operator as usize].name, why)).or_default();
+            *sum = (sum.0 + exposed, sum.1 + 1);
+        }
+        let share = |time: i64| time as f64 / facts.window().max(1) as f64;
+        let large = by_name.into_iter().filter(|(_, (time, _))| share(*time) >= FROM);
+        let claims = large.map(|((name, why), (time, calls))| {
+            let name = facts.name(name);
+            Claim::without_time(Bucket::Computation, name)
+                .with_confidence(Confidence::High)
+                .with_evidence(format!(
+                    "{calls} calls are {:.1}% of the window ({:.1} µs): {why}",
+                    share(time) * 100.0,
+                    facts.us(time)
+                ))
+                .with_row("unified_perf_summary", "name", name)
+        });
+        claims.collect()
+    }
+}
