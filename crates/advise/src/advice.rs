@@ -13,6 +13,8 @@ use crate::rules::RULES;
 
 /// Kernels and events that a finding names.
 const MOST_NAMED: usize = 5;
+/// Findings of a first page.
+const MOST_FIRST: usize = 3;
 /// Share of a claim that is left by other claims, from which on it is a finding of its own.
 const OWN_FROM: f64 = 0.5;
 /// Share of a claim's time on the critical path below which the finding says so.
@@ -100,6 +102,11 @@ impl Advice {
             parts_us: parts_of(&facts.breakdown).map(|(bucket, time)| (bucket, facts.us(time))).to_vec(),
             findings,
         }
+    }
+
+    /// The findings that a first page has room for: those that give back most.
+    pub fn first(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.gain.is_some()).take(MOST_FIRST)
     }
 
     /// The findings whose rule one of these patterns means, such as `IDLE-*`.

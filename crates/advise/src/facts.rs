@@ -24,10 +24,8 @@ pub struct Facts {
     pub breakdown: Breakdown,
     /// What the device can do at most, where that is known.
     pub machine: Option<Machine>,
-    /// Steps of the program that lie in the window whole, by start.
+    /// When the host launched each of the program's whole steps, by start.
     pub steps: Vec<Interval>,
-    /// Device time in µs of an event whose launch is not recorded.
-    pub unlinked_us: f64,
     /// What a better recording would add.
     pub gaps: Vec<RecordingGap>,
     /// What an inference engine did, where the program is one.
@@ -41,9 +39,7 @@ pub struct Work {
     pub start: i64,
     /// First instant after it.
     pub end: i64,
-    /// Device.
-    pub device: u32,
-    /// Queue of the device, unlike those of all other devices.
+    /// Queue, unlike those of all other devices.
     pub stream: u32,
     /// Its name.
     pub name: u32,
@@ -51,6 +47,8 @@ pub struct Work {
     pub activity: Activity,
     /// The call that it belongs to, if that is recorded.
     pub call: Option<u32>,
+    /// When the host launched it, if that is recorded.
+    pub launch: Option<i64>,
     /// Time of the window that is charged to it: each moment is charged to one event.
     pub exposed: i64,
     /// How it is known in the recording.
@@ -77,6 +75,8 @@ pub struct Call {
     pub operator: u32,
     /// Time in which at least one of its device events ran.
     pub time: i64,
+    /// Bytes that it moves; `None` where no model knows them.
+    pub bytes: Option<f64>,
     /// Its work held against the device; `None` where a model or the architecture does not know it.
     pub least: Option<LeastTime>,
     /// How it is known in the recording.
@@ -92,14 +92,14 @@ pub struct Call {
 pub struct LeastTime {
     /// Arithmetic in µs.
     pub compute_us: f64,
+    /// The same at the most that was measured of the device, where that is published.
+    pub measured_compute_us: Option<f64>,
     /// Data in µs.
     pub memory_us: f64,
     /// Which way the data take.
     pub path: DataPath,
     /// Floating-point operations.
     pub flops: f64,
-    /// Bytes moved.
-    pub bytes: f64,
     /// Unit and precision of the arithmetic, where the model knows it.
     pub spec: Option<ComputeSpec>,
     /// Share of the arithmetic's peak that tiles and rounds leave, where that is known; at most 1.
@@ -245,7 +245,7 @@ pub struct Serving {
 /// A step of an inference engine.
 #[derive(Clone, Copy, Debug)]
 pub struct ServingStep {
-    /// When its device work ran.
+    /// When the host launched its work.
     pub time: Interval,
     /// Whether it only decodes.
     pub decodes: bool,

@@ -105,6 +105,15 @@ pub struct Alternative {
     pub mid_us: f64,
 }
 
+/// What is wrong with a recording, so that a figure may be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The rule of `tracelens doctor` that says so.
+    pub rule: String,
+    /// What it says.
+    pub text: String,
+}
+
 /// Something to change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -142,8 +151,8 @@ pub struct Finding {
     pub remedy: String,
     /// Other explanations of the same time.
     pub alternatives: Vec<Alternative>,
-    /// Why the figure may be wrong: what is wrong with the recording.
-    pub doubts: Vec<String>,
+    /// Why the figure may be wrong.
+    pub doubts: Vec<Doubt>,
 }
 
 impl Finding {

@@ -5,11 +5,10 @@
 //! host that waits for the device is in step with it again, whatever held it before.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use gpu_timeline::lower_median;
 
-use crate::facts::{Facts, HoldKind, Idle, IdleCause};
+use crate::facts::{Facts, HoldKind, IdleCause};
 use crate::rule::Limits;
 
 /// What made a launch late.
@@ -45,52 +44,45 @@ struct Credit {
 pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
     let usual = usual_wait(facts);
     let long = facts.units(limits.long_hold_us);
-    let mut by_device: BTreeMap<u32, Vec<(u32, &Idle)>> = BTreeMap::new();
-    for (idle, position) in facts.idle.iter().zip(0..) {
-        by_device.entry(facts.works[idle.work as usize].device).or_default().push((position, idle));
-    }
     let mut by_end: Vec<u32> = (0..facts.holds.len() as u32).collect();
     by_end.sort_by_key(|&hold| facts.holds[hold as usize].time.end);
     let mut late = Vec::new();
-    for waits in by_device.values() {
-        let mut credits = [Credit::default(); KINDS.len()];
-        let mut holds = by_end.iter().copied().peekable();
-        for &(position, idle) in waits {
-            while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.time.end)
+    let mut credits = [Credit::default(); KINDS.len()];
+    let mut holds = by_end.iter().copied().peekable();
+    for (idle, position) in facts.idle.iter().zip(0..) {
+        while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.time.end) {
+            let of_hold = &facts.holds[hold as usize];
+            let kind = of_hold.kind as usize;
+            if of_hold.kind != HoldKind::DataLoader && of_hold.time.length() > usual {
+                credits[HoldKind::DataLoader as usize].left = 0;
+            }
+            credits[kind].left += of_hold.time.length();
+            credits[kind].last = Some(hold);
+        }
+        let IdleCause::LateLaunch { hold } = idle.cause else { continue };
+        let mut rest = (idle.time.length() - usual).max(0);
+        let direct = hold.map(|hold| facts.holds[hold as usize].kind);
+        let mut kinds = KINDS;
+        // What held the host just before, then what held it last.
+        kinds.sort_by_key(|&kind| {
+            let last = credits[kind as usize].last.map(|hold| facts.holds[hold as usize].time.end);
+            (direct != Some(kind), Reverse(last))
+        });
+        for kind in kinds {
+            let credit = &mut credits[kind as usize];
+            let blamed = hold.filter(|_| direct == Some(kind)).or(credit.last);
+            let time = credit.left.min(rest);
+            if let Some(hold) = blamed
+                && time > 0
             {
-                let of_hold = &facts.holds[hold as usize];
-                let kind = of_hold.kind as usize;
-                if of_hold.kind != HoldKind::DataLoader && of_hold.time.length() > usual {
-                    credits[HoldKind::DataLoader as usize].left = 0;
-                }
-                credits[kind].left += of_hold.time.length();
-                credits[kind].last = Some(hold);
+                credit.left -= time;
+                rest -= time;
+                late.push(LateLaunch { idle: position, blame: Blame::Hold(hold), time });
             }
-            let IdleCause::LateLaunch { hold } = idle.cause else { continue };
-            let mut rest = (idle.time.length() - usual).max(0);
-            let direct = hold.map(|hold| facts.holds[hold as usize].kind);
-            let mut kinds = KINDS;
-            // What held the host just before, then what held it last.
-            kinds.sort_by_key(|&kind| {
-                let last = credits[kind as usize].last.map(|hold| facts.holds[hold as usize].time.end);
-                (direct != Some(kind), Reverse(last))
-            });
-            for kind in kinds {
-                let credit = &mut credits[kind as usize];
-                let blamed = hold.filter(|_| direct == Some(kind)).or(credit.last);
-                let time = credit.left.min(rest);
-                if let Some(hold) = blamed
-                    && time > 0
-                {
-                    credit.left -= time;
-                    rest -= time;
-                    late.push(LateLaunch { idle: position, blame: Blame::Hold(hold), time });
-                }
-            }
-            if rest > 0 {
-                let blame = if rest >= long { Blame::Busy } else { Blame::Slow };
-                late.push(LateLaunch { idle: position, blame, time: rest });
-            }
+        }
+        if rest > 0 {
+            let blame = if rest >= long { Blame::Busy } else { Blame::Slow };
+            late.push(LateLaunch { idle: position, blame, time: rest });
         }
     }
     late

@@ -6,8 +6,10 @@ mod facts;
 mod finding;
 mod kernel_family;
 mod late_launches;
+mod markdown;
 mod rule;
 mod rules;
+mod sheet;
 mod target;
 
 pub use advice::{Advice, Recording};
@@ -15,7 +17,8 @@ pub use facts::{
     Call, Copied, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Machine, Operator, RecordingGap,
     Serving, ServingStep, Work,
 };
-pub use finding::{Alternative, Bucket, Confidence, EvidenceRow, Finding, Gain, KernelShare};
+pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
 pub use rule::{Claim, Inspection, Limits, Part, Rule, Slot};
-pub use rules::{known_rules, rules};
+pub use rules::{is_known_rule, rules};
+pub use sheet::{ADVICE, advice_sheet};
 pub use target::target_us;

@@ -7,7 +7,7 @@ use crate::facts::{LeastTime, Machine};
 /// Share of a data sheet's matrix peak that the best library kernels reach with large operands: clocks fall under the load.
 const OF_NOMINAL_MATRIX_PEAK: f64 = 0.70;
 /// Share of a measured peak that good kernels reach with operands that are not the best ones.
-const OF_ACHIEVABLE_PEAK: f64 = 0.90;
+const OF_MEASURED_PEAK: f64 = 0.90;
 /// Share of a data sheet's memory bandwidth that streaming kernels reach.
 const OF_BANDWIDTH: f64 = 0.85;
 /// Share of a link's rate that copies reach.
@@ -25,14 +25,18 @@ pub fn target_us(least: &LeastTime, machine: &Machine, kernels: usize) -> f64 {
 pub(crate) fn work_us(least: &LeastTime, machine: &Machine) -> f64 {
     let of_arithmetic = match least.spec {
         Some(ComputeSpec { unit: ComputeUnit::Matrix, .. }) if machine.is_nominal => OF_NOMINAL_MATRIX_PEAK,
-        _ => OF_ACHIEVABLE_PEAK,
+        _ => OF_MEASURED_PEAK,
     };
     let of_data = match least.path {
         DataPath::Memory => OF_BANDWIDTH,
         DataPath::Link => OF_LINK,
     };
     let quantisation = least.quantisation.unwrap_or(1.0).max(0.01);
-    let compute = least.compute_us / of_arithmetic / quantisation;
+    let compute = match least.measured_compute_us {
+        Some(measured) => (measured / OF_MEASURED_PEAK).max(least.compute_us),
+        None => least.compute_us / of_arithmetic,
+    };
+    let compute = compute / quantisation;
     compute.max(least.memory_us / of_data)
 }
 
@@ -54,10 +58,10 @@ mod tests {
     fn product(flops: f64, bytes: f64) -> LeastTime {
         LeastTime {
             compute_us: flops / 989.4e6,
+            measured_compute_us: None,
             memory_us: bytes / 3.35e6,
             path: DataPath::Memory,
             flops,
-            bytes,
             spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: Precision::Bf16 }),
             quantisation: None,
         }

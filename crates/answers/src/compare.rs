@@ -92,7 +92,7 @@ impl Reporter for CompareReporter {
             ..Summary::default()
         };
         let analysis = Analysed::Comparisons(comparisons);
-        Report { tables, summary, notices, pictures, analysis }.with_overview(run)
+        Report { tables, summary, notices, pictures, advice: None, analysis }.with_overview(run)
     }
 }
 
@@ -161,7 +161,14 @@ fn as_tracelens(
     let tables = report_writers::Report::new(&title, tables)?.with_threads(run.reading.thread_count());
     let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
     let summary = Summary { head: vec![title], statements, ..Summary::default() };
-    Ok(Report { tables, summary, notices, pictures, analysis: Analysed::Comparisons(Vec::new()) })
+    Ok(Report {
+        tables,
+        summary,
+        notices,
+        pictures,
+        advice: None,
+        analysis: Analysed::Comparisons(Vec::new()),
+    })
 }
 
 /// What runs are called: as they were named, or by their files.

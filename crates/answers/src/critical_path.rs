@@ -102,6 +102,7 @@ impl Reporter for CriticalPathReporter {
             summary,
             notices,
             pictures: Vec::new(),
+            advice: None,
             analysis: Analysed::CriticalPath(found),
         };
         report.with_overview(run)

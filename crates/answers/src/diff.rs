@@ -88,7 +88,7 @@ impl Reporter for DiffReporter {
         statements.extend(diff_in_words(&diff, [&names[0], &names[1]]));
         let summary = Summary { head: vec![title], statements, ..Summary::default() };
         let analysis = Analysed::Trees(diff);
-        Report { tables, summary, notices, pictures, analysis }.with_overview(run)
+        Report { tables, summary, notices, pictures, advice: None, analysis }.with_overview(run)
     }
 }
 

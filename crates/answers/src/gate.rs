@@ -431,7 +431,7 @@ impl<'a> Units<'a> {
         }
         let mut flops = None;
         for work in self.analysis.charged_work() {
-            if let Some(of_work) = work.flops
+            if let Some(of_work) = work.flops()
                 && work.device_events.first().is_some_and(|&event| in_steps.contains(event))
             {
                 *flops.get_or_insert(0.0) += of_work / steps;

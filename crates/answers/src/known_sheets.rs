@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use advise::advice_sheet;
 use critical_path::{critical_path_sheets, graph_replays_sheet};
 use inference_phase::sheets::phase_sheets;
 use metal_perf::metal_sheets;
@@ -51,6 +52,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     let overview = || vec![overview::sheet(overview::NAME)];
     let of = ReportOf::Recording;
     let mut all = known(of(RecordingKind::Trace), overview());
+    all.extend(known(of(RecordingKind::Trace), vec![advice_sheet()]));
     all.extend(known(of(RecordingKind::Trace), all_sheets()));
     all.extend(known(of(RecordingKind::Trace), phase_sheets()));
     all.extend(known(of(RecordingKind::Trace), critical_path_sheets()));

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod advice;
 mod compare;
 mod critical_path;
 mod diff;
@@ -28,6 +29,7 @@ mod trace;
 mod trust;
 mod xla;
 
+pub use advice::Advisor;
 pub use compare::CompareReporter;
 pub use critical_path::CriticalPathReporter;
 pub use diff::DiffReporter;

@@ -315,8 +315,14 @@ impl Reporter for RanksReporter {
             Picture::Rooflines | Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         let summary = summary(&analysis, title);
-        let report =
-            Report { tables, summary, notices, pictures, analysis: Analysed::Job(Box::new(analysis)) };
+        let report = Report {
+            tables,
+            summary,
+            notices,
+            pictures,
+            advice: None,
+            analysis: Analysed::Job(Box::new(analysis)),
+        };
         self.sheet_names.with_overview(report, run)
     }
 }

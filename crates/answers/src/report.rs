@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use advise::Advice;
 use critical_path::CriticalPath;
 use metal_perf::MetalReport;
 use multi_rank::JobAnalysis;
@@ -121,6 +122,8 @@ pub struct Report {
     pub notices: Vec<Notice>,
     /// The pictures that were asked for; a notice says why one is missing.
     pub pictures: Vec<(Picture, String)>,
+    /// What to change, where rules looked for that.
+    pub advice: Option<Advice>,
     /// What all this was made from.
     pub analysis: Analysed,
 }

@@ -63,7 +63,7 @@ impl Reporter for RocprofReporter {
         let mut summary = summary(&analysis, title);
         summary.statements.splice(0..0, selected.as_ref().map(window_in_words));
         let analysis = Analysed::Rocprof(analysis);
-        let report = Report { tables, summary, notices, pictures, analysis };
+        let report = Report { tables, summary, notices, pictures, advice: None, analysis };
         self.sheet_names.with_overview(report, run)
     }
 }

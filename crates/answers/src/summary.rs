@@ -1,5 +1,6 @@
 //! The first page of a report.
 
+use advise::Finding;
 use gpu_timeline::Breakdown;
 use operator_sheets::{BestRates, RooflineShares, Rooflines};
 use perf_models::Architecture;
@@ -28,6 +29,8 @@ pub struct Summary {
     pub coverage: Option<RooflineShares>,
     /// What the work is held against, and what its peaks are, where the device is known: `H100-SXM (nominal peaks)`.
     pub architecture: Option<String>,
+    /// What to change first: the first findings of the advice.
+    pub findings: Vec<Finding>,
     /// Sheets that are missing for what is wrong with the recording, and why.
     pub left_out: Vec<LeftOut>,
     /// The highest rates of the recording, which stand in for peaks where the device is not known.

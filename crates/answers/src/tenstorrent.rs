@@ -64,7 +64,7 @@ impl Reporter for TenstorrentReporter {
             ..Summary::default()
         };
         let analysis = Analysed::Tenstorrent(Box::new(analysis), comparison);
-        let report = Report { tables, summary, notices, pictures, analysis };
+        let report = Report { tables, summary, notices, pictures, advice: None, analysis };
         if is_compat { Ok(report) } else { report.with_overview(run) }
     }
 }

@@ -5,6 +5,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use advise::{ADVICE, Advice, Limits, advice_sheet};
 use critical_path::{GRAPH_REPLAYS, GraphReplays, graph_replays_sheet};
 use inference_phase::Step;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
@@ -38,7 +39,7 @@ use crate::report::{
 };
 use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
-use crate::{roofline_picture, step_picture, trust};
+use crate::{advice, roofline_picture, step_picture, trust};
 
 /// Makes the report of a trace. Recordings of other profilers are read as traces too, with what they have in common.
 #[derive(Default)]
@@ -234,7 +235,7 @@ impl Reporter for TraceReporter {
             diagnosis: diagnosis.as_ref(),
             of_comparison,
         };
-        let (tables, mut summary) =
+        let (tables, mut summary, advice) =
             tables_and_summary(&examined, &title, self.sheet_names, threads_of_sheets, run)?;
         summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
         notices.extend(notices_of(&analysis, phases.as_ref()));
@@ -251,7 +252,8 @@ impl Reporter for TraceReporter {
             (Picture::StackedTime(_), _) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         drop(phases);
-        let report = Report { tables, summary, notices, pictures, analysis: Analysed::Trace(analysis) };
+        let report =
+            Report { tables, summary, notices, pictures, advice, analysis: Analysed::Trace(analysis) };
         self.sheet_names.with_overview(report, run)
     }
 }
@@ -329,6 +331,7 @@ enum Piece<'s, 'a> {
     Shared(fn(&Analysis)),
     Sheet(&'s Sheet<'a, Analysis>),
     Summary,
+    Advice,
 }
 
 /// All sheets that the trace and the options give, and the first page.
@@ -338,7 +341,7 @@ fn tables_and_summary(
     names: SheetNames,
     threads: usize,
     run: &Run<'_>,
-) -> Result<(report_writers::Report, Summary), Error> {
+) -> Result<(report_writers::Report, Summary, Option<Advice>), Error> {
     let &Examined { analysis, phases, diagnosis, .. } = examined;
     let sheets = match analysis.options().layout {
         ReportLayout::Standard => pytorch_sheets(),
@@ -346,10 +349,16 @@ fn tables_and_summary(
     };
     let layout = names.layout(analysis.options().parity);
     let summary = LazyLock::new(|| summary(analysis, phases, title.to_owned()));
+    // Reports that are to be like TraceLens's have none.
+    let advised = names == SheetNames::Documented && !analysis.options().parity && !analysis.is_host_only();
+    let advice = LazyLock::new(|| advice::of_trace(analysis, diagnosis, &Limits::default()));
     let shared = if threads > 1 { Analysis::SHARED_WORK.as_slice() } else { &[] };
     let pieces = shared.iter().copied().map(Piece::Shared);
-    let pieces: Vec<Piece<'_, '_>> =
-        pieces.chain(sheets.iter().map(Piece::Sheet)).chain([Piece::Summary]).collect();
+    let pieces: Vec<Piece<'_, '_>> = pieces
+        .chain(sheets.iter().map(Piece::Sheet))
+        .chain([Piece::Summary])
+        .chain(advised.then_some(Piece::Advice))
+        .collect();
     let made = map_in_order(&pieces, threads, |piece| -> Result<Option<Table>, Error> {
         match piece {
             Piece::Shared(work) => work(analysis),
@@ -358,11 +367,16 @@ fn tables_and_summary(
                 return Ok(table.map(|table| table.renamed(names.of(sheet))).transpose()?);
             }
             Piece::Summary => _ = LazyLock::force(&summary),
+            Piece::Advice => _ = LazyLock::force(&advice),
         }
         Ok(None)
     });
+    let advice = advised.then(|| LazyLock::force(&advice).clone());
     let mut all = Vec::new();
-    let mut known: Vec<String> = Vec::new();
+    let mut known: Vec<String> = vec![ADVICE.to_owned()];
+    if let Some(advice) = &advice {
+        all.extend(tables(advice, vec![advice_sheet()], layout)?.0);
+    }
     let both_names = |sheet: &Sheet<'_, Analysis>| {
         [SheetNames::Documented, SheetNames::Current].map(|names| names.of(sheet).to_owned())
     };
@@ -389,7 +403,9 @@ fn tables_and_summary(
     }
     known.extend([GRAPH_REPLAYS, SHEET_NAME].map(ToOwned::to_owned));
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
-    Ok((titled(title, (all, known), run)?, Summary { left_out, ..summary.clone() }))
+    let findings = advice.iter().flat_map(|advice| advice.first()).cloned().collect();
+    let summary = Summary { left_out, findings, ..summary.clone() };
+    Ok((titled(title, (all, known), run)?, summary, advice))
 }
 
 /// Whether a recording without device events has operators whose host time a report shows. Recorders of other kinds have

@@ -99,7 +99,7 @@ impl XlaReporter {
             Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         let analysis = Analysed::Xla(vec![analysis]);
-        let report = Report { tables, summary, notices, pictures, analysis };
+        let report = Report { tables, summary, notices, pictures, advice: None, analysis };
         self.sheet_names.with_overview(report, run)
     }
 
@@ -144,7 +144,8 @@ impl XlaReporter {
             ],
             ..Summary::default()
         };
-        let report = Report { tables, summary, notices, pictures, analysis: Analysed::Xla(hosts) };
+        let report =
+            Report { tables, summary, notices, pictures, advice: None, analysis: Analysed::Xla(hosts) };
         sheet_names.with_overview(report, run)
     }
 }

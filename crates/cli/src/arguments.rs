@@ -1,5 +1,6 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
+pub(crate) mod advise;
 pub(crate) mod any_report;
 pub(crate) mod compare;
 pub(crate) mod critical_path;
@@ -36,6 +37,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
+use advise::AdviseArguments;
 use compare::CompareArguments;
 use critical_path::CriticalPathArguments;
 use diff::DiffArguments;
@@ -119,6 +121,9 @@ pub(crate) enum Command {
     /// Write a performance report of Tenstorrent operations: the CSV of tt-metal's profiler (ops_perf_results_*.csv)
     #[command(after_help = metal::EXAMPLES, infer_long_args = true)]
     Metal(Box<MetalArguments>),
+    /// Say what to change first: findings with evidence, ranked by the time that they would give back
+    #[command(after_help = advise::EXAMPLES)]
+    Advise(Box<AdviseArguments>),
     /// Bring the recordings of a job's ranks into small tables, from which `tracelens ranks` reports
     #[command(after_help = ranks::MAP_EXAMPLES)]
     Map(MapArguments),

@@ -59,6 +59,8 @@ pub(crate) enum Failure {
     NotExamined { path: PathBuf, kind: RecordingKind },
     #[error("{unsound} of {of} recordings {have} findings of the severity of --fail-on or above", have = if *.unsound == 1 { "has" } else { "have" })]
     Unsound { unsound: usize, of: usize },
+    #[error("{found} {noun} of --fail-on", noun = if *.found == 1 { "finding is" } else { "findings are" })]
+    Found { found: usize },
     /// A run that is compared takes longer than --fail-on allows.
     #[error("--fail-on: {0}")]
     LimitExceeded(Exceeded),
@@ -252,6 +254,7 @@ impl Failure {
         match self {
             Failure::Split(SplitError::Ingest(_)) => ExitCode::from(2),
             Failure::Unsound { .. }
+            | Failure::Found { .. }
             | Failure::LimitExceeded(_)
             | Failure::Slower
             | Failure::NotKnownToPass => ExitCode::from(3),

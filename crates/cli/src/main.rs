@@ -44,6 +44,7 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Jax(arguments) => commands::jax::run(&arguments, given, timings),
         Command::Rocprof(arguments) => commands::rocprof::run(&arguments, given, timings),
         Command::Metal(arguments) => commands::metal::run(&arguments, given, timings),
+        Command::Advise(arguments) => commands::advise::run(&arguments),
         Command::Map(arguments) => commands::ranks::map(&arguments),
         Command::Pack(arguments) => commands::ranks::pack(&arguments),
         Command::Ranks(arguments) => commands::ranks::run(&arguments, given, timings),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use advise::Finding;
 use answers::numbers::{counted, decimal, duration, grouped, unit_of_time};
 use answers::{Report, Timeline};
 use operator_sheets::{BestRates, RooflineShares};
@@ -26,6 +27,7 @@ pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
     for line in std::iter::once(&head).chain(&summary.statements) {
         wrap(line, "", "  ", style.width.min(WIDEST), &mut out);
     }
+    write_findings(&mut out, &summary.findings, style);
     out.push_str(caveats);
     for timeline in &summary.timelines {
         write_timeline(&mut out, timeline, style);
@@ -54,6 +56,20 @@ pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
         write_best_rates(&mut out, best, style);
     }
     if style.unicode { out } else { out.replace('µ', "u") }
+}
+
+/// What to change first, a line each.
+fn write_findings(out: &mut String, findings: &[Finding], style: Style) {
+    for finding in findings {
+        let gain = match (finding.gain, finding.share_percent) {
+            (Some(gain), Some(share)) => format!("{} ({}%)", duration(gain.mid_us), decimal(share, 1)),
+            _ => String::new(),
+        };
+        let first = if finding.rank == 1 { "fix first:  " } else { "            " };
+        let doubt = if finding.doubts.is_empty() { "" } else { " (in doubt)" };
+        let line = format!("{gain} {}: {}: {}{doubt}", finding.rule, finding.what, finding.subject);
+        wrap(&line, first, "              ", style.width.min(WIDEST), out);
+    }
 }
 
 fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {

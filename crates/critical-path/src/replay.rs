@@ -134,6 +134,22 @@ impl<'r, 't> Replay<'r, 't> {
     #[must_use]
     pub fn with(&self, changes: &[Scaling]) -> Replayed {
         let (factors, matched) = self.factors(changes);
+        let duration = self.duration(|event, weight| match factors[event.index()] {
+            1.0 => weight,
+            factor => (weight as f64 * factor).round() as i64,
+        });
+        Replayed { duration, matched }
+    }
+
+    /// How long the recording takes where each of these events takes so much less, in the trace's unit.
+    #[must_use]
+    pub fn shortened(&self, events: &[(EventId, i64)]) -> i64 {
+        let less: HashMap<EventId, i64> = events.iter().copied().collect();
+        self.duration(|event, weight| (weight - less.get(&event).copied().unwrap_or(0)).max(0))
+    }
+
+    /// From the first start to the last end with other weights of the edges that belong to events.
+    fn duration(&self, weight_of: impl Fn(EventId, i64) -> i64) -> i64 {
         let start = self.recorded.time.start;
         let mut times = vec![start; self.graph.nodes()];
         for &node in &self.graph.order {
@@ -141,10 +157,8 @@ impl<'r, 't> Replay<'r, 't> {
             for position in self.graph.incoming(node) {
                 let Edge { from, weight, kind, .. } = self.graph.edges[position];
                 let weight = match kind {
-                    Share::Of(event) if factors[event.index()] != 1.0 => {
-                        (weight as f64 * factors[event.index()]).round() as i64
-                    }
-                    _ => weight,
+                    Share::Of(event) => weight_of(event, weight),
+                    Share::Fixed => weight,
                 };
                 time = time.max(times[from as usize].saturating_add(weight));
             }
@@ -153,7 +167,7 @@ impl<'r, 't> Replay<'r, 't> {
         let end = times.into_iter().max().unwrap_or(start);
         // What lies behind the last event of a window stays behind it.
         let last = self.recorded.last_end().unwrap_or(start);
-        Replayed { duration: end - start + (self.recorded.time.end - last).max(0), matched }
+        end - start + (self.recorded.time.end - last).max(0)
     }
 
     /// By event what its time is multiplied with, and how many events have a name that is meant.
@@ -233,7 +247,8 @@ fn add_threads(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Shar
             let length = segment.end - segment.start;
             let sources = recorded.sources_of_call(segment.event, segment.end);
             // A call that waited: what it does itself takes no longer than what it took after the wait.
-            let wait = sources.iter().map(|&work| segment.end - recorded.works[work as usize].end).min();
+            let wait =
+                sources.iter().map(|&work| (segment.end - recorded.works[work as usize].end).max(0)).min();
             let waited = wait.filter(|&after| after < length);
             returns.extend(waited);
             push(edges, start, end, waited.unwrap_or(length), Share::Of(segment.event));
@@ -246,7 +261,7 @@ fn add_threads(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Shar
     let usual = upper_median(returns).unwrap_or(0);
     for (time, end, sources, waited) in calls {
         for work in sources {
-            let after = time - recorded.works[work as usize].end;
+            let after = (time - recorded.works[work as usize].end).max(0);
             push(edges, nodes.work_end(work), end, after.min(waited.unwrap_or(usual)), Share::Fixed);
         }
     }
@@ -265,10 +280,12 @@ impl Recorded<'_> {
         events.start(event) < self.time.end && events.end(event) > self.time.start
     }
 
-    /// The work that a call which ends at `end` has to wait for; it ended by then.
+    /// The work that a call which ends at `end` has to wait for; it ended by then, as far as the clocks can tell.
     pub(crate) fn sources_of_call(&self, event: EventId, end: i64) -> Vec<u32> {
         let Some(call) = self.call(event).filter(|call| call.end == end) else { return Vec::new() };
-        let has_ended = |work: &u32| self.works[*work as usize].end <= end;
+        // Clocks of host and device differ by some microseconds, so that work may seem to end after a call that waited for it.
+        let latest = end + self.nanoseconds(LONG_GAP);
+        let has_ended = |work: &u32| self.works[*work as usize].end <= latest;
         let whole = |work: u32| self.whole_of(&work).to_vec();
         // The last work of a stream that was launched before the call.
         let last_on = |stream: usize| {

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use crate::{Interval, IntervalSet};
+
 /// What the device is doing during an event, as a [`Breakdown`] counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Activity {
@@ -75,6 +77,44 @@ pub struct IdleSplit {
     pub micro_idle: i64,
     /// Time in gaps of at least the threshold.
     pub macro_idle: i64,
+}
+
+/// By event the time of the whole that is charged to it: each instant to one event that runs then, to a computation if
+/// there is one, else to communication, else to a copy; of several of a kind to the first that began.
+///
+/// So the times of an activity's events add up to that of the activity in the [`Breakdown`], exactly. `events` are in order of
+/// their starts. O(n).
+///
+/// ```
+/// use gpu_timeline::{Activity, TimelineEvent, exposed_times};
+///
+/// let event = |start, end, activity| TimelineEvent { start, end, activity };
+/// let events = [event(0, 10, Activity::Communication), event(5, 20, Activity::Computation), event(8, 25, Activity::Computation)];
+/// assert_eq!(exposed_times(&events), [5, 15, 5]);
+/// ```
+#[must_use]
+pub fn exposed_times(events: &[TimelineEvent]) -> Vec<i64> {
+    let mut exposed = vec![0; events.len()];
+    let mut covered = IntervalSet::default();
+    for activity in [Activity::Computation, Activity::Communication, Activity::Memcpy] {
+        let (mut free, mut next) = (i64::MIN, 0);
+        let mut own = Vec::new();
+        for (event, exposed) in
+            events.iter().zip(&mut exposed).filter(|(event, _)| event.activity == activity)
+        {
+            let time = Interval::new(event.start.max(free), event.end.max(event.start).max(free));
+            let above = covered.as_slice();
+            while above.get(next).is_some_and(|other| other.end <= time.start) {
+                next += 1;
+            }
+            let hidden = above[next..].iter().take_while(|other| other.start < time.end);
+            *exposed = time.length() - hidden.map(|other| other.shared_time(time)).sum::<i64>();
+            free = time.end;
+            own.push(Interval::new(event.start, event.end.max(event.start)));
+        }
+        covered = covered.union(&own.into_iter().collect());
+    }
+    exposed
 }
 
 impl Breakdown {
@@ -212,7 +252,6 @@ mod tests {
 
     use super::Activity::{Communication, Computation, Memcpy};
     use super::*;
-    use crate::{Interval, IntervalSet};
 
     fn events(list: &[(i64, i64, Activity)]) -> Vec<TimelineEvent> {
         list.iter().map(|&(start, end, activity)| TimelineEvent { start, end, activity }).collect()
@@ -362,6 +401,20 @@ mod tests {
             prop_assert_eq!(b.busy + b.idle, b.total);
             let split = b.idle_split.unwrap();
             prop_assert_eq!(split.micro_idle + split.macro_idle, b.idle);
+        }
+
+        #[test]
+        fn exposed_times_add_up_to_the_activities(mut events in some_events()) {
+            events.sort_by_key(|event| event.start);
+            let whole = Breakdown::from_events(events.iter().copied(), None).unwrap();
+            let exposed = exposed_times(&events);
+            let of = |activity| {
+                let of_activity = events.iter().zip(&exposed).filter(|(event, _)| event.activity == activity);
+                of_activity.map(|(_, exposed)| exposed).sum::<i64>()
+            };
+            prop_assert_eq!(of(Computation), whole.computation);
+            prop_assert_eq!(of(Communication), whole.exposed_communication);
+            prop_assert_eq!(of(Memcpy), whole.exposed_memcpy);
         }
 
         #[test]

@@ -15,7 +15,7 @@ mod suffix_array;
 mod summary;
 mod waits;
 
-pub use breakdown::{Activity, Breakdown, IdleSplit, TimelineEvent};
+pub use breakdown::{Activity, Breakdown, IdleSplit, TimelineEvent, exposed_times};
 pub use concurrency::{ConcurrentRate, OverlapMatrix};
 pub use held_samples::HeldSamples;
 pub use histogram::Histogram;

@@ -226,11 +226,11 @@ impl<'a> Map<'a> {
                 row.calls += 1;
                 row.host_ns += self.ns(events.duration(work.operator));
             }
-            row.modelled_calls += i64::from(work.flops.is_some() && modelled.insert(work.operator));
+            row.modelled_calls += i64::from(work.flops().is_some() && modelled.insert(work.operator));
             row.kernels += count(work.device_events.len());
             row.device_ns += self.ns(work.time);
-            add(&mut row.flops, work.flops);
-            add(&mut row.bytes, work.bytes);
+            add(&mut row.flops, work.flops());
+            add(&mut row.bytes, work.bytes());
         }
         let mut rows: Vec<OpRow> = rows.into_values().collect();
         rows.sort_by(|a, b| {

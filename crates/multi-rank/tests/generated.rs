@@ -318,8 +318,8 @@ fn operators_have_what_their_models_say_of_their_arguments() {
     // The sums are those of the report.
     let sum = |figure: fn(&OpRow) -> Option<i64>| ops.iter().filter_map(figure).sum::<i64>();
     let whole = |figure: Option<f64>| figure.map_or(0, |figure| figure.round() as i64);
-    assert_eq!(sum(|op| op.flops), analysis.charged_work().map(|work| whole(work.flops)).sum::<i64>());
-    assert_eq!(sum(|op| op.bytes), analysis.charged_work().map(|work| whole(work.bytes)).sum::<i64>());
+    assert_eq!(sum(|op| op.flops), analysis.charged_work().map(|work| whole(work.flops())).sum::<i64>());
+    assert_eq!(sum(|op| op.bytes), analysis.charged_work().map(|work| whole(work.bytes())).sum::<i64>());
 }
 
 #[test]

@@ -260,8 +260,13 @@ impl Analysis {
     }
 
     /// Whether an event is recomputed work.
-    pub(crate) fn is_recompute(&self, event: EventId) -> bool {
+    pub fn is_recompute(&self, event: EventId) -> bool {
         self.recomputed.as_ref().is_some_and(|set| set.contains(event))
+    }
+
+    /// The device events that the timeline counts, with what the device does in them, in file order.
+    pub fn counted_activities(&self) -> impl Iterator<Item = (EventId, Activity)> + '_ {
+        self.counted().map(|position| (self.device.ids[position], self.device.activity[position]))
     }
 
     /// Positions of the device events that the timeline counts.
@@ -316,8 +321,7 @@ impl Analysis {
     }
 
     fn measured(&self, detected: Iterations) -> MeasuredIterations {
-        let counted = self.counted().map(|at| (self.device.ids[at], self.device.activity[at]));
-        MeasuredIterations::new(&self.tree, detected, &counted.collect::<Vec<_>>())
+        MeasuredIterations::new(&self.tree, detected, &self.counted_activities().collect::<Vec<_>>())
     }
 
     /// How much device time the figures cover. Computed once.

@@ -192,8 +192,7 @@ impl Analysis {
 
 fn idle_rows(analysis: &Analysis) -> IdleRows {
     let (tree, events) = (analysis.tree(), analysis.trace().events());
-    let unit = analysis.trace().time_unit().per_microsecond() as f64;
-    let short = (analysis.options().kernel_wait_threshold_us * unit).round() as i64;
+    let short = short_wait(analysis);
     let mut by_device: BTreeMap<Option<i64>, Vec<EventId>> = BTreeMap::new();
     for &event in &analysis.device.ids {
         by_device.entry(events.device(event)).or_default().push(event);
@@ -215,20 +214,13 @@ fn idle_rows(analysis: &Analysis) -> IdleRows {
                 launch: launch.map(|launch| events.start(launch)),
             })
             .collect();
-        let mut cause_of = |wait: &Wait| match (wait.cause, launches[wait.event]) {
-            (WaitCause::Unlinked, _) | (_, None) => (IdleCause::Unlinked, None),
-            (WaitCause::Kernel, _) => (IdleCause::KernelWait, None),
-            (WaitCause::Host, Some(launch)) => {
-                let (activity, name) = blocking.before_launch(analysis, launch, wait.time.start);
-                (IdleCause::HostWait(activity), Some(name))
-            }
-            (WaitCause::Dependency { ended: Some(ended) }, _) => {
-                (IdleCause::DependencyWait(Dependency::OtherStream), Some(events.name(ids[ended])))
-            }
-            (WaitCause::Dependency { ended: None }, Some(launch)) => {
-                let (dependency, name) = blocking.during_wait(analysis, launch, wait.time);
-                (IdleCause::DependencyWait(dependency), name)
-            }
+        let mut cause_of = |wait: &Wait| {
+            let ended = || match wait.cause {
+                WaitCause::Dependency { ended } => ended.map(|ended| ids[ended]),
+                _ => None,
+            };
+            let (cause, waited_for) = blocking.cause(analysis, wait, launches[wait.event], ended);
+            (cause, waited_for.map(|event| events.name(event)))
         };
         let of_device = device_waits(&launched, short);
         rows.of_devices.extend(rows_of((device, None), span(&launched), &of_device, &mut cause_of));
@@ -275,6 +267,82 @@ fn rows_of(
     rows
 }
 
+/// A stretch in which none of the device events that the timeline counts ran. Times are in the trace's unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleStretch {
+    /// When.
+    pub time: Interval,
+    /// The device event that ended it.
+    pub event: EventId,
+    /// Why.
+    pub cause: IdleCause,
+    /// The call that held the host, of [`IdleCause::HostWait`] where one did.
+    pub held_by: Option<EventId>,
+}
+
+/// A call that held a thread of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostHold {
+    /// The call.
+    pub event: EventId,
+    /// [`HostActivity::DataLoader`], [`HostActivity::Copy`] or [`HostActivity::Sync`].
+    pub activity: HostActivity,
+}
+
+impl Analysis {
+    /// The stretches in which no counted device event ran, by start: they add up to [`Breakdown::idle`] of
+    /// [`Analysis::timeline`]. With them the calls that held threads which launch, those inside another of their kind left
+    /// out, by start.
+    ///
+    /// [`Breakdown::idle`]: gpu_timeline::Breakdown::idle
+    pub fn idle_stretches(&self) -> (Vec<IdleStretch>, Vec<HostHold>) {
+        let (tree, events) = (self.tree(), self.trace().events());
+        let ids: Vec<EventId> = self.counted().map(|position| self.device.ids[position]).collect();
+        let launches: Vec<Option<EventId>> = ids.iter().map(|&event| tree.recorded_launch(event)).collect();
+        let launched: Vec<LaunchedEvent> = ids
+            .iter()
+            .zip(&launches)
+            .map(|(&event, launch)| LaunchedEvent {
+                stream: 0,
+                start: events.start(event),
+                end: events.end(event),
+                launch: launch.map(|launch| events.start(launch)),
+            })
+            .collect();
+        let blocking = BlockingCalls::new(self);
+        let mut stretches = Vec::new();
+        for wait in device_waits(&launched, short_wait(self)) {
+            if wait.time.length() == 0 {
+                continue;
+            }
+            let (cause, call) = blocking.cause(self, &wait, launches[wait.event], || None);
+            let held_by = match cause {
+                IdleCause::HostWait(HostActivity::GraphLaunch | HostActivity::Other) => None,
+                IdleCause::HostWait(_) => call,
+                _ => None,
+            };
+            stretches.push(IdleStretch { time: wait.time, event: ids[wait.event], cause, held_by });
+        }
+        let launching: std::collections::BTreeSet<TrackId> =
+            launches.iter().flatten().map(|&launch| events.track(launch)).collect();
+        let tracks = blocking.by_track.iter().filter(|(track, _)| launching.contains(track));
+        let mut holds: Vec<HostHold> = tracks
+            .flat_map(|(_, kinds)| kinds.iter().zip(BLOCKING))
+            .flat_map(|(calls, activity)| {
+                calls.iter().map(move |call| HostHold { event: call.event, activity })
+            })
+            .collect();
+        holds.sort_by_key(|hold| (events.start(hold.event), hold.event));
+        (stretches, holds)
+    }
+}
+
+/// Up to which length the wait of a launched event is the device's own.
+fn short_wait(analysis: &Analysis) -> i64 {
+    let unit = analysis.trace().time_unit().per_microsecond() as f64;
+    (analysis.options().kernel_wait_threshold_us * unit).round() as i64
+}
+
 /// Kinds of calls that hold the host.
 const BLOCKING: [HostActivity; 3] = [HostActivity::DataLoader, HostActivity::Copy, HostActivity::Sync];
 const SYNC: usize = 2;
@@ -282,7 +350,7 @@ const SYNC: usize = 2;
 #[derive(Clone, Copy)]
 struct BlockingCall {
     time: Interval,
-    name: StringId,
+    event: EventId,
 }
 
 /// The calls of each thread that may hold it, by their kind's position in [`BLOCKING`]: without those inside another of the
@@ -315,7 +383,7 @@ impl BlockingCalls {
                 continue;
             };
             let time = Interval::new(events.start(event), events.end(event));
-            by_track.entry(events.track(event)).or_default()[kind].push(BlockingCall { time, name });
+            by_track.entry(events.track(event)).or_default()[kind].push(BlockingCall { time, event });
         }
         for calls in by_track.values_mut().flatten() {
             calls.sort_by_key(|call| (call.time.start, Reverse(call.time.end)));
@@ -329,6 +397,31 @@ impl BlockingCalls {
         BlockingCalls { by_track }
     }
 
+    /// Why an event with this launch came late, and the call or the event that it waited for.
+    fn cause(
+        &self,
+        analysis: &Analysis,
+        wait: &Wait,
+        launch: Option<EventId>,
+        ended: impl FnOnce() -> Option<EventId>,
+    ) -> (IdleCause, Option<EventId>) {
+        match (wait.cause, launch) {
+            (WaitCause::Unlinked, _) | (_, None) => (IdleCause::Unlinked, None),
+            (WaitCause::Kernel, _) => (IdleCause::KernelWait, None),
+            (WaitCause::Host, Some(launch)) => {
+                let (activity, call) = self.before_launch(analysis, launch, wait.time.start);
+                (IdleCause::HostWait(activity), Some(call))
+            }
+            (WaitCause::Dependency { .. }, Some(launch)) => match ended() {
+                Some(ended) => (IdleCause::DependencyWait(Dependency::OtherStream), Some(ended)),
+                None => {
+                    let (dependency, call) = self.during_wait(analysis, launch, wait.time);
+                    (IdleCause::DependencyWait(dependency), call)
+                }
+            },
+        }
+    }
+
     /// The calls of a kind on a thread that run during a stretch of time, or at its start.
     fn during(&self, track: TrackId, kind: usize, time: Interval) -> &[BlockingCall] {
         let calls = self.by_track.get(&track).map_or(&[][..], |kinds| &kinds[kind]);
@@ -339,32 +432,30 @@ impl BlockingCalls {
 
     /// What the host did between the end of the stream's work and a late launch. A kind of call that takes at least half of
     /// that time counts, data loaders first; else a call that ran when the stream ran dry: the host could launch nothing
-    /// meanwhile.
-    fn before_launch(&self, analysis: &Analysis, launch: EventId, dry: i64) -> (HostActivity, StringId) {
+    /// meanwhile. With it the call, or the operator that launched.
+    fn before_launch(&self, analysis: &Analysis, launch: EventId, dry: i64) -> (HostActivity, EventId) {
         let events = analysis.trace().events();
         let time = Interval::new(dry, events.start(launch));
-        let mut held: Option<(i64, HostActivity, StringId)> = None;
+        let mut held: Option<(i64, HostActivity, EventId)> = None;
         for (kind, activity) in BLOCKING.into_iter().enumerate() {
             let calls = self.during(events.track(launch), kind, time);
             let taken = busy_time(calls.iter().map(|call| call.time.intersection(time)), &mut Vec::new());
             let longest = calls.iter().max_by_key(|call| call.time.shared_time(time));
             if let Some(longest) = longest.filter(|_| 2 * taken >= time.length()) {
-                return (activity, longest.name);
+                return (activity, longest.event);
             }
             // Of calls inside each other the outermost.
             if let Some(call) = calls.first().filter(|call| call.time.start <= dry)
                 && activity != HostActivity::DataLoader
                 && held.is_none_or(|(start, ..)| call.time.start < start)
             {
-                held = Some((call.time.start, activity, call.name));
+                held = Some((call.time.start, activity, call.event));
             }
         }
-        let call = events.name(launch);
-        let operator = || analysis.tree().operator(launch).map_or(call, |operator| events.name(operator));
         match held {
-            Some((_, activity, name)) => (activity, name),
-            None if is_graph_launch(analysis.trace().text(call)) => (HostActivity::GraphLaunch, call),
-            None => (HostActivity::Other, operator()),
+            Some((_, activity, call)) => (activity, call),
+            None if is_graph_launch(analysis.trace().name(launch)) => (HostActivity::GraphLaunch, launch),
+            None => (HostActivity::Other, analysis.tree().operator(launch).unwrap_or(launch)),
         }
     }
 
@@ -374,20 +465,19 @@ impl BlockingCalls {
         analysis: &Analysis,
         launch: EventId,
         wait: Interval,
-    ) -> (Dependency, Option<StringId>) {
+    ) -> (Dependency, Option<EventId>) {
         let events = analysis.trace().events();
-        let name = events.name(launch);
         if events.end(launch) > wait.start {
-            let dependency = match analysis.trace().text(name) {
+            let dependency = match analysis.trace().name(launch) {
                 text if is_graph_launch(text) => Dependency::GraphLaunch,
                 text if HostWait::of_call(text).is_some_and(HostWait::is_copy) => Dependency::Copy,
                 _ => Dependency::Launch,
             };
-            return (dependency, Some(name));
+            return (dependency, Some(launch));
         }
         let calls = self.during(events.track(launch), SYNC, wait);
         match calls.iter().rev().find(|call| call.time.end <= wait.end) {
-            Some(call) => (Dependency::Sync, Some(call.name)),
+            Some(call) => (Dependency::Sync, Some(call.event)),
             None => (Dependency::Unknown, None),
         }
     }

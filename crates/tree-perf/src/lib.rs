@@ -34,7 +34,7 @@ mod unified;
 pub use analysis::{Analysis, Coverage, WorkOfSteps};
 pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
 pub use finding::{KernelTotal, TraceFinding};
-pub use idle::{Dependency, HostActivity, IdleCause, IdleFinding};
+pub use idle::{Dependency, HostActivity, HostHold, IdleCause, IdleFinding, IdleStretch};
 pub use launchers::{LauncherRow, LauncherWork};
 pub use memory::{FailedAllocation, MemoryFinding};
 pub use notice::Notice;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Spread, busy_time};
 use hashbrown::HashMap;
 use operator_sheets::{Evaluated, Figures, OpCategory, RooflineShares};
-use perf_models::{Category, Gap};
+use perf_models::{Category, Gap, Parameter};
 use trace_ingest::EventId;
 use trace2tree::{EventSet, is_graph_launch};
 
@@ -217,10 +217,26 @@ pub struct ChargedWork<'a> {
     pub time: i64,
     /// The device events. Every one whose launch is in the trace is that of one operator.
     pub device_events: &'a [EventId],
-    /// Floating-point operations, if the model of the operator knows them.
-    pub flops: Option<f64>,
-    /// Bytes moved, if the model or the recorded size of a copy tells them.
-    pub bytes: Option<f64>,
+    /// Its work held against its time, where a model or the recorded size of a copy tells it.
+    pub figures: Option<Figures>,
+    /// Why FLOPs and bytes are not known; `None` where they are.
+    pub gap: Option<&'static str>,
+    /// Parameters of the model, such as `M`; empty without one.
+    pub parameters: &'a [Parameter],
+}
+
+impl ChargedWork<'_> {
+    /// Floating-point operations, if they are known.
+    #[must_use]
+    pub fn flops(&self) -> Option<f64> {
+        self.figures.map(|figures| figures.flops)
+    }
+
+    /// Bytes moved, if they are known.
+    #[must_use]
+    pub fn bytes(&self) -> Option<f64> {
+        self.figures.and_then(|figures| figures.bytes)
+    }
 }
 
 impl Analysis {
@@ -232,8 +248,9 @@ impl Analysis {
             category: row.category.as_str(),
             time: row.time,
             device_events: &row.charged.device_events,
-            flops: row.figures.map(|figures| figures.flops),
-            bytes: row.figures.and_then(|figures| figures.bytes),
+            figures: row.figures,
+            gap: row.status(self).gap(),
+            parameters: row.evaluated(self).map_or(&[], |evaluated| &evaluated.parameters),
         })
     }
 

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use perf_models::{ComputeSpec, ComputeUnit, Precision as Of};
+use sheets::numbers::counted;
 
 use crate::facts::LeastTime;
 use crate::finding::{Bucket, Confidence};
@@ -55,6 +56,7 @@ impl Rule for Precision {
             }
             let narrowed = LeastTime {
                 compute_us: least.flops / peak,
+                measured_compute_us: None,
                 memory_us: least.memory_us / 2.0,
                 spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: narrow }),
                 ..least
@@ -74,7 +76,8 @@ impl Rule for Precision {
                 .with_range(0.6, 1.1)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
-                    "{calls} calls in {spec}; {:.0}% of the time of matrix products is in {}",
+                    "{} in {spec}; {:.0}% of the time of matrix products is in {}",
+                    counted(calls, "call", "calls"),
                     time(narrow) as f64 / all as f64 * 100.0,
                     narrow.as_str()
                 ))

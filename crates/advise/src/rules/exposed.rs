@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use gpu_timeline::Activity;
+use hashbrown::HashSet;
 use perf_models::CopyDirection;
+use sheets::numbers::{counted, duration, grouped};
 
 use crate::facts::{Copied, Facts, Work};
 use crate::finding::{Bucket, Confidence};
@@ -57,30 +59,27 @@ impl Rule for CommExposed {
         let claim = Claim::new(Bucket::ExposedCommunication, format!("most in {name}"), parts.clone())
             .with_range(0.5, time as f64 / (time - unavoidable).max(1) as f64)
             .with_evidence(format!(
-                "{} collectives are exposed for {:.1} µs, of which {:.1} µs are the last of their step",
-                parts.len(),
-                facts.us(time),
-                facts.us(unavoidable)
+                "exposed for {} in {}, of which the last of each step accounts for {}",
+                duration(facts.us(time)),
+                counted(parts.len(), "collective", "collectives"),
+                duration(facts.us(unavoidable))
             ))
             .with_row("gpu_timeline", "type", "exposed_comm_time");
         vec![claim]
     }
 }
 
-/// The last collective that is launched in each step.
-fn last_of_steps(facts: &Facts) -> Vec<u32> {
-    let last = |until: i64, from: i64| {
-        facts
-            .works
-            .iter()
-            .zip(0..)
-            .filter(|(work, _)| {
-                work.activity == Activity::Communication && work.start >= from && work.start < until
-            })
-            .max_by_key(|(work, _)| work.end)
-            .map(|(_, position)| position)
-    };
-    facts.steps.iter().filter_map(|step| last(step.end, step.start)).collect()
+/// The last collective that is launched in each step, where that is known.
+fn last_of_steps(facts: &Facts) -> HashSet<u32> {
+    let mut last: Vec<Option<(i64, u32)>> = vec![None; facts.steps.len()];
+    for (work, position) in facts.works.iter().zip(0..) {
+        let Some(launch) = work.launch.filter(|_| work.activity == Activity::Communication) else { continue };
+        let before = facts.steps.partition_point(|step| step.start <= launch);
+        if let Some(step) = before.checked_sub(1).filter(|&step| launch < facts.steps[step].end) {
+            last[step] = last[step].max(Some((launch, position)));
+        }
+    }
+    last.into_iter().flatten().map(|(_, position)| position).collect()
 }
 
 impl Facts {
@@ -142,15 +141,20 @@ impl Rule for CopyExposed {
             return Vec::new();
         }
         let copies = parts.len();
-        let mut claim = Claim::new(Bucket::ExposedCopy, format!("{copies} copies"), parts)
-            .with_evidence(format!("{:.1} of {:.1} µs are exposed", facts.us(exposed), facts.us(time)))
+        let mut claim = Claim::new(Bucket::ExposedCopy, counted(copies, "copy", "copies"), parts)
+            .with_evidence(format!(
+                "{} of {} are exposed",
+                duration(facts.us(exposed)),
+                duration(facts.us(time))
+            ))
             .with_row("gpu_timeline", "type", "exposed_memcpy_time");
         if bytes > 0 && time > 0 {
             let rate = bytes as f64 / facts.us(time) / 1e3;
-            claim = claim.with_evidence(format!("{bytes} bytes at {rate:.1} GB/s"));
+            claim = claim.with_evidence(format!("{} bytes at {rate:.1} GB/s", grouped(bytes.into())));
         }
         if pageable > 0 {
-            claim = claim.with_evidence(format!("{pageable} of them from or to memory that is not pinned"));
+            claim =
+                claim.with_evidence(format!("{pageable} of them from or to host memory that is not pinned"));
         }
         vec![claim.with_confidence(Confidence::High)]
     }

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use perf_models::{Category, ComputeSpec, ComputeUnit};
+use sheets::numbers::{counted, duration};
 
 use crate::facts::{Call, Facts, Input, LeastTime};
 use crate::finding::{Bucket, Confidence};
@@ -74,8 +75,7 @@ impl Inspection<'_> {
     /// Elements and bytes of a result: what a call moves beside its inputs.
     fn result(&self, link: Link) -> Option<(f64, f64)> {
         let inputs = self.inputs(link);
-        let least = self.call(link).least?;
-        let bytes = least.bytes - inputs.iter().map(Input::bytes).sum::<f64>();
+        let bytes = self.call(link).bytes? - inputs.iter().map(Input::bytes).sum::<f64>();
         let element = inputs.first()?.element_bytes;
         (bytes >= element).then(|| (bytes / element, bytes))
     }
@@ -119,10 +119,10 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
             .with_range(low, high)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{} times in a row on one queue, {:.1} µs in all; {how} {:.1} µs of it away",
-                found.count,
-                facts.us(found.time),
-                facts.us(found.saved)
+                "{} of these on one queue, {} in all; {how} {} of it away",
+                counted(found.count, "row", "rows"),
+                duration(facts.us(found.time)),
+                duration(facts.us(found.saved))
             ))
             .with_row("unified_perf_summary", "name", &first)
     };
@@ -204,15 +204,14 @@ impl Rule for FuseChain {
 /// What one kernel for all of these calls saves: it moves what they move without the results between them.
 fn saved_by_fusing(look: &Inspection<'_>, links: &[Link]) -> i64 {
     let facts = look.facts;
-    let bytes = |link: &Link| look.call(*link).least.map_or(0.0, |least| least.bytes);
+    let bytes = |link: &Link| look.call(*link).bytes.unwrap_or(0.0);
     let all: f64 = links.iter().map(bytes).sum();
     let between = links[..links.len() - 1].iter().filter_map(|&link| look.result(link));
     let fused = (all - 2.0 * between.map(|(_, bytes)| bytes).sum::<f64>()).max(0.0);
     let time: i64 = links.iter().map(|&link| look.work(link.work).duration()).sum();
     let of_fused = match &facts.machine {
         Some(machine) => {
-            let least =
-                LeastTime { memory_us: fused / machine.bytes_per_us, bytes: fused, ..LeastTime::default() };
+            let least = LeastTime { memory_us: fused / machine.bytes_per_us, ..LeastTime::default() };
             facts.units(target_us(&least, machine, 1))
         }
         // At the speed of these kernels.

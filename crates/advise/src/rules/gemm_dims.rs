@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use sheets::numbers::counted;
+
 use crate::facts::LeastTime;
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
@@ -48,7 +50,8 @@ impl Rule for GemmDims {
                 .with_range(0.5, 1.15)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
-                    "{calls} calls: tiles and rounds leave {:.0}% of the arithmetic to the result",
+                    "{}: tiles and rounds leave {:.0}% of the arithmetic to the result",
+                    counted(calls, "call", "calls"),
                     fit * 100.0
                 ))
                 .with_row("unified_perf_summary", "name", name)

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use sheets::numbers::{counted, duration};
+
 use crate::facts::HoldKind;
 use crate::finding::{Bucket, Confidence};
 use crate::late_launches::Blame;
@@ -52,11 +54,10 @@ impl Rule for IdleData {
             busy.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect();
         if let Some(longest) = parts.iter().max_by_key(|part| part.mid) {
             let text = format!(
-                "{} waits of {:.0} µs and more, the longest {:.1} µs: the host launches nothing, and no call that holds it \
-                 is recorded",
-                parts.len(),
-                limits.long_hold_us,
-                facts.us(longest.mid)
+                "{} of {} and more, the longest {}: the host launches nothing, and no call that holds it is recorded",
+                counted(parts.len(), "wait", "waits"),
+                duration(limits.long_hold_us),
+                duration(facts.us(longest.mid))
             );
             claims.push(
                 Claim::new(Bucket::Idle, "the host launches nothing", parts)
@@ -95,14 +96,18 @@ fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HoldKind) -> bool) -> Vec<Cl
         let calls = found.holds.len();
         let held: i64 = found.holds.iter().map(|&hold| facts.holds[hold as usize].time.length()).sum();
         found.holds.sort_by_key(|&hold| -facts.holds[hold as usize].time.length());
-        Claim::new(Bucket::Idle, format!("{} ({calls} calls)", facts.name(name)), found.parts)
-            .with_range(0.75, 1.0)
-            .with_evidence(format!(
-                "these calls hold the host for {:.1} µs; the device waits after them until the host is ahead again",
-                facts.us(held)
-            ))
-            .with_row("idle_causes", "waited_for", facts.name(name))
-            .with_events(found.holds.iter().map(|&hold| facts.holds[hold as usize].uid))
+        Claim::new(
+            Bucket::Idle,
+            format!("{} ({})", facts.name(name), counted(calls, "call", "calls")),
+            found.parts,
+        )
+        .with_range(0.75, 1.0)
+        .with_evidence(format!(
+            "held the host for {}; the device waits afterwards until the host is ahead again",
+            duration(facts.us(held))
+        ))
+        .with_row("idle_causes", "waited_for", facts.name(name))
+        .with_events(found.holds.iter().map(|&hold| facts.holds[hold as usize].uid))
     });
     claims.collect()
 }

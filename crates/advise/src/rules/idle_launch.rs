@@ -1,6 +1,7 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
+use sheets::numbers::{counted, duration};
 
 use crate::finding::Bucket;
 use crate::late_launches::Blame;
@@ -45,8 +46,9 @@ impl Rule for IdleLaunch {
         let waits = parts.len();
         let claim = Claim::new(Bucket::Idle, format!("most before {}", most.join(", ")), parts)
             .with_evidence(format!(
-                "{waits} waits of {:.1} µs on average end with work that was launched after the device ran dry",
-                facts.us(mean)
+                "{} of {} on average end with work that was launched after the device ran dry",
+                counted(waits, "wait", "waits"),
+                duration(facts.us(mean))
             ))
             .with_row("idle_causes", "cause", "host_wait");
         vec![claim]

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use sheets::numbers::{counted, duration};
+
 use crate::facts::Facts;
 use crate::finding::{Bucket, Confidence};
 use crate::kernel_family::library;
@@ -80,11 +82,16 @@ fn claim(facts: &Facts, category: &str, is_compute: bool, library: Option<&str>,
         .with_range(0.5, most_of_all)
         .with_confidence(Confidence::Medium)
         .with_evidence(format!(
-            "{} calls take {:.1} µs and reach {:.0} to {:.0}% of the speed of good kernels of their size",
-            group.calls,
-            facts.us(group.time),
-            group.reached.0 * 100.0,
-            group.reached.1 * 100.0
+            "{} ({}) reach {} of the speed of good kernels of their size",
+            counted(group.calls, "call", "calls"),
+            duration(facts.us(group.time)),
+            percentages(group.reached)
         ))
         .with_row("unified_perf_summary", "name", most)
+}
+
+/// The least and the most of some shares, in percent.
+fn percentages((least, most): (f64, f64)) -> String {
+    let [least, most] = [least, most].map(|share| format!("{:.0}", share * 100.0));
+    if least == most { format!("{least}%") } else { format!("{least} to {most}%") }
 }

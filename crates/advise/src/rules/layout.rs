@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use sheets::numbers::{counted, duration};
+
 use crate::facts::{Facts, Operator};
 use crate::finding::{Bucket, Confidence};
 use crate::kernel_family::changes_layout;
@@ -57,7 +59,11 @@ impl Rule for Layout {
             };
             Claim::new(Bucket::Computation, format!("{subject}: most in {most}"), parts)
                 .with_confidence(Confidence::Medium)
-                .with_evidence(format!("{kernels} kernels take {:.1} µs", facts.us(time)))
+                .with_evidence(format!(
+                    "{} in {}",
+                    duration(facts.us(time)),
+                    counted(kernels, "kernel", "kernels")
+                ))
                 .with_row("unified_perf_summary", "name", most)
         });
         claims.collect()

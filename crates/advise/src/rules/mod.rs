@@ -55,7 +55,7 @@ pub fn rules() -> &'static [&'static dyn Rule] {
 
 /// Whether a pattern such as `IDLE-*` means any rule.
 #[must_use]
-pub fn known_rules(pattern: &str) -> bool {
+pub fn is_known_rule(pattern: &str) -> bool {
     RULES.iter().any(|rule| match pattern.strip_suffix('*') {
         Some(start) => rule.id().starts_with(start),
         None => rule.id() == pattern,

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use gpu_timeline::lower_median;
+use sheets::numbers::counted;
 
 use crate::facts::LeastTime;
 use crate::finding::{Bucket, Confidence};
@@ -70,7 +71,8 @@ impl Rule for RelativeEfficiency {
                     .with_range(0.75, 1.1)
                     .with_confidence(Confidence::High)
                     .with_evidence(format!(
-                        "{calls} calls take {fastest:.1} to {slowest:.1} times as long as the best calls of their size"
+                        "{}, {fastest:.1} to {slowest:.1} times as long as the best ones of their size",
+                        counted(calls, "call", "calls")
                     ))
                     .with_row("unified_perf_summary", "name", facts.name(name));
                 claims.push(claim);
@@ -109,7 +111,7 @@ fn expected(best: &Kind, kind: &Kind) -> Option<i64> {
     let is_alike = |a: f64, b: f64| a.max(b) <= SAME_SIZE * a.min(b);
     let comparable = of_best.spec == least.spec
         && is_alike(of_best.flops, least.flops)
-        && is_alike(of_best.bytes, least.bytes)
+        && is_alike(of_best.memory_us, least.memory_us)
         && of_best.quantisation.is_some() == least.quantisation.is_some();
     // The speed is that of what bounds the work, and of its fit to the device.
     let at_peak =

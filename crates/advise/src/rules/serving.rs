@@ -1,6 +1,6 @@
 use std::cmp::Reverse;
 
-use crate::facts::{Facts, Serving, ServingStep};
+use crate::facts::{Facts, Serving};
 use crate::finding::{Bucket, Confidence};
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
@@ -24,10 +24,10 @@ fn serving(facts: &Facts) -> Option<&Serving> {
     facts.serving.as_ref().filter(|serving| !serving.steps.is_empty())
 }
 
-/// The step that a moment lies in.
-fn step_at(serving: &Serving, time: i64) -> Option<&ServingStep> {
-    let before = serving.steps.partition_point(|step| step.time.start <= time);
-    serving.steps[..before].last().filter(|step| time < step.time.end)
+/// The step that a launch lies in.
+fn step_at(serving: &Serving, launch: i64) -> Option<usize> {
+    let before = serving.steps.partition_point(|step| step.time.start <= launch);
+    before.checked_sub(1).filter(|&step| launch < serving.steps[step].time.end)
 }
 
 impl Rule for DecodeLaunch {
@@ -50,8 +50,9 @@ impl Rule for DecodeLaunch {
         let mut parts = Vec::new();
         for late in look.late_launches() {
             let idle = &facts.idle[late.idle as usize];
-            let in_decode = step_at(serving, idle.time.end).is_some_and(|step| step.decodes && !step.graph);
-            if in_decode && late.blame == Blame::Slow {
+            let launch = look.work(idle.work).launch;
+            let step = launch.and_then(|launch| step_at(serving, launch)).map(|step| &serving.steps[step]);
+            if step.is_some_and(|step| step.decodes && !step.graph) && late.blame == Blame::Slow {
                 parts.push(Part { slot: Slot::Idle(late.idle), mid: probable(late.time) });
             }
         }
@@ -119,11 +120,18 @@ impl Rule for PrefillStarved {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         let Some(serving) = serving(facts) else { return Vec::new() };
+        let mut first: Vec<Option<i64>> = vec![None; serving.steps.len()];
+        for launch in facts.works.iter().filter_map(|work| work.launch) {
+            if let Some(step) = step_at(serving, launch) {
+                first[step] = Some(first[step].map_or(launch, |first| first.min(launch)));
+            }
+        }
         let mut parts = Vec::new();
         for late in look.late_launches() {
-            let idle = &facts.idle[late.idle as usize];
-            let starts_prefill = step_at(serving, idle.time.end)
-                .is_some_and(|step| !step.decodes && idle.time.end == step.time.start);
+            let launch = look.work(facts.idle[late.idle as usize].work).launch;
+            let starts_prefill = launch
+                .and_then(|launch| step_at(serving, launch))
+                .is_some_and(|step| !serving.steps[step].decodes && first[step] == launch);
             if starts_prefill && matches!(late.blame, Blame::Slow | Blame::Busy) {
                 parts.push(Part { slot: Slot::Idle(late.idle), mid: probable(late.time) });
             }

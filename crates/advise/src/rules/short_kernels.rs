@@ -1,4 +1,5 @@
 use gpu_timeline::Activity;
+use sheets::numbers::duration;
 
 use crate::facts::IdleCause;
 use crate::finding::{Bucket, Confidence};
@@ -74,15 +75,19 @@ impl Rule for ShortKernels {
         if count == 0 {
             return Vec::new();
         }
-        let claim = Claim::new(Bucket::Computation, format!("{count} kernels in rows of {FEWEST_IN_A_ROW} and more"), parts)
-            .with_confidence(Confidence::Medium)
-            .with_evidence(format!(
-                "{of_all} of {kernels} kernels are shorter than {:.0} µs; those in rows take {:.1} µs, {:.1} µs each",
-                limits.short_kernel_us,
-                facts.us(time),
-                facts.us(time) / count as f64
-            ))
-            .with_row("short_kernels_summary", "name", "");
+        let claim = Claim::new(
+            Bucket::Computation,
+            format!("{count} kernels in rows of {FEWEST_IN_A_ROW} and more"),
+            parts,
+        )
+        .with_confidence(Confidence::Medium)
+        .with_evidence(format!(
+            "{of_all} of {kernels} kernels are shorter than {}; those in rows take {}, {} each",
+            duration(limits.short_kernel_us),
+            duration(facts.us(time)),
+            duration(facts.us(time) / count as f64)
+        ))
+        .with_row("short_kernels_summary", "name", "");
         vec![claim]
     }
 }

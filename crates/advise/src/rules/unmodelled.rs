@@ -1,5 +1,8 @@
 use std::collections::BTreeMap;
 
+use sheets::numbers::{counted, duration};
+
+use crate::facts::RecordingGap;
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 
@@ -24,6 +27,10 @@ impl Rule for Unmodelled {
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
+        // Without operators nothing is modelled, which the rule about the recording says.
+        if facts.gaps.contains(&RecordingGap::Operators) {
+            return Vec::new();
+        }
         let mut by_name: BTreeMap<(u32, &str), (i64, usize)> = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
             let operator = facts.operator(position);
@@ -40,9 +47,10 @@ impl Rule for Unmodelled {
             Claim::without_time(Bucket::Computation, name)
                 .with_confidence(Confidence::High)
                 .with_evidence(format!(
-                    "{calls} calls are {:.1}% of the window ({:.1} µs): {why}",
+                    "{} with {:.1}% of the window ({}): {why}",
+                    counted(calls, "call", "calls"),
                     share(time) * 100.0,
-                    facts.us(time)
+                    duration(facts.us(time))
                 ))
                 .with_row("unified_perf_summary", "name", name)
         });

@@ -1,4 +1,5 @@
 use gpu_timeline::lower_median;
+use sheets::numbers::duration;
 
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule};
@@ -60,10 +61,10 @@ impl Rule for Variance {
                     .with_range(0.5, 1.0)
                     .with_confidence(Confidence::Low)
                     .with_evidence(format!(
-                        "{} of {} calls take more than {OUTLIER_FROM} times the median of {:.1} µs",
+                        "{} of {} calls take more than {OUTLIER_FROM} times the median of {}",
                         slow.len(),
                         calls.len(),
-                        facts.us(median)
+                        duration(facts.us(median))
                     ))
                     .with_row("unified_perf_summary", "name", name),
             );

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub(crate) mod advise;
 pub(crate) mod archs;
 pub(crate) mod columns;
 pub(crate) mod compare;

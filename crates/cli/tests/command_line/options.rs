@@ -87,7 +87,8 @@ fn sequences_of_hta_are_those_of_an_operator_that_is_named() {
     let patterns = sheets.column("hta_frequent_kernel_sequences", "pattern");
     assert_eq!(patterns, ["aten::conv2d|a|b|c"]);
     assert!(!place.sheets(&["--parity", "hta"]).has("hta_frequent_kernel_sequences"));
-    let without_match = place.run(&["report", "trace.json", "--parity", "hta", "--hta_sequences_of", "matmul"]);
+    let without_match =
+        place.run(&["report", "trace.json", "--parity", "hta", "--hta_sequences_of", "matmul"]);
     assert!(without_match.out.contains("hta_frequent_kernel_sequences is left out"), "{without_match:?}");
     place
         .run(&["report", "trace.json", "--hta_sequences_of", "conv2d"])

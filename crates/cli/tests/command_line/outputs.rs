@@ -6,6 +6,7 @@ use crate::program::{Sheets, Workplace};
 use crate::trace::{one_operator, trace};
 
 const DOCUMENTED: &[&str] = &[
+    "advice.csv",
     "coverage.csv",
     "gpu_timeline.csv",
     "ops_all.csv",
@@ -88,6 +89,7 @@ fn sheets_have_their_current_names_when_asked() {
     // Reports for programs that know TraceLens's have neither an overview, findings about the recording and replays, nor
     // memory that nobody asked for.
     let ours = [
+        "advice",
         "overview",
         "recording",
         "graph_replays",
@@ -278,7 +280,7 @@ fn one_place_that_cannot_be_written_does_not_take_the_rest_along() {
         .run(&arguments)
         .exits_with(1)
         .with_error(&["/dev/full", "No space left", "what was there before is unchanged"])
-        .with_summary(&["aten::mm", "wrote sheets (8 files)"]);
+        .with_summary(&["aten::mm", "wrote sheets (9 files)"]);
     assert!(!outcome.out.contains("wrote /dev/full"), "{outcome:#?}");
     assert_eq!(place.files("sheets"), DOCUMENTED);
 }

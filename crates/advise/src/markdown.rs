@@ -1,0 +1,79 @@
+//! Findings as Markdown, for pull requests and tickets.
+
+use std::fmt::Write as _;
+
+use sheets::markdown_text;
+use sheets::numbers::{decimal, duration};
+
+use crate::advice::Advice;
+use crate::finding::Finding;
+
+impl Advice {
+    /// The findings as Markdown: a table, then each with its evidence and its remedy.
+    #[must_use]
+    pub fn to_markdown(&self, title: &str) -> String {
+        let mut text = format!("## What to change first: {}\n\n", markdown_text(title));
+        let parts: Vec<String> = self
+            .parts_us
+            .iter()
+            .map(|(bucket, time)| {
+                let share = if self.window_us > 0.0 { time / self.window_us * 100.0 } else { 0.0 };
+                format!("{} {}%", bucket.as_str(), decimal(share, 1))
+            })
+            .collect();
+        let _ = writeln!(text, "Window {}: {}.\n", duration(self.window_us), parts.join(", "));
+        if self.findings.is_empty() {
+            text.push_str("Nothing found.\n");
+            return text;
+        }
+        text.push_str(
+            "| | rule | finding | where | gain | share | confidence |\n|-:|---|---|---|-:|-:|---|\n",
+        );
+        for finding in &self.findings {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {} | {} |",
+                finding.rank,
+                finding.rule,
+                markdown_text(&finding.what),
+                markdown_text(&finding.subject),
+                finding.gain.map_or_else(String::new, |gain| duration(gain.mid_us)),
+                finding.share_percent.map_or_else(String::new, |share| format!("{}%", decimal(share, 1))),
+                finding.confidence.as_str(),
+            );
+        }
+        for finding in &self.findings {
+            details(&mut text, finding);
+        }
+        text
+    }
+}
+
+fn details(text: &mut String, finding: &Finding) {
+    let _ = write!(text, "\n**{}. {}** — {}\n\n", finding.rank, finding.rule, markdown_text(&finding.what));
+    let mut item = |label: &str, value: &str| {
+        let _ = writeln!(text, "- {label}: {}", markdown_text(value));
+    };
+    if let Some(gain) = finding.gain {
+        item("gain", &format!("{} to {}", duration(gain.low_us), duration(gain.high_us)));
+    }
+    for sentence in &finding.evidence {
+        item("evidence", sentence);
+    }
+    for kernel in &finding.kernels {
+        item("kernel", &format!("{} ({} times, {})", kernel.name, kernel.count, duration(kernel.time_us)));
+    }
+    if let Some(module) = &finding.module {
+        item("module", module);
+    }
+    if let Some(site) = &finding.call_site {
+        item("called from", site);
+    }
+    for other in &finding.alternatives {
+        item("instead", &format!("{} ({}): {}", other.rule, duration(other.mid_us), other.what));
+    }
+    for doubt in &finding.doubts {
+        item("in doubt", &format!("{} ({})", doubt.text, doubt.rule));
+    }
+    item("remedy", &finding.remedy);
+}

@@ -1,0 +1,476 @@
+//! What to change first: the facts of recordings, brought to the rules of `advise`.
+
+use std::path::{Path, PathBuf};
+
+use advise::{
+    Advice, Call, Copied, Doubt, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Limits, Machine,
+    Operator, RecordingGap, Serving, ServingStep, Work,
+};
+use critical_path::{Recorded, Replay, Scope};
+use gpu_timeline::{Interval, TimelineEvent, exposed_times};
+use hashbrown::HashMap;
+use inference_phase::{Phase, Step};
+use iterations::Program;
+use operator_sheets::{Iterated, RooflineShares};
+use perf_models::{
+    Architecture, Category as Kind, CommunicationPatterns, ComputeSpec, ComputeUnit, GemmKernel, HostMemory,
+    MacroTile, MemoryCopy, OpCall, PeakBasis, Precision, Value, number_size,
+};
+use trace_doctor::{Diagnosis, Severity};
+use trace_ingest::{Category, EventId, ReadOptions, Sequence, SignatureId, StringId, Trace, read_path};
+use trace2tree::{LinkBy, TraceTree, TreeOptions, is_graph_launch};
+use tree_perf::{Analysis, AnalysisOptions, ChargedWork, Dependency, HostActivity};
+
+use crate::error::Error;
+use crate::notice::Notice;
+use crate::report::lost_events;
+use crate::trace::no_gpu_events;
+
+/// Share of the window in waits for launches from which on it matters whether kernels are on the critical path.
+const HOST_BOUND_FROM: f64 = 0.02;
+/// Share of device time without launches from which on the recording lacks them.
+const UNLINKED_FROM: f64 = 0.05;
+/// Frames above an operator that are searched for its module.
+const MODULE_DEPTH: usize = 64;
+
+/// Reads a recording and says what to change first.
+#[derive(Default)]
+pub struct Advisor {
+    /// What the device can do; `None` is the device that the recording names.
+    pub architecture: Option<Architecture>,
+    /// Which peaks count, if the user says it.
+    pub peak_basis: Option<PeakBasis>,
+    /// Names of kernels that communicate.
+    pub communication: CommunicationPatterns,
+    /// How the launch of a device event is found.
+    pub link_by: LinkBy,
+    /// An earlier recording of the same program.
+    pub baseline: Option<PathBuf>,
+    /// From where on something is worth a finding.
+    pub limits: Limits,
+}
+
+impl Advisor {
+    /// What to change first in the program of a recording, with call sites; and what there is to say of the recording.
+    ///
+    /// # Errors
+    /// When the file cannot be read or has no device work.
+    pub fn advise(&self, path: &Path, reading: &ReadOptions<'_>) -> Result<(Advice, Vec<Notice>), Error> {
+        let trace = read_path(path, reading)?;
+        let mut options = AnalysisOptions {
+            architecture: self.architecture.clone(),
+            peak_basis: self.peak_basis,
+            communication: self.communication.clone(),
+            link_by: self.link_by,
+            detect_recompute: true,
+            ..AnalysisOptions::default()
+        };
+        options.include_call_stack = true;
+        let tree_options = TreeOptions { threads: reading.thread_count(), ..options.tree_options() };
+        let tree = TraceTree::build(trace, &tree_options);
+        let diagnosis = Diagnosis::new(&tree);
+        let analysis = Analysis::from_tree(tree, options);
+        if analysis.timeline().is_none() {
+            return Err(no_gpu_events(path, analysis.trace()));
+        }
+        let notices = analysis.trace().warnings().iter().cloned().map(Notice::Reading).collect();
+        Ok((of_trace(&analysis, diagnosis.as_ref(), &self.limits), notices))
+    }
+}
+
+/// What to change in the program of a trace.
+pub(crate) fn of_trace(analysis: &Analysis, diagnosis: Option<&Diagnosis>, limits: &Limits) -> Advice {
+    let facts = Builder::new(analysis).facts();
+    let recorded = is_host_bound(&facts)
+        .then(|| Recorded::new(analysis.tree(), &Scope::default(), &analysis.options().communication));
+    let replay = recorded.as_ref().map(Replay::new).map(|replay| {
+        let before = replay.shortened(&[]);
+        (replay, before)
+    });
+    let recording = TraceRecording { tree: analysis.tree(), facts: &facts, replay };
+    let mut advice = Advice::new(&facts, limits, &recording);
+    if let Some(diagnosis) = diagnosis {
+        doubt(&mut advice, diagnosis);
+    }
+    advice
+}
+
+/// Whether the host decides how long the device takes, so that shorter kernels may give nothing back.
+fn is_host_bound(facts: &Facts) -> bool {
+    let waits = facts.idle.iter().filter(|idle| matches!(idle.cause, IdleCause::LateLaunch { .. }));
+    let waited: i64 = waits.map(|idle| idle.time.length()).sum();
+    waited as f64 >= HOST_BOUND_FROM * facts.window() as f64
+}
+
+/// Marks findings that rest on figures which faults of the recording spoil.
+fn doubt(advice: &mut Advice, diagnosis: &Diagnosis) {
+    let faults = diagnosis
+        .findings
+        .iter()
+        .filter(|fault| fault.severity >= Severity::Warning && fault.rule.harm.makes_unreliable());
+    for fault in faults {
+        let shown: Vec<_> = fault.rule.harm.figures().iter().flat_map(|figures| figures.shown).collect();
+        for finding in &mut advice.findings {
+            if finding.rows.iter().any(|row| shown.iter().any(|columns| columns.is_of(&row.table))) {
+                finding.doubts.push(Doubt { rule: fault.rule.id.to_owned(), text: fault.text.clone() });
+            }
+        }
+    }
+}
+
+/// A trace as the advice asks about it.
+struct TraceRecording<'a> {
+    tree: &'a TraceTree,
+    facts: &'a Facts,
+    /// The recording made ready to be replayed, and how long it takes as it is, where the host decides that.
+    replay: Option<(Replay<'a, 'a>, i64)>,
+}
+
+impl advise::Recording for TraceRecording<'_> {
+    fn shortened(&self, works: &[(u32, i64)]) -> Option<i64> {
+        let (replay, before) = self.replay.as_ref()?;
+        let events = self.tree.trace().events();
+        let less = works
+            .iter()
+            .filter_map(|&(work, less)| Some((events.find_uid(self.facts.works[work as usize].uid)?, less)));
+        Some(before - replay.shortened(&less.collect::<Vec<_>>()))
+    }
+
+    fn call_site(&self, event: u32) -> Option<String> {
+        let event = self.tree.trace().events().find_uid(event)?;
+        let site = self.tree.call_site(event)?;
+        Some(self.tree.trace().name(site).to_owned())
+    }
+}
+
+/// Collects the facts about a trace.
+struct Builder<'a> {
+    analysis: &'a Analysis,
+    trace: &'a Trace,
+    names: Vec<String>,
+    /// By string of the trace: its place among the names.
+    places: HashMap<StringId, u32>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(analysis: &'a Analysis) -> Self {
+        Builder { analysis, trace: analysis.trace(), names: Vec::new(), places: HashMap::new() }
+    }
+
+    fn name(&mut self, string: StringId) -> u32 {
+        *self.places.entry(string).or_insert_with(|| {
+            self.names.push(self.trace.text(string).to_owned());
+            self.names.len() as u32 - 1
+        })
+    }
+
+    fn facts(mut self) -> Facts {
+        let Some(breakdown) = self.analysis.timeline() else { return Facts::default() };
+        let (calls, operators, call_of) = self.calls();
+        let works = self.works(&call_of);
+        let (idle, holds) = self.idle(&works);
+        Facts {
+            units_per_us: self.trace.time_unit().per_microsecond(),
+            works,
+            gaps: self.gaps(&operators),
+            calls,
+            operators,
+            idle,
+            holds,
+            breakdown,
+            machine: self.analysis.architecture().map(machine),
+            steps: steps(self.analysis),
+            serving: serving(self.analysis),
+            names: self.names,
+        }
+    }
+
+    /// Operators' calls, and the call of each device event.
+    fn calls(&mut self) -> (Vec<Call>, Vec<Operator>, HashMap<EventId, u32>) {
+        let events = self.trace.events();
+        let mut calls: Vec<Call> = Vec::new();
+        let mut operators: Vec<Operator> = Vec::new();
+        let mut known: HashMap<(StringId, Option<SignatureId>, &str), u32> = HashMap::new();
+        let mut call_of = HashMap::new();
+        let units = self.multiprocessors();
+        for work in self.analysis.charged_work() {
+            let (name, signature) = (events.name(work.operator), events.signature(work.operator));
+            let operator = *known.entry((name, signature, work.category)).or_insert_with(|| {
+                let name = self.name(name);
+                operators.push(self.operator(&work, name));
+                operators.len() as u32 - 1
+            });
+            let position = calls.len() as u32;
+            call_of.extend(work.device_events.iter().map(|&event| (event, position)));
+            let module = self.module(work.operator);
+            calls.push(Call {
+                operator,
+                time: work.time,
+                bytes: work.bytes(),
+                least: self.least(&work, units),
+                uid: events.uid(work.operator),
+                module: module.map(|module| self.name(module)),
+                recomputed: self.analysis.is_recompute(work.operator),
+            });
+        }
+        (calls, operators, call_of)
+    }
+
+    fn operator(&self, work: &ChargedWork<'_>, name: u32) -> Operator {
+        let inputs = self.analysis.with_recorded_call(work.operator, |call| inputs(&call));
+        let arguments = self.trace.events().signature(work.operator).and_then(|signature| {
+            let signatures = self.trace.signatures();
+            let dims = signatures.get(signature).dims?;
+            Some(signatures.argument(dims).display(Sequence::Tuple).to_string())
+        });
+        Operator {
+            name,
+            category: work.category.to_owned(),
+            kind: Kind::all().find(|kind| kind.as_str() == work.category),
+            arguments: arguments.unwrap_or_default(),
+            inputs,
+            unknown: work
+                .gap
+                .filter(|gap| ![RooflineShares::COPIES, RooflineShares::COMMUNICATION].contains(gap)),
+        }
+    }
+
+    /// The work of a call at the peaks of the device.
+    fn least(&self, work: &ChargedWork<'_>, units: Option<u64>) -> Option<LeastTime> {
+        let figures = work.figures.as_ref()?;
+        let roofline = figures.roofline?;
+        // Figures of backward work are of all of it, of which these device events may be a part.
+        let time_us = self.trace.to_microseconds(work.time);
+        let part = if figures.time_us > 0.0 { (time_us / figures.time_us).min(1.0) } else { 1.0 };
+        let spec = roofline.peak.or(figures.spec);
+        let architecture = self.analysis.architecture();
+        let measured = architecture.zip(spec).and_then(|(known, spec)| known.achievable_tflops.get(&spec));
+        Some(LeastTime {
+            compute_us: roofline.compute_us.unwrap_or(0.0) * part,
+            measured_compute_us: measured.map(|rate| figures.flops * part / (rate * 1e6)),
+            memory_us: roofline.memory_us * part,
+            path: roofline.path,
+            flops: figures.flops * part,
+            spec,
+            quantisation: units.and_then(|units| self.quantisation(work, units)),
+        })
+    }
+
+    /// How well the extents of a matrix product fit tiles and compute units.
+    fn quantisation(&self, work: &ChargedWork<'_>, units: u64) -> Option<f64> {
+        /// Of kernels whose names do not tell: what libraries choose for large products.
+        const USUAL: MacroTile = MacroTile { m: 128, n: 128, depth_u: 64 };
+        let parameter = |name| match work.parameters.iter().find(|parameter| parameter.0 == name)?.1 {
+            Value::Int(value) => u64::try_from(value).ok(),
+            _ => None,
+        };
+        let (m, n, batch) = (parameter("M")?, parameter("N")?, parameter("B").unwrap_or(1));
+        let kernel = work.device_events.iter().find_map(|&event| GemmKernel::parse(self.trace.name(event)));
+        let tile = kernel.and_then(|kernel| kernel.macro_tile);
+        // BLAS's m is the second extent of PyTorch's result.
+        let of_one = tile.unwrap_or(USUAL).efficiency(n, m, units)?;
+        let tiles = of_one.tiles * batch.max(1) as f64;
+        let rounds = (tiles / units as f64).ceil();
+        Some(of_one.tile * tiles / (rounds * units as f64))
+    }
+
+    fn multiprocessors(&self) -> Option<u64> {
+        let mut devices = self.trace.facts().devices.iter();
+        devices.find_map(|device| u64::try_from(device.multiprocessors?).ok()).filter(|&count| count > 0)
+    }
+
+    /// The nearest module around an operator, where frames were read.
+    fn module(&self, operator: EventId) -> Option<StringId> {
+        let (tree, events) = (self.analysis.tree(), self.trace.events());
+        if !tree.options().python_frames {
+            return None;
+        }
+        let mut above = tree.ancestors(operator).take(MODULE_DEPTH);
+        let module = above.find(|&frame| {
+            events.category(frame) == Category::PYTHON_FUNCTION
+                && self.trace.name(frame).starts_with("nn.Module: ")
+        })?;
+        Some(events.name(module))
+    }
+
+    fn works(&mut self, call_of: &HashMap<EventId, u32>) -> Vec<Work> {
+        let (events, tree) = (self.trace.events(), self.analysis.tree());
+        let mut counted: Vec<_> = self.analysis.counted_activities().collect();
+        counted.sort_by_key(|&(event, _)| (events.start(event), event));
+        let timeline: Vec<TimelineEvent> = counted
+            .iter()
+            .map(|&(event, activity)| TimelineEvent {
+                start: events.start(event),
+                end: events.end(event).max(events.start(event)),
+                activity,
+            })
+            .collect();
+        let mut streams: HashMap<(Option<i64>, Option<i64>), u32> = HashMap::new();
+        let exposed = exposed_times(&timeline);
+        let works = counted.into_iter().zip(timeline).zip(exposed).map(|(((event, _), time), exposed)| {
+            let count = streams.len() as u32;
+            let stream = *streams.entry((events.device(event), events.stream(event))).or_insert(count);
+            Work {
+                start: time.start,
+                end: time.end,
+                stream,
+                name: self.name(events.name(event)),
+                activity: time.activity,
+                call: call_of.get(&event).copied(),
+                launch: tree.recorded_launch(event).map(|launch| events.start(launch)),
+                exposed,
+                uid: events.uid(event),
+                copy: self.copied(event),
+            }
+        });
+        works.collect()
+    }
+
+    fn copied(&self, event: EventId) -> Option<Copied> {
+        let events = self.trace.events();
+        if events.category(event) != Category::GPU_MEMCPY {
+            return None;
+        }
+        let copy = MemoryCopy::parse(self.trace.name(event))?;
+        let bytes = events.arguments().transfer.get(event.index()).and_then(|transfer| transfer.bytes);
+        Some(Copied {
+            direction: copy.direction,
+            bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
+            pageable: copy.host_memory == Some(HostMemory::Pageable),
+        })
+    }
+
+    fn idle(&mut self, works: &[Work]) -> (Vec<Idle>, Vec<Hold>) {
+        let events = self.trace.events();
+        let (stretches, holding) = self.analysis.idle_stretches();
+        let work_of: HashMap<u32, u32> = works.iter().zip(0..).map(|(work, at)| (work.uid, at)).collect();
+        let hold_of: HashMap<EventId, u32> =
+            holding.iter().zip(0..).map(|(hold, at)| (hold.event, at)).collect();
+        let idle = stretches.iter().filter_map(|stretch| {
+            use tree_perf::IdleCause as Cause;
+            let cause = match stretch.cause {
+                Cause::Unlinked => IdleCause::Unlinked,
+                Cause::KernelWait => IdleCause::BetweenKernels,
+                // The call that launches was under way when the device ran dry: late, too.
+                Cause::HostWait(_)
+                | Cause::DependencyWait(Dependency::Launch | Dependency::GraphLaunch | Dependency::Copy) => {
+                    let hold = stretch.held_by.and_then(|held_by| hold_of.get(&held_by).copied());
+                    IdleCause::LateLaunch { hold }
+                }
+                Cause::DependencyWait(_) => IdleCause::Dependency,
+            };
+            Some(Idle { time: stretch.time, work: *work_of.get(&events.uid(stretch.event))?, cause })
+        });
+        let idle = idle.collect();
+        let holds = holding.into_iter().map(|hold| Hold {
+            kind: match hold.activity {
+                HostActivity::DataLoader => HoldKind::DataLoader,
+                HostActivity::Copy => HoldKind::Copy,
+                _ => HoldKind::Synchronization,
+            },
+            time: Interval::new(events.start(hold.event), events.end(hold.event)),
+            name: self.name(events.name(hold.event)),
+            uid: events.uid(hold.event),
+        });
+        (idle, holds.collect())
+    }
+
+    /// What the recording lacks.
+    fn gaps(&self, operators: &[Operator]) -> Vec<RecordingGap> {
+        let (trace, coverage) = (self.trace, self.analysis.coverage());
+        let unlinked = coverage.unlinked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us);
+        let has_frames = || {
+            let events = trace.events();
+            let is_frame = |event: EventId| events.category(event) == Category::PYTHON_FUNCTION;
+            trace.skipped_frames() > 0
+                || !events.arguments().call_stack.is_empty()
+                || events.ids().any(is_frame)
+        };
+        let gpu_only = self.analysis.is_gpu_only();
+        let lacks = [
+            (RecordingGap::CutOff, lost_events(trace)),
+            (RecordingGap::Operators, gpu_only),
+            (RecordingGap::Launches, !gpu_only && unlinked >= UNLINKED_FROM),
+            (
+                RecordingGap::Shapes,
+                !gpu_only && operators.iter().all(|operator| operator.arguments.is_empty()),
+            ),
+            (RecordingGap::Device, self.analysis.architecture().is_none()),
+            (RecordingGap::Stacks, !gpu_only && !has_frames()),
+        ];
+        lacks.into_iter().filter(|(_, lacks)| *lacks).map(|(gap, _)| gap).collect()
+    }
+}
+
+/// The tensors that an operator was given.
+fn inputs(call: &OpCall<'_>) -> Vec<Input> {
+    let tensors = (0..call.input_count()).filter(|&index| call.has_dimensions(index));
+    let inputs = tensors.filter_map(|index| {
+        let tensor = call.tensor(index).ok()?;
+        Some(Input { shape: tensor.shape, element_bytes: number_size(&tensor.element_type)? })
+    });
+    inputs.collect()
+}
+
+fn machine(architecture: &Architecture) -> Machine {
+    const PRECISIONS: [Precision; 8] = [
+        Precision::Fp64,
+        Precision::Fp32,
+        Precision::Tf32,
+        Precision::Fp16,
+        Precision::Bf16,
+        Precision::Fp8,
+        Precision::Fp4,
+        Precision::Int8,
+    ];
+    let spec = |precision| ComputeSpec { unit: ComputeUnit::Matrix, precision };
+    let known = PRECISIONS
+        .into_iter()
+        .filter_map(|precision| Some((precision, architecture.peak_tflops(spec(precision))? * 1e6)));
+    let known: Vec<(Precision, f64)> = known.collect();
+    let is_nominal = |&(precision, _): &(Precision, f64)| {
+        architecture.basis_of(spec(precision)) == Some(PeakBasis::Nominal)
+    };
+    Machine {
+        name: architecture.name.clone(),
+        bytes_per_us: architecture.memory_bandwidth_gb_per_s * 1e3,
+        is_nominal: known.iter().any(is_nominal),
+        matrix_flops_per_us: known,
+    }
+}
+
+/// When the host launched each whole step.
+fn steps(analysis: &Analysis) -> Vec<Interval> {
+    let steps = Iterated::iterations(analysis).and_then(|found| found.steps());
+    let steps = steps.into_iter().flat_map(|(level, _)| &level.iterations);
+    steps.map(|step| Interval::new(step.start, step.end)).collect()
+}
+
+/// The steps of an inference engine, by its annotations.
+fn serving(analysis: &Analysis) -> Option<Serving> {
+    if analysis.iterations().detected().program() != Program::LanguageModel {
+        return None;
+    }
+    let (trace, tree) = (analysis.trace(), analysis.tree());
+    let events = trace.events();
+    let mut graphs: Vec<i64> = tree
+        .host_events()
+        .iter()
+        .filter(|&&event| events.category(event).is_launch_api() && is_graph_launch(trace.name(event)))
+        .map(|&event| events.start(event))
+        .collect();
+    graphs.sort_unstable();
+    let steps = Step::annotated(trace);
+    let steps = steps.iter().map(|step| {
+        let first = graphs.partition_point(|&launch| launch < step.start);
+        let load = &step.load;
+        let requests = load.context_requests.unwrap_or(0).checked_add(load.generation_requests.unwrap_or(0));
+        ServingStep {
+            time: Interval::new(step.start, step.end),
+            decodes: step.phase == Phase::Decode,
+            requests: requests.and_then(|count| u64::try_from(count).ok()).filter(|&count| count > 0),
+            graph: graphs.get(first).is_some_and(|&launch| launch < step.end),
+        }
+    });
+    Some(Serving { steps: steps.collect() })
+}

@@ -1,0 +1,178 @@
+//! `tracelens advise`: what to change first.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+use advise::{Advice, Finding, Limits};
+use answers::Advisor;
+use answers::numbers::{decimal, duration};
+use report_writers::terminal::{Color, Style};
+use serde::Serialize;
+use trace_ingest::ReadOptions;
+
+use super::report::{check_destinations, save};
+use crate::arguments::advise::AdviseArguments;
+use crate::console;
+use crate::error::Failure;
+use crate::progress::ReadingProgress;
+use crate::summary::WIDEST;
+use crate::wrapping::wrap;
+
+/// Version of the JSON document.
+const SCHEMA: u32 = 1;
+
+/// A recording with its advice.
+#[derive(Serialize)]
+struct Advised {
+    name: String,
+    #[serde(flatten)]
+    advice: Advice,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    files: &'a [Advised],
+}
+
+impl Document<'_> {
+    fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        writeln!(out)
+    }
+}
+
+pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
+    let sources: Vec<_> = arguments.files.iter().chain(&arguments.baseline).cloned().collect();
+    let markdown = arguments.markdown.iter().map(|path| ("markdown", path.as_path()));
+    let json = arguments.output.iter().map(|path| ("json", path.as_path()));
+    check_destinations(&sources, markdown.chain(json))?;
+    let architecture = arguments.device.architecture()?;
+    if let Some(warning) = arguments.device.warning(architecture.as_ref()) {
+        console::warning(format_args!("{warning}"));
+    }
+    let advisor = Advisor {
+        architecture,
+        peak_basis: arguments.device.peak_basis(),
+        communication: arguments.device.communication(None),
+        link_by: arguments.reading.link_by,
+        baseline: arguments.baseline.clone(),
+        limits: Limits { least_share: arguments.min_share / 100.0, ..Limits::default() },
+    };
+    let mut advised = Vec::with_capacity(arguments.files.len());
+    for path in &arguments.files {
+        let progress = ReadingProgress::new(arguments.json);
+        let update = |state| progress.update(state);
+        let threads = arguments.reading.threads.map(Into::into);
+        let reading = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
+        let (mut advice, notices) = advisor.advise(path, &reading)?;
+        for notice in notices {
+            console::warning(format_args!("{notice}"));
+        }
+        if !arguments.rules.is_empty() {
+            advice.findings.retain(|finding| arguments.rules.iter().any(|rule| finding.is_of(rule)));
+        }
+        advised.push(Advised { name: name(path), advice });
+    }
+    let document = Document { schema: SCHEMA, files: &advised };
+    let mut written = Vec::new();
+    if let Some(path) = &arguments.output {
+        written.push(save(path, |file| document.write(file))?);
+    }
+    if let Some(path) = &arguments.markdown {
+        let texts: Vec<String> = advised.iter().map(|file| file.advice.to_markdown(&file.name)).collect();
+        written.push(save(path, |file| file.write_all(texts.join("\n").as_bytes()))?);
+    }
+    if arguments.json {
+        console::write_with(|out| document.write(out))?;
+    } else {
+        let style = console::style();
+        let mut text: Vec<String> = advised.iter().map(|file| text(file, style)).collect();
+        text.extend(written.iter().map(|path| format!("wrote {}\n", path.display())));
+        console::print(text.concat())?;
+    }
+    let fails = |finding: &&Finding| arguments.fail_on.iter().any(|pattern| finding.is_of(pattern));
+    match advised.iter().flat_map(|file| &file.advice.findings).filter(fails).count() {
+        0 => Ok(()),
+        found => Err(Failure::Found { found }),
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The findings of a recording, a block each.
+fn text(file: &Advised, style: Style) -> String {
+    const INDENT: &str = "    ";
+    let (advice, width) = (&file.advice, style.width.min(WIDEST));
+    let mut out = String::new();
+    let share = |time: f64| if advice.window_us > 0.0 { time / advice.window_us * 100.0 } else { 0.0 };
+    let parts: Vec<String> = advice
+        .parts_us
+        .iter()
+        .map(|(bucket, time)| format!("{} {}%", bucket.as_str(), decimal(share(*time), 1)))
+        .collect();
+    let head = format!("{}: window {}: {}", file.name, duration(advice.window_us), parts.join(", "));
+    wrap(&head, "", INDENT, width, &mut out);
+    if advice.findings.is_empty() {
+        out.push_str("nothing found\n");
+    }
+    // What to do stands with the first finding of a rule.
+    let mut advised = BTreeSet::new();
+    for finding in &advice.findings {
+        out.push('\n');
+        wrap(&headline(finding), &head_of(finding, style), INDENT, width, &mut out);
+        let mut line = |text: &str| wrap(text, INDENT, "      ", width, &mut out);
+        for sentence in &finding.evidence {
+            line(sentence);
+        }
+        if let Some(site) = &finding.call_site {
+            line(&format!("called from {site}"));
+        } else if let Some(module) = &finding.module {
+            line(&format!("in {module}"));
+        }
+        for other in &finding.alternatives {
+            line(&format!("or {} ({}): {}", other.rule, duration(other.mid_us), other.what));
+        }
+        if !finding.doubts.is_empty() {
+            let rules: Vec<&str> = finding.doubts.iter().map(|doubt| doubt.rule.as_str()).collect();
+            line(&format!("in doubt: {}", rules.join(", ")));
+        }
+        if advised.insert(&finding.rule) {
+            line(&format!("→ {}", finding.remedy));
+        }
+    }
+    let doubts: BTreeSet<_> = advice.findings.iter().flat_map(|finding| &finding.doubts).collect();
+    if !doubts.is_empty() {
+        out.push('\n');
+    }
+    for doubt in doubts {
+        wrap(&doubt.text, &format!("{:<4}", doubt.rule), INDENT, width, &mut out);
+    }
+    out.push('\n');
+    if style.unicode { out } else { out.replace('µ', "u").replace('→', "->") }
+}
+
+/// Place, gain and rule.
+fn head_of(finding: &Finding, style: Style) -> String {
+    let gain = match (finding.gain, finding.share_percent) {
+        (Some(gain), Some(share)) => format!("{} ({}%) ", duration(gain.mid_us), decimal(share, 1)),
+        _ => String::new(),
+    };
+    format!("{:>2}. {gain}{} ", finding.rank, style.paint(&finding.rule, Color::Cyan))
+}
+
+fn headline(finding: &Finding) -> String {
+    let range = match finding.gain {
+        Some(gain) => format!(
+            " [{} to {}, {} confidence]",
+            duration(gain.low_us),
+            duration(gain.high_us),
+            finding.confidence.as_str()
+        ),
+        None => String::new(),
+    };
+    format!("{}: {}{range}", finding.what, finding.subject)
+}
