@@ -10,6 +10,7 @@ use crate::facts::Facts;
 use crate::finding::{Alternative, Bucket, Finding, Gain, KernelShare};
 use crate::rule::{Claim, Inspection, Limits, Part, Slot};
 use crate::rules::RULES;
+use crate::shift::Shift;
 
 /// Kernels and events that a finding names.
 const MOST_NAMED: usize = 5;
@@ -33,28 +34,23 @@ pub struct Advice {
 
 /// What a recording knows that rules do not ask for.
 pub trait Recording {
-    /// By how much the window shrinks, in the recording's unit, where each of these device events takes so much less; `None`
-    /// where that cannot be said.
-    fn shortened(&self, works: &[(u32, i64)]) -> Option<i64> {
-        let _ = works;
-        None
-    }
-
     /// The line of the program that an event comes from.
-    fn call_site(&self, event: u32) -> Option<String> {
-        let _ = event;
-        None
-    }
+    fn call_site(&self, event: u32) -> Option<String>;
 }
 
 /// A recording that knows nothing else.
-impl Recording for () {}
+impl Recording for () {
+    fn call_site(&self, _: u32) -> Option<String> {
+        None
+    }
+}
 
 impl Advice {
     /// What the rules find.
     #[must_use]
     pub fn new(facts: &Facts, limits: &Limits, recording: &dyn Recording) -> Self {
         let look = Inspection::new(facts, limits);
+        let shift = Shift::new(facts);
         let mut budget = Budget::new(facts);
         let mut found: Vec<Draft> = Vec::new();
         for (rule, position) in RULES.iter().zip(0..) {
@@ -88,7 +84,7 @@ impl Advice {
             }
         }
         let mut findings: Vec<Finding> =
-            found.into_iter().map(|draft| draft.finding(facts, recording)).collect();
+            found.into_iter().map(|draft| draft.finding(facts, &shift, recording)).collect();
         findings.retain(|finding| {
             finding.gain.is_none_or(|gain| gain.mid_us >= limits.least_share * facts.us(facts.window()))
         });
@@ -125,19 +121,22 @@ fn parts_of(breakdown: &Breakdown) -> [(Bucket, i64); 4] {
     ]
 }
 
-/// What nobody claimed so far.
-struct Budget {
+/// What claims have taken so far. Causes of one wait divide it. Claims on one device event are about the same excess of its
+/// time, so that a later one adds only what it claims beyond the earlier ones.
+struct Budget<'f> {
+    facts: &'f Facts,
     works: Vec<i64>,
     idle: Vec<i64>,
     /// By slot: who claimed something of it first.
     owners: HashMap<Slot, usize>,
 }
 
-impl Budget {
-    fn new(facts: &Facts) -> Self {
+impl<'f> Budget<'f> {
+    fn new(facts: &'f Facts) -> Self {
         Budget {
-            works: facts.works.iter().map(|work| work.exposed).collect(),
-            idle: facts.idle.iter().map(|idle| idle.time.length()).collect(),
+            facts,
+            works: vec![0; facts.works.len()],
+            idle: vec![0; facts.idle.len()],
             owners: HashMap::new(),
         }
     }
@@ -151,29 +150,33 @@ impl Budget {
 
     /// Takes what is left of a claim; with it who has most of the rest.
     fn take(&mut self, claim: &Claim, owner: usize) -> (Vec<Part>, Option<usize>) {
-        let mut taken = Vec::with_capacity(claim.parts.len());
+        let mut parts = Vec::with_capacity(claim.parts.len());
         let mut others: HashMap<usize, i64> = HashMap::new();
         for part in &claim.parts {
-            let left = self.of(part.slot);
-            let mid = part.mid.clamp(0, (*left).max(0));
-            *left -= mid;
+            let (facts, taken) = (self.facts, self.of(part.slot));
+            let left = match part.slot {
+                Slot::Work(work) => part.mid.min(facts.works[work as usize].exposed) - *taken,
+                Slot::Idle(idle) => part.mid.min(facts.idle[idle as usize].time.length() - *taken),
+            };
+            let mid = left.max(0);
+            *taken += mid;
             if mid < part.mid
                 && let Some(&other) = self.owners.get(&part.slot)
             {
                 *others.entry(other).or_default() += part.mid - mid;
             }
             if mid > 0 {
-                taken.push(Part { mid, ..*part });
+                parts.push(Part { mid, ..*part });
                 self.owners.entry(part.slot).or_insert(owner);
             }
         }
         let other = others.into_iter().max_by_key(|&(other, time)| (time, Reverse(other)));
-        (taken, other.map(|(other, _)| other))
+        (parts, other.map(|(other, _)| other))
     }
 
     fn give_back(&mut self, parts: &[Part], owner: usize) {
         for part in parts {
-            *self.of(part.slot) += part.mid;
+            *self.of(part.slot) -= part.mid;
         }
         self.owners.retain(|_, &mut other| other != owner);
     }
@@ -187,7 +190,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn finding(self, facts: &Facts, recording: &dyn Recording) -> Finding {
+    fn finding(self, facts: &Facts, shift: &Shift, recording: &dyn Recording) -> Finding {
         let Draft { rule, claim, alternatives } = self;
         let rule = RULES[rule];
         let mid = claim.mid();
@@ -195,15 +198,17 @@ impl Draft {
             Slot::Work(work) => Some((work, part.mid)),
             Slot::Idle(_) => None,
         });
-        let works: Vec<(u32, i64)> = works.collect();
-        let replayed = (!works.is_empty()).then(|| recording.shortened(&works)).flatten();
+        let mut works: Vec<(u32, i64)> = works.collect();
+        works.sort_unstable();
         let mid_us = facts.us(mid);
         let mut gain = (!claim.parts.is_empty()).then_some(Gain {
             low_us: mid_us * claim.low,
             mid_us,
             high_us: (mid_us * claim.high).min(facts.us(facts.window())),
         });
-        let on_path = replayed.filter(|_| mid > 0).map(|gained| (gained as f64 / mid as f64).clamp(0.0, 1.0));
+        let of_works: i64 = works.iter().map(|&(_, mid)| mid).sum();
+        let lost = of_works - shift.shortened(facts, &works).min(of_works);
+        let on_path = (of_works > 0).then(|| 1.0 - lost as f64 / mid as f64);
         let mut evidence = claim.evidence;
         if let Some(share) = on_path.filter(|&share| share < ON_PATH_FROM) {
             gain = gain.map(|gain| gain.scaled(share));

@@ -102,6 +102,8 @@ pub struct LeastTime {
     pub flops: f64,
     /// Unit and precision of the arithmetic, where the model knows it.
     pub spec: Option<ComputeSpec>,
+    /// Whether it is attention.
+    pub is_attention: bool,
     /// Share of the arithmetic's peak that tiles and rounds leave, where that is known; at most 1.
     pub quantisation: Option<f64>,
 }

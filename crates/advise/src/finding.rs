@@ -133,7 +133,7 @@ pub struct Finding {
     pub share_percent: Option<f64>,
     /// How sure it is.
     pub confidence: Confidence,
-    /// Share of the claimed time that lies on the critical path, 0 to 1, where that was asked; the gain is only that.
+    /// Of time of device events: the share that lies on the critical path, 0 to 1; the gain is only that.
     pub on_path: Option<f64>,
     /// What the figure rests on, a sentence each.
     pub evidence: Vec<String>,

@@ -20,13 +20,37 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("PyTorch", &["at::native", "at_cuda_detail"]),
 ];
 
+/// What a name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// The library that a kernel comes from.
+    pub(crate) library: Option<&'static str>,
+    /// Whether it only brings data into another order.
+    pub(crate) changes_layout: bool,
+    /// Whether a compiler made it, which has fused what it could.
+    pub(crate) is_generated: bool,
+    /// Whether it is a softmax.
+    pub(crate) is_softmax: bool,
+}
+
+impl Named {
+    pub(crate) fn new(name: &str) -> Self {
+        Named {
+            library: library(name),
+            changes_layout: changes_layout(name),
+            is_generated: name.starts_with("triton_"),
+            is_softmax: name.contains("softmax"),
+        }
+    }
+}
+
 /// The library that a kernel comes from, as far as its name tells.
-pub(crate) fn library(kernel: &str) -> Option<&'static str> {
+fn library(kernel: &str) -> Option<&'static str> {
     LIBRARIES.iter().find(|(_, texts)| texts.iter().any(|text| kernel.contains(text))).map(|&(name, _)| name)
 }
 
 /// Whether a kernel only brings data into another order.
-pub(crate) fn changes_layout(kernel: &str) -> bool {
+fn changes_layout(kernel: &str) -> bool {
     const TEXTS: [&str; 8] = [
         "batched_transpose",
         "nchwToNhwc",

@@ -4,12 +4,16 @@
 mod advice;
 mod facts;
 mod finding;
+#[cfg(test)]
+mod fixture;
 mod kernel_family;
 mod late_launches;
 mod markdown;
+mod rows;
 mod rule;
 mod rules;
 mod sheet;
+mod shift;
 mod target;
 
 pub use advice::{Advice, Recording};

@@ -6,7 +6,9 @@ use gpu_timeline::Activity;
 
 use crate::facts::{Facts, Work};
 use crate::finding::{Bucket, Confidence, EvidenceRow};
+use crate::kernel_family::Named;
 use crate::late_launches::{LateLaunch, late_launches};
+use crate::rows::{Link, rows};
 
 /// A rule.
 pub trait Rule: Sync {
@@ -30,7 +32,10 @@ pub struct Inspection<'f> {
     pub works_of: Vec<Vec<u32>>,
     /// Positions of the device events of each queue, by start.
     pub streams: Vec<Vec<u32>>,
+    /// By name: what it says.
+    named: Vec<Named>,
     late_launches: OnceLock<Vec<LateLaunch>>,
+    rows: OnceLock<Vec<Vec<Link>>>,
 }
 
 impl<'f> Inspection<'f> {
@@ -44,7 +49,21 @@ impl<'f> Inspection<'f> {
                 works_of[call as usize].push(position);
             }
         }
-        Inspection { facts, limits, works_of, streams, late_launches: OnceLock::new() }
+        let named = facts.names.iter().map(|name| Named::new(name)).collect();
+        Inspection {
+            facts,
+            limits,
+            works_of,
+            streams,
+            named,
+            late_launches: OnceLock::new(),
+            rows: OnceLock::new(),
+        }
+    }
+
+    /// What a name says.
+    pub(crate) fn named(&self, name: u32) -> Named {
+        self.named[name as usize]
     }
 
     pub(crate) fn work(&self, work: u32) -> &'f Work {
@@ -54,6 +73,11 @@ impl<'f> Inspection<'f> {
     /// The waits for launches, divided among what held the host.
     pub(crate) fn late_launches(&self) -> &[LateLaunch] {
         self.late_launches.get_or_init(|| late_launches(self.facts, self.limits))
+    }
+
+    /// The rows of calls with one kernel each, which follow each other on a queue.
+    pub(crate) fn rows(&self) -> &[Vec<Link>] {
+        self.rows.get_or_init(|| rows(self))
     }
 
     /// The device events of a call, where all of them compute.

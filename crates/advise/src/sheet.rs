@@ -76,7 +76,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 let doubts = finding.doubts.iter().map(|doubt| format!("{} ({})", doubt.text, doubt.rule));
                 Nested::Names(doubts.collect()).into()
             }),
-        Column::new("on_path", ColumnKind::Number(Unit::One), "Share of the claimed time on the critical path, 0 to 1, where the host decides how long the device takes; the gain is only that.")
+        Column::new("on_path", ColumnKind::Number(Unit::One), "Of time of device events: the share on the critical path, 0 to 1; the rest would only make the device wait longer for its host. The gain is only that share.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.on_path.into()),
         Column::nested("UIDs", "Events that show it, by their index in the file's event list; a few of them.")

@@ -8,6 +8,8 @@ use crate::facts::{LeastTime, Machine};
 const OF_NOMINAL_MATRIX_PEAK: f64 = 0.70;
 /// Share of a measured peak that good kernels reach with operands that are not the best ones.
 const OF_MEASURED_PEAK: f64 = 0.90;
+/// Of those shares what attention reaches, whose softmax runs between its products.
+const OF_PRODUCTS_IN_ATTENTION: f64 = 0.70;
 /// Share of a data sheet's memory bandwidth that streaming kernels reach.
 const OF_BANDWIDTH: f64 = 0.85;
 /// Share of a link's rate that copies reach.
@@ -36,7 +38,10 @@ pub(crate) fn work_us(least: &LeastTime, machine: &Machine) -> f64 {
         Some(measured) => (measured / OF_MEASURED_PEAK).max(least.compute_us),
         None => least.compute_us / of_arithmetic,
     };
-    let compute = compute / quantisation;
+    let compute = match least.is_attention {
+        true => compute / OF_PRODUCTS_IN_ATTENTION,
+        false => compute / quantisation,
+    };
     compute.max(least.memory_us / of_data)
 }
 
@@ -64,6 +69,7 @@ mod tests {
             flops,
             spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: Precision::Bf16 }),
             quantisation: None,
+            is_attention: false,
         }
     }
 

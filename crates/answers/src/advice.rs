@@ -6,7 +6,6 @@ use advise::{
     Advice, Call, Copied, Doubt, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Limits, Machine,
     Operator, RecordingGap, Serving, ServingStep, Work,
 };
-use critical_path::{Recorded, Replay, Scope};
 use gpu_timeline::{Interval, TimelineEvent, exposed_times};
 use hashbrown::HashMap;
 use inference_phase::{Phase, Step};
@@ -26,10 +25,10 @@ use crate::notice::Notice;
 use crate::report::lost_events;
 use crate::trace::no_gpu_events;
 
-/// Share of the window in waits for launches from which on it matters whether kernels are on the critical path.
-const HOST_BOUND_FROM: f64 = 0.02;
 /// Share of device time without launches from which on the recording lacks them.
 const UNLINKED_FROM: f64 = 0.05;
+/// Kinds of work that are attention.
+const ATTENTION: [Kind; 3] = [Kind::SdpaForward, Kind::SdpaBackward, Kind::InferenceAttention];
 /// Frames above an operator that are searched for its module.
 const MODULE_DEPTH: usize = 64;
 
@@ -81,25 +80,12 @@ impl Advisor {
 /// What to change in the program of a trace.
 pub(crate) fn of_trace(analysis: &Analysis, diagnosis: Option<&Diagnosis>, limits: &Limits) -> Advice {
     let facts = Builder::new(analysis).facts();
-    let recorded = is_host_bound(&facts)
-        .then(|| Recorded::new(analysis.tree(), &Scope::default(), &analysis.options().communication));
-    let replay = recorded.as_ref().map(Replay::new).map(|replay| {
-        let before = replay.shortened(&[]);
-        (replay, before)
-    });
-    let recording = TraceRecording { tree: analysis.tree(), facts: &facts, replay };
+    let recording = TraceRecording { tree: analysis.tree() };
     let mut advice = Advice::new(&facts, limits, &recording);
     if let Some(diagnosis) = diagnosis {
         doubt(&mut advice, diagnosis);
     }
     advice
-}
-
-/// Whether the host decides how long the device takes, so that shorter kernels may give nothing back.
-fn is_host_bound(facts: &Facts) -> bool {
-    let waits = facts.idle.iter().filter(|idle| matches!(idle.cause, IdleCause::LateLaunch { .. }));
-    let waited: i64 = waits.map(|idle| idle.time.length()).sum();
-    waited as f64 >= HOST_BOUND_FROM * facts.window() as f64
 }
 
 /// Marks findings that rest on figures which faults of the recording spoil.
@@ -121,21 +107,9 @@ fn doubt(advice: &mut Advice, diagnosis: &Diagnosis) {
 /// A trace as the advice asks about it.
 struct TraceRecording<'a> {
     tree: &'a TraceTree,
-    facts: &'a Facts,
-    /// The recording made ready to be replayed, and how long it takes as it is, where the host decides that.
-    replay: Option<(Replay<'a, 'a>, i64)>,
 }
 
 impl advise::Recording for TraceRecording<'_> {
-    fn shortened(&self, works: &[(u32, i64)]) -> Option<i64> {
-        let (replay, before) = self.replay.as_ref()?;
-        let events = self.tree.trace().events();
-        let less = works
-            .iter()
-            .filter_map(|&(work, less)| Some((events.find_uid(self.facts.works[work as usize].uid)?, less)));
-        Some(before - replay.shortened(&less.collect::<Vec<_>>()))
-    }
-
     fn call_site(&self, event: u32) -> Option<String> {
         let event = self.tree.trace().events().find_uid(event)?;
         let site = self.tree.call_site(event)?;
@@ -252,6 +226,7 @@ impl<'a> Builder<'a> {
             path: roofline.path,
             flops: figures.flops * part,
             spec,
+            is_attention: ATTENTION.iter().any(|kind| kind.as_str() == work.category),
             quantisation: units.and_then(|units| self.quantisation(work, units)),
         })
     }

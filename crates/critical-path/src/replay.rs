@@ -134,22 +134,6 @@ impl<'r, 't> Replay<'r, 't> {
     #[must_use]
     pub fn with(&self, changes: &[Scaling]) -> Replayed {
         let (factors, matched) = self.factors(changes);
-        let duration = self.duration(|event, weight| match factors[event.index()] {
-            1.0 => weight,
-            factor => (weight as f64 * factor).round() as i64,
-        });
-        Replayed { duration, matched }
-    }
-
-    /// How long the recording takes where each of these events takes so much less, in the trace's unit.
-    #[must_use]
-    pub fn shortened(&self, events: &[(EventId, i64)]) -> i64 {
-        let less: HashMap<EventId, i64> = events.iter().copied().collect();
-        self.duration(|event, weight| (weight - less.get(&event).copied().unwrap_or(0)).max(0))
-    }
-
-    /// From the first start to the last end with other weights of the edges that belong to events.
-    fn duration(&self, weight_of: impl Fn(EventId, i64) -> i64) -> i64 {
         let start = self.recorded.time.start;
         let mut times = vec![start; self.graph.nodes()];
         for &node in &self.graph.order {
@@ -157,8 +141,10 @@ impl<'r, 't> Replay<'r, 't> {
             for position in self.graph.incoming(node) {
                 let Edge { from, weight, kind, .. } = self.graph.edges[position];
                 let weight = match kind {
-                    Share::Of(event) => weight_of(event, weight),
-                    Share::Fixed => weight,
+                    Share::Of(event) if factors[event.index()] != 1.0 => {
+                        (weight as f64 * factors[event.index()]).round() as i64
+                    }
+                    _ => weight,
                 };
                 time = time.max(times[from as usize].saturating_add(weight));
             }
@@ -167,7 +153,7 @@ impl<'r, 't> Replay<'r, 't> {
         let end = times.into_iter().max().unwrap_or(start);
         // What lies behind the last event of a window stays behind it.
         let last = self.recorded.last_end().unwrap_or(start);
-        end - start + (self.recorded.time.end - last).max(0)
+        Replayed { duration: end - start + (self.recorded.time.end - last).max(0), matched }
     }
 
     /// By event what its time is multiplied with, and how many events have a name that is meant.

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
 
-use critical_path::{Dependencies, Fault, GraphReplay, GraphReplays, PathClass, Recorded, Replay, Scope};
+use critical_path::{
+    Dependencies, Fault, GraphReplay, GraphReplays, PathClass, Recorded, Replay, Scaling, Scope,
+};
 use perf_models::CommunicationPatterns;
 use trace_ingest::{
     Category, EventArguments, EventId, Flow, FlowEnd, FlowKind, Synchronization, TraceBuilder,
@@ -189,4 +191,20 @@ fn a_million_events_of_a_stream_without_launches_are_gone_through_once() {
     let recorded = Recorded::new(&tree, &Scope::Whole, &CommunicationPatterns::default());
     check(&recorded);
     assert_eq!(recorded.wall_path().len(), 1_999_999);
+}
+
+/// The device's clock is ahead of the host's: the kernel seems to end after the call that waited for it.
+#[test]
+fn a_wait_is_one_although_the_clocks_differ() {
+    let mut builder = TraceBuilder::new();
+    let (host, track) = (builder.track(1, 1), builder.track(0, 7));
+    builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, 0, 5_000, device(5, 7, None));
+    builder.event(Category::KERNEL, "gemm", track, 10_000, 990_000, device(5, 7, None));
+    let arguments = EventArguments { correlation: Some(6), ..EventArguments::default() };
+    builder.event(Category::CUDA_RUNTIME, "cudaDeviceSynchronize", host, 5_000, 987_000, arguments);
+    let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+    let recorded = Recorded::new(&tree, &Scope::default(), &CommunicationPatterns::default());
+    let halved = Scaling { name: "gemm".to_owned(), factor: 0.5 };
+    let duration = Replay::new(&recorded).with(&[halved]).duration;
+    assert!((500_000..=510_000).contains(&duration), "{duration}");
 }

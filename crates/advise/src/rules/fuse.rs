@@ -5,6 +5,7 @@ use sheets::numbers::{counted, duration};
 
 use crate::facts::{Call, Facts, Input, LeastTime};
 use crate::finding::{Bucket, Confidence};
+use crate::rows::Link;
 use crate::rule::{Claim, Inspection, Part, Rule};
 use crate::target::target_us;
 
@@ -21,41 +22,8 @@ pub(super) struct FuseAttention;
 const LONGEST_CHAIN: usize = 15;
 /// Operators between the products of an attention, softmax included: scale, mask, softmax, dropout, cast.
 const LONGEST_SOFTMAX: usize = 6;
-/// A gap in µs up to which kernels follow each other.
-const LONGEST_GAP_US: f64 = 50.0;
-/// Share of a product's speed that attention in one kernel reaches.
-const OF_PRODUCT: f64 = 0.6;
-
-/// A call that ran as one kernel, in a row of such on one queue.
-#[derive(Clone, Copy)]
-struct Link {
-    call: u32,
-    work: u32,
-}
 
 impl Inspection<'_> {
-    /// The rows of calls with one kernel each, which follow each other on a queue.
-    fn rows(&self) -> Vec<Vec<Link>> {
-        let gap = self.facts.units(LONGEST_GAP_US);
-        let mut rows = Vec::new();
-        for stream in &self.streams {
-            let mut row: Vec<Link> = Vec::new();
-            let mut end = i64::MIN;
-            for &work in stream {
-                let of_work = self.work(work);
-                let link =
-                    of_work.call.filter(|&call| self.kernels(call).is_some_and(|kernels| kernels.len() == 1));
-                if of_work.start > end.saturating_add(gap) || link.is_none() {
-                    rows.extend(Some(std::mem::take(&mut row)).filter(|row| row.len() > 1));
-                }
-                row.extend(link.map(|call| Link { call, work }));
-                end = of_work.end;
-            }
-            rows.extend(Some(row).filter(|row| row.len() > 1));
-        }
-        rows
-    }
-
     fn kind(&self, link: Link) -> Option<Category> {
         self.facts.operator(link.call).kind
     }
@@ -174,8 +142,7 @@ impl Rule for FuseChain {
             while from < row.len() {
                 let mut to = from + 1;
                 let is_member = |link: Link| {
-                    let kernel = facts.name(look.work(link.work).name);
-                    is_chained(look.kind(link)) && !kernel.starts_with("triton_")
+                    is_chained(look.kind(link)) && !look.named(look.work(link.work).name).is_generated
                 };
                 if is_member(row[from]) {
                     while to < row.len() && to - from < LONGEST_CHAIN && is_member(row[to]) {
@@ -292,7 +259,8 @@ impl Rule for FuseAttention {
                 let Some(ComputeSpec { unit: ComputeUnit::Matrix, precision }) = spec else { continue };
                 let Some(peak) = machine.matrix(precision) else { continue };
                 let time: i64 = links.iter().map(|link| look.work(link.work).duration()).sum();
-                let least = LeastTime { compute_us: flops / peak / OF_PRODUCT, spec, ..LeastTime::default() };
+                let least =
+                    LeastTime { compute_us: flops / peak, spec, is_attention: true, ..LeastTime::default() };
                 let saved = time - facts.units(target_us(&least, machine, 1));
                 if saved > 0 {
                     found.entry(sequence(facts, links)).or_default().add(look, links, saved);
@@ -310,7 +278,7 @@ fn attention(look: &Inspection<'_>, row: &[Link]) -> Option<usize> {
     }
     let is_softmax = |link: Link| {
         look.kind(link) == Some(Category::Softmax)
-            || look.facts.name(look.facts.operator(link.call).name).contains("softmax")
+            || look.named(look.facts.operator(link.call).name).is_softmax
     };
     let between = row[1..]
         .iter()

@@ -4,7 +4,6 @@ use sheets::numbers::{counted, duration};
 
 use crate::facts::Facts;
 use crate::finding::{Bucket, Confidence};
-use crate::kernel_family::library;
 use crate::rule::{Claim, Inspection, Part, Rule, probable};
 use crate::target::target_us;
 
@@ -48,10 +47,10 @@ impl Rule for KernelEfficiency {
                 continue;
             }
             let longest = kernels.iter().max_by_key(|&&work| look.work(work).duration());
-            let name = longest.map_or("", |&work| facts.name(look.work(work).name));
+            let library = longest.and_then(|&work| look.named(look.work(work).name).library);
             let is_compute = least.compute_us >= least.memory_us;
             let category = facts.operator(position).category.as_str();
-            let group = groups.entry((category, is_compute, library(name))).or_default();
+            let group = groups.entry((category, is_compute, library)).or_default();
             group.parts.extend(look.divided(kernels, probable(facts.units(time - target))));
             let reached = target / time;
             group.reached = match group.calls {

@@ -4,7 +4,6 @@ use sheets::numbers::{counted, duration};
 
 use crate::facts::{Facts, Operator};
 use crate::finding::{Bucket, Confidence};
-use crate::kernel_family::changes_layout;
 use crate::rule::{Claim, Inspection, Rule, probable};
 
 /// Kernels that bring data into another order or type and compute nothing.
@@ -33,13 +32,14 @@ impl Rule for Layout {
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
+        let changes: Vec<Option<Change>> =
+            facts.operators.iter().map(|operator| change(facts, operator)).collect();
         let mut by_change = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
             let Some(kernels) = look.kernels(position) else { continue };
-            let operator = facts.operator(position);
-            let of_operator = change(facts, operator);
+            let of_operator = changes[call.operator as usize];
             for &work in kernels {
-                let by_kernel = changes_layout(facts.name(look.work(work).name)).then_some(Change::Order);
+                let by_kernel = look.named(look.work(work).name).changes_layout.then_some(Change::Order);
                 let Some(change) = by_kernel.or(of_operator) else { continue };
                 let found = by_change.entry(change).or_insert_with(|| (Vec::new(), 0, 0, BTreeMap::new()));
                 let duration = look.work(work).duration();

@@ -61,3 +61,6 @@ pub fn is_known_rule(pattern: &str) -> bool {
         None => rule.id() == pattern,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Small facts for tests.
+
+use gpu_timeline::{Activity, Breakdown, Interval, TimelineEvent, exposed_times};
+use perf_models::{Category, ComputeSpec, ComputeUnit, DataPath, Precision};
+
+use crate::facts::{Call, Facts, Idle, IdleCause, Input, LeastTime, Machine, Operator, Work};
+
+/// A kernel on queue 0, of no call.
+pub(crate) fn work(launch: i64, start: i64, end: i64) -> Work {
+    Work {
+        start,
+        end,
+        stream: 0,
+        name: 0,
+        activity: Activity::Computation,
+        call: None,
+        launch: Some(launch),
+        exposed: end - start,
+        uid: start as u32,
+        copy: None,
+    }
+}
+
+/// Facts of kernels one after the other on one queue, in nanoseconds, launched in time but where a gap says otherwise.
+#[derive(Default)]
+pub(crate) struct Program {
+    facts: Facts,
+    now: i64,
+}
+
+impl Program {
+    pub(crate) fn new() -> Self {
+        let machine = Machine {
+            name: "machine".into(),
+            bytes_per_us: 3.35e6,
+            matrix_flops_per_us: vec![(Precision::Bf16, 989.4e6), (Precision::Fp32, 67e6)],
+            is_nominal: true,
+        };
+        let facts = Facts { units_per_us: 1000, machine: Some(machine), ..Facts::default() };
+        Program { facts, now: 1_000_000 }
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        let known = self.facts.names.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.facts.names.push(name.to_owned());
+            self.facts.names.len() - 1
+        }) as u32
+    }
+
+    /// The device waits for a launch.
+    pub(crate) fn late(mut self, us: f64) -> Self {
+        if self.facts.works.is_empty() {
+            return self;
+        }
+        let time = Interval::new(self.now, self.now + (us * 1e3) as i64);
+        let work = self.facts.works.len() as u32;
+        self.facts.idle.push(Idle { time, work, cause: IdleCause::LateLaunch { hold: None } });
+        self.now = time.end;
+        self
+    }
+
+    /// A call of one kernel.
+    pub(crate) fn call(
+        mut self,
+        name: &str,
+        kind: Category,
+        us: f64,
+        least: LeastTime,
+        inputs: &[Input],
+    ) -> Self {
+        let named = self.name(name);
+        let known =
+            self.facts.operators.iter().position(|known| known.name == named && known.inputs == inputs);
+        let operator = known.unwrap_or_else(|| {
+            self.facts.operators.push(Operator {
+                name: named,
+                category: kind.as_str().to_owned(),
+                kind: Some(kind),
+                arguments: format!("{} inputs", inputs.len()),
+                inputs: inputs.to_vec(),
+                unknown: None,
+            });
+            self.facts.operators.len() - 1
+        });
+        let (start, end) = (self.now, self.now + (us * 1e3) as i64);
+        let bytes = Some(least.memory_us * 3.35e6);
+        let uid = self.facts.works.len() as u32;
+        self.facts.works.push(Work {
+            call: Some(self.facts.calls.len() as u32),
+            name: named,
+            uid,
+            ..work(
+                if self.facts.idle.last().is_some_and(|idle| idle.work == uid) { start - 5000 } else { 0 },
+                start,
+                end,
+            )
+        });
+        self.facts.calls.push(Call {
+            operator: operator as u32,
+            time: end - start,
+            bytes,
+            least: Some(least),
+            uid,
+            module: None,
+            recomputed: false,
+        });
+        self.now = end;
+        self
+    }
+
+    /// The facts with their breakdown.
+    pub(crate) fn facts(mut self) -> Facts {
+        let events: Vec<TimelineEvent> = self
+            .facts
+            .works
+            .iter()
+            .map(|work| TimelineEvent { start: work.start, end: work.end, activity: work.activity })
+            .collect();
+        for (work, exposed) in self.facts.works.iter_mut().zip(exposed_times(&events)) {
+            work.exposed = exposed;
+        }
+        self.facts.breakdown = Breakdown::from_events(events, None).unwrap_or_default();
+        self.facts
+    }
+}
+
+/// A BF16 product of square matrices at a share of the peak: its time in µs, and the least.
+pub(crate) fn product(extent: f64, share: f64) -> (f64, LeastTime) {
+    let flops = 2.0 * extent.powi(3);
+    let least = LeastTime {
+        compute_us: flops / 989.4e6,
+        memory_us: 6.0 * extent.powi(2) / 3.35e6,
+        path: DataPath::Memory,
+        flops,
+        spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: Precision::Bf16 }),
+        ..LeastTime::default()
+    };
+    (least.compute_us / share, least)
+}
+
+/// An elementwise kernel that reads and writes so many BF16 elements, at 80 % of the bandwidth.
+pub(crate) fn elementwise(elements: f64) -> (f64, LeastTime) {
+    let memory_us = 4.0 * elements / 3.35e6;
+    (memory_us / 0.8 + 2.0, LeastTime { memory_us, path: DataPath::Memory, ..LeastTime::default() })
+}
+
+/// A BF16 tensor.
+pub(crate) fn tensor(shape: &[u64]) -> Input {
+    Input { shape: shape.to_vec(), element_bytes: 2.0 }
+}
+
+/// Two BF16 tensors of one shape.
+pub(crate) fn operands(shape: &[u64]) -> [Input; 2] {
+    [tensor(shape), tensor(shape)]
+}

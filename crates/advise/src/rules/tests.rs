@@ -1,0 +1,270 @@
+//! What the rules find in small programs, and what the findings promise together.
+
+use std::collections::BTreeSet;
+
+use gpu_timeline::Interval;
+use perf_models::{Category, ComputeSpec, ComputeUnit, Precision};
+use proptest::prelude::*;
+
+use super::{RULES, is_known_rule};
+use crate::facts::{Facts, Hold, HoldKind, IdleCause, LeastTime, RecordingGap};
+use crate::fixture::{Program, elementwise, operands, product, tensor};
+use crate::{Advice, Finding, Limits};
+
+fn advice(facts: &Facts) -> Advice {
+    Advice::new(facts, &Limits::default(), &())
+}
+
+fn rules(advice: &Advice) -> Vec<&str> {
+    advice.findings.iter().map(|finding| finding.rule.as_str()).collect()
+}
+
+fn gain(advice: &Advice, rule: &str) -> f64 {
+    let of_rule = advice.findings.iter().filter(|finding| finding.rule == rule);
+    of_rule.filter_map(|finding: &Finding| finding.gain).map(|gain| gain.mid_us).sum()
+}
+
+/// Products at 65 % of the peak, one after the other.
+fn ordinary(mut program: Program, count: usize) -> Program {
+    let (us, least) = product(8192.0, 0.65);
+    for _ in 0..count {
+        program = program.call("aten::mm", Category::Gemm, us, least, &operands(&[8192, 8192]));
+    }
+    program
+}
+
+#[test]
+fn each_rule_has_a_name_of_its_own_and_says_what_to_do() {
+    let names: BTreeSet<&str> = RULES.iter().map(|rule| rule.id()).collect();
+    assert_eq!(names.len(), RULES.len());
+    for rule in RULES {
+        assert!(!rule.what().is_empty() && !rule.remedy().is_empty(), "{}", rule.id());
+        assert!(is_known_rule(rule.id()));
+    }
+    assert!(is_known_rule("IDLE-*") && !is_known_rule("IDLE") && !is_known_rule("NOTHING-*"));
+}
+
+#[test]
+fn a_program_in_order_has_no_findings() {
+    let advice = advice(&ordinary(Program::new(), 20).facts());
+    assert_eq!(rules(&advice), [""; 0]);
+}
+
+#[test]
+fn nothing_at_all_has_no_findings() {
+    assert!(advice(&Facts { units_per_us: 1000, ..Facts::default() }).findings.is_empty());
+}
+
+#[test]
+fn late_launches_are_what_the_host_is_too_slow_for() {
+    let mut program = Program::new();
+    for _ in 0..20 {
+        program = ordinary(program, 1).late(500.0);
+    }
+    let advice = advice(&ordinary(program, 1).facts());
+    assert_eq!(rules(&advice), ["IDLE-LAUNCH"]);
+    let (found, waited) = (gain(&advice, "IDLE-LAUNCH"), 20.0 * 499.0);
+    assert!((found / waited - 0.875).abs() < 1e-3, "{found} of {waited}");
+}
+
+#[test]
+fn waits_after_a_hold_are_the_holds_up_to_its_length() {
+    let program = ordinary(Program::new(), 1).late(300.0);
+    let mut facts = ordinary(ordinary(program, 1).late(400.0), 1).facts();
+    facts.names.push("cudaStreamSynchronize".to_owned());
+    let dry = facts.idle[0].time.start;
+    facts.holds = vec![Hold {
+        kind: HoldKind::Synchronization,
+        time: Interval::new(dry - 500_000, dry + 10_000),
+        name: facts.names.len() as u32 - 1,
+        uid: 77,
+    }];
+    facts.idle[0].cause = IdleCause::LateLaunch { hold: Some(0) };
+    let advice = advice(&facts);
+    // 299 µs of the first wait, and of the second what is left of 510 µs.
+    assert!((gain(&advice, "IDLE-SYNC") - 510.0).abs() < 0.1, "{:#?}", advice.findings);
+    assert!((gain(&advice, "IDLE-LAUNCH") - 0.875 * (299.0 + 399.0 - 510.0)).abs() < 0.1);
+    let sync = advice.findings.iter().find(|finding| finding.rule == "IDLE-SYNC").unwrap();
+    assert_eq!(
+        (sync.events.as_slice(), sync.subject.as_str()),
+        (&[77][..], "cudaStreamSynchronize (1 call)")
+    );
+}
+
+#[test]
+fn long_waits_without_a_call_are_a_busy_host() {
+    let program = ordinary(Program::new(), 1).late(5000.0);
+    let advice = advice(&ordinary(program, 1).facts());
+    assert_eq!(rules(&advice), ["IDLE-DATA"]);
+    assert!((gain(&advice, "IDLE-DATA") - 4999.0).abs() < 0.1);
+}
+
+#[test]
+fn slow_products_are_held_against_good_ones_of_their_size() {
+    let (us, least) = product(8192.0, 0.25);
+    let mut program = ordinary(Program::new(), 5);
+    for _ in 0..5 {
+        program = program.call("aten::linear", Category::Gemm, us, least, &operands(&[8192, 8192]));
+    }
+    let advice = advice(&program.facts());
+    assert_eq!(rules(&advice), ["KERNEL-EFF"]);
+    // What is beyond 70 % of the peak, of which seven eighths.
+    let expected = 5.0 * 0.875 * (us - us * 0.25 / 0.70 - 3.0);
+    assert!((gain(&advice, "KERNEL-EFF") / expected - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn slow_calls_are_held_against_their_own_best() {
+    let (us, least) = product(4096.0, 0.65);
+    let mut program = ordinary(Program::new(), 2);
+    for slow in [1.0, 1.0, 1.0, 1.0] {
+        program = program.call("aten::bmm", Category::Gemm, us * slow, least, &operands(&[4096, 4096]));
+    }
+    // Almost of the same size.
+    let (other, of_other) = product(4200.0, 0.65);
+    for _ in 0..4 {
+        program = program.call("aten::bmm", Category::Gemm, 2.0 * other, of_other, &operands(&[4200, 4200]));
+    }
+    let advice = advice(&program.facts());
+    assert_eq!(rules(&advice), ["KERNEL-EFF-REL"]);
+    assert!((gain(&advice, "KERNEL-EFF-REL") / (4.0 * other) - 1.0).abs() < 0.01);
+    assert!(advice.findings[0].alternatives.iter().any(|other| other.rule == "KERNEL-EFF"));
+}
+
+#[test]
+fn attention_of_three_operators_is_one_finding() {
+    let scores = [16_u64, 16, 2048, 2048];
+    let elements = scores.iter().product::<u64>() as f64;
+    let mut program = ordinary(Program::new(), 2);
+    let flops = 2.0 * 16.0 * 16.0 * 2048.0 * 2048.0 * 64.0;
+    let of_product = LeastTime {
+        compute_us: flops / 989.4e6,
+        memory_us: 2.0 * elements / 3.35e6,
+        flops,
+        spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: Precision::Bf16 }),
+        ..LeastTime::default()
+    };
+    for _ in 0..4 {
+        let (us, least) = elementwise(elements);
+        let product_us = of_product.memory_us / 0.8;
+        program = program
+            .call("aten::bmm", Category::Gemm, product_us, of_product, &operands(&[256, 2048, 64]))
+            .call("aten::mul", Category::Elementwise, us, least, &[tensor(&scores)])
+            .call("aten::_softmax", Category::Softmax, us, least, &[tensor(&scores)])
+            .call("aten::bmm", Category::Gemm, product_us, of_product, &[tensor(&[256, 2048, 2048])]);
+    }
+    let advice = advice(&program.facts());
+    assert_eq!(advice.findings[0].rule, "FUSE-ATTN");
+    assert_eq!(advice.findings[0].subject, "aten::bmm → aten::mul → aten::_softmax → aten::bmm");
+    assert!(advice.findings[0].alternatives.iter().any(|other| other.rule == "FUSE-CHAIN"));
+}
+
+#[test]
+fn a_chain_saves_what_lies_between_its_operators() {
+    let shape = [4096_u64, 4096];
+    let (us, least) = elementwise(4096.0 * 4096.0);
+    let mut program = ordinary(Program::new(), 2);
+    for name in ["aten::mul", "aten::sigmoid", "aten::add"] {
+        program = program.call(name, Category::Elementwise, us, least, &[tensor(&shape)]);
+    }
+    let advice = advice(&program.facts());
+    assert_eq!(rules(&advice), ["FUSE-CHAIN"]);
+    // One kernel reads once and writes once.
+    let expected = 3.0 * us - (least.memory_us / 0.85 + 3.0);
+    assert!((gain(&advice, "FUSE-CHAIN") / expected - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn operators_after_a_product_are_its_epilogue() {
+    let (us, least) = product(4096.0, 0.65);
+    let (of_gelu, least_of_gelu) = elementwise(4096.0 * 4096.0);
+    let mut program = Program::new();
+    for _ in 0..4 {
+        program = program
+            .call("aten::addmm", Category::Gemm, us, least, &[tensor(&[4096, 4096]), tensor(&[4096, 4096])])
+            .call("aten::gelu", Category::Elementwise, of_gelu, least_of_gelu, &[tensor(&[4096, 4096])]);
+    }
+    let advice = advice(&program.facts());
+    assert_eq!(rules(&advice), ["FUSE-EPILOGUE"]);
+    assert!((gain(&advice, "FUSE-EPILOGUE") - 4.0 * of_gelu).abs() < 0.1);
+}
+
+#[test]
+fn single_precision_among_half_is_named() {
+    let mut program = ordinary(Program::new(), 5);
+    let (_, half) = product(4096.0, 1.0);
+    let least = LeastTime {
+        compute_us: half.flops / 67e6,
+        spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: Precision::Fp32 }),
+        ..half
+    };
+    program =
+        program.call("aten::mm", Category::Gemm, least.compute_us / 0.9, least, &operands(&[4096, 4097]));
+    let advice = advice(&program.facts());
+    assert_eq!(advice.findings[0].rule, "DTYPE");
+}
+
+#[test]
+fn what_the_recording_lacks_has_no_figure() {
+    let mut facts = ordinary(Program::new(), 3).facts();
+    facts.gaps = vec![RecordingGap::Shapes, RecordingGap::Stacks];
+    let advice = advice(&facts);
+    assert_eq!(rules(&advice), ["MISSING", "MISSING"]);
+    assert!(advice.findings.iter().all(|finding| finding.gain.is_none() && !finding.evidence.is_empty()));
+}
+
+#[test]
+fn a_million_equal_findings_are_one() {
+    let mut program = Program::new();
+    for _ in 0..100_000 {
+        program = ordinary(program, 1).late(500.0);
+    }
+    let facts = ordinary(program, 1).facts();
+    let advice = advice(&facts);
+    assert_eq!(rules(&advice), ["IDLE-LAUNCH"]);
+    assert!(advice.findings[0].events.len() <= 5);
+}
+
+/// Calls of any kind and speed, some after waits.
+fn any_program() -> impl Strategy<Value = Facts> {
+    let kinds = [Category::Gemm, Category::Elementwise, Category::Softmax, Category::Reduce];
+    let call = (0..kinds.len(), 0..3_usize, 64_u64..2048, 0.05..1.5_f64, prop::option::of(1.0..3000.0_f64));
+    prop::collection::vec(call, 1..60).prop_map(move |calls| {
+        let mut program = Program::new();
+        for (kind, name, extent, share, late) in calls {
+            if let Some(us) = late.filter(|_| extent % 3 == 0) {
+                program = program.late(us);
+            }
+            let size = extent as f64;
+            let (us, least) = match kinds[kind] {
+                Category::Gemm => product(size, share),
+                _ => {
+                    let (us, least) = elementwise(size * size);
+                    (us / share, least)
+                }
+            };
+            let name = ["aten::copy_", "aten::mm", "aten::mul"][name];
+            program = program.call(name, kinds[kind], us, least, &[tensor(&[extent, extent])]);
+        }
+        program.facts()
+    })
+}
+
+proptest! {
+    #[test]
+    fn gains_together_are_no_more_than_the_window(facts in any_program()) {
+        let advice = advice(&facts);
+        let mids: f64 = advice.findings.iter().filter_map(|finding| finding.gain).map(|gain| gain.mid_us).sum();
+        prop_assert!(mids <= advice.window_us * (1.0 + 1e-9), "{} of {}", mids, advice.window_us);
+        let parts: f64 = advice.parts_us.iter().map(|(_, time)| time).sum();
+        prop_assert!((parts - advice.window_us).abs() < 1e-6 * advice.window_us.max(1.0));
+        for (finding, rank) in advice.findings.iter().zip(1..) {
+            prop_assert_eq!(finding.rank, rank);
+            if let Some(gain) = finding.gain {
+                prop_assert!(0.0 <= gain.low_us && gain.low_us <= gain.mid_us * 1.0001);
+                prop_assert!(gain.mid_us <= gain.high_us * 1.0001 && gain.high_us <= advice.window_us * 1.0001);
+                prop_assert!(!finding.evidence.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! How much earlier the device is done where some of its work takes less: all of the saved time while launches run ahead,
+//! none of it where the device waits for its host.
+//!
+//! Work cannot start before its launch. So what was saved before it counts up to the time that the launch came early, and to
+//! what the host itself gained: a host that waited for the device goes on earlier by what the device saved until then. This
+//! is the forward pass over dependencies of `critical-path`'s what-if, of a device whose queues are one and of a host that is one
+//! thread.
+
+use gpu_timeline::lower_median;
+
+use crate::facts::{Facts, HoldKind, IdleCause};
+use crate::late_launches::usual_wait;
+
+/// Time from a launch to the start of its work in µs, where no work started right after its launch.
+const USUAL_LATENCY_US: f64 = 5.0;
+
+/// What decides how much of a saved time counts.
+pub(crate) struct Shift {
+    /// By work: how early its launch was; `None` where it is not recorded.
+    leads: Vec<Option<i64>>,
+    /// Holds that waited for the device: when they ended, and how long they took.
+    waits: Vec<(i64, i64)>,
+}
+
+impl Shift {
+    pub(crate) fn new(facts: &Facts) -> Self {
+        let mut latencies = Vec::new();
+        for idle in facts.idle.iter().filter(|idle| matches!(idle.cause, IdleCause::LateLaunch { .. })) {
+            let work = &facts.works[idle.work as usize];
+            latencies.extend(work.launch.map(|launch| work.start - launch).filter(|&latency| latency >= 0));
+        }
+        let latency = lower_median(latencies).unwrap_or_else(|| facts.units(USUAL_LATENCY_US));
+        let leads = facts.works.iter().map(|work| Some((work.start - work.launch? - latency).max(0)));
+        let usual = usual_wait(facts);
+        let holds = facts.holds.iter().filter(|hold| hold.kind != HoldKind::DataLoader);
+        let mut waits: Vec<(i64, i64)> = holds
+            .map(|hold| (hold.time.end, hold.time.length()))
+            .filter(|&(_, length)| length > usual)
+            .collect();
+        waits.sort_unstable();
+        Shift { leads: leads.collect(), waits }
+    }
+
+    /// How much earlier the device is done where each of these works takes so much less; `less` is by position, ascending.
+    pub(crate) fn shortened(&self, facts: &Facts, less: &[(u32, i64)]) -> i64 {
+        let mut less = less.iter().peekable();
+        let mut waits = self.waits.iter().peekable();
+        let (mut device, mut host) = (0_i64, 0_i64);
+        for ((work, position), lead) in facts.works.iter().zip(0_u32..).zip(&self.leads) {
+            if let (Some(launch), Some(lead)) = (work.launch, lead) {
+                while let Some(&(_, length)) = waits.next_if(|&&(end, _)| end <= launch) {
+                    host = device.min(host + length);
+                }
+                device = device.min(lead + host);
+            }
+            while let Some(&(_, saved)) = less.next_if(|&&(at, _)| at == position) {
+                device += saved;
+            }
+        }
+        device
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_timeline::Interval;
+
+    use super::*;
+    use crate::facts::{Hold, Idle};
+    use crate::fixture::work;
+
+    /// Works of 100 units with these launches and starts.
+    fn facts(works: &[(i64, i64)]) -> Facts {
+        let works: Vec<_> = works.iter().map(|&(launch, start)| work(launch, start, start + 100)).collect();
+        let late = |(at, work): (usize, &crate::facts::Work)| {
+            let time = Interval::new(works[at].end, work.start);
+            let cause = IdleCause::LateLaunch { hold: None };
+            (time.length() > 0).then_some(Idle { time, work: at as u32 + 1, cause })
+        };
+        let idle = works[1..].iter().enumerate().filter_map(late).collect();
+        Facts { units_per_us: 1, idle, works, ..Facts::default() }
+    }
+
+    fn saved(facts: &Facts, less: &[(u32, i64)]) -> i64 {
+        Shift::new(facts).shortened(facts, less)
+    }
+
+    #[test]
+    fn what_a_fed_device_saves_counts_whole() {
+        let facts = facts(&[(-5, 0), (-4, 100), (-3, 200)]);
+        assert_eq!(saved(&facts, &[(0, 40), (1, 30)]), 70);
+    }
+
+    #[test]
+    fn a_late_launch_takes_what_was_saved_before_it() {
+        let facts = facts(&[(-5, 0), (145, 150), (146, 250)]);
+        assert_eq!(saved(&facts, &[(0, 40)]), 0);
+        assert_eq!(saved(&facts, &[(1, 40)]), 40);
+    }
+
+    #[test]
+    fn a_launch_that_was_a_little_early_takes_the_rest() {
+        let facts = facts(&[(-5, 0), (145, 150), (215, 250)]);
+        assert_eq!(saved(&facts, &[(1, 60)]), 30);
+    }
+
+    #[test]
+    fn a_host_that_waited_for_the_device_goes_on_earlier() {
+        let mut facts = facts(&[(-5, 0), (145, 150)]);
+        let hold = |start, end| Hold {
+            kind: HoldKind::Synchronization,
+            time: Interval::new(start, end),
+            name: 0,
+            uid: 0,
+        };
+        facts.holds = vec![hold(10, 105)];
+        assert_eq!(saved(&facts, &[(0, 40)]), 40);
+        // No more than it waited.
+        facts.holds = vec![hold(80, 105)];
+        assert_eq!(saved(&facts, &[(0, 40)]), 25);
+    }
+}
