@@ -20,6 +20,8 @@ const MOST_FIRST: usize = 3;
 const OWN_FROM: f64 = 0.5;
 /// Share of a claim's time on the critical path below which the finding says so.
 const ON_PATH_FROM: f64 = 0.95;
+/// The same below which none of it does.
+const LEAST_ON_PATH: f64 = 0.01;
 
 /// What to change, and what it would give back.
 #[derive(Clone, Debug, Serialize)]
@@ -85,19 +87,28 @@ impl Advice {
         }
         let mut findings: Vec<Finding> =
             found.into_iter().map(|draft| draft.finding(facts, &shift, recording)).collect();
-        findings.retain(|finding| {
-            finding.gain.is_none_or(|gain| gain.mid_us >= limits.least_share * facts.us(facts.window()))
-        });
+        // What would be much time and gives nothing back, because the host decides, is worth knowing.
+        let is_worth_it = |finding: &Finding| {
+            let share = finding.share_percent.unwrap_or(100.0) / 100.0;
+            let claimed = share / finding.on_path.unwrap_or(1.0).max(f64::MIN_POSITIVE);
+            share >= limits.least_share || claimed >= limits.least_share_off_path
+        };
+        findings.retain(is_worth_it);
+        let parts = parts_of(&facts.breakdown).map(|(bucket, time)| (bucket, facts.us(time)));
+        Advice::of_findings(facts.us(facts.window()), parts.to_vec(), findings)
+    }
+
+    /// Findings that others made, ranked. `parts_us` add up to the window.
+    #[must_use]
+    pub fn of_findings(window_us: f64, parts_us: Vec<(Bucket, f64)>, mut findings: Vec<Finding>) -> Self {
         let mid = |finding: &Finding| finding.gain.map_or(-1.0, |gain| gain.mid_us);
         findings.sort_by(|a, b| mid(b).total_cmp(&mid(a)));
         for (finding, rank) in findings.iter_mut().zip(1..) {
             finding.rank = rank;
+            let share = |gain: Gain| if window_us > 0.0 { gain.mid_us / window_us * 100.0 } else { 0.0 };
+            finding.share_percent = finding.gain.map(share);
         }
-        Advice {
-            window_us: facts.us(facts.window()),
-            parts_us: parts_of(&facts.breakdown).map(|(bucket, time)| (bucket, facts.us(time))).to_vec(),
-            findings,
-        }
+        Advice { window_us, parts_us, findings }
     }
 
     /// The findings that a first page has room for: those that give back most.
@@ -212,10 +223,13 @@ impl Draft {
         let mut evidence = claim.evidence;
         if let Some(share) = on_path.filter(|&share| share < ON_PATH_FROM) {
             gain = gain.map(|gain| gain.scaled(share));
-            evidence.push(format!(
-                "only {:.0}% of this time is on the critical path: the device waits for its host otherwise",
-                share * 100.0
-            ));
+            evidence.push(match share < LEAST_ON_PATH {
+                true => "this time is not on the critical path: the device would wait for its host instead".to_owned(),
+                false => format!(
+                    "only {:.0}% of this time is on the critical path: the device waits for its host otherwise",
+                    share * 100.0
+                ),
+            });
         }
         let mut by_time: Vec<(i64, u32)> = works.iter().map(|&(work, mid)| (mid, work)).collect();
         by_time.sort_by_key(|&(mid, work)| (Reverse(mid), work));
@@ -242,7 +256,7 @@ impl Draft {
             kernels: kernels(facts, &by_time),
             module: module(facts, &by_time),
             call_site,
-            remedy: rule.remedy().to_owned(),
+            remedy: rule.remedy(facts.program).to_owned(),
             alternatives,
             doubts: Vec::new(),
         }

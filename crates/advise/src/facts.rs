@@ -8,6 +8,8 @@ use perf_models::{Category, ComputeSpec, CopyDirection, DataPath, Precision};
 pub struct Facts {
     /// Units of time in a microsecond.
     pub units_per_us: i64,
+    /// What wrote the program, which decides what can be done.
+    pub program: Program,
     /// Names of kernels, operators and calls.
     pub names: Vec<String>,
     /// Device events, by start.
@@ -28,8 +30,35 @@ pub struct Facts {
     pub steps: Vec<Interval>,
     /// What a better recording would add.
     pub gaps: Vec<RecordingGap>,
+    /// Work that takes longer than in an earlier recording.
+    pub regressions: Vec<Regression>,
     /// What an inference engine did, where the program is one.
     pub serving: Option<Serving>,
+}
+
+/// What a program is written with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Program {
+    /// PyTorch.
+    #[default]
+    PyTorch,
+    /// JAX or another framework that compiles with XLA.
+    Xla,
+    /// HIP or CUDA directly, as far as the recording says.
+    Hip,
+}
+
+/// Work that takes longer than in an earlier recording.
+#[derive(Clone, Debug)]
+pub struct Regression {
+    /// What it is called.
+    pub name: String,
+    /// Its device events, by how they are known in the recording.
+    pub uids: Vec<u32>,
+    /// Its time in the earlier recording, in this one's unit.
+    pub before: i64,
+    /// Its time now.
+    pub after: i64,
 }
 
 /// A device event.
@@ -121,8 +150,23 @@ pub struct Operator {
     pub arguments: String,
     /// The tensors of the inputs; empty where they are not recorded.
     pub inputs: Vec<Input>,
+    /// What it changes besides values, of operators that compute nothing.
+    pub change: Option<DataChange>,
     /// Why its work is not known; `None` where a model knows it.
     pub unknown: Option<&'static str>,
+}
+
+/// What an operator that computes nothing does to its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DataChange {
+    /// It brings them into another order.
+    Order,
+    /// It brings them into another type.
+    Type,
+    /// It copies them.
+    Copy,
+    /// It makes them larger, with zeros.
+    Padding,
 }
 
 /// A tensor that goes into an operator.

@@ -156,6 +156,36 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding without figures and evidence.
+    #[must_use]
+    pub fn new(
+        rule: impl Into<String>,
+        what: impl Into<String>,
+        subject: impl Into<String>,
+        bucket: Bucket,
+    ) -> Self {
+        Finding {
+            rank: 0,
+            rule: rule.into(),
+            what: what.into(),
+            subject: subject.into(),
+            bucket,
+            gain: None,
+            share_percent: None,
+            confidence: Confidence::Low,
+            on_path: None,
+            evidence: Vec::new(),
+            rows: Vec::new(),
+            events: Vec::new(),
+            kernels: Vec::new(),
+            module: None,
+            call_site: None,
+            remedy: String::new(),
+            alternatives: Vec::new(),
+            doubts: Vec::new(),
+        }
+    }
+
     /// Whether a pattern such as `IDLE-*` means the finding's rule.
     #[must_use]
     pub fn is_of(&self, pattern: &str) -> bool {

@@ -79,6 +79,7 @@ impl Program {
                 kind: Some(kind),
                 arguments: format!("{} inputs", inputs.len()),
                 inputs: inputs.to_vec(),
+                change: (name == "aten::copy_").then_some(crate::facts::DataChange::Copy),
                 unknown: None,
             });
             self.facts.operators.len() - 1

@@ -18,8 +18,8 @@ mod target;
 
 pub use advice::{Advice, Recording};
 pub use facts::{
-    Call, Copied, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Machine, Operator, RecordingGap,
-    Serving, ServingStep, Work,
+    Call, Copied, DataChange, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Machine, Operator,
+    Program, RecordingGap, Regression, Serving, ServingStep, Work,
 };
 pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
 pub use rule::{Claim, Inspection, Limits, Part, Rule, Slot};

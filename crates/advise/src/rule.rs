@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use gpu_timeline::Activity;
 
-use crate::facts::{Facts, Work};
+use crate::facts::{Facts, Program, Work};
 use crate::finding::{Bucket, Confidence, EvidenceRow};
 use crate::kernel_family::Named;
 use crate::late_launches::{LateLaunch, late_launches};
@@ -17,7 +17,7 @@ pub trait Rule: Sync {
     /// What it looks for, in a line.
     fn what(&self) -> &'static str;
     /// What to do about it.
-    fn remedy(&self) -> &'static str;
+    fn remedy(&self, program: Program) -> &'static str;
     /// What it finds.
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim>;
 }
@@ -102,6 +102,8 @@ impl<'f> Inspection<'f> {
 pub struct Limits {
     /// Least share of the window that a finding gives back, 0 to 1.
     pub least_share: f64,
+    /// The same of time that gives less back, because the device would wait for its host instead.
+    pub least_share_off_path: f64,
     /// A call is slow from so many times its target time on.
     pub slow_from: f64,
     /// A kernel is short below so many µs.
@@ -116,6 +118,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             least_share: 0.005,
+            least_share_off_path: 0.05,
             slow_from: 1.3,
             short_kernel_us: 10.0,
             short_kernels_from: 0.2,

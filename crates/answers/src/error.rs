@@ -19,6 +19,19 @@ pub enum Error {
     /// No file was named.
     #[error("no recording is named; name at least one")]
     NoRecording,
+    /// A baseline of something else than traces.
+    #[error(
+        "{path}: is {kind}; only traces of PyTorch's profiler are held against a baseline ({baseline}): compare others with tracelens compare",
+        path = .path.display(), baseline = .baseline.display()
+    )]
+    BaselineOfTrace {
+        /// The recording.
+        path: PathBuf,
+        /// What it is.
+        kind: RecordingKind,
+        /// The baseline.
+        baseline: PathBuf,
+    },
     /// A comparison of less than two runs.
     #[error("{given} run is named; name at least two, the one that the others are compared with first")]
     OneRun {

@@ -60,14 +60,17 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::Trace), vec![recording_sheet()]));
     all.extend(known(of(RecordingKind::Trace), vec![device_rows_sheet::<TraceTree>()]));
     all.extend(known(of(RecordingKind::XPlane), overview()));
+    all.extend(known(of(RecordingKind::XPlane), vec![advice_sheet()]));
     all.extend(known(of(RecordingKind::XPlane), vec![overview::sheet(overview::NAME_BESIDE_ANOTHER)]));
     all.extend(known(of(RecordingKind::XPlane), jax_sheets()));
     all.extend(known(of(RecordingKind::Rocprof), overview()));
+    all.extend(known(of(RecordingKind::Rocprof), vec![advice_sheet()]));
     all.extend(known(of(RecordingKind::Rocprof), rocprof_sheets()));
     all.extend(known(of(RecordingKind::TenstorrentOps), overview()));
     all.extend(known(of(RecordingKind::TenstorrentOps), metal_sheets()));
     all.extend(known(of(RecordingKind::TenstorrentOps), baseline_sheets()));
     all.extend(known(ReportOf::Job, overview()));
+    all.extend(known(ReportOf::Job, vec![advice_sheet()]));
     all.extend(known(ReportOf::Job, job_sheets()));
     all.extend(known(ReportOf::Comparison, overview()));
     all.extend(known(ReportOf::Comparison, all_comparison_sheets("")));

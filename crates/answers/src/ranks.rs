@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use advise::{ADVICE, Limits};
 use multi_rank::{
     CauseKind, FindingRow, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder,
     JobOptions, Members, RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables, single_events,
@@ -15,6 +16,7 @@ use trace_ingest::{IngestError, ReadOptions, RecordingKind, check_entries, read_
 use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions};
 
+use crate::advice::{self, first_of, tables_of};
 use crate::error::Error;
 use crate::host_profiles::{HostMapper, are_profiles};
 use crate::notice::{NothingToDraw, Notice};
@@ -308,19 +310,27 @@ impl Reporter for RanksReporter {
             [] => String::new(),
         };
         let layout = self.sheet_names.layout(parity);
-        let tables = titled(&title, tables(&analysis, job_sheets(), layout)?, run)?;
+        let advised = self.sheet_names == SheetNames::Documented && !parity;
+        let advice = advised.then(|| advice::of_job(&analysis, &Limits::default())).flatten();
+        let (mut made, mut known) = tables(&analysis, job_sheets(), layout)?;
+        if let Some(advice) = &advice {
+            made.splice(0..0, tables_of(advice, layout)?);
+        }
+        known.push(ADVICE.to_owned());
+        let tables = titled(&title, (made, known), run)?;
         notices.extend(analysis.diagnostics().iter().cloned().map(Notice::Job));
         let pictures = pictures(run, &mut notices, |picture| match picture {
             Picture::Steps => step_picture::of_ranks(&analysis, &title),
             Picture::Rooflines | Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
-        let summary = summary(&analysis, title);
+        let findings = first_of(advice.as_ref());
+        let summary = Summary { findings, ..summary(&analysis, title) };
         let report = Report {
             tables,
             summary,
             notices,
             pictures,
-            advice: None,
+            advice,
             analysis: Analysed::Job(Box::new(analysis)),
         };
         self.sheet_names.with_overview(report, run)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use advise::{ADVICE, Advice, Limits};
 use iterations::Window;
 use rocprof_perf::{
     AgentTimeline, RocprofAnalysis, RocprofOptions, agent_timelines, rocprof_finding, rocprof_notices,
@@ -11,7 +12,9 @@ use rocprof_perf::{
 use sheets::Layout;
 use trace_ingest::RecordingKind;
 use trace_ingest::rocprof::{Agent, Process, Profile, read_profile};
+use tree_perf::{Analysis, AnalysisOptions};
 
+use crate::advice::{self, first_of, tables_of};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::counted;
@@ -51,10 +54,16 @@ impl Reporter for RocprofReporter {
         let analysis = Box::new(analysis);
         run.begin(Stage::Sheets);
         let title = title(path);
-        let (mut made, known) = tables(&*analysis, rocprof_sheets(), layout)?;
+        let (mut made, mut known) = tables(&*analysis, rocprof_sheets(), layout)?;
         if analysis.options().parity {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }
+        let advised = self.sheet_names == SheetNames::Documented && !analysis.options().parity;
+        let advice = advised.then(|| advise_on(&analysis)).flatten();
+        if let Some(advice) = &advice {
+            made.splice(0..0, tables_of(advice, layout)?);
+        }
+        known.push(ADVICE.to_owned());
         let tables = titled(&title, (made, known), run)?;
         let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::Reading);
         let mut notices =
@@ -63,9 +72,17 @@ impl Reporter for RocprofReporter {
         let mut summary = summary(&analysis, title);
         summary.statements.splice(0..0, selected.as_ref().map(window_in_words));
         let analysis = Analysed::Rocprof(analysis);
-        let report = Report { tables, summary, notices, pictures, advice: None, analysis };
+        summary.findings = first_of(advice.as_ref());
+        let report = Report { tables, summary, notices, pictures, advice, analysis };
         self.sheet_names.with_overview(report, run)
     }
+}
+
+/// What to change, by the rules for traces: `None` without device work.
+fn advise_on(analysis: &RocprofAnalysis) -> Option<Advice> {
+    let trace = Analysis::new(analysis.profile().to_trace(), AnalysisOptions::default());
+    trace.timeline()?;
+    Some(advice::of_trace(&trace, None, Vec::new(), &Limits::default()))
 }
 
 /// Everything that happened, of whatever kind.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use advise::Limits;
 use metal_perf::{MetalOptions, MetalReport, metal_sheets};
 use sheets::{Layout, Sheet, TableError};
 use trace_diff::{
@@ -10,6 +11,7 @@ use trace_diff::{
 };
 use trace_ingest::metal::read_ops;
 
+use crate::advice::{self, first_of};
 use crate::compare::{names_of, statements};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
@@ -50,6 +52,8 @@ impl Reporter for TenstorrentReporter {
         if let Some(comparison) = &comparison {
             made.extend(tables(comparison, comparison_sheets(comparison, BASELINE), layout(is_compat))?.0);
         }
+        // The findings have a sheet of that name among those of operations.
+        let advice = (!is_compat).then(|| advice::of_operations(&analysis, &Limits::default()));
         let tables = titled(&title, (made, known), run)?;
         let mut notices: Vec<Notice> = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();
         let of_both = comparison.iter().flat_map(|comparison| comparison.notices.iter().cloned());
@@ -61,10 +65,11 @@ impl Reporter for TenstorrentReporter {
         let summary = Summary {
             head: vec![title, analysis.chip.name.to_string()],
             statements: comparison.as_ref().map(statements).unwrap_or_default(),
+            findings: first_of(advice.as_ref()),
             ..Summary::default()
         };
         let analysis = Analysed::Tenstorrent(Box::new(analysis), comparison);
-        let report = Report { tables, summary, notices, pictures, advice: None, analysis };
+        let report = Report { tables, summary, notices, pictures, advice, analysis };
         if is_compat { Ok(report) } else { report.with_overview(run) }
     }
 }

@@ -5,7 +5,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use advise::{ADVICE, Advice, Limits, advice_sheet};
+use advise::{ADVICE, Advice, Limits};
 use critical_path::{GRAPH_REPLAYS, GraphReplays, graph_replays_sheet};
 use inference_phase::Step;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
@@ -351,7 +351,7 @@ fn tables_and_summary(
     let summary = LazyLock::new(|| summary(analysis, phases, title.to_owned()));
     // Reports that are to be like TraceLens's have none.
     let advised = names == SheetNames::Documented && !analysis.options().parity && !analysis.is_host_only();
-    let advice = LazyLock::new(|| advice::of_trace(analysis, diagnosis, &Limits::default()));
+    let advice = LazyLock::new(|| advice::of_trace(analysis, diagnosis, Vec::new(), &Limits::default()));
     let shared = if threads > 1 { Analysis::SHARED_WORK.as_slice() } else { &[] };
     let pieces = shared.iter().copied().map(Piece::Shared);
     let pieces: Vec<Piece<'_, '_>> = pieces
@@ -375,7 +375,7 @@ fn tables_and_summary(
     let mut all = Vec::new();
     let mut known: Vec<String> = vec![ADVICE.to_owned()];
     if let Some(advice) = &advice {
-        all.extend(tables(advice, vec![advice_sheet()], layout)?.0);
+        all.extend(advice::tables_of(advice, layout)?);
     }
     let both_names = |sheet: &Sheet<'_, Analysis>| {
         [SheetNames::Documented, SheetNames::Current].map(|names| names.of(sheet).to_owned())
@@ -403,7 +403,7 @@ fn tables_and_summary(
     }
     known.extend([GRAPH_REPLAYS, SHEET_NAME].map(ToOwned::to_owned));
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
-    let findings = advice.iter().flat_map(|advice| advice.first()).cloned().collect();
+    let findings = advice::first_of(advice.as_ref());
     let summary = Summary { left_out, findings, ..summary.clone() };
     Ok((titled(title, (all, known), run)?, summary, advice))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use advise::{ADVICE, Limits};
 use iterations::{LevelKind, Window};
 use operator_sheets::{Iterated, RooflineShares};
 use sheets::Layout;
@@ -14,6 +15,7 @@ use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
 use xla_perf::tpu::{TpuNotice, tpu_finding};
 use xla_perf::{Execution, JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
 
+use crate::advice::{first_of, tables_of};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, duration};
@@ -23,7 +25,7 @@ use crate::report::{
 use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
 use crate::trace::SheetNames;
-use crate::{roofline_picture, step_picture};
+use crate::{advice, roofline_picture, step_picture};
 
 /// Makes the report of an XPlane profile, or of the collectives of a run whose hosts have a profile each, named in the
 /// order of the hosts' ranks.
@@ -84,7 +86,18 @@ impl XlaReporter {
         let Read { analysis, events, window } = self.read(path, run)?;
         run.begin(Stage::Sheets);
         let title = title(path);
-        let tables = titled(&title, tables(&analysis, jax_sheets(), self.layout())?, run)?;
+        let advice = match (self.sheet_names, self.analysis.figures) {
+            (SheetNames::Documented, JaxFigures::Correct) => {
+                advice::of_profile(&analysis, &Limits::default())
+            }
+            _ => None,
+        };
+        let (mut made, mut known) = tables(&analysis, jax_sheets(), self.layout())?;
+        if let Some(advice) = &advice {
+            made.splice(0..0, tables_of(advice, self.layout())?);
+        }
+        known.push(ADVICE.to_owned());
+        let tables = titled(&title, (made, known), run)?;
         let mut notices = notices(&analysis);
         let is_tpus = analysis.has_tpus() && analysis.gpus().is_empty();
         let mut summary = summary(&analysis, events, title.clone());
@@ -99,7 +112,8 @@ impl XlaReporter {
             Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         let analysis = Analysed::Xla(vec![analysis]);
-        let report = Report { tables, summary, notices, pictures, advice: None, analysis };
+        summary.findings = first_of(advice.as_ref());
+        let report = Report { tables, summary, notices, pictures, advice, analysis };
         self.sheet_names.with_overview(report, run)
     }
 

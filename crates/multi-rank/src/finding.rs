@@ -18,6 +18,8 @@ pub struct JobFinding {
     pub steps: Option<Steps>,
     /// Sum over the ranks of the time of their devices, from the first to the last event.
     pub device: i64,
+    /// The part of it in which they do nothing.
+    pub idle: i64,
     /// The part of it in which they communicate, waiting included.
     pub communication: i64,
     /// The part of that in which they do not compute.
@@ -79,6 +81,7 @@ impl JobFinding {
             hosts,
             steps: steps(analysis),
             device: sum(|row| row.busy_ns + row.idle_ns),
+            idle: sum(|row| row.idle_ns),
             communication: sum(|row| row.communication_ns),
             exposed_communication: sum(|row| row.exposed_communication_ns),
             waiting: analysis.ranks.iter().map(|rank| rank.waiting).sum(),

@@ -8,7 +8,7 @@ use hlo_cost::{HloModule, InstructionRef};
 use iterations::{
     DetectOptions, Division, Iterations, MeasuredIterations, Part, Selected, Window, WindowError,
 };
-use operator_sheets::{DevicePart, Iterated, Roof};
+use operator_sheets::{DevicePart, Figures, Iterated, Roof};
 use perf_models::{Architecture, Device, architecture_of_device};
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Picoseconds, Trace};
@@ -17,6 +17,7 @@ use trace2tree::{TraceTree, TreeOptions};
 use crate::collectives::CollectiveAnalysis;
 use crate::device_events::{self, DeviceEvent, gpu_planes};
 use crate::executions::{self, Call, Execution};
+use crate::gpu::call_groups::figures;
 use crate::operators::{self, Operator, Program};
 use crate::options::{JaxFigures, JaxOptions};
 use crate::programs::{DecodedPrograms, ProgramError};
@@ -182,6 +183,11 @@ impl JaxAnalysis {
     /// Executions of instructions, by their first event's uid. Every device event is part of one.
     pub fn calls(&self) -> &[Call] {
         &self.calls
+    }
+
+    /// The work of a call held against its time; `None` where there are no FLOPs.
+    pub fn figures(&self, call: &Call) -> Option<Figures> {
+        figures(self, call)
     }
 
     /// Whether devices of the profile are TPUs.

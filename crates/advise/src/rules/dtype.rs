@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use perf_models::{ComputeSpec, ComputeUnit, Precision as Of};
 use sheets::numbers::counted;
 
-use crate::facts::LeastTime;
+use crate::facts::{LeastTime, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 use crate::target::target_us;
@@ -23,7 +23,7 @@ impl Rule for Precision {
         "matrix products in FP32 among others in 16 bits"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "see whether these products need FP32: autocast leaves them out, or an operand was made without a type; where they do, \
          allow TF32 (torch.set_float32_matmul_precision(\"high\"))"
     }

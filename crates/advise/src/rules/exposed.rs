@@ -5,7 +5,7 @@ use hashbrown::HashSet;
 use perf_models::CopyDirection;
 use sheets::numbers::{counted, duration, grouped};
 
-use crate::facts::{Copied, Facts, Work};
+use crate::facts::{Copied, Facts, Program, Work};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
 
@@ -26,7 +26,11 @@ impl Rule for CommExposed {
         "communication that no computation hides"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, program: Program) -> &'static str {
+        if program == Program::Xla {
+            return "let the compiler hide collectives (latency hiding scheduler, asynchronous collectives), change how arrays are \
+                    sharded so that fewer are needed, or combine small ones";
+        }
         "start collectives as soon as their data are there (smaller or earlier DDP buckets, FSDP prefetch), on a stream of their \
          own; reduce in lower precision or less often; compare the ranks (tracelens ranks): exposed time may be waiting for a \
          slow one"
@@ -109,8 +113,14 @@ impl Rule for CopyExposed {
         }
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, program: Program) -> &'static str {
         match self.direction {
+            CopyDirection::HostToDevice if program == Program::Xla => {
+                "put the next batch on the device while this one is computed, and offload less to the host's memory"
+            }
+            CopyDirection::DeviceToHost if program == Program::Xla => {
+                "look at results less often, and offload less to the host's memory"
+            }
             CopyDirection::HostToDevice => {
                 "copy the next batch while this one is computed: pinned memory, non_blocking=True, a stream of its own; keep on \
                  the device what does not change"

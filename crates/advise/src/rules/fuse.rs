@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use perf_models::{Category, ComputeSpec, ComputeUnit};
 use sheets::numbers::{counted, duration};
 
-use crate::facts::{Call, Facts, Input, LeastTime};
+use crate::facts::{Call, Facts, Input, LeastTime, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rows::Link;
 use crate::rule::{Claim, Inspection, Part, Rule};
@@ -130,7 +130,7 @@ impl Rule for FuseChain {
         "operators in a row that write and read what could stay on the chip"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "let torch.compile fuse them, or use a fused operator (RMSNorm, rotary embedding, SwiGLU, optimizer) of a library"
     }
 
@@ -197,7 +197,7 @@ impl Rule for FuseEpilogue {
         "elementwise operators on the result of a matrix product, which it could do itself"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "use a product with an epilogue (addmm with activation, cuBLASLt or hipBLASLt epilogues, torch.compile with max-autotune, a \
          fused MLP)"
     }
@@ -235,7 +235,7 @@ impl Rule for FuseAttention {
         "attention written as two products with a softmax between them"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "use torch.nn.functional.scaled_dot_product_attention or a FlashAttention kernel: the matrix of scores is never written"
     }
 

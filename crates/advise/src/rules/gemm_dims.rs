@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use sheets::numbers::counted;
 
-use crate::facts::LeastTime;
+use crate::facts::{LeastTime, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 use crate::target::work_us;
@@ -22,7 +22,7 @@ impl Rule for GemmDims {
         "matrix products whose extents leave compute units without work"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "pad or change the extents (vocabulary, hidden sizes, batch times sequence) so that their tiles fill whole rounds of the \
          compute units; a kernel that splits the inner dimension helps products with few tiles"
     }

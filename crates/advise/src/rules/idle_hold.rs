@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use sheets::numbers::{counted, duration};
 
-use crate::facts::HoldKind;
+use crate::facts::{HoldKind, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
@@ -22,7 +22,7 @@ impl Rule for IdleSync {
         "the device runs dry because the host waits for it"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "leave out calls that need the device's answer in the step (.item(), .cpu(), printing a tensor, torch.cuda.synchronize()), \
          or ask less often; copy with non_blocking=True from and to pinned memory"
     }
@@ -41,9 +41,16 @@ impl Rule for IdleData {
         "the device waits while the host loads data or is busy with something else"
     }
 
-    fn remedy(&self) -> &'static str {
-        "load ahead: more workers, prefetch_factor, persistent_workers and pin_memory of the data loader; move what the host \
-         does out of the step or onto another thread"
+    fn remedy(&self, program: Program) -> &'static str {
+        match program {
+            Program::Xla => {
+                "load ahead: prefetch batches to the device on another thread (grain, tf.data), and keep the loop in Python free of work"
+            }
+            Program::PyTorch | Program::Hip => {
+                "load ahead: more workers, prefetch_factor, persistent_workers and pin_memory of the data loader; move what the host \
+                 does out of the step or onto another thread"
+            }
+        }
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

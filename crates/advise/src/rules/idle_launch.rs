@@ -3,6 +3,7 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 use sheets::numbers::{counted, duration};
 
+use crate::facts::Program;
 use crate::finding::Bucket;
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
@@ -19,9 +20,17 @@ impl Rule for IdleLaunch {
         "the device waits for launches: the host is slower than the device"
     }
 
-    fn remedy(&self) -> &'static str {
-        "capture the step as a CUDA or HIP graph, compile it (torch.compile with mode=\"reduce-overhead\"), or give each launch \
-         more work: larger batches, fused operators"
+    fn remedy(&self, program: Program) -> &'static str {
+        match program {
+            Program::Xla => {
+                "compile more into one program (jit around the whole step, scan in place of a loop in Python), and dispatch ahead: do not look at \
+                 results in every step"
+            }
+            Program::PyTorch | Program::Hip => {
+                "capture the step as a CUDA or HIP graph, compile it (torch.compile with mode=\"reduce-overhead\"), or give each launch \
+                 more work: larger batches, fused operators"
+            }
+        }
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use sheets::numbers::{counted, duration};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule, probable};
 use crate::target::target_us;
@@ -30,9 +30,16 @@ impl Rule for KernelEfficiency {
         "kernels far from what good ones of their size reach"
     }
 
-    fn remedy(&self) -> &'static str {
-        "try another library or a newer one, tune (TunableOp, max-autotune), and look at layouts and alignment of the operands; \
-         tracelens replay runs the operators alone"
+    fn remedy(&self, program: Program) -> &'static str {
+        match program {
+            Program::Xla => {
+                "look at the shapes, paddings and types of these instructions, and at autotuning (xla_gpu_autotune_level, Triton GEMMs)"
+            }
+            Program::PyTorch | Program::Hip => {
+                "try another library or a newer one, tune (TunableOp, max-autotune), and look at layouts and alignment of the operands; \
+                 tracelens replay runs the operators alone"
+            }
+        }
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -1,4 +1,4 @@
-use crate::facts::RecordingGap;
+use crate::facts::{Program, RecordingGap};
 use crate::finding::Bucket;
 use crate::rule::{Claim, Inspection, Rule};
 
@@ -14,7 +14,7 @@ impl Rule for Missing {
         "the recording lacks what findings rest on"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "record again with what is named"
     }
 

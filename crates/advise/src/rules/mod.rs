@@ -10,9 +10,11 @@ mod kernel_efficiency;
 mod layout;
 mod missing;
 mod recompute;
+mod regression;
 mod relative;
 mod serving;
 mod short_kernels;
+mod unexplained;
 mod unmodelled;
 mod variance;
 
@@ -22,6 +24,7 @@ use crate::rule::Rule;
 
 /// All rules. Of rules that claim the same time the first has it: a special explanation comes before a general one.
 pub(crate) const RULES: &[&dyn Rule] = &[
+    &regression::Regression,
     &idle_hold::IdleSync,
     &idle_hold::IdleData,
     &serving::PrefillStarved,
@@ -43,6 +46,7 @@ pub(crate) const RULES: &[&dyn Rule] = &[
     &kernel_efficiency::KernelEfficiency,
     &short_kernels::ShortKernels,
     &serving::BatchSmall,
+    &unexplained::Unexplained,
     &unmodelled::Unmodelled,
     &missing::Missing,
 ];

@@ -1,3 +1,4 @@
+use crate::facts::Program;
 use crate::finding::Bucket;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
@@ -13,9 +14,16 @@ impl Rule for Recompute {
         "forward work that is done again in the backward pass"
     }
 
-    fn remedy(&self) -> &'static str {
-        "where memory allows, checkpoint fewer or cheaper modules (selective checkpointing): this time is traded for the memory of \
-         their activations"
+    fn remedy(&self, program: Program) -> &'static str {
+        match program {
+            Program::Xla => {
+                "where memory allows, checkpoint less (jax.checkpoint with a policy); XLA rematerialises by itself where memory is short"
+            }
+            Program::PyTorch | Program::Hip => {
+                "where memory allows, checkpoint fewer or cheaper modules (selective checkpointing): this time is traded for the memory of \
+                 their activations"
+            }
+        }
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

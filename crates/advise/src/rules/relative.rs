@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use gpu_timeline::lower_median;
 use sheets::numbers::counted;
 
-use crate::facts::LeastTime;
+use crate::facts::{LeastTime, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule};
 
@@ -34,7 +34,7 @@ impl Rule for RelativeEfficiency {
         "calls slower than the same operator's best ones in this program"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "find out what the fast calls have: the kernel that was chosen, layout and alignment of the operands, multiples of 8 or 16 in \
          their shapes; tracelens replay runs both alone"
     }

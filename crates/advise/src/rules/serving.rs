@@ -1,6 +1,6 @@
 use std::cmp::Reverse;
 
-use crate::facts::{Facts, Serving};
+use crate::facts::{Facts, Program, Serving};
 use crate::finding::{Bucket, Confidence};
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
@@ -39,7 +39,7 @@ impl Rule for DecodeLaunch {
         "decode steps wait for launches"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "replay decode steps from CUDA or HIP graphs (enforce_eager off, capture sizes that cover the batches), schedule the next step \
          while this one runs (asynchronous scheduling)"
     }
@@ -77,7 +77,7 @@ impl Rule for BatchSmall {
         "decode steps of few requests: the time of reading the weights is shared by few"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "serve more requests at once (max_num_seqs, memory of the key-value cache), or use the time with speculative decoding"
     }
 
@@ -113,7 +113,7 @@ impl Rule for PrefillStarved {
         "prompts wait behind other work: the device is idle before steps that take them in"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "take prompts in with the decode steps (chunked prefill), prepare them (tokenisation, scheduling) while the device works"
     }
 

@@ -1,7 +1,7 @@
 use gpu_timeline::Activity;
 use sheets::numbers::duration;
 
-use crate::facts::IdleCause;
+use crate::facts::{IdleCause, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
 use crate::target::work_us;
@@ -21,7 +21,7 @@ impl Rule for ShortKernels {
         "many short kernels, of which starting and ending them is a large part"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "do the work of many of them in one: fused or foreach optimizers, torch.compile, a batched operator; a graph shortens \
          the time between them"
     }

@@ -7,7 +7,7 @@ use perf_models::{Category, ComputeSpec, ComputeUnit, Precision};
 use proptest::prelude::*;
 
 use super::{RULES, is_known_rule};
-use crate::facts::{Facts, Hold, HoldKind, IdleCause, LeastTime, RecordingGap};
+use crate::facts::{Facts, Hold, HoldKind, IdleCause, LeastTime, Program as Language, RecordingGap};
 use crate::fixture::{Program, elementwise, operands, product, tensor};
 use crate::{Advice, Finding, Limits};
 
@@ -38,7 +38,7 @@ fn each_rule_has_a_name_of_its_own_and_says_what_to_do() {
     let names: BTreeSet<&str> = RULES.iter().map(|rule| rule.id()).collect();
     assert_eq!(names.len(), RULES.len());
     for rule in RULES {
-        assert!(!rule.what().is_empty() && !rule.remedy().is_empty(), "{}", rule.id());
+        assert!(!rule.what().is_empty() && !rule.remedy(Language::PyTorch).is_empty(), "{}", rule.id());
         assert!(is_known_rule(rule.id()));
     }
     assert!(is_known_rule("IDLE-*") && !is_known_rule("IDLE") && !is_known_rule("NOTHING-*"));

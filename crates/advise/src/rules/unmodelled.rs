@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use sheets::numbers::{counted, duration};
 
-use crate::facts::RecordingGap;
+use crate::facts::{Program, RecordingGap};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 
@@ -21,7 +21,7 @@ impl Rule for Unmodelled {
         "time of operators whose work is not known: nothing can be said of their efficiency"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "record shapes (record_shapes=True), or tell the work of the operator in a script (--extension_file)"
     }
 

@@ -1,6 +1,7 @@
 use gpu_timeline::lower_median;
 use sheets::numbers::duration;
 
+use crate::facts::Program;
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule};
 
@@ -23,7 +24,7 @@ impl Rule for Variance {
         "calls with the same arguments of which some take many times as long"
     }
 
-    fn remedy(&self) -> &'static str {
+    fn remedy(&self, _: Program) -> &'static str {
         "look at what is special about the slow calls: first use (lazy loading, autotuning: warm up before recording), another \
          stream's work beside them, clocks, contention"
     }

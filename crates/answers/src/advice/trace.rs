@@ -1,85 +1,35 @@
-//! What to change first: the facts of recordings, brought to the rules of `advise`.
-
-use std::path::{Path, PathBuf};
+//! The facts about a trace.
 
 use advise::{
-    Advice, Call, Copied, Doubt, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Limits, Machine,
-    Operator, RecordingGap, Serving, ServingStep, Work,
+    Advice, Call, DataChange, Doubt, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Limits,
+    Operator, Program, RecordingGap, Regression, Serving, ServingStep, Work,
 };
 use gpu_timeline::{Interval, TimelineEvent, exposed_times};
 use hashbrown::HashMap;
 use inference_phase::{Phase, Step};
-use iterations::Program;
-use operator_sheets::{Iterated, RooflineShares};
-use perf_models::{
-    Architecture, Category as Kind, CommunicationPatterns, ComputeSpec, ComputeUnit, GemmKernel, HostMemory,
-    MacroTile, MemoryCopy, OpCall, PeakBasis, Precision, Value, number_size,
-};
+use operator_sheets::RooflineShares;
+use perf_models::{Category as Kind, GemmKernel, MacroTile, OpCall, Value, number_size};
 use trace_doctor::{Diagnosis, Severity};
-use trace_ingest::{Category, EventId, ReadOptions, Sequence, SignatureId, StringId, Trace, read_path};
-use trace2tree::{LinkBy, TraceTree, TreeOptions, is_graph_launch};
-use tree_perf::{Analysis, AnalysisOptions, ChargedWork, Dependency, HostActivity};
+use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
+use trace2tree::{TraceTree, is_graph_launch};
+use tree_perf::{Analysis, ChargedWork, Dependency, HostActivity};
 
-use crate::error::Error;
-use crate::notice::Notice;
+use super::{Names, copied, least_time, machine, steps};
 use crate::report::lost_events;
-use crate::trace::no_gpu_events;
 
 /// Share of device time without launches from which on the recording lacks them.
 const UNLINKED_FROM: f64 = 0.05;
-/// Kinds of work that are attention.
-const ATTENTION: [Kind; 3] = [Kind::SdpaForward, Kind::SdpaBackward, Kind::InferenceAttention];
 /// Frames above an operator that are searched for its module.
 const MODULE_DEPTH: usize = 64;
 
-/// Reads a recording and says what to change first.
-#[derive(Default)]
-pub struct Advisor {
-    /// What the device can do; `None` is the device that the recording names.
-    pub architecture: Option<Architecture>,
-    /// Which peaks count, if the user says it.
-    pub peak_basis: Option<PeakBasis>,
-    /// Names of kernels that communicate.
-    pub communication: CommunicationPatterns,
-    /// How the launch of a device event is found.
-    pub link_by: LinkBy,
-    /// An earlier recording of the same program.
-    pub baseline: Option<PathBuf>,
-    /// From where on something is worth a finding.
-    pub limits: Limits,
-}
-
-impl Advisor {
-    /// What to change first in the program of a recording, with call sites; and what there is to say of the recording.
-    ///
-    /// # Errors
-    /// When the file cannot be read or has no device work.
-    pub fn advise(&self, path: &Path, reading: &ReadOptions<'_>) -> Result<(Advice, Vec<Notice>), Error> {
-        let trace = read_path(path, reading)?;
-        let mut options = AnalysisOptions {
-            architecture: self.architecture.clone(),
-            peak_basis: self.peak_basis,
-            communication: self.communication.clone(),
-            link_by: self.link_by,
-            detect_recompute: true,
-            ..AnalysisOptions::default()
-        };
-        options.include_call_stack = true;
-        let tree_options = TreeOptions { threads: reading.thread_count(), ..options.tree_options() };
-        let tree = TraceTree::build(trace, &tree_options);
-        let diagnosis = Diagnosis::new(&tree);
-        let analysis = Analysis::from_tree(tree, options);
-        if analysis.timeline().is_none() {
-            return Err(no_gpu_events(path, analysis.trace()));
-        }
-        let notices = analysis.trace().warnings().iter().cloned().map(Notice::Reading).collect();
-        Ok((of_trace(&analysis, diagnosis.as_ref(), &self.limits), notices))
-    }
-}
-
 /// What to change in the program of a trace.
-pub(crate) fn of_trace(analysis: &Analysis, diagnosis: Option<&Diagnosis>, limits: &Limits) -> Advice {
-    let facts = Builder::new(analysis).facts();
+pub(crate) fn of_trace(
+    analysis: &Analysis,
+    diagnosis: Option<&Diagnosis>,
+    regressions: Vec<Regression>,
+    limits: &Limits,
+) -> Advice {
+    let facts = Facts { regressions, ..Builder::new(analysis).facts() };
     let recording = TraceRecording { tree: analysis.tree() };
     let mut advice = Advice::new(&facts, limits, &recording);
     if let Some(diagnosis) = diagnosis {
@@ -121,21 +71,16 @@ impl advise::Recording for TraceRecording<'_> {
 struct Builder<'a> {
     analysis: &'a Analysis,
     trace: &'a Trace,
-    names: Vec<String>,
-    /// By string of the trace: its place among the names.
-    places: HashMap<StringId, u32>,
+    names: Names,
 }
 
 impl<'a> Builder<'a> {
     fn new(analysis: &'a Analysis) -> Self {
-        Builder { analysis, trace: analysis.trace(), names: Vec::new(), places: HashMap::new() }
+        Builder { analysis, trace: analysis.trace(), names: Names::default() }
     }
 
     fn name(&mut self, string: StringId) -> u32 {
-        *self.places.entry(string).or_insert_with(|| {
-            self.names.push(self.trace.text(string).to_owned());
-            self.names.len() as u32 - 1
-        })
+        self.names.of(self.trace, string)
     }
 
     fn facts(mut self) -> Facts {
@@ -145,6 +90,7 @@ impl<'a> Builder<'a> {
         let (idle, holds) = self.idle(&works);
         Facts {
             units_per_us: self.trace.time_unit().per_microsecond(),
+            program: program(self.trace),
             works,
             gaps: self.gaps(&operators),
             calls,
@@ -155,7 +101,8 @@ impl<'a> Builder<'a> {
             machine: self.analysis.architecture().map(machine),
             steps: steps(self.analysis),
             serving: serving(self.analysis),
-            names: self.names,
+            names: self.names.texts,
+            regressions: Vec::new(),
         }
     }
 
@@ -202,6 +149,7 @@ impl<'a> Builder<'a> {
             category: work.category.to_owned(),
             kind: Kind::all().find(|kind| kind.as_str() == work.category),
             arguments: arguments.unwrap_or_default(),
+            change: data_change(self.trace.name(work.operator), &inputs),
             inputs,
             unknown: work
                 .gap
@@ -212,23 +160,11 @@ impl<'a> Builder<'a> {
     /// The work of a call at the peaks of the device.
     fn least(&self, work: &ChargedWork<'_>, units: Option<u64>) -> Option<LeastTime> {
         let figures = work.figures.as_ref()?;
-        let roofline = figures.roofline?;
         // Figures of backward work are of all of it, of which these device events may be a part.
         let time_us = self.trace.to_microseconds(work.time);
         let part = if figures.time_us > 0.0 { (time_us / figures.time_us).min(1.0) } else { 1.0 };
-        let spec = roofline.peak.or(figures.spec);
-        let architecture = self.analysis.architecture();
-        let measured = architecture.zip(spec).and_then(|(known, spec)| known.achievable_tflops.get(&spec));
-        Some(LeastTime {
-            compute_us: roofline.compute_us.unwrap_or(0.0) * part,
-            measured_compute_us: measured.map(|rate| figures.flops * part / (rate * 1e6)),
-            memory_us: roofline.memory_us * part,
-            path: roofline.path,
-            flops: figures.flops * part,
-            spec,
-            is_attention: ATTENTION.iter().any(|kind| kind.as_str() == work.category),
-            quantisation: units.and_then(|units| self.quantisation(work, units)),
-        })
+        let quantisation = units.and_then(|units| self.quantisation(work, units));
+        least_time(figures, part, work.category, quantisation, self.analysis.architecture())
     }
 
     /// How well the extents of a matrix product fit tiles and compute units.
@@ -295,24 +231,10 @@ impl<'a> Builder<'a> {
                 launch: tree.recorded_launch(event).map(|launch| events.start(launch)),
                 exposed,
                 uid: events.uid(event),
-                copy: self.copied(event),
+                copy: copied(self.trace, event),
             }
         });
         works.collect()
-    }
-
-    fn copied(&self, event: EventId) -> Option<Copied> {
-        let events = self.trace.events();
-        if events.category(event) != Category::GPU_MEMCPY {
-            return None;
-        }
-        let copy = MemoryCopy::parse(self.trace.name(event))?;
-        let bytes = events.arguments().transfer.get(event.index()).and_then(|transfer| transfer.bytes);
-        Some(Copied {
-            direction: copy.direction,
-            bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
-            pageable: copy.host_memory == Some(HostMemory::Pageable),
-        })
     }
 
     fn idle(&mut self, works: &[Work]) -> (Vec<Idle>, Vec<Hold>) {
@@ -361,10 +283,12 @@ impl<'a> Builder<'a> {
                 || !events.arguments().call_stack.is_empty()
                 || events.ids().any(is_frame)
         };
+        // Profiles of the runtime alone have no operators by their nature.
+        let is_pytorch = program(trace) == Program::PyTorch;
         let gpu_only = self.analysis.is_gpu_only();
         let lacks = [
             (RecordingGap::CutOff, lost_events(trace)),
-            (RecordingGap::Operators, gpu_only),
+            (RecordingGap::Operators, gpu_only && is_pytorch),
             (RecordingGap::Launches, !gpu_only && unlinked >= UNLINKED_FROM),
             (
                 RecordingGap::Shapes,
@@ -387,43 +311,9 @@ fn inputs(call: &OpCall<'_>) -> Vec<Input> {
     inputs.collect()
 }
 
-fn machine(architecture: &Architecture) -> Machine {
-    const PRECISIONS: [Precision; 8] = [
-        Precision::Fp64,
-        Precision::Fp32,
-        Precision::Tf32,
-        Precision::Fp16,
-        Precision::Bf16,
-        Precision::Fp8,
-        Precision::Fp4,
-        Precision::Int8,
-    ];
-    let spec = |precision| ComputeSpec { unit: ComputeUnit::Matrix, precision };
-    let known = PRECISIONS
-        .into_iter()
-        .filter_map(|precision| Some((precision, architecture.peak_tflops(spec(precision))? * 1e6)));
-    let known: Vec<(Precision, f64)> = known.collect();
-    let is_nominal = |&(precision, _): &(Precision, f64)| {
-        architecture.basis_of(spec(precision)) == Some(PeakBasis::Nominal)
-    };
-    Machine {
-        name: architecture.name.clone(),
-        bytes_per_us: architecture.memory_bandwidth_gb_per_s * 1e3,
-        is_nominal: known.iter().any(is_nominal),
-        matrix_flops_per_us: known,
-    }
-}
-
-/// When the host launched each whole step.
-fn steps(analysis: &Analysis) -> Vec<Interval> {
-    let steps = Iterated::iterations(analysis).and_then(|found| found.steps());
-    let steps = steps.into_iter().flat_map(|(level, _)| &level.iterations);
-    steps.map(|step| Interval::new(step.start, step.end)).collect()
-}
-
 /// The steps of an inference engine, by its annotations.
 fn serving(analysis: &Analysis) -> Option<Serving> {
-    if analysis.iterations().detected().program() != Program::LanguageModel {
+    if analysis.iterations().detected().program() != iterations::Program::LanguageModel {
         return None;
     }
     let (trace, tree) = (analysis.trace(), analysis.tree());
@@ -448,4 +338,23 @@ fn serving(analysis: &Analysis) -> Option<Serving> {
         }
     });
     Some(Serving { steps: steps.collect() })
+}
+
+/// What an operator of PyTorch changes besides values.
+fn data_change(name: &str, inputs: &[Input]) -> Option<DataChange> {
+    match (name, inputs) {
+        ("aten::copy_", [to, from, ..]) if to.element_bytes != from.element_bytes => Some(DataChange::Type),
+        ("aten::copy_" | "aten::clone" | "aten::contiguous", _) => Some(DataChange::Copy),
+        ("aten::_to_copy" | "aten::to", _) => Some(DataChange::Type),
+        _ => None,
+    }
+}
+
+/// What the program is written with, as far as the recorder tells.
+fn program(trace: &Trace) -> Program {
+    match trace.facts().recorder.kind {
+        Some(RecordingKind::Rocprof) => Program::Hip,
+        Some(RecordingKind::XPlane) => Program::Xla,
+        _ => Program::PyTorch,
+    }
 }

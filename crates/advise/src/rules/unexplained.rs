@@ -1,0 +1,59 @@
+use sheets::numbers::{counted, duration};
+
+use crate::facts::{IdleCause, Program};
+use crate::finding::{Bucket, Confidence};
+use crate::rule::{Claim, Inspection, Rule};
+
+/// Waits of the device that the recording does not explain.
+pub(super) struct Unexplained;
+
+/// Share of the window from which on they are worth saying.
+const FROM: f64 = 0.02;
+
+impl Rule for Unexplained {
+    fn id(&self) -> &'static str {
+        "IDLE-UNEXPLAINED"
+    }
+
+    fn what(&self) -> &'static str {
+        "the device waits, and the recording does not say for what"
+    }
+
+    fn remedy(&self, program: Program) -> &'static str {
+        match program {
+            Program::Hip => "record calls, too: rocprofv3 with --hip-trace or --sys-trace",
+            Program::PyTorch | Program::Xla => {
+                "look at the other ranks where it waits for one (tracelens ranks), and at what runs on the device beside this \
+                 program; record the host, too, where launches are missing"
+            }
+        }
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let mut found = Vec::new();
+        let kinds = [
+            (IdleCause::Unlinked, "before work whose launch is not recorded"),
+            (IdleCause::Dependency, "before work that was launched in time"),
+        ];
+        for (cause, what) in kinds {
+            let waits = facts.idle.iter().filter(|idle| idle.cause == cause);
+            let time: i64 = waits.clone().map(|idle| idle.time.length()).sum();
+            let share = time as f64 / facts.window().max(1) as f64;
+            if share >= FROM {
+                let text = format!(
+                    "{} of {} in all, {:.1}% of the window",
+                    counted(waits.count(), "wait", "waits"),
+                    duration(facts.us(time)),
+                    share * 100.0
+                );
+                let claim = Claim::without_time(Bucket::Idle, what)
+                    .with_confidence(Confidence::High)
+                    .with_evidence(text)
+                    .with_row("gpu_timeline", "type", "idle_time");
+                found.push(claim);
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,265 @@
+//! What to change first: the facts of recordings, brought to the rules of `advise`.
+
+mod job;
+mod tenstorrent;
+mod trace;
+mod xla;
+
+use std::path::{Path, PathBuf};
+
+use advise::{Advice, Copied, Finding, LeastTime, Limits, Machine, Regression, advice_sheet};
+use gpu_timeline::Interval;
+use hashbrown::HashMap;
+use metal_perf::{MetalOptions, MetalReport};
+use operator_sheets::{Figures, Iterated};
+use perf_models::{
+    Architecture, Category, CommunicationPatterns, ComputeSpec, ComputeUnit, HostMemory, MemoryCopy,
+    PeakBasis, Precision,
+};
+use sheets::{Layout, Table, TableError};
+use trace_diff::{DiffOptions, TreeDiff};
+use trace_doctor::Diagnosis;
+use trace_ingest::metal::read_ops;
+use trace_ingest::xplane::read_profile;
+use trace_ingest::{
+    Category as EventCategory, EventId, ReadOptions, RecordingKind, StringId, Trace, read_path, recognise,
+};
+use trace2tree::{LinkBy, TraceTree, TreeOptions};
+use tree_perf::{Analysis, AnalysisOptions};
+use xla_perf::{JaxAnalysis, JaxOptions};
+
+pub(crate) use job::of_job;
+pub(crate) use tenstorrent::of_operations;
+pub(crate) use trace::of_trace;
+pub(crate) use xla::of_profile;
+
+use crate::error::Error;
+use crate::notice::Notice;
+use crate::report::tables;
+use crate::trace::no_gpu_events;
+
+/// Reads a recording and says what to change first.
+#[derive(Default)]
+pub struct Advisor {
+    /// What the device can do; `None` is the device that the recording names.
+    pub architecture: Option<Architecture>,
+    /// Which peaks count, if the user says it.
+    pub peak_basis: Option<PeakBasis>,
+    /// Names of kernels that communicate.
+    pub communication: CommunicationPatterns,
+    /// How the launch of a device event is found.
+    pub link_by: LinkBy,
+    /// An earlier recording of the same program, of traces.
+    pub baseline: Option<PathBuf>,
+    /// From where on something is worth a finding.
+    pub limits: Limits,
+}
+
+impl Advisor {
+    /// What to change first in the program of a recording, with call sites where they are recorded; and what there is to
+    /// say of the recording.
+    ///
+    /// # Errors
+    /// When the file cannot be read or has no device work, and when a baseline is given with a recording that is no trace.
+    pub fn advise(&self, path: &Path, reading: &ReadOptions<'_>) -> Result<(Advice, Vec<Notice>), Error> {
+        let kind = recognise(path)?;
+        if let Some(baseline) = &self.baseline
+            && !matches!(kind, RecordingKind::Trace)
+        {
+            return Err(Error::BaselineOfTrace {
+                path: path.to_path_buf(),
+                kind,
+                baseline: baseline.clone(),
+            });
+        }
+        match kind {
+            RecordingKind::Trace | RecordingKind::Rocprof => self.advise_on_trace(path, reading),
+            RecordingKind::XPlane => {
+                let profile = read_profile(path, reading)?;
+                let notices = profile.trace.warnings().iter().cloned().map(Notice::Reading).collect();
+                let options = JaxOptions {
+                    architecture: self.architecture.clone(),
+                    peak_basis: self.peak_basis.unwrap_or_default(),
+                    communication: self.communication.clone(),
+                    ..JaxOptions::default()
+                };
+                let analysis = JaxAnalysis::new(profile, options);
+                let advice = of_profile(&analysis, &self.limits);
+                Ok((advice.ok_or_else(|| no_gpu_events(path, analysis.trace()))?, notices))
+            }
+            RecordingKind::TenstorrentOps => {
+                let paths = [path.to_path_buf()];
+                let table = read_ops(&paths)?;
+                let report = MetalReport::new(table, MetalOptions::default())
+                    .map_err(|error| Error::Metal { paths: paths.to_vec(), error })?;
+                let notices = report.notices.iter().cloned().map(Notice::Tenstorrent).collect();
+                Ok((of_operations(&report, &self.limits), notices))
+            }
+        }
+    }
+
+    fn advise_on_trace(
+        &self,
+        path: &Path,
+        reading: &ReadOptions<'_>,
+    ) -> Result<(Advice, Vec<Notice>), Error> {
+        let analysis = |path: &Path| {
+            let trace = read_path(path, reading)?;
+            let options = AnalysisOptions {
+                architecture: self.architecture.clone(),
+                peak_basis: self.peak_basis,
+                communication: self.communication.clone(),
+                link_by: self.link_by,
+                detect_recompute: true,
+                include_call_stack: true,
+                ..AnalysisOptions::default()
+            };
+            let tree_options = TreeOptions { threads: reading.thread_count(), ..options.tree_options() };
+            let tree = TraceTree::build(trace, &tree_options);
+            let diagnosis = Diagnosis::new(&tree);
+            let analysis = Analysis::from_tree(tree, options);
+            match analysis.timeline() {
+                Some(_) => Ok((analysis, diagnosis)),
+                None => Err(no_gpu_events(path, analysis.trace())),
+            }
+        };
+        let (trace, diagnosis) = analysis(path)?;
+        let regressions = match &self.baseline {
+            Some(baseline) => regressions(&analysis(baseline)?.0, &trace),
+            None => Vec::new(),
+        };
+        let notices = trace.trace().warnings().iter().cloned().map(Notice::Reading).collect();
+        Ok((of_trace(&trace, diagnosis.as_ref(), regressions, &self.limits), notices))
+    }
+}
+
+/// Work of a run that another one has too and that takes longer than there.
+fn regressions(baseline: &Analysis, run: &Analysis) -> Vec<Regression> {
+    let options =
+        DiffOptions { communication: run.options().communication.clone(), ..DiffOptions::default() };
+    let diff = TreeDiff::new(baseline.tree(), run.tree(), options);
+    let per_us = run.trace().time_unit().per_microsecond() as f64;
+    let units = |time: i64| (diff.time_unit().to_microseconds(time) * per_us).round() as i64;
+    let events = run.trace().events();
+    let slower = diff.unit_work().filter(|unit| unit.events.iter().all(|side| !side.is_empty()));
+    let slower = slower.filter(|unit| unit.busy[1] > unit.busy[0]).map(|unit| Regression {
+        name: unit.name(),
+        uids: unit.events[1].iter().map(|&event| events.uid(event)).collect(),
+        before: units(unit.busy[0]),
+        after: units(unit.busy[1]),
+    });
+    slower.collect()
+}
+
+/// The peaks of matrix units that an architecture states, in operations a microsecond.
+fn machine(architecture: &Architecture) -> Machine {
+    const PRECISIONS: [Precision; 8] = [
+        Precision::Fp64,
+        Precision::Fp32,
+        Precision::Tf32,
+        Precision::Fp16,
+        Precision::Bf16,
+        Precision::Fp8,
+        Precision::Fp4,
+        Precision::Int8,
+    ];
+    let spec = |precision| ComputeSpec { unit: ComputeUnit::Matrix, precision };
+    let known = PRECISIONS
+        .into_iter()
+        .filter_map(|precision| Some((precision, architecture.peak_tflops(spec(precision))? * 1e6)));
+    let known: Vec<(Precision, f64)> = known.collect();
+    let is_nominal = |&(precision, _): &(Precision, f64)| {
+        architecture.basis_of(spec(precision)) == Some(PeakBasis::Nominal)
+    };
+    Machine {
+        name: architecture.name.clone(),
+        bytes_per_us: architecture.memory_bandwidth_gb_per_s * 1e3,
+        is_nominal: known.iter().any(is_nominal),
+        matrix_flops_per_us: known,
+    }
+}
+
+/// The work of a call at the peaks of the device, of a part of what its figures are of.
+fn least_time(
+    figures: &Figures,
+    part: f64,
+    category: &str,
+    quantisation: Option<f64>,
+    architecture: Option<&Architecture>,
+) -> Option<LeastTime> {
+    /// Kinds of work that are attention.
+    const ATTENTION: [Category; 3] =
+        [Category::SdpaForward, Category::SdpaBackward, Category::InferenceAttention];
+    let roofline = figures.roofline?;
+    let spec = roofline.peak.or(figures.spec);
+    let measured = architecture.zip(spec).and_then(|(known, spec)| known.achievable_tflops.get(&spec));
+    Some(LeastTime {
+        compute_us: roofline.compute_us.unwrap_or(0.0) * part,
+        measured_compute_us: measured.map(|rate| figures.flops * part / (rate * 1e6)),
+        memory_us: roofline.memory_us * part,
+        path: roofline.path,
+        flops: figures.flops * part,
+        spec,
+        is_attention: ATTENTION.iter().any(|kind| kind.as_str() == category),
+        quantisation,
+    })
+}
+
+/// Names by their place, each string of a recording once.
+#[derive(Default)]
+struct Names {
+    texts: Vec<String>,
+    places: HashMap<StringId, u32>,
+}
+
+impl Names {
+    fn of(&mut self, trace: &Trace, string: StringId) -> u32 {
+        let texts = &mut self.texts;
+        *self.places.entry(string).or_insert_with(|| {
+            texts.push(trace.text(string).to_owned());
+            texts.len() as u32 - 1
+        })
+    }
+
+    fn add(&mut self, text: &str) -> u32 {
+        self.texts.push(text.to_owned());
+        self.texts.len() as u32 - 1
+    }
+}
+
+/// What a device event copies, if it is a copy.
+fn copied(trace: &Trace, event: EventId) -> Option<Copied> {
+    let events = trace.events();
+    if events.category(event) != EventCategory::GPU_MEMCPY {
+        return None;
+    }
+    let copy = MemoryCopy::parse(trace.name(event))?;
+    let bytes = events.arguments().transfer.get(event.index()).and_then(|transfer| transfer.bytes);
+    Some(Copied {
+        direction: copy.direction,
+        bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
+        pageable: copy.host_memory == Some(HostMemory::Pageable),
+    })
+}
+
+/// When the host launched each whole step.
+fn steps(analysis: &impl Iterated) -> Vec<Interval> {
+    let steps = analysis.iterations().and_then(|found| found.steps());
+    let steps = steps.into_iter().flat_map(|(level, _)| &level.iterations);
+    steps.map(|step| Interval::new(step.start, step.end)).collect()
+}
+
+/// The sheet of an advice, where it has findings.
+pub(crate) fn tables_of(advice: &Advice, layout: Layout) -> Result<Vec<Table>, TableError> {
+    Ok(tables(advice, vec![advice_sheet()], layout)?.0)
+}
+
+/// What the first page shows of an advice.
+pub(crate) fn first_of(advice: Option<&Advice>) -> Vec<Finding> {
+    advice.iter().flat_map(|advice| advice.first()).cloned().collect()
+}
+
+/// What a finding gives back, as a share of the window, 0 to 1.
+fn share_of(finding: &Finding, window_us: f64) -> f64 {
+    finding.gain.map_or(0.0, |gain| gain.mid_us / window_us.max(f64::MIN_POSITIVE))
+}

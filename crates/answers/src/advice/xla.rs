@@ -1,0 +1,168 @@
+//! The facts about an XPlane profile of GPUs.
+
+use advise::{
+    Advice, Call, DataChange, Facts, Idle, IdleCause, Input, Limits, Operator, Program, RecordingGap, Work,
+};
+use gpu_timeline::{LaunchedEvent, TimelineEvent, WaitCause, device_waits, exposed_times};
+use hashbrown::HashMap;
+use perf_models::{Category as Kind, number_size};
+use tree_perf::AnalysisOptions;
+use xla_perf::{DeviceEvent, JaxAnalysis, Operator as Instruction};
+
+use super::{Names, copied, least_time, machine, steps};
+
+/// What to change in the program of a profile: of its GPU with the most work, the others do alike. `None` without GPUs.
+pub(crate) fn of_profile(analysis: &JaxAnalysis, limits: &Limits) -> Option<Advice> {
+    let busiest = (0..analysis.gpus().len()).max_by_key(|&gpu| analysis.gpus()[gpu].breakdown.busy)?;
+    let facts = facts(analysis, busiest);
+    Some(Advice::new(&facts, limits, &ProfileRecording { analysis }))
+}
+
+struct ProfileRecording<'a> {
+    analysis: &'a JaxAnalysis,
+}
+
+impl advise::Recording for ProfileRecording<'_> {
+    fn call_site(&self, event: u32) -> Option<String> {
+        let event = self.analysis.trace().events().find_uid(event)?;
+        let found = self.analysis.device_events().iter().find(|device_event| device_event.event == event)?;
+        let record = self.analysis.operators()[found.operator].record.as_ref()?;
+        Some(record.source.clone()).filter(|source| !source.is_empty())
+    }
+}
+
+fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
+    let trace = analysis.trace();
+    let events = trace.events();
+    let mut names = Names::default();
+    let operators: Vec<Operator> =
+        analysis.operators().iter().map(|operator| instruction(operator, &mut names)).collect();
+
+    let mut call_of: HashMap<usize, u32> = HashMap::new();
+    let mut calls: Vec<Call> = Vec::new();
+    for call in analysis.calls() {
+        let Some(first) = call.kernels.first().map(|&kernel| &analysis.device_events()[kernel]) else {
+            continue;
+        };
+        if first.gpu != gpu {
+            continue;
+        }
+        call_of.extend(call.kernels.iter().map(|&kernel| (kernel, calls.len() as u32)));
+        let operator = &analysis.operators()[call.operator];
+        let figures = analysis.figures(call);
+        let least = figures.as_ref().and_then(|figures| {
+            least_time(figures, 1.0, operator.category.as_str(), None, analysis.architecture())
+        });
+        calls.push(Call {
+            operator: call.operator as u32,
+            time: call.time.0,
+            bytes: figures.and_then(|figures| figures.bytes),
+            least,
+            uid: events.uid(first.event),
+            module: None,
+            recomputed: is_rematerialised(operator),
+        });
+    }
+
+    let mut of_gpu: Vec<(usize, &DeviceEvent)> =
+        analysis.device_events().iter().enumerate().filter(|(_, event)| event.gpu == gpu).collect();
+    of_gpu.sort_by_key(|(_, event)| (events.start(event.event), events.uid(event.event)));
+    let timeline: Vec<TimelineEvent> = of_gpu
+        .iter()
+        .map(|(_, event)| TimelineEvent {
+            start: events.start(event.event),
+            end: events.end(event.event).max(events.start(event.event)),
+            activity: event.activity,
+        })
+        .collect();
+    let mut streams: HashMap<i64, u32> = HashMap::new();
+    let works = of_gpu.iter().zip(&timeline).zip(exposed_times(&timeline));
+    let works = works.map(|(((position, event), time), exposed)| {
+        let count = streams.len() as u32;
+        Work {
+            start: time.start,
+            end: time.end,
+            stream: *streams.entry(event.stream).or_insert(count),
+            name: names.of(trace, events.name(event.event)),
+            activity: event.activity,
+            call: call_of.get(position).copied(),
+            launch: event.launch.map(|launch| events.start(launch)),
+            exposed,
+            uid: events.uid(event.event),
+            copy: copied(trace, event.event),
+        }
+    });
+    let works: Vec<Work> = works.collect();
+    let units_per_us = trace.time_unit().per_microsecond();
+    let lacks_device = analysis.architecture().is_none();
+    Facts {
+        units_per_us,
+        program: Program::Xla,
+        idle: idle(&works, units_per_us),
+        works,
+        calls,
+        operators,
+        breakdown: analysis.gpus()[gpu].breakdown,
+        machine: analysis.architecture().map(machine),
+        steps: steps(analysis),
+        gaps: lacks_device.then_some(RecordingGap::Device).into_iter().collect(),
+        names: names.texts,
+        ..Facts::default()
+    }
+}
+
+fn instruction(operator: &Instruction, names: &mut Names) -> Operator {
+    let record = operator.record.as_ref();
+    let dims = record.into_iter().flat_map(|record| record.dims.iter().zip(&record.types));
+    let inputs = dims.filter_map(|(shape, element)| {
+        Some(Input { shape: shape.clone(), element_bytes: number_size(element)? })
+    });
+    let category = operator.category.as_str();
+    let is_instruction = |kinds: &[&str]| kinds.iter().any(|kind| operator.name.starts_with(kind));
+    Operator {
+        name: names.add(&operator.name),
+        category: category.to_owned(),
+        kind: Kind::all().find(|kind| kind.as_str() == category),
+        arguments: record.map_or_else(String::new, |record| record.operands.join(", ")),
+        inputs: inputs.collect(),
+        // Layout assignment, padding and conversion leave instructions of their own.
+        change: match () {
+            () if is_instruction(&["copy", "transpose", "loop_transpose_fusion", "wrapped_transpose"]) => {
+                Some(DataChange::Order)
+            }
+            () if is_instruction(&["pad", "wrapped_pad"]) => Some(DataChange::Padding),
+            () if is_instruction(&["convert", "wrapped_convert"]) => Some(DataChange::Type),
+            () => None,
+        },
+        unknown: None,
+    }
+}
+
+/// Whether an instruction computes again what was computed before: XLA and `jax.checkpoint` say so in its name and path.
+fn is_rematerialised(operator: &Instruction) -> bool {
+    let of_checkpoint = |record: &xla_perf::Record| {
+        record.op_name.contains("rematted_computation") || record.op_name.contains("checkpoint/remat")
+    };
+    operator.name.contains(".remat") || operator.record.as_ref().is_some_and(of_checkpoint)
+}
+
+/// Waits between the events of a GPU, by launches alone: a profile does not say what held the host.
+fn idle(works: &[Work], units_per_us: i64) -> Vec<Idle> {
+    let short = AnalysisOptions::default().kernel_wait_threshold_us * units_per_us as f64;
+    let launched: Vec<LaunchedEvent> = works
+        .iter()
+        .map(|work| LaunchedEvent { stream: 0, start: work.start, end: work.end, launch: work.launch })
+        .collect();
+    let waits = device_waits(&launched, short.round() as i64).into_iter();
+    let waits = waits.filter(|wait| wait.time.length() > 0).map(|wait| Idle {
+        time: wait.time,
+        work: wait.event as u32,
+        cause: match wait.cause {
+            WaitCause::Unlinked => IdleCause::Unlinked,
+            WaitCause::Host => IdleCause::LateLaunch { hold: None },
+            WaitCause::Kernel => IdleCause::BetweenKernels,
+            WaitCause::Dependency { .. } => IdleCause::Dependency,
+        },
+    });
+    waits.collect()
+}
