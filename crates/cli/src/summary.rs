@@ -67,7 +67,7 @@ fn write_findings(out: &mut String, findings: &[Finding], style: Style) {
         };
         let first = if finding.rank == 1 { "fix first:  " } else { "            " };
         let doubt = if finding.doubts.is_empty() { "" } else { " (in doubt)" };
-        let line = format!("{gain} {}: {}: {}{doubt}", finding.rule, finding.what, finding.subject);
+        let line = format!("{gain} {}: {} [{}]{doubt}", finding.what, finding.subject, finding.rule);
         wrap(&line, first, "              ", style.width.min(WIDEST), out);
     }
 }

@@ -27,7 +27,7 @@ impl Rule for KernelEfficiency {
     }
 
     fn what(&self) -> &'static str {
-        "kernels far from what good ones of their size reach"
+        "kernels slower than good ones of their size"
     }
 
     fn remedy(&self, program: Program) -> &'static str {

@@ -27,8 +27,8 @@ impl Rule for Unmodelled {
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
-        // Without operators nothing is modelled, which the rule about the recording says.
-        if facts.gaps.contains(&RecordingGap::Operators) {
+        // Without operators nothing is modelled, by the nature of the recording or as the rule about it says.
+        if facts.program == Program::Hip || facts.gaps.contains(&RecordingGap::Operators) {
             return Vec::new();
         }
         let mut by_name: BTreeMap<(u32, &str), (i64, usize)> = BTreeMap::new();
