@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+pub mod agent;
 mod facts;
 mod finding;
 #[cfg(test)]
