@@ -117,6 +117,8 @@ pub(crate) enum Failure {
     NotCopyable { path: PathBuf, found: RecordingKind, instead: String },
     #[error("{path}: none of these operators can run again; nothing is written", path = .path.display())]
     NothingToReplay { path: PathBuf },
+    #[error("--compat agent writes the files of one trace; {given} are given")]
+    OneTraceOfAgent { given: usize },
     #[error(transparent)]
     Split(#[from] SplitError),
     #[error(

@@ -12,7 +12,8 @@ use serde::Serialize;
 use trace_ingest::ReadOptions;
 
 use super::report::{check_destinations, save};
-use crate::arguments::advise::AdviseArguments;
+use crate::arguments::Reference;
+use crate::arguments::advise::{AdviceFormat, AdviseArguments};
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
@@ -44,22 +45,14 @@ impl Document<'_> {
 }
 
 pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
+    if let Some(AdviceFormat::Agent) = arguments.compat {
+        return super::advise_agent::run(&advisor(arguments, Some(Reference::TraceLens))?, arguments);
+    }
     let sources: Vec<_> = arguments.files.iter().chain(&arguments.baseline).cloned().collect();
     let markdown = arguments.markdown.iter().map(|path| ("markdown", path.as_path()));
     let json = arguments.output.iter().map(|path| ("json", path.as_path()));
     check_destinations(&sources, markdown.chain(json))?;
-    let architecture = arguments.device.architecture()?;
-    if let Some(warning) = arguments.device.warning(architecture.as_ref()) {
-        console::warning(format_args!("{warning}"));
-    }
-    let advisor = Advisor {
-        architecture,
-        peak_basis: arguments.device.peak_basis(),
-        communication: arguments.device.communication(None),
-        link_by: arguments.reading.link_by,
-        baseline: arguments.baseline.clone(),
-        limits: Limits { least_share: arguments.min_share / 100.0, ..Limits::default() },
-    };
+    let advisor = advisor(arguments, None)?;
     let mut advised = Vec::with_capacity(arguments.files.len());
     for path in &arguments.files {
         let progress = ReadingProgress::new(arguments.json);
@@ -97,6 +90,22 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         0 => Ok(()),
         found => Err(Failure::Found { found }),
     }
+}
+
+/// Who answers, with the figures of the reference where it is named.
+fn advisor(arguments: &AdviseArguments, reference: Option<Reference>) -> Result<Advisor, Failure> {
+    let architecture = arguments.device.architecture()?;
+    if let Some(warning) = arguments.device.warning(architecture.as_ref()) {
+        console::warning(format_args!("{warning}"));
+    }
+    Ok(Advisor {
+        architecture,
+        peak_basis: arguments.device.peak_basis(),
+        communication: arguments.device.communication(reference),
+        link_by: arguments.reading.link_by,
+        baseline: arguments.baseline.clone(),
+        limits: Limits { least_share: arguments.min_share / 100.0, ..Limits::default() },
+    })
 }
 
 fn name(path: &Path) -> String {

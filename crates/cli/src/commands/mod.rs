@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub(crate) mod advise;
+mod advise_agent;
 pub(crate) mod archs;
 pub(crate) mod columns;
 pub(crate) mod compare;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
 
+mod advise_agent;
 mod bad_input;
 mod compare;
 mod critical_path;
