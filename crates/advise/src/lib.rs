@@ -9,6 +9,7 @@ mod fixture;
 mod kernel_family;
 mod late_launches;
 mod markdown;
+mod product;
 mod rows;
 mod rule;
 mod rules;
@@ -22,6 +23,7 @@ pub use facts::{
     Program, RecordingGap, Regression, Serving, ServingStep, Work,
 };
 pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
+pub use product::{Product, Tile};
 pub use rule::{Claim, Inspection, Limits, Part, Rule, Slot};
 pub use rules::{is_known_rule, rules};
 pub use sheet::{ADVICE, advice_sheet};

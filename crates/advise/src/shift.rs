@@ -1,5 +1,5 @@
 //! How much earlier the device is done where some of its work takes less: all of the saved time while launches run ahead,
-//! none of it where the device waits for its host.
+//! none of it where the device waits for its host. Work that goes whole need not be launched, so that the host gains, too.
 //!
 //! Work cannot start before its launch. So what was saved before it counts up to the time that the launch came early, and to
 //! what the host itself gained: a host that waited for the device goes on earlier by what the device saved until then. This
@@ -18,6 +18,8 @@ const USUAL_LATENCY_US: f64 = 5.0;
 pub(crate) struct Shift {
     /// By work: how early its launch was; `None` where it is not recorded.
     leads: Vec<Option<i64>>,
+    /// What the host takes for a launch.
+    launch: i64,
     /// Holds that waited for the device: when they ended, and how long they took.
     waits: Vec<(i64, i64)>,
 }
@@ -38,7 +40,10 @@ impl Shift {
             .filter(|&(_, length)| length > usual)
             .collect();
         waits.sort_unstable();
-        Shift { leads: leads.collect(), waits }
+        let mut launches: Vec<i64> = facts.works.iter().filter_map(|work| work.launch).collect();
+        launches.sort_unstable();
+        let between = launches.windows(2).map(|two| two[1] - two[0]).filter(|&length| length > 0);
+        Shift { leads: leads.collect(), launch: lower_median(between).unwrap_or(0), waits }
     }
 
     /// How much earlier the device is done where each of these works takes so much less; `less` is by position, ascending.
@@ -55,6 +60,10 @@ impl Shift {
             }
             while let Some(&(_, saved)) = less.next_if(|&&(at, _)| at == position) {
                 device += saved;
+                // What goes whole is not launched.
+                if saved >= work.duration() && saved > 0 {
+                    host += self.launch;
+                }
             }
         }
         device

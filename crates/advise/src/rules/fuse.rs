@@ -6,7 +6,7 @@ use sheets::numbers::{counted, duration};
 use crate::facts::{Call, Facts, Input, LeastTime, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rows::Link;
-use crate::rule::{Claim, Inspection, Part, Rule};
+use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 use crate::target::target_us;
 
 /// Operators in a row, each on the result of the one before, whose results could stay in registers.
@@ -34,6 +34,12 @@ impl Inspection<'_> {
 
     fn inputs(&self, link: Link) -> &[Input] {
         &self.facts.operator(link.call).inputs
+    }
+
+    /// Whether a call is one of PyTorch's own operators, run one by one: others were fused already, or mean to be alone.
+    fn is_eager(&self, link: Link) -> bool {
+        self.facts.name(self.facts.operator(link.call).name).starts_with("aten::")
+            && !self.named(self.work(link.work).name).is_generated
     }
 
     fn is_product(&self, link: Link) -> bool {
@@ -98,12 +104,23 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
 }
 
 impl Found {
+    /// Adds a row of which so much is saved: calls go from its end, with the waits before them, until that is reached.
     fn add(&mut self, look: &Inspection<'_>, links: &[Link], saved: i64) {
-        let works: Vec<u32> = links.iter().map(|link| link.work).collect();
-        self.parts.extend(look.divided(&works, saved));
+        let mut left = saved;
+        for link in links.iter().rev() {
+            let duration = look.work(link.work).duration();
+            let mid = duration.min(left);
+            left -= mid;
+            self.parts.push(Part { slot: Slot::Work(link.work), mid });
+            self.time += duration;
+            if let Some(wait) = look.wait_before(link.work).filter(|_| mid == duration) {
+                let length = look.facts.idle[wait as usize].time.length();
+                self.parts.push(Part { slot: Slot::Idle(wait), mid: length });
+                self.saved += length;
+            }
+        }
         self.count += 1;
-        self.time += works.iter().map(|&work| look.work(work).duration()).sum::<i64>();
-        self.saved += saved;
+        self.saved += saved - left;
     }
 }
 
@@ -141,9 +158,7 @@ impl Rule for FuseChain {
             let mut from = 0;
             while from < row.len() {
                 let mut to = from + 1;
-                let is_member = |link: Link| {
-                    is_chained(look.kind(link)) && !look.named(look.work(link.work).name).is_generated
-                };
+                let is_member = |link: Link| is_chained(look.kind(link)) && look.is_eager(link);
                 if is_member(row[from]) {
                     while to < row.len() && to - from < LONGEST_CHAIN && is_member(row[to]) {
                         let goes_on =
@@ -212,7 +227,9 @@ impl Rule for FuseEpilogue {
                 }
                 let Some(result) = look.result(product) else { continue };
                 let after = row[at + 1..].iter().take_while(|&&link| {
-                    look.kind(link) == Some(Category::Elementwise) && look.takes(link, result)
+                    look.kind(link) == Some(Category::Elementwise)
+                        && look.is_eager(link)
+                        && look.takes(link, result)
                 });
                 let length = after.count();
                 if length > 0 {
@@ -273,7 +290,10 @@ impl Rule for FuseAttention {
 
 /// How many calls at the start of a row are an attention: a product, a softmax among elementwise operators, a product.
 fn attention(look: &Inspection<'_>, row: &[Link]) -> Option<usize> {
-    if !look.is_product(*row.first()?) {
+    // One for each head and sequence: others with a softmax between them are a loss.
+    let is_batched =
+        |link: Link| look.is_product(link) && look.inputs(link).iter().any(|input| input.shape.len() > 2);
+    if !is_batched(*row.first()?) {
         return None;
     }
     let is_softmax = |link: Link| {
@@ -286,6 +306,6 @@ fn attention(look: &Inspection<'_>, row: &[Link]) -> Option<usize> {
         .take_while(|&&link| is_softmax(link) || matches!(look.kind(link), Some(Category::Elementwise)));
     let between = between.count();
     let has_softmax = row[1..=between].iter().any(|&link| is_softmax(link));
-    let last = row.get(1 + between).filter(|&&link| has_softmax && look.is_product(link));
+    let last = row.get(1 + between).filter(|&&link| has_softmax && is_batched(link));
     last.map(|_| between + 2)
 }

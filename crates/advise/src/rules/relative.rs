@@ -3,9 +3,10 @@ use std::collections::BTreeMap;
 use gpu_timeline::lower_median;
 use sheets::numbers::counted;
 
-use crate::facts::{LeastTime, Program};
+use crate::facts::{LeastTime, Machine, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule};
+use crate::target::target_us;
 
 /// Calls that take longer than the program's own best ones of the same kind.
 pub(super) struct RelativeEfficiency;
@@ -51,7 +52,8 @@ impl Rule for RelativeEfficiency {
             let mut parts: Vec<Part> = Vec::new();
             let (mut calls, mut fastest, mut slowest) = (0, f64::MAX, 1.0_f64);
             for kind in &kinds {
-                let expected = kinds.iter().filter_map(|best| expected(best, kind)).min();
+                let expected =
+                    kinds.iter().filter_map(|best| expected(best, kind, facts.machine.as_ref())).min();
                 let Some(expected) = expected else { continue };
                 let ratio = kind.time as f64 / expected.max(1) as f64;
                 if ratio < look.limits.slow_from {
@@ -100,7 +102,7 @@ fn kinds(look: &Inspection<'_>) -> Vec<Kind> {
 }
 
 /// What calls of a kind would take at the speed of another one; `None` where the two cannot be compared.
-fn expected(best: &Kind, kind: &Kind) -> Option<i64> {
+fn expected(best: &Kind, kind: &Kind, machine: Option<&Machine>) -> Option<i64> {
     if best.calls.len() < FEWEST {
         return None;
     }
@@ -111,11 +113,8 @@ fn expected(best: &Kind, kind: &Kind) -> Option<i64> {
     let is_alike = |a: f64, b: f64| a.max(b) <= SAME_SIZE * a.min(b);
     let comparable = of_best.spec == least.spec
         && is_alike(of_best.flops, least.flops)
-        && is_alike(of_best.memory_us, least.memory_us)
-        && of_best.quantisation.is_some() == least.quantisation.is_some();
-    // The speed is that of what bounds the work, and of its fit to the device.
-    let at_peak =
-        |least: &LeastTime| (least.compute_us / least.quantisation.unwrap_or(1.0)).max(least.memory_us);
-    (comparable && at_peak(&of_best) > 0.0)
-        .then(|| (best.time as f64 * at_peak(&least) / at_peak(&of_best)).round() as i64)
+        && is_alike(of_best.memory_us, least.memory_us);
+    let machine = machine?;
+    let [of_best, of_kind] = [of_best, least].map(|least| target_us(&least, machine, 1));
+    comparable.then(|| (best.time as f64 * of_kind / of_best).round() as i64)
 }

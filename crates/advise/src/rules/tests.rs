@@ -109,7 +109,7 @@ fn slow_products_are_held_against_good_ones_of_their_size() {
     let advice = advice(&program.facts());
     assert_eq!(rules(&advice), ["KERNEL-EFF"]);
     // What is beyond 70 % of the peak, of which seven eighths.
-    let expected = 5.0 * 0.875 * (us - us * 0.25 / 0.70 - 3.0);
+    let expected = 5.0 * 0.875 * (us - us * 0.25 / 0.70 - 2.0);
     assert!((gain(&advice, "KERNEL-EFF") / expected - 1.0).abs() < 1e-3);
 }
 
@@ -170,7 +170,7 @@ fn a_chain_saves_what_lies_between_its_operators() {
     let advice = advice(&program.facts());
     assert_eq!(rules(&advice), ["FUSE-CHAIN"]);
     // One kernel reads once and writes once.
-    let expected = 3.0 * us - (least.memory_us / 0.85 + 3.0);
+    let expected = 3.0 * us - (least.memory_us / 0.85 + 2.0);
     assert!((gain(&advice, "FUSE-CHAIN") / expected - 1.0).abs() < 0.01);
 }
 

@@ -12,6 +12,8 @@ pub(super) struct Variance;
 const FEWEST: usize = 10;
 /// A call is an outlier from so many medians on.
 const OUTLIER_FROM: i64 = 5;
+/// At most one call in so many is an outlier.
+const MOST_OUTLIERS: usize = 5;
 /// Of the time of an operator, the part beyond the median that outliers have.
 const EXCESS_FROM: f64 = 0.1;
 
@@ -48,7 +50,11 @@ impl Rule for Variance {
                 calls.iter().copied().filter(|&call| time(call) > OUTLIER_FROM * median.max(1)).collect();
             let excess: i64 = slow.iter().map(|&call| time(call) - median).sum();
             let all: i64 = calls.iter().map(|&call| time(call)).sum();
-            if slow.is_empty() || (excess as f64) < EXCESS_FROM * all as f64 {
+            // Where many are slow, they are another kind of calls.
+            if slow.is_empty()
+                || MOST_OUTLIERS * slow.len() > calls.len()
+                || (excess as f64) < EXCESS_FROM * all as f64
+            {
                 continue;
             }
             let parts: Vec<Part> = slow

@@ -152,7 +152,7 @@ fn regressions(baseline: &Analysis, run: &Analysis) -> Vec<Regression> {
 }
 
 /// The peaks of matrix units that an architecture states, in operations a microsecond.
-fn machine(architecture: &Architecture) -> Machine {
+fn machine(architecture: &Architecture, units: Option<u64>) -> Machine {
     const PRECISIONS: [Precision; 8] = [
         Precision::Fp64,
         Precision::Fp32,
@@ -174,6 +174,7 @@ fn machine(architecture: &Architecture) -> Machine {
     Machine {
         name: architecture.name.clone(),
         bytes_per_us: architecture.memory_bandwidth_gb_per_s * 1e3,
+        units,
         is_nominal: known.iter().any(is_nominal),
         matrix_flops_per_us: known,
     }

@@ -8,7 +8,7 @@ use gpu_timeline::{Interval, TimelineEvent, exposed_times};
 use hashbrown::HashMap;
 use inference_phase::{Phase, Step};
 use operator_sheets::RooflineShares;
-use perf_models::{Category as Kind, GemmKernel, MacroTile, OpCall, Value, number_size};
+use perf_models::{Category as Kind, GemmKernel, OpCall, Value, number_size};
 use trace_doctor::{Diagnosis, Severity};
 use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
 use trace2tree::{TraceTree, is_graph_launch};
@@ -98,7 +98,7 @@ impl<'a> Builder<'a> {
             idle,
             holds,
             breakdown,
-            machine: self.analysis.architecture().map(machine),
+            machine: self.analysis.architecture().map(|known| machine(known, self.multiprocessors())),
             steps: steps(self.analysis),
             serving: serving(self.analysis),
             names: self.names.texts,
@@ -129,6 +129,7 @@ impl<'a> Builder<'a> {
                 time: work.time,
                 bytes: work.bytes(),
                 least: self.least(&work, units),
+                tile: self.tile(&work),
                 uid: events.uid(work.operator),
                 module: module.map(|module| self.name(module)),
                 recomputed: self.analysis.is_recompute(work.operator),
@@ -149,6 +150,7 @@ impl<'a> Builder<'a> {
             category: work.category.to_owned(),
             kind: Kind::all().find(|kind| kind.as_str() == work.category),
             arguments: arguments.unwrap_or_default(),
+            product: self.product(work),
             change: data_change(self.trace.name(work.operator), &inputs),
             inputs,
             unknown: work
@@ -163,26 +165,28 @@ impl<'a> Builder<'a> {
         // Figures of backward work are of all of it, of which these device events may be a part.
         let time_us = self.trace.to_microseconds(work.time);
         let part = if figures.time_us > 0.0 { (time_us / figures.time_us).min(1.0) } else { 1.0 };
-        let quantisation = units.and_then(|units| self.quantisation(work, units));
+        let fit = |units| self.product(work).map(|product| product.best_fit(units));
+        let quantisation = units.and_then(fit);
         least_time(figures, part, work.category, quantisation, self.analysis.architecture())
     }
 
-    /// How well the extents of a matrix product fit tiles and compute units.
-    fn quantisation(&self, work: &ChargedWork<'_>, units: u64) -> Option<f64> {
-        /// Of kernels whose names do not tell: what libraries choose for large products.
-        const USUAL: MacroTile = MacroTile { m: 128, n: 128, depth_u: 64 };
+    /// The matrix product that a call is, by the parameters of its model.
+    fn product(&self, work: &ChargedWork<'_>) -> Option<Product> {
         let parameter = |name| match work.parameters.iter().find(|parameter| parameter.0 == name)?.1 {
             Value::Int(value) => u64::try_from(value).ok(),
             _ => None,
         };
-        let (m, n, batch) = (parameter("M")?, parameter("N")?, parameter("B").unwrap_or(1));
-        let kernel = work.device_events.iter().find_map(|&event| GemmKernel::parse(self.trace.name(event)));
-        let tile = kernel.and_then(|kernel| kernel.macro_tile);
+        let batch = parameter("B").unwrap_or(1);
+        Some(Product { m: parameter("M")?, n: parameter("N")?, k: parameter("K")?, batch })
+    }
+
+    /// The tile of a product whose inner extent is not cut, as the name of its kernel tells it.
+    fn tile(&self, work: &ChargedWork<'_>) -> Option<Tile> {
+        let mut names = work.device_events.iter().map(|&event| self.trace.name(event));
+        let (name, kernel) = names.find_map(|name| Some((name, GemmKernel::parse(name)?)))?;
+        let is_cut = ["splitK", "SplitK", "_SK3_", "_SK1_", "StreamK"].iter().any(|text| name.contains(text));
         // BLAS's m is the second extent of PyTorch's result.
-        let of_one = tile.unwrap_or(USUAL).efficiency(n, m, units)?;
-        let tiles = of_one.tiles * batch.max(1) as f64;
-        let rounds = (tiles / units as f64).ceil();
-        Some(of_one.tile * tiles / (rounds * units as f64))
+        kernel.macro_tile.filter(|_| !is_cut).map(|tile| (tile.n, tile.m))
     }
 
     fn multiprocessors(&self) -> Option<u64> {
