@@ -271,7 +271,8 @@ pub(crate) static KINDS: [Kind; Fault::ALL.len()] = [
         Fault::UncapturedDecode,
         "uncaptured decode",
         SERVING,
-        &["IDLE-LAUNCH"],
+        // The rule about decode steps is the special case of the rule about launches.
+        &["DECODE-LAUNCH", "IDLE-LAUNCH"],
         &["SHORT-KERNELS"],
         Slower(0.12),
         Group::Host,
@@ -324,7 +325,8 @@ impl Kind {
 mod tests {
     use super::*;
 
-    const RULES: [&str; 22] = [
+    const RULES: [&str; 23] = [
+        "DECODE-LAUNCH",
         "IDLE-LAUNCH",
         "IDLE-SYNC",
         "IDLE-DATA",

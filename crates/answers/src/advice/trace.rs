@@ -2,7 +2,7 @@
 
 use advise::{
     Advice, Call, DataChange, Doubt, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Limits,
-    Operator, Program, RecordingGap, Regression, Serving, ServingStep, Work,
+    Operator, Product, Program, RecordingGap, Regression, Serving, ServingStep, Tile, Work,
 };
 use gpu_timeline::{Interval, TimelineEvent, exposed_times};
 use hashbrown::HashMap;
