@@ -28,8 +28,8 @@ pub struct Facts {
     pub breakdown: Breakdown,
     /// What the device can do at most, where that is known.
     pub machine: Option<Machine>,
-    /// When the host launched each of the program's whole steps, by start.
-    pub steps: Vec<Interval>,
+    /// The program's steps, by start.
+    pub steps: Vec<Step>,
     /// What a better recording would add.
     pub gaps: Vec<RecordingGap>,
     /// Work that takes longer than in an earlier recording.
@@ -61,6 +61,15 @@ pub struct Regression {
     pub before: i64,
     /// Its time now.
     pub after: i64,
+}
+
+/// A step of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// When the host launched its work.
+    pub launched: Interval,
+    /// How long it took the device, waits for its work included.
+    pub duration: i64,
 }
 
 /// A device event.

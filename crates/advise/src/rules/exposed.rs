@@ -78,8 +78,8 @@ fn last_of_steps(facts: &Facts) -> HashSet<u32> {
     let mut last: Vec<Option<(i64, u32)>> = vec![None; facts.steps.len()];
     for (work, position) in facts.works.iter().zip(0..) {
         let Some(launch) = work.launch.filter(|_| work.activity == Activity::Communication) else { continue };
-        let before = facts.steps.partition_point(|step| step.start <= launch);
-        if let Some(step) = before.checked_sub(1).filter(|&step| launch < facts.steps[step].end) {
+        let before = facts.steps.partition_point(|step| step.launched.start <= launch);
+        if let Some(step) = before.checked_sub(1).filter(|&step| launch < facts.steps[step].launched.end) {
             last[step] = last[step].max(Some((launch, position)));
         }
     }

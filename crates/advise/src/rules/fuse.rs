@@ -54,6 +54,24 @@ impl Inspection<'_> {
         (bytes >= element).then(|| (bytes / element, bytes))
     }
 
+    /// Bytes that these kernels move without what one writes for the next one.
+    pub(super) fn bytes_of_row(&self, row: &[u32]) -> f64 {
+        let links: Vec<Link> =
+            row.iter().filter_map(|&work| Some(Link { call: self.work(work).call?, work })).collect();
+        let all: f64 = links.iter().filter_map(|&link| self.call(link).bytes).sum();
+        let between = links.windows(2).filter_map(|two| {
+            let result = self.result(two[0]).or_else(|| self.in_place(two[0]))?;
+            self.takes(two[1], result).then_some(2.0 * result.1)
+        });
+        (all - between.sum::<f64>()).max(0.0)
+    }
+
+    /// The result of a call that writes where it reads.
+    fn in_place(&self, link: Link) -> Option<(f64, f64)> {
+        let first = self.inputs(link).first()?;
+        Some((first.elements(), first.bytes()))
+    }
+
     /// Whether a call takes the result of the one before it.
     fn takes(&self, link: Link, result: (f64, f64)) -> bool {
         let is_result = |input: &Input| (input.elements() - result.0).abs() <= 0.01 * result.0;
@@ -106,21 +124,19 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
 impl Found {
     /// Adds a row of which so much is saved: calls go from its end, with the waits before them, until that is reached.
     fn add(&mut self, look: &Inspection<'_>, links: &[Link], saved: i64) {
-        let mut left = saved;
-        for link in links.iter().rev() {
-            let duration = look.work(link.work).duration();
-            let mid = duration.min(left);
-            left -= mid;
-            self.parts.push(Part { slot: Slot::Work(link.work), mid });
-            self.time += duration;
-            if let Some(wait) = look.wait_before(link.work).filter(|_| mid == duration) {
+        let works: Vec<u32> = links.iter().map(|link| link.work).collect();
+        for part in look.from_the_end(&works, saved) {
+            let Slot::Work(work) = part.slot else { continue };
+            self.saved += part.mid;
+            self.parts.push(part);
+            if let Some(wait) = look.wait_before(work).filter(|_| part.mid == look.work(work).duration()) {
                 let length = look.facts.idle[wait as usize].time.length();
                 self.parts.push(Part { slot: Slot::Idle(wait), mid: length });
                 self.saved += length;
             }
         }
         self.count += 1;
-        self.saved += saved - left;
+        self.time += works.iter().map(|&work| look.work(work).duration()).sum::<i64>();
     }
 }
 

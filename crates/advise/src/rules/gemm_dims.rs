@@ -39,7 +39,9 @@ impl Rule for GemmDims {
                 continue;
             };
             let own = product.fit(tile, units);
-            if own <= 0.0 || fit < BETTER_FROM * own {
+            // The extents of a product that waits for its data change nothing.
+            let is_compute = call.least.is_some_and(|least| least.compute_us > own * least.memory_us);
+            if own <= 0.0 || fit < BETTER_FROM * own || !is_compute {
                 continue;
             }
             let work = better.elements() / product.elements();

@@ -16,6 +16,9 @@ const FEWEST: usize = 3;
 /// Work that differs by less than this factor is of the same size.
 const SAME_SIZE: f64 = 2.0;
 
+/// Calls with other arguments are slow from so many times more on: what their size makes of them is a model's word.
+const OTHER_ARGUMENTS: f64 = 1.2;
+
 /// Calls of one operator with the same arguments that ran as the same kernel.
 struct Kind {
     operator: u32,
@@ -52,13 +55,15 @@ impl Rule for RelativeEfficiency {
             let mut parts: Vec<Part> = Vec::new();
             let (mut calls, mut fastest, mut slowest) = (0, f64::MAX, 1.0_f64);
             for kind in &kinds {
-                let expected =
-                    kinds.iter().filter_map(|best| expected(best, kind, facts.machine.as_ref())).min();
-                let Some(expected) = expected else { continue };
+                let expected = kinds.iter().filter_map(|best| {
+                    let expected = expected(best, kind, facts.machine.as_ref())?;
+                    let ratio = kind.time as f64 / expected.max(1) as f64;
+                    let is_same = best.operator == kind.operator;
+                    let from = if is_same { 1.0 } else { OTHER_ARGUMENTS } * look.limits.slow_from;
+                    (ratio >= from).then_some(expected)
+                });
+                let Some(expected) = expected.min() else { continue };
                 let ratio = kind.time as f64 / expected.max(1) as f64;
-                if ratio < look.limits.slow_from {
-                    continue;
-                }
                 (fastest, slowest) = (fastest.min(ratio), slowest.max(ratio));
                 for &call in &kind.calls {
                     let excess = facts.calls[call as usize].time - expected;

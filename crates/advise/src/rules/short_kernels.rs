@@ -6,7 +6,7 @@ use crate::facts::{IdleCause, Program, Work};
 use crate::finding::{Bucket, Confidence};
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
-use crate::target::work_us;
+use crate::target::OF_BANDWIDTH;
 
 /// Many kernels do so little that starting and ending them is most of their time.
 pub(super) struct ShortKernels;
@@ -68,12 +68,12 @@ impl Rule for ShortKernels {
                         let time = if between { of_idle.time.length() } else { late[idle as usize] };
                         Part { slot: Slot::Idle(idle), mid: time }
                     }));
-                    // One kernel for many does their work without their starts and ends.
-                    let least = look.work(work).call.and_then(|call| facts.calls[call as usize].least);
-                    if let (Some(machine), Some(least)) = (&facts.machine, least) {
-                        let excess = took - facts.units(work_us(&least, machine));
-                        parts.push(Part { slot: Slot::Work(work), mid: excess.max(0) });
-                    }
+                }
+                // One kernel for many does their work without starts and ends, and without what moves between them.
+                if let Some(machine) = &facts.machine {
+                    let kept = facts.units(look.bytes_of_row(row) / machine.bytes_per_us / OF_BANDWIDTH);
+                    let all: i64 = row.iter().map(|&work| look.work(work).duration()).sum();
+                    parts.extend(look.from_the_end(row, (all - kept).max(0)));
                 }
             }
         }

@@ -7,7 +7,7 @@ mod xla;
 
 use std::path::{Path, PathBuf};
 
-use advise::{Advice, Copied, Finding, LeastTime, Limits, Machine, Regression, advice_sheet};
+use advise::{Advice, Copied, Finding, LeastTime, Limits, Machine, Regression, Step, advice_sheet};
 use gpu_timeline::Interval;
 use hashbrown::HashMap;
 use metal_perf::{MetalOptions, MetalReport};
@@ -243,11 +243,16 @@ fn copied(trace: &Trace, event: EventId) -> Option<Copied> {
     })
 }
 
-/// When the host launched each whole step.
-fn steps(analysis: &impl Iterated) -> Vec<Interval> {
-    let steps = analysis.iterations().and_then(|found| found.steps());
-    let steps = steps.into_iter().flat_map(|(level, _)| &level.iterations);
-    steps.map(|step| Interval::new(step.start, step.end)).collect()
+/// The steps of a program, where it has some.
+fn steps(analysis: &impl Iterated) -> Vec<Step> {
+    let Some((level, measured)) = analysis.iterations().and_then(|found| found.steps()) else {
+        return Vec::new();
+    };
+    let steps = level.iterations.iter().zip(&measured.iterations).map(|(step, figures)| Step {
+        launched: Interval::new(step.start, step.end),
+        duration: figures.duration(step),
+    });
+    steps.collect()
 }
 
 /// The sheet of an advice, where it has findings.

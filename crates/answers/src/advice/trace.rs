@@ -8,7 +8,7 @@ use gpu_timeline::{Interval, TimelineEvent, exposed_times};
 use hashbrown::HashMap;
 use inference_phase::{Phase, Step};
 use operator_sheets::RooflineShares;
-use perf_models::{Category as Kind, GemmKernel, OpCall, Value, number_size};
+use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
 use trace_doctor::{Diagnosis, Severity};
 use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
 use trace2tree::{TraceTree, is_graph_launch};
@@ -183,10 +183,10 @@ impl<'a> Builder<'a> {
     /// The tile of a product whose inner extent is not cut, as the name of its kernel tells it.
     fn tile(&self, work: &ChargedWork<'_>) -> Option<Tile> {
         let mut names = work.device_events.iter().map(|&event| self.trace.name(event));
-        let (name, kernel) = names.find_map(|name| Some((name, GemmKernel::parse(name)?)))?;
+        let (name, (m, n)) = names.find_map(|name| Some((name, tile_of_gemm(name)?)))?;
         let is_cut = ["splitK", "SplitK", "_SK3_", "_SK1_", "StreamK"].iter().any(|text| name.contains(text));
         // BLAS's m is the second extent of PyTorch's result.
-        kernel.macro_tile.filter(|_| !is_cut).map(|tile| (tile.n, tile.m))
+        (!is_cut).then_some((n, m))
     }
 
     fn multiprocessors(&self) -> Option<u64> {
@@ -289,15 +289,16 @@ impl<'a> Builder<'a> {
         };
         // Profiles of the runtime alone have no operators by their nature.
         let is_pytorch = program(trace) == Program::PyTorch;
+        let lacks_shapes = || {
+            trace.facts().record_shapes == Some(false)
+                || operators.iter().all(|operator| operator.arguments.is_empty())
+        };
         let gpu_only = self.analysis.is_gpu_only();
         let lacks = [
             (RecordingGap::CutOff, lost_events(trace)),
             (RecordingGap::Operators, gpu_only && is_pytorch),
             (RecordingGap::Launches, !gpu_only && unlinked >= UNLINKED_FROM),
-            (
-                RecordingGap::Shapes,
-                !gpu_only && operators.iter().all(|operator| operator.arguments.is_empty()),
-            ),
+            (RecordingGap::Shapes, !gpu_only && lacks_shapes()),
             (RecordingGap::Device, self.analysis.architecture().is_none()),
             (RecordingGap::Stacks, !gpu_only && !has_frames()),
         ];
