@@ -11,7 +11,7 @@
       if (typeof value === "function") node.addEventListener(name, value);
       else if (value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
     }
-    node.append(...children.flat(2).filter((child) => child !== null && child !== undefined && child !== false));
+    node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
     return node;
   }
   const el = (tag, attributes, ...children) => filled(document.createElement(tag), attributes, children);
@@ -57,6 +57,7 @@
   function shortened(text, most) {
     if (text.length <= most) return text;
     if (most < 3) return "";
+    if (most < 14) return `${text.slice(0, most - 1)}…`;
     const head = Math.ceil((most - 1) * 0.6);
     return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
   }
@@ -81,7 +82,7 @@
   const OTHERS = ["#7f7f7f", "#a6761d", "#5b8fb9", "#b07aa1", "#66a182", "#c17f59"];
   const known = new Map();
   const others = [];
-  /** Fill, letter and the ink that can be read on it. */
+  /** Fill, letter and the ink that can be read on it: black and white are equally far from a luminance of 0.179. */
   function look(category) {
     if (!known.has(category)) {
       const kind = KINDS.find(([pattern]) => pattern.test(category));
@@ -96,7 +97,7 @@
         fill = mixed(fill, 255, 0.38);
         letter = letter.toLowerCase();
       }
-      const ink = fill.startsWith("#") ? (luminance(fill) > 0.22 ? "#111111" : "#ffffff") : "var(--ink)";
+      const ink = fill.startsWith("#") ? (luminance(fill) > 0.179 ? "#000000" : "#ffffff") : "var(--ink)";
       known.set(category, { fill, letter, ink });
     }
     return known.get(category);
@@ -755,6 +756,8 @@
     function preferred() {
       return ["ops_summary", "kernel_summary", "ops"].find((name) => contents.some((entry) => entry.name === name)) ?? contents[0]?.name;
     }
+    /** Whether the table has operators that were chosen in the roofline. */
+    let isBrushed = false;
     let state = { sort: view.get("sort") ?? "", down: view.get("down") === "1", filter: view.get("filter") ?? "", preset: clamp(Number(view.get("columns") ?? 0), 0, 2), only: new Map() };
 
     async function choose(place, changes) {
@@ -772,7 +775,7 @@
       const searched = texts.length ? texts : table.columns;
       const only = [...state.only].filter(([, value]) => value !== "").map(([name, value]) => [table.columns.find((column) => column.name === name), value]);
       const named = table.columns.filter((column) => column.kind === "text");
-      const isBrushed = brush && named.some((column) => column.cells.some((cell) => brush.has(cell)));
+      isBrushed = brush !== null && named.some((column) => column.cells.some((cell) => brush.has(cell)));
       const rows = [];
       const count = table.columns[0]?.cells.length ?? 0;
       for (let row = 0; row < count; row++) {
@@ -891,7 +894,7 @@
         const all = table.columns[0]?.cells.length ?? 0;
         [...head.children].forEach((cell, at) => (columns[at].name === state.sort ? cell.setAttribute("aria-sort", state.down ? "descending" : "ascending") : cell.removeAttribute("aria-sort")));
         const isBad = state.filter && matcher(state.filter) === null;
-        said.textContent = isBad ? "This is no regular expression." : rows.length === all ? `${whole(table.rows)} rows` : `${whole(rows.length)} of ${whole(table.rows)} rows${brush ? ", only operators chosen in the roofline" : ""}`;
+        said.textContent = isBad ? "This is no regular expression." : rows.length === all ? `${whole(table.rows)} rows` : `${whole(rows.length)} of ${whole(table.rows)} rows${isBrushed ? ", only operators chosen in the roofline" : ""}`;
         frame.scrollTop = 0;
         draws();
       }
@@ -909,6 +912,7 @@
       show: async (name, filter) => {
         const place = name ? contents.findIndex((entry) => entry.name === name) : await holder(filter);
         if (place < 0) return;
+        if (brush) brushed(null);
         await choose(place, { filter });
         keep();
         part.scrollIntoView();
@@ -1012,7 +1016,7 @@
 
   /** Columns that stand on each other: whole ones, and between them what was added or taken away. */
   function steps(columns, width, format, title) {
-    const height = 300;
+    const height = 260;
     const shift = columns.filter((one) => one.change !== null);
     const top = Math.max(...columns.map((one) => one.high));
     // Small changes of long times would not be seen from zero.
