@@ -199,10 +199,8 @@ impl DeviceWork {
                 let (name, note) = match part {
                     Some(Part::Iteration(index)) => {
                         let mark = measured.iterations.get(index).and_then(|figures| figures.mark);
-                        let number = level.iterations.get(index).and_then(|iteration| iteration.number);
-                        let number = number.unwrap_or((level.first + index) as i64);
                         let note = mark.map(|mark| mark.as_str().to_owned()).unwrap_or_default();
-                        (format!("{} {number}", level.kind), note)
+                        (format!("{} {}", level.kind, level.first + index), note)
                     }
                     Some(Part::After(_)) => ("in between".to_owned(), String::new()),
                     Some(Part::Before) | None => ("before".to_owned(), String::new()),
@@ -237,17 +235,23 @@ impl DeviceWork {
             let node = by_category.node(node, KERNEL, event.name);
             by_category.add(node, event.category, time);
         }
-        let has_modules = self.places.iter().flatten().any(|(kind, _)| *kind == "module");
-        let title = if has_modules { "module → operator → kernel" } else { "operator → kernel" };
+        let has = |kind: &str| self.places.iter().flatten().any(|(known, _)| *known == kind);
+        let launched_by = match () {
+            () if has("program") => "program → instruction → ",
+            () if has("module") => "module → operator → ",
+            () if has("operator") => "operator → ",
+            () => "",
+        };
+        let by = launched_by.trim_start_matches("module → ").trim_start_matches("program → ");
         let text = |name| self.names.text(name).to_owned();
         let note = "Sums of the times of device events; what runs at the same time counts for each. Modules and operators of one name are put together. Click to see a part as the whole.";
         let finish = |builder: IcicleBuilder<u32, u32>, title: &str| {
             builder.finish(title, note, self.per_nanosecond(), text, text)
         };
-        [finish(by_place, title), finish(by_category, "kind of work → operator → kernel")]
-            .into_iter()
-            .flatten()
-            .collect()
+        let by_place = finish(by_place, &format!("{launched_by}{KERNEL}"));
+        let by_category = finish(by_category, &format!("kind of work → {by}{KERNEL}"));
+        // Without anything that launches, the first tree is a list of kernels, which the other has too.
+        by_place.filter(|_| !launched_by.is_empty()).into_iter().chain(by_category).collect()
     }
 
     /// The events over time, with the steps above.
@@ -274,15 +278,10 @@ impl DeviceWork {
         }
         let mut marks = Vec::new();
         if let Some((level, measured)) = iterations.and_then(MeasuredIterations::steps) {
-            for (index, (iteration, figures)) in level.iterations.iter().zip(&measured.iterations).enumerate()
-            {
+            for (index, figures) in measured.iterations.iter().enumerate() {
                 let Some(span) = figures.device_span else { continue };
                 marks.push(TimelineMark {
-                    name: format!(
-                        "{} {}",
-                        level.kind,
-                        iteration.number.unwrap_or((level.first + index) as i64)
-                    ),
+                    name: format!("{} {}", level.kind, level.first + index),
                     start_ns: self.ns(span.start - origin).max(0),
                     end_ns: self.ns(span.end - origin).max(0),
                 });
@@ -357,6 +356,8 @@ mod tests {
 
     #[test]
     fn trees_have_the_time_of_all_events() {
+        let titles: Vec<String> = work().icicles().into_iter().map(|icicle| icicle.title).collect();
+        assert_eq!(titles, ["operator → kernel", "kind of work → operator → kernel"]);
         for icicle in work().icicles() {
             assert_eq!(icicle.nodes[0].time_ns, 1_000, "{}", icicle.title);
             assert_eq!(icicle.nodes[0].count, 3);

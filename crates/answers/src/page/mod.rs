@@ -14,6 +14,7 @@ use trace_ingest::Warning;
 use crate::notice::Notice;
 use crate::numbers::{decimal, duration, grouped};
 use crate::report::{Analysed, Report};
+use crate::steps::steady_durations;
 use crate::summary::{Summary, Timeline};
 
 /// The page of a report that was made with these options. What a recorder does not tell, the page does not have.
@@ -137,14 +138,12 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
 /// How long a step takes, where there are several.
 fn step_figure(analysis: &impl Iterated) -> Option<PageFigure> {
     let (level, measured) = analysis.iterations()?.steps()?;
-    let steps = level.iterations.iter().zip(&measured.iterations);
-    let whole = steps.filter(|(iteration, _)| iteration.whole);
-    let times: Vec<i64> = whole.map(|(iteration, figures)| figures.duration(iteration)).collect();
+    let times = steady_durations(level, measured);
     let statistics = Statistics::from_values(&times).filter(|_| times.len() > 1)?;
     Some(PageFigure {
         name: level.kind.to_string(),
         value: duration(analysis.ms(statistics.median) * 1e3),
-        note: format!("median of {} whole ones", grouped(times.len() as u128)),
+        note: format!("median of {} steady ones", grouped(times.len() as u128)),
     })
 }
 

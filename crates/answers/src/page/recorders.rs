@@ -159,10 +159,9 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
     let place = work.place(Vec::new());
     for dispatch in analysis.dispatches() {
         let device = device(profile, dispatch.agent, &mut work);
-        let lane = (device, queue(dispatch.stream, dispatch.queue));
-        let of_stream = if dispatch.stream > 0 { "stream" } else { "queue" };
-        let name = format!("GPU {device} {of_stream} {}", lane.1);
-        work.lanes.entry(lane).or_insert(name);
+        // Queues are what runs side by side; some programs make a stream per call.
+        let lane = (device, i64::try_from(dispatch.queue).unwrap_or(i64::MAX - 1));
+        work.lanes.entry(lane).or_insert_with(|| format!("GPU {device} queue {}", dispatch.queue));
         let class = analysis.class(dispatch.kernel);
         work.events.push(WorkEvent {
             start: dispatch.start.0,
@@ -206,10 +205,6 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
     page.icicles = work.icicles();
     page.timeline = work.timeline(Iterated::iterations(analysis));
     page.bars = work.bars(None);
-}
-
-fn queue(stream: u64, queue: u64) -> i64 {
-    i64::try_from(if stream > 0 { stream } else { queue }).unwrap_or(i64::MAX - 1)
 }
 
 /// The number of a GPU, which gets its bar.

@@ -54,7 +54,7 @@ pub(crate) struct ReportOutput {
     output_json_path: Option<PathBuf>,
 
     /// Write one HTML page with pictures and all sheets, which needs no network: where the time goes, who spends it, the
-    /// timeline, rooflines; of PyTorch traces it tells modules where Python frames were recorded
+    /// timeline, rooflines. Reads the Python frames of a trace: it and the sheets tell modules by them
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 

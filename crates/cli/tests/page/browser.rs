@@ -94,7 +94,7 @@ impl Browser {
         self.events.clear();
         let url = format!("file://{}", file.display());
         self.call("Page.navigate", json!({"url": url}));
-        self.wait_for("document.documentElement.dataset.ready !== undefined");
+        self.wait_for("document.documentElement?.dataset.ready !== undefined");
     }
 
     /// The value of an expression in the page.

@@ -75,11 +75,13 @@
     [/reduce|fusion/i, "#8f8f2f", "R"],
     [/multi_tensor|optimi/i, "#9a6fd0", "O"],
     [/moe/i, "#3ba99c", "X"],
-    [/triton|compute/i, "#6e78d6", "T"],
+    [/triton/i, "#6e78d6", "T"],
+    [/^comput/i, "#6e78d6", "K"],
     [/embedding|sort|index/i, "#b4605f", "I"],
     [/rope|ssm|mhc/i, "#7d9a3c", "P"],
+    [/^data.?movement|^tm$|^dm$/i, "#5b8fb9", "D"],
   ];
-  const OTHERS = ["#7f7f7f", "#a6761d", "#5b8fb9", "#b07aa1", "#66a182", "#c17f59"];
+  const OTHERS = ["#7f7f7f", "#a6761d", "#b07aa1", "#66a182", "#c17f59"];
   const known = new Map();
   const others = [];
   /** Fill, letter and the ink that can be read on it: black and white are equally far from a luminance of 0.179. */
@@ -170,7 +172,7 @@
     }, { rootMargin: "300px" });
     observer.observe(node);
   }
-  const choice = (label, names, chosen, choose) =>
+  const choice = (label, names, chosen, choose) => el("span", { class: "group", role: "group", "aria-label": label },
     names.map((name, at) => el("button", {
       type: "button", "aria-pressed": String(at === chosen()), "aria-label": `${label}: ${name}`,
       click: (event) => {
@@ -178,7 +180,7 @@
         for (const [place, button] of [...event.currentTarget.parentNode.querySelectorAll(`[aria-label^="${label}: "]`)].entries())
           button.setAttribute("aria-pressed", String(place === chosen()));
       },
-    }, name));
+    }, name)));
   /** The figures of a picture as a table, for those who cannot see it and those who want to copy it. */
   function twin(headers, rows) {
     const fill = () => el("div", { class: "scroll", tabindex: 0 }, el("table", {},
@@ -254,6 +256,7 @@
     function draw() {
       const group = page.bars[chosen];
       const isOne = group.bars.length === 1;
+      part.querySelector('[aria-label="Scale"]')?.toggleAttribute("hidden", isOne);
       const width = roomOf(body);
       const named = isOne ? 0 : clamp(7.2 * Math.max(...group.bars.map((bar) => bar.name.length)) + 8, 40, Math.min(260, width * 0.3));
       const room = width - named - (isOne ? 0 : 84);
@@ -442,20 +445,25 @@
       ? `${whole(timeline.events)} device events. Drag to move; click, then turn the wheel or press + and − to zoom.`
       : `${whole(timeline.events)} device events: how busy each of ${whole(timeline.bins)} moments was, and the longest events one by one. Drag to move; click, then turn the wheel or press + and − to zoom.`),
     box, paper, said);
-    const lanes = await readEvents();
-    part.append(twin(["stream", "events here", "busy"], () => lanes.map((lane) => [lane.name, whole(lane.start.length),
-      time(lane.bins.length ? sum(lane.bins.map((bin) => sum([...bin.time]))) : sum([...lane.length]))])));
-    const [TOP, HIGH] = [timeline.marks.length ? 42 : 24, lanes.length > 16 ? 16 : 24];
+    const all = await readEvents();
+    const busy = (lane) => (lane.bins.length ? sum(lane.bins.map((bin) => sum([...bin.time]))) : sum([...lane.length]));
+    const MOST = 24;
+    const busiest = new Set([...all].sort((a, b) => busy(b) - busy(a)).slice(0, MOST));
+    let lanes = all.length > MOST + 8 ? all.filter((lane) => busiest.has(lane)) : all;
+    if (lanes.length < all.length)
+      part.querySelector("header").append(el("button", { type: "button", click: (event) => ((lanes = all), ([lane, picked] = [0, -1]), event.currentTarget.remove(), draw()) }, `all ${whole(all.length)} streams, not the busiest ${MOST} alone`));
+    part.append(twin(["stream", "events here", "busy"], () => all.map((lane) => [lane.name, whole(lane.start.length), time(busy(lane))])));
+    const [TOP, HIGH] = [timeline.marks.length ? 42 : 24, lanes.length > 16 ? 18 : 24];
     let [from, to] = (view.get("zoom") ?? "").split("-").map(Number);
     if (!(to > from)) [from, to] = [0, timeline.end_ns];
     let [lane, picked] = [0, -1];
-    const height = TOP + lanes.length * HIGH + 4;
-    let width = 0;
+    let [width, height] = [0, 0];
     let names = 0;
     const x = (ns) => names + ((ns - from) / (to - from)) * (width - names);
 
     function draw() {
       width = roomOf(box);
+      height = TOP + lanes.length * HIGH + 4;
       names = clamp(6.6 * Math.max(...lanes.map((one) => one.name.length)) + 12, 50, Math.min(210, width * 0.28));
       const ratio = devicePixelRatio || 1;
       canvas.width = width * ratio;
@@ -487,21 +495,28 @@
       for (const [row, one] of lanes.entries()) {
         const top = TOP + row * HIGH;
         rect("var(--grid)", 0, top + HIGH - 1, width, 1);
-        const bin = timeline.end_ns / timeline.bins;
-        for (let at = Math.max(0, Math.floor(from / bin)); one.bins.length && at < timeline.bins && at * bin < to; at++) {
-          let bottom = top + HIGH - 1;
-          for (const { category, time: times } of one.bins) {
-            const high = Math.min(1, times[at] / bin) * (HIGH - 2);
-            if (high > 0) rect(look(timeline.categories[category]).fill, Math.max(names, x(at * bin)), (bottom -= high), Math.max(1, x((at + 1) * bin) - x(at * bin)), high);
+        const stacked = (cells, origin, size, count) => {
+          for (let at = Math.max(0, Math.floor((from - origin) / size)); at < count && origin + at * size < to; at++) {
+            let bottom = top + HIGH - 1;
+            for (const { category, time: times } of cells) {
+              const high = Math.min(1, times[at] / size) * (HIGH - 2);
+              if (high > 0) rect(look(timeline.categories[category]).fill, Math.max(names, x(origin + at * size)), (bottom -= high), Math.max(1, x(size) - x(0)), high);
+            }
           }
-        }
+        };
+        if (one.bins.length) stacked(one.bins, 0, timeline.end_ns / timeline.bins, timeline.bins);
+        const [first, end] = [firstFrom(one, from - one.longest), firstFrom(one, to)];
+        // Events that share a pixel are summed up: painted over each other they would be a mud of colours.
+        const columns = Math.max(1, Math.floor(width - names));
+        const isDense = end - first > 2 * columns;
+        if (isDense && !one.bins.length) stacked(summed(one, first, end, columns), from, (to - from) / columns, columns);
         let last = { right: -1, fill: "" };
-        for (let at = firstFrom(one, from - one.longest); at < one.start.length && one.start[at] < to; at++) {
-          const [start, end] = [x(one.start[at]), x(one.start[at] + one.length[at])];
-          if (end < names) continue;
+        for (let at = first; at < end; at++) {
+          const [start, stop] = [x(one.start[at]), x(one.start[at] + one.length[at])];
+          if (stop < names || (isDense && stop - start < 3)) continue;
           const { fill, ink } = look(timeline.categories[timeline.kinds[one.kind[at]].category]);
           const left = Math.max(names, start);
-          const wide = Math.max(0.6, end - left - (end - left > 3 ? 0.5 : 0));
+          const wide = Math.max(0.6, stop - left - (stop - left > 3 ? 0.5 : 0));
           // What lies in the pixel of the event before it, in its colour, is there already.
           if (left + wide < last.right && fill === last.fill) continue;
           rect(fill, left, top + 1, wide, HIGH - 3);
@@ -515,6 +530,23 @@
         rect("var(--paper)", 0, top, names, HIGH - 1);
         text(row === lane ? "var(--accent)" : "var(--ink)", 6, top + HIGH - 7, shortened(one.name, Math.floor((names - 8) / 6.4)));
       }
+    }
+    /** The time of each category in each column of pixels. */
+    function summed(one, first, end, columns) {
+      const sums = new Map();
+      const size = (to - from) / columns;
+      for (let at = first; at < end; at++) {
+        const { category } = timeline.kinds[one.kind[at]];
+        if (!sums.has(category)) sums.set(category, new Float64Array(columns));
+        const [times, stop] = [sums.get(category), Math.min(to, one.start[at] + one.length[at])];
+        for (let ns = Math.max(from, one.start[at]); ns < stop; ) {
+          const column = Math.min(columns - 1, Math.floor((ns - from) / size));
+          const next = Math.min(stop, from + (column + 1) * size);
+          times[column] += next - ns;
+          ns = next > ns ? next : stop;
+        }
+      }
+      return [...sums].sort(([a], [b]) => a - b).map(([category, time]) => ({ category, time }));
     }
     /** The first event that starts there or later. */
     function firstFrom(one, ns) {
@@ -633,21 +665,31 @@
       const low = (values) => 10 ** Math.floor(Math.log10(Math.min(...values)));
       const high = (values) => 10 ** Math.ceil(Math.log10(Math.max(...values) * 1.02));
       const ridges = page.rooflines.map((roof) => (roof.peak_tflops * 1e3) / roof.bandwidth_gb_per_s);
-      const [x0, x1] = [low(points.map((p) => p.intensity)), high([...points.map((p) => p.intensity), ...ridges.map((r) => r * 2)])];
-      const [y0, y1] = [low(points.map((p) => p.tflops)), high([...points.map((p) => p.tflops), ...page.rooflines.map((r) => r.peak_tflops)])];
+      // What takes hardly any time must not press the others into a corner.
+      const heavy = points.filter((point) => point.time_us >= 0.0005 * all);
+      const peaks = page.rooflines.map((roof) => roof.peak_tflops);
+      const [x0, x1] = [low([...heavy.map((p) => p.intensity), Math.min(...ridges) / 50]), high([...heavy.map((p) => p.intensity), ...ridges.map((r) => r * 2)])];
+      const [y0, y1] = [low([...heavy.map((p) => p.tflops), Math.min(...peaks) / 500]), high([...heavy.map((p) => p.tflops), ...peaks])];
+      const inside = points.filter((p) => p.intensity >= x0 && p.intensity <= x1 && p.tflops >= y0 && p.tflops <= y1);
+      const outside = points.length - inside.length;
       const x = (value) => left + (Math.log10(value / x0) / Math.log10(x1 / x0)) * (width - left - 12);
       const y = (value) => height - bottom - (Math.log10(value / y0) / Math.log10(y1 / y0)) * (height - bottom - 14);
       const grid = [];
-      for (let at = x0; at <= x1 * 1.001; at *= 10) grid.push(svg("line", { class: "grid", x1: x(at), x2: x(at), y1: 10, y2: height - bottom }), label(x(at), height - bottom + 16, significant(at), { "text-anchor": "middle", class: "soft" }));
+      for (let at = x0; at <= x1 * 1.001; at *= 10) grid.push(svg("line", { class: "grid", x1: x(at), x2: x(at), y1: 10, y2: height - bottom }), label(x(at), height - bottom + 16, significant(at), { "text-anchor": x(at) > width - 40 ? "end" : "middle", class: "soft" }));
       for (let at = y0; at <= y1 * 1.001; at *= 10) grid.push(svg("line", { class: "grid", x1: left, x2: width - 12, y1: y(at), y2: y(at) }), label(left - 6, y(at) + 4, significant(at), { "text-anchor": "end", class: "soft" }));
       const roofs = page.rooflines.map((roof, at) => {
         const ridge = clamp(ridges[at], x0, x1);
         const first = Math.max(x0, (y0 * 1e3) / roof.bandwidth_gb_per_s);
-        return [svg("path", { class: "roof", d: `M${x(first)},${y(attainable(roof, first))}L${x(ridge)},${y(attainable(roof, ridge))}L${x(x1)},${y(attainable(roof, x1))}` }),
-          label(width - 16, y(roof.peak_tflops) - 5, `${roof.title}: ${significant(roof.peak_tflops)} TFLOP/s from ${significant(ridges[at])} FLOP/B on`, { "text-anchor": "end" })];
+        return svg("path", { class: "roof", d: `M${x(first)},${y(attainable(roof, first))}L${x(ridge)},${y(attainable(roof, ridge))}L${x(x1)},${y(attainable(roof, x1))}` });
+      });
+      let above = -Infinity;
+      const names = page.rooflines.map((roof, at) => [roof, at]).sort(([a], [b]) => b.peak_tflops - a.peak_tflops).map(([roof, at]) => {
+        // Names of roofs that are close stand below each other.
+        above = Math.max(y(roof.peak_tflops) - 5, above + 14);
+        return label(width - 16, above, `${roof.title}: ${significant(roof.peak_tflops)} TFLOP/s from ${significant(ridges[at])} FLOP/B on`, { "text-anchor": "end", class: "halo", "pointer-events": "none" });
       });
       const largest = Math.max(...points.map((point) => point.time_us), 1e-9);
-      const marks = points.map((point) => {
+      const marks = inside.map((point) => {
         const mark = MARKS[point.roof % MARKS.length](x(point.intensity), y(point.tflops), 3 + 15 * Math.sqrt(point.time_us / largest));
         const roof = page.rooflines[point.roof];
         filled(mark, {
@@ -660,7 +702,7 @@
       });
       const box = svg("rect", { class: "brush", hidden: true, "pointer-events": "none" });
       const picture = drawing(width, height, "Roofline: operators by arithmetic intensity and achieved rate; figures in the table below",
-        grid, roofs, marks, box, label((width + left) / 2, height - 6, "FLOP per byte", { "text-anchor": "middle", class: "soft" }),
+        grid, roofs, marks, names, box, label((width + left) / 2, height - 6, "FLOP per byte", { "text-anchor": "middle", class: "soft" }),
         label(-height / 2, 13, "TFLOP/s", { transform: "rotate(-90)", "text-anchor": "middle", class: "soft" }));
       let start = null;
       const at = (event) => {
@@ -678,9 +720,9 @@
         const [[a, b], from] = [at(event), start];
         start = null;
         if (!from || box.hasAttribute("hidden") || Math.abs(a - from[0]) + Math.abs(b - from[1]) < 8) return;
-        const inside = points.filter((point) => x(point.intensity) >= Math.min(a, from[0]) && x(point.intensity) <= Math.max(a, from[0]) &&
+        const framed = inside.filter((point) => x(point.intensity) >= Math.min(a, from[0]) && x(point.intensity) <= Math.max(a, from[0]) &&
           y(point.tflops) >= Math.min(b, from[1]) && y(point.tflops) <= Math.max(b, from[1]));
-        brushed(inside.length ? new Set(inside.map((point) => point.name)) : null);
+        brushed(framed.length ? new Set(framed.map((point) => point.name)) : null);
       });
       clear.hidden = !brush;
       const categories = new Map();
@@ -692,7 +734,8 @@
             shape.setAttribute("fill", "currentColor");
             return el("li", {}, svg("svg", { width: 16, height: 16, "aria-hidden": "true" }, shape), roof.title);
           }) : []),
-        el("figcaption", { class: "note" }, "A mark is an operator with the same arguments; its area is its time. Drag a frame around marks to see only their rows in the tables."),
+        el("figcaption", { class: "note" }, "A mark is an operator with the same arguments; its area is its time. Drag a frame around marks to see only their rows in the tables.",
+          outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside of the picture.` : ""),
         twin(["operator", "kind of work", "dims", "FLOP/B", "TFLOP/s", "% of roof", "time", "calls"], () => points.map((point) => [point.name, point.category, point.dims,
           significant(point.intensity), significant(point.tflops), percent(point.tflops, attainable(page.rooflines[point.roof], point.intensity)), time(point.time_us * 1e3), whole(point.calls)])));
     }
@@ -723,7 +766,7 @@
     if (column.kind === "identifier") return (value) => text(value);
     const numbers = column.cells.filter((value) => typeof value === "number");
     const largest = Math.max(0, ...numbers.slice(0, 2000).map(Math.abs));
-    const digits = column.kind === "whole" ? 0 : column.unit === "%" ? (largest < 1 ? 2 : 1) : largest >= 1e4 ? 0 : largest >= 1000 ? 1 : largest >= 100 ? 2 : largest >= 0.1 ? 3 : 6;
+    const digits = column.kind === "whole" || largest === 0 ? 0 : column.unit === "%" ? (largest < 1 ? 2 : 1) : largest >= 1e4 ? 0 : largest >= 1000 ? 1 : largest >= 100 ? 2 : largest >= 0.1 ? 3 : 6;
     return (value) => (typeof value === "number" ? fixed(value, digits) : text(value));
   }
 
@@ -754,7 +797,7 @@
       el("span", {}, entry.name), el("span", { class: "count" }, whole(entry.rows))));
     list.append(...buttons);
     function preferred() {
-      return ["ops_summary", "kernel_summary", "ops"].find((name) => contents.some((entry) => entry.name === name)) ?? contents[0]?.name;
+      return ["ops_summary", "kernel_summary", "ranks_overview", "diff_units", "hlo_stats", "ops"].find((name) => contents.some((entry) => entry.name === name)) ?? contents[0]?.name;
     }
     /** Whether the table has operators that were chosen in the roofline. */
     let isBrushed = false;
@@ -863,7 +906,7 @@
           const value = column.cells[row];
           const numeric = isNumeric(column) && column.kind !== "identifier";
           const good = column.better === "less" ? (value > 0 ? "worse" : value < 0 ? "better" : "") : column.better === "above one" && value !== null ? (value < 1 ? "worse" : value > 1 ? "better" : "") : "";
-          const isShare = column.unit === "%" && typeof value === "number" && value >= 0 && value <= 100 && column.role !== "spread" && !column.better;
+          const isShare = column.unit === "%" && typeof value === "number" && value >= 0 && value <= 100 && column.role !== "spread" && !column.better && !/cumulative/i.test(column.name);
           const cell = el("td", { class: [numeric && "figure-cell", isShare && "share", good, column.kind === "nested" && "code"].filter(Boolean).join(" ") || undefined, title: numeric ? undefined : text(value) || undefined },
             numeric ? formats[index](value) : shortened(text(value), 90));
           if (isShare) cell.style.setProperty("--share", `${value}%`);
@@ -894,7 +937,8 @@
         const all = table.columns[0]?.cells.length ?? 0;
         [...head.children].forEach((cell, at) => (columns[at].name === state.sort ? cell.setAttribute("aria-sort", state.down ? "descending" : "ascending") : cell.removeAttribute("aria-sort")));
         const isBad = state.filter && matcher(state.filter) === null;
-        said.textContent = isBad ? "This is no regular expression." : rows.length === all ? `${whole(table.rows)} rows` : `${whole(rows.length)} of ${whole(table.rows)} rows${isBrushed ? ", only operators chosen in the roofline" : ""}`;
+        const chosen = isBrushed ? ", only operators chosen in the roofline" : brush ? "; none of the operators chosen in the roofline is here by its name" : "";
+        said.textContent = isBad ? "This is no regular expression." : rows.length === all ? `${whole(table.rows)} ${table.rows === 1 ? "row" : "rows"}${chosen}` : `${whole(rows.length)} of ${whole(table.rows)} rows${chosen}`;
         frame.scrollTop = 0;
         draws();
       }
@@ -949,7 +993,7 @@
     const [names, values, at] = [column(chart.categories), column(chart.values), column(chart.x)];
     const box = el("figure", { class: "chart" }, el("h3", {}, chart.title));
     requestAnimationFrame(() => {
-      const picture = values && (chart.shape === "bars" ? bars() : chart.shape === "waterfall" ? falls() : chart.shape === "lines" ? lines() : columns());
+      const picture = values?.cells.some((value) => value) && (chart.shape === "bars" ? bars() : chart.shape === "waterfall" ? falls() : chart.shape === "lines" ? lines() : columns());
       picture ? box.append(picture) : box.remove();
     });
     const axis = (low, high, width, height) => ticks(low, high, 5).map((value) => {
@@ -1030,7 +1074,7 @@
       const text = one.change === null ? format(one.high) : (one.change > 0 ? "+" : "") + format(one.change);
       return [svg("rect", { x: at * wide + 3, y: high, width: Math.max(1, wide - 6), height: Math.max(1, low - high), fill, ...tipped(() => `${one.name}\n${text}`) }),
         wide > 44 ? label(at * wide + wide / 2, high - 4, text, { "text-anchor": "middle" }) : null,
-        ...(wide > 30 ? wrapped(one.name, Math.floor(wide / 6.6)).slice(0, 3).map((line, row) => label(at * wide + wide / 2, height - 52 + row * 15, line, { "text-anchor": "middle", class: "soft" })) : [])];
+        ...(wide > 30 ? wrapped(one.name, Math.floor(wide / 7.3)).slice(0, 3).map((line, row) => label(at * wide + wide / 2, height - 52 + row * 15, line, { "text-anchor": "middle", class: "soft" })) : [])];
     })), floor > 0 ? el("p", { class: "note" }, "The columns do not begin at zero.") : null);
   }
   function wrapped(text, most) {
@@ -1046,7 +1090,7 @@
   // ---- two runs -------------------------------------------------------------------------------------------------------
   function drawWaterfall() {
     const { title, runs, totals_ns, steps: changes } = page.waterfall;
-    const part = section("waterfall", `${runs[0]} → ${runs[1]}`);
+    const part = section("waterfall", "What changed");
     const body = el("figure", {});
     part.append(el("p", { class: "note" }, title), body, twin(["", "time"], () => [[runs[0], time(totals_ns[0])], ...changes.map(([name, ns]) => [name, signed(ns)]), [runs[1], time(totals_ns[1])]]));
     const draw = () => {
@@ -1083,9 +1127,9 @@
         return svg("svg", { width: 164, height: 14, "aria-hidden": "true" }, svg("line", { class: "axis", x1: 82, x2: 82, y1: 0, y2: 14 }),
           svg("rect", { x: ns > 0 ? 82 : 82 - wide, y: 2, width: wide, height: 10, fill: ns > 0 ? "#d98200" : "#3a86c8" }));
       };
-      const line = (name, badge, times, most) => el("summary", {}, el("span", {}, name), badge ?? el("span", { class: "hide" }),
+      const line = (name, badge, times, most) => el("summary", { title: name }, el("span", {}, shortened(name, 130)), badge ?? el("span", { class: "hide" }),
         el("span", { class: "number hide", title: runs[0] }, time(times[0])), el("span", { class: "number" , title: "change" }, signed(times[1] - times[0])), el("span", { class: "hide" }, bar(times[1] - times[0], most)));
-      const unitOf = (unit) => el("details", { class: "inner" }, line(`${unit.name}${unit.count > 1 ? ` ×${whole(unit.count)}` : ""}`,
+      const unitOf = (unit) => el("details", { class: "inner" }, line(`${unit.name.replaceAll("nn.Module: ", "")}${unit.count > 1 ? ` ×${whole(unit.count)}` : ""}`,
         el("span", { class: `badge ${slower(unit) > 0 ? "worse" : "better"}` }, unit.status), unit.times_ns, largest),
       el("div", { class: "details" }, el("dl", {}, runs.map((run, side) => [el("dt", {}, `${run}: ${time(unit.times_ns[side])}`), el("dd", { class: "code" }, unit.kernels[side].join("\n") || "nothing")]))));
       const groups = [...places].map(([place, list]) => [place, list, [0, 1].map((side) => sum(list.map((unit) => unit.times_ns[side])))])
