@@ -34,10 +34,15 @@ fn installed() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts one; `None`, with a message, where none is installed.
+    /// Starts one; `None`, with a message, where none is installed. A machine that is meant to have one sets
+    /// `REQUIRE_CHROMIUM=1`; the test then fails.
     pub(crate) fn start() -> Option<Self> {
         let Some(program) = installed() else {
-            eprintln!("skipped: no Chromium is installed (Debian: apt-get install chromium)");
+            let absent = "no Chromium is installed (Debian: apt-get install chromium)";
+            assert!(std::env::var_os("REQUIRE_CHROMIUM").is_none_or(|value| value != "1"), "{absent}");
+            // Not by `eprintln!`: the test harness shows that of failed tests only. A failure to say so is no failure.
+            let thread = std::thread::current();
+            let _ = writeln!(std::io::stderr(), "SKIPPED {}: {absent}", thread.name().unwrap_or_default());
             return None;
         };
         let profile = tempfile::tempdir().unwrap();
