@@ -64,7 +64,7 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
             }
             // Behind more than a few launches the host was ahead again, and what was left of earlier holds is void.
             let since = |time: i64| launches.partition_point(|&launch| launch < time);
-            if since(of_hold.time.start) - since(last_end) > FEW_LAUNCHES {
+            if since(of_hold.time.start).saturating_sub(since(last_end)) > FEW_LAUNCHES {
                 credits.iter_mut().for_each(|credit| credit.left = 0);
             }
             last_end = last_end.max(of_hold.time.end);

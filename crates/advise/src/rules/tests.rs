@@ -92,6 +92,24 @@ fn waits_after_a_hold_are_the_holds_up_to_its_length() {
 }
 
 #[test]
+fn holds_of_several_threads_may_overlap() {
+    let program = ordinary(Program::new(), 1).late(300.0);
+    let mut facts = ordinary(program, 1).facts();
+    facts.names.push("wait".to_owned());
+    let (name, dry) = (facts.names.len() as u32 - 1, facts.idle[0].time.start);
+    let hold = |start, end| Hold {
+        kind: HoldKind::Synchronization,
+        time: Interval::new(dry + start, dry + end),
+        name,
+        uid: 0,
+    };
+    facts.works[0].launch = Some(dry - 650_000);
+    facts.holds = vec![hold(-900_000, 5_000), hold(-800_000, 10_000), hold(-700_000, -600_000)];
+    facts.idle[0].cause = IdleCause::LateLaunch { hold: Some(0) };
+    assert!((gain(&advice(&facts), "IDLE-SYNC") - 299.0).abs() < 0.1);
+}
+
+#[test]
 fn long_waits_without_a_call_are_a_busy_host() {
     let program = ordinary(Program::new(), 1).late(5000.0);
     let advice = advice(&ordinary(program, 1).facts());

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
 
+mod advise;
+mod advise_corpus;
 mod bad_input;
 mod compare;
 mod critical_path;
