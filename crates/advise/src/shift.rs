@@ -14,12 +14,15 @@ use crate::late_launches::usual_wait;
 /// Time from a launch to the start of its work in µs, where no work started right after its launch.
 const USUAL_LATENCY_US: f64 = 5.0;
 
+/// Between two launches the host may do something else for longer, in µs.
+const LONGEST_LAUNCH_US: f64 = 50.0;
+
 /// What decides how much of a saved time counts.
 pub(crate) struct Shift {
     /// By work: how early its launch was; `None` where it is not recorded.
     leads: Vec<Option<i64>>,
-    /// What the host takes for a launch.
-    launch: i64,
+    /// By work: what the host took until its launch, since the launch before.
+    launches: Vec<i64>,
     /// Holds that waited for the device: when they ended, and how long they took.
     waits: Vec<(i64, i64)>,
 }
@@ -40,10 +43,15 @@ impl Shift {
             .filter(|&(_, length)| length > usual)
             .collect();
         waits.sort_unstable();
-        let mut launches: Vec<i64> = facts.works.iter().filter_map(|work| work.launch).collect();
-        launches.sort_unstable();
-        let between = launches.windows(2).map(|two| two[1] - two[0]).filter(|&length| length > 0);
-        Shift { leads: leads.collect(), launch: lower_median(between).unwrap_or(0), waits }
+        let most = facts.units(LONGEST_LAUNCH_US);
+        let mut order: Vec<(i64, usize)> =
+            facts.works.iter().enumerate().filter_map(|(at, work)| Some((work.launch?, at))).collect();
+        order.sort_unstable();
+        let mut launches = vec![0; facts.works.len()];
+        for two in order.windows(2) {
+            launches[two[1].1] = (two[1].0 - two[0].0).min(most);
+        }
+        Shift { leads: leads.collect(), launches, waits }
     }
 
     /// How much earlier the device is done where each of these works takes so much less; `less` is by position, ascending.
@@ -61,8 +69,8 @@ impl Shift {
             while let Some(&(_, saved)) = less.next_if(|&&(at, _)| at == position) {
                 device += saved;
                 // What goes whole is not launched.
-                if saved >= work.duration() && saved > 0 {
-                    host += self.launch;
+                if saved >= work.exposed && saved > 0 {
+                    host += self.launches[position as usize];
                 }
             }
         }

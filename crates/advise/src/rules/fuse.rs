@@ -20,8 +20,8 @@ pub(super) struct FuseAttention;
 
 /// Operators that one kernel may do.
 const LONGEST_CHAIN: usize = 15;
-/// Operators between the products of an attention, softmax included: scale, mask, softmax, dropout, cast.
-const LONGEST_SOFTMAX: usize = 6;
+/// Operators of an attention or its gradient: products, scale, mask, softmax, dropout, casts.
+const LONGEST_ATTENTION: usize = 14;
 
 impl Inspection<'_> {
     fn kind(&self, link: Link) -> Option<Category> {
@@ -245,6 +245,7 @@ impl Rule for FuseEpilogue {
                 let after = row[at + 1..].iter().take_while(|&&link| {
                     look.kind(link) == Some(Category::Elementwise)
                         && look.is_eager(link)
+                        && look.facts.operator(link.call).change.is_none()
                         && look.takes(link, result)
                 });
                 let length = after.count();
@@ -304,24 +305,27 @@ impl Rule for FuseAttention {
     }
 }
 
-/// How many calls at the start of a row are an attention: a product, a softmax among elementwise operators, a product.
+/// How many calls at the start of a row are an attention or its gradient: products of batches and elementwise operators around
+/// a softmax, from the first product to the last.
 fn attention(look: &Inspection<'_>, row: &[Link]) -> Option<usize> {
     // One for each head and sequence: others with a softmax between them are a loss.
     let is_batched =
         |link: Link| look.is_product(link) && look.inputs(link).iter().any(|input| input.shape.len() > 2);
-    if !is_batched(*row.first()?) {
-        return None;
-    }
     let is_softmax = |link: Link| {
         look.kind(link) == Some(Category::Softmax)
             || look.named(look.facts.operator(link.call).name).is_softmax
     };
-    let between = row[1..]
-        .iter()
-        .take(LONGEST_SOFTMAX)
-        .take_while(|&&link| is_softmax(link) || matches!(look.kind(link), Some(Category::Elementwise)));
-    let between = between.count();
-    let has_softmax = row[1..=between].iter().any(|&link| is_softmax(link));
-    let last = row.get(1 + between).filter(|&&link| has_softmax && is_batched(link));
-    last.map(|_| between + 2)
+    if !is_batched(*row.first()?) {
+        return None;
+    }
+    let is_part = |&&link: &&Link| {
+        is_batched(link) || is_softmax(link) || look.kind(link) == Some(Category::Elementwise)
+    };
+    let length = row.iter().take(LONGEST_ATTENTION).take_while(is_part).count();
+    let mut softmaxes = (0..length).filter(|&at| is_softmax(row[at]));
+    let softmax = softmaxes.next()?;
+    // Another softmax is of the next attention, whose first product comes before it.
+    let (end, of_next) = softmaxes.next().map_or((length, 0), |next| (next, 1));
+    let mut products = (softmax + 1..end).rev().filter(|&at| is_batched(row[at]));
+    products.nth(of_next).map(|last| last + 1)
 }

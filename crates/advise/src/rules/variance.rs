@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use gpu_timeline::lower_median;
 use sheets::numbers::duration;
 
@@ -38,13 +40,16 @@ impl Rule for Variance {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         let mut claims: Vec<Claim> = cold_start(look).into_iter().collect();
-        let mut calls_of: Vec<Vec<u32>> = vec![Vec::new(); facts.operators.len()];
+        // Calls that ran as the same kernel: another one is another matter.
+        let mut calls_of: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
-            if look.kernels(position).is_some() && !facts.operator(position).inputs.is_empty() {
-                calls_of[call.operator as usize].push(position);
+            let Some(&[kernel, ..]) = look.kernels(position) else { continue };
+            if !facts.operator(position).inputs.is_empty() {
+                calls_of.entry((call.operator, look.work(kernel).name)).or_default().push(position);
             }
         }
-        for (operator, calls) in facts.operators.iter().zip(&calls_of) {
+        for ((operator, _), calls) in &calls_of {
+            let operator = &facts.operators[*operator as usize];
             let time = |call: u32| facts.calls[call as usize].time;
             let Some(median) = lower_median(calls.iter().map(|&call| time(call))) else { continue };
             if calls.len() < FEWEST {
