@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use sheets::numbers::counted;
 
 use crate::facts::Program;
 use crate::finding::{Bucket, Confidence};
+use crate::product::Product;
 use crate::rule::{Claim, Inspection, Rule};
 
 /// Matrix products whose extents do not fit the tiles and the compute units.
@@ -30,15 +32,22 @@ impl Rule for GemmDims {
         let facts = look.facts;
         let Some(units) = facts.machine.as_ref().and_then(|machine| machine.units) else { return Vec::new() };
         let mut by_operator = BTreeMap::new();
+        let mut neighbours: HashMap<u32, Option<(Product, f64)>> = HashMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
-            let operator = &facts.operators[call.operator as usize];
-            let (Some(product), Some(tile)) = (operator.product, call.tile) else { continue };
-            let (Some(kernels), Some((better, fit))) =
-                (look.kernels(position), product.better_neighbour(units))
+            let (Some(product), Some(tile)) = (facts.operators[call.operator as usize].product, call.tile)
             else {
                 continue;
             };
             let own = product.fit(tile, units);
+            // No product fits better than entirely.
+            if BETTER_FROM * own > 1.0 {
+                continue;
+            }
+            let neighbour =
+                neighbours.entry(call.operator).or_insert_with(|| product.better_neighbour(units));
+            let (Some(kernels), &mut Some((better, fit))) = (look.kernels(position), neighbour) else {
+                continue;
+            };
             // The extents of a product that waits for its data change nothing.
             let is_compute = call.least.is_some_and(|least| least.compute_us > own * least.memory_us);
             if own <= 0.0 || fit < BETTER_FROM * own || !is_compute {

@@ -72,11 +72,13 @@ struct Builder<'a> {
     analysis: &'a Analysis,
     trace: &'a Trace,
     names: Names,
+    /// By the name of a kernel: what it says of its tile.
+    tiles: HashMap<StringId, Option<Tile>>,
 }
 
 impl<'a> Builder<'a> {
     fn new(analysis: &'a Analysis) -> Self {
-        Builder { analysis, trace: analysis.trace(), names: Names::default() }
+        Builder { analysis, trace: analysis.trace(), names: Names::default(), tiles: HashMap::new() }
     }
 
     fn name(&mut self, string: StringId) -> u32 {
@@ -124,12 +126,13 @@ impl<'a> Builder<'a> {
             let position = calls.len() as u32;
             call_of.extend(work.device_events.iter().map(|&event| (event, position)));
             let module = self.module(work.operator);
+            let tile = self.tile(&work);
             calls.push(Call {
                 operator,
                 time: work.time,
                 bytes: work.bytes(),
                 least: self.least(&work, units),
-                tile: self.tile(&work),
+                tile,
                 uid: events.uid(work.operator),
                 module: module.map(|module| self.name(module)),
                 recomputed: self.analysis.is_recompute(work.operator),
@@ -181,12 +184,18 @@ impl<'a> Builder<'a> {
     }
 
     /// The tile of a product whose inner extent is not cut, as the name of its kernel tells it.
-    fn tile(&self, work: &ChargedWork<'_>) -> Option<Tile> {
-        let mut names = work.device_events.iter().map(|&event| self.trace.name(event));
-        let (name, (m, n)) = names.find_map(|name| Some((name, tile_of_gemm(name)?)))?;
-        let is_cut = ["splitK", "SplitK", "_SK3_", "_SK1_", "StreamK"].iter().any(|text| name.contains(text));
-        // BLAS's m is the second extent of PyTorch's result.
-        (!is_cut).then_some((n, m))
+    fn tile(&mut self, work: &ChargedWork<'_>) -> Option<Tile> {
+        self.product(work)?;
+        let trace = self.trace;
+        let of_name = |name: StringId| {
+            let name = trace.text(name);
+            let is_cut =
+                ["splitK", "SplitK", "_SK3_", "_SK1_", "StreamK"].iter().any(|text| name.contains(text));
+            // BLAS's m is the second extent of PyTorch's result.
+            tile_of_gemm(name).filter(|_| !is_cut).map(|(m, n)| (n, m))
+        };
+        let names = work.device_events.iter().map(|&event| trace.events().name(event));
+        names.into_iter().find_map(|name| *self.tiles.entry(name).or_insert_with(|| of_name(name)))
     }
 
     fn multiprocessors(&self) -> Option<u64> {
