@@ -49,8 +49,9 @@ pub(crate) struct Arguments {
 }
 
 /// What the findings have to reach, as shares.
-const LEAST_RECALL: f64 = 0.9;
-const LEAST_PRECISION: f64 = 0.9;
+const LEAST_RECALL: f64 = 0.95;
+const LEAST_PRECISION: f64 = 0.95;
+const LEAST_GAINS: f64 = 0.9;
 const LEAST_CLEAN: f64 = 1.0;
 
 /// Who says what is wrong with a trace.
@@ -79,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     print!("{}", scores.markdown());
     let is_good = scores.recall() >= LEAST_RECALL
         && scores.precision() >= LEAST_PRECISION
+        && scores.gains() >= LEAST_GAINS
         && scores.clean() >= LEAST_CLEAN;
     Ok(if is_good { Outcome::Good } else { Outcome::Bad })
 }
