@@ -102,7 +102,7 @@ impl<'f> Inspection<'f> {
     }
 
     /// So much of the time of these device events: they go from the last one on until that is reached.
-    pub(crate) fn from_the_end(&self, works: &[u32], time: i64) -> Vec<Part> {
+    pub(crate) fn whole_from_the_end(&self, works: &[u32], time: i64) -> Vec<Part> {
         let mut left = time;
         let part = |&work: &u32| {
             let mid = self.work(work).duration().min(left);

@@ -125,7 +125,7 @@ impl Found {
     /// Adds a row of which so much is saved: calls go from its end, with the waits before them, until that is reached.
     fn add(&mut self, look: &Inspection<'_>, links: &[Link], saved: i64) {
         let works: Vec<u32> = links.iter().map(|link| link.work).collect();
-        for part in look.from_the_end(&works, saved) {
+        for part in look.whole_from_the_end(&works, saved) {
             let Slot::Work(work) = part.slot else { continue };
             self.saved += part.mid;
             self.parts.push(part);

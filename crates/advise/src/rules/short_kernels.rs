@@ -73,7 +73,7 @@ impl Rule for ShortKernels {
                 if let Some(machine) = &facts.machine {
                     let kept = facts.units(look.bytes_of_row(row) / machine.bytes_per_us / OF_BANDWIDTH);
                     let all: i64 = row.iter().map(|&work| look.work(work).duration()).sum();
-                    parts.extend(look.from_the_end(row, (all - kept).max(0)));
+                    parts.extend(look.whole_from_the_end(row, (all - kept).max(0)));
                 }
             }
         }

@@ -238,7 +238,7 @@ fn copied(trace: &Trace, event: EventId) -> Option<Copied> {
     let bytes = events.arguments().transfer.get(event.index()).and_then(|transfer| transfer.bytes);
     Some(Copied {
         direction: copy.direction,
-        bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
+        bytes,
         pageable: copy.host_memory == Some(HostMemory::Pageable),
     })
 }
