@@ -156,9 +156,13 @@ impl<'a> Builder<'a> {
             product: self.product(work),
             change: data_change(self.trace.name(work.operator), &inputs),
             inputs,
-            unknown: work
-                .gap
-                .filter(|gap| ![RooflineShares::COPIES, RooflineShares::COMMUNICATION].contains(gap)),
+            unknown: match work.gap {
+                Some(RooflineShares::COPIES | RooflineShares::COMMUNICATION) => None,
+                Some(_) if is_graph_launch(self.trace.name(work.operator)) => Some(
+                    "the replay of a graph, which traces of its capture open (tracelens inference --capture_folder)",
+                ),
+                gap => gap,
+            },
         }
     }
 
