@@ -84,13 +84,13 @@ pub(super) struct DeviceWork {
     pub(super) devices: BTreeMap<i64, String>,
 }
 
-/// A part of a bar: what is computed, the least first while several are, or another activity.
+/// A part of a bar. Of several at a time the least counts: a computation, whatever step it is of, before communication.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct BarPart {
-    part: Option<Part>,
     activity: Activity,
     /// Place of the kind of work among all.
     category: usize,
+    part: Option<Part>,
 }
 
 impl DeviceWork {
@@ -337,6 +337,27 @@ mod tests {
         work.devices.insert(0, "GPU".into());
         work.lanes.insert((0, 0), "stream 7".into());
         work
+    }
+
+    #[test]
+    fn communication_of_a_step_is_hidden_by_computation_of_the_next() {
+        let mut work = work();
+        work.events.truncate(1);
+        let first = WorkEvent {
+            start: 0,
+            end: 700,
+            activity: Activity::Communication,
+            part: Some(Part::Iteration(0)),
+            ..work.events[0]
+        };
+        work.events[0].part = Some(Part::Iteration(1));
+        work.events.insert(0, first);
+        let bars = work.bars(None);
+        let time = |name: &str| {
+            let place = bars[0].parts.iter().position(|part| part == name);
+            bars[0].bars[0].times.iter().find(|(part, _)| Some(*part) == place).map_or(0, |&(_, time)| time)
+        };
+        assert_eq!((time("GEMM"), time(COMMUNICATION)), (600, 100));
     }
 
     #[test]

@@ -225,3 +225,31 @@ fn findings(advice: &Advice, tables: &report_writers::Report) -> Vec<PageFinding
     };
     advice.findings.iter().map(finding).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::report::{Run, report};
+
+    #[test]
+    fn bars_say_what_the_first_page_says() {
+        let trace =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/cuda_training_step.json.gz");
+        let report = report(&[trace], &mut Run::default()).unwrap();
+        let page = page(&report, &[]);
+        let breakdown = report.summary.timelines[0].breakdown;
+        let whole = &page.bars[0];
+        let time = |name: &str| {
+            let place = whole.parts.iter().position(|part| part == name);
+            let times = &whole.bars[0].times;
+            times.iter().find(|(part, _)| Some(*part) == place).map_or(0, |&(_, time)| time)
+        };
+        assert_eq!(time(device_work::COMMUNICATION), breakdown.exposed_communication);
+        assert_eq!(time(device_work::COPIES), breakdown.exposed_memcpy);
+        assert_eq!(time(device_work::IDLE), breakdown.idle);
+        assert_eq!(whole.bars[0].total_ns, breakdown.total);
+        assert!(!page.findings.is_empty());
+    }
+}
