@@ -17,6 +17,7 @@ mod kernels;
 mod kineto_pftrace;
 mod metal;
 mod model;
+mod placed;
 mod plan;
 mod player;
 mod protobuf;
@@ -32,6 +33,7 @@ mod step;
 mod tests;
 mod training;
 mod truth;
+pub(crate) mod tuned;
 
 use std::error::Error;
 use std::fs::File;

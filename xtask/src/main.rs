@@ -10,6 +10,7 @@
 //! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
 //! | `iteration-bench` | scores the detector of iterations on generated runs, as recorded and without marks |
 //! | `gate-experiment` | false alarms and detection of the rule of `tracelens gate` and of simpler ones, on drawn runs |
+//! | `faults` | scores `tracelens advise` on generated traces of tuned programs with planted faults: what it finds, what it makes up, how far its gains are from the truth |
 //! | `corpus` | runs the release binary over recorded traces and compares with the reference |
 //! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
 //!
@@ -18,6 +19,7 @@
 
 mod bench;
 mod corpus;
+mod faults;
 mod features;
 mod gate_experiment;
 mod gen_ranks;
@@ -65,6 +67,8 @@ enum Chore {
     IterationBench(iteration_bench::Arguments),
     /// Score the rule of the gate, and simpler ones, on drawn runs.
     GateExperiment(gate_experiment::Arguments),
+    /// Score `tracelens advise` on traces with planted faults.
+    Faults(faults::Arguments),
 }
 
 /// What a chore found, apart from failing to run at all.
@@ -86,6 +90,7 @@ fn main() -> ExitCode {
         Chore::PhaseBench(arguments) => phase_bench::run(&arguments),
         Chore::IterationBench(arguments) => iteration_bench::run(&arguments),
         Chore::GateExperiment(arguments) => Ok(gate_experiment::run(&arguments)),
+        Chore::Faults(arguments) => faults::run(&arguments, &workspace_root()),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

@@ -3,6 +3,8 @@
 use gpu_timeline::{Activity, Breakdown, Interval};
 use perf_models::{Category, ComputeSpec, CopyDirection, DataPath, Precision};
 
+use crate::product::{Product, Tile};
+
 /// What is known of a recording. All times are in its unit, from its origin; all indices are positions in the lists below.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -26,8 +28,8 @@ pub struct Facts {
     pub breakdown: Breakdown,
     /// What the device can do at most, where that is known.
     pub machine: Option<Machine>,
-    /// When the host launched each of the program's whole steps, by start.
-    pub steps: Vec<Interval>,
+    /// The program's steps, by start.
+    pub steps: Vec<Step>,
     /// What a better recording would add.
     pub gaps: Vec<RecordingGap>,
     /// Work that takes longer than in an earlier recording.
@@ -59,6 +61,15 @@ pub struct Regression {
     pub before: i64,
     /// Its time now.
     pub after: i64,
+}
+
+/// A step of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// When the host launched its work.
+    pub launched: Interval,
+    /// How long it took the device, waits for its work included.
+    pub duration: i64,
 }
 
 /// A device event.
@@ -108,6 +119,8 @@ pub struct Call {
     pub bytes: Option<f64>,
     /// Its work held against the device; `None` where a model or the architecture does not know it.
     pub least: Option<LeastTime>,
+    /// The tile of a matrix product, where the name of its kernel tells it and the inner extent is not cut.
+    pub tile: Option<Tile>,
     /// How it is known in the recording.
     pub uid: u32,
     /// Name of the module around it, if that is recorded.
@@ -133,7 +146,7 @@ pub struct LeastTime {
     pub spec: Option<ComputeSpec>,
     /// Whether it is attention.
     pub is_attention: bool,
-    /// Share of the arithmetic's peak that tiles and rounds leave, where that is known; at most 1.
+    /// Share of the arithmetic that the best tiles leave to the result, where that is known; at most 1.
     pub quantisation: Option<f64>,
 }
 
@@ -150,6 +163,8 @@ pub struct Operator {
     pub arguments: String,
     /// The tensors of the inputs; empty where they are not recorded.
     pub inputs: Vec<Input>,
+    /// The matrix product that it is, where it is one.
+    pub product: Option<Product>,
     /// What it changes besides values, of operators that compute nothing.
     pub change: Option<DataChange>,
     /// Why its work is not known; `None` where a model knows it.
@@ -252,6 +267,8 @@ pub struct Machine {
     pub bytes_per_us: f64,
     /// Arithmetic of its matrix units in operations a microsecond, by precision.
     pub matrix_flops_per_us: Vec<(Precision, f64)>,
+    /// Compute units, where they are known.
+    pub units: Option<u64>,
     /// Whether its peaks are those of the data sheet, which no kernel reaches.
     pub is_nominal: bool,
 }

@@ -34,6 +34,7 @@ impl Program {
             name: "machine".into(),
             bytes_per_us: 3.35e6,
             matrix_flops_per_us: vec![(Precision::Bf16, 989.4e6), (Precision::Fp32, 67e6)],
+            units: Some(132),
             is_nominal: true,
         };
         let facts = Facts { units_per_us: 1000, machine: Some(machine), ..Facts::default() };
@@ -79,6 +80,12 @@ impl Program {
                 kind: Some(kind),
                 arguments: format!("{} inputs", inputs.len()),
                 inputs: inputs.to_vec(),
+                product: matches!(kind, Category::Gemm).then_some(crate::Product {
+                    m: 4096,
+                    n: 4096,
+                    k: 4096,
+                    batch: 1,
+                }),
                 change: (name == "aten::copy_").then_some(crate::facts::DataChange::Copy),
                 unknown: None,
             });
@@ -103,6 +110,7 @@ impl Program {
             bytes,
             least: Some(least),
             uid,
+            tile: None,
             module: None,
             recomputed: false,
         });

@@ -31,6 +31,9 @@ pub(crate) struct LateLaunch {
     pub(crate) time: i64,
 }
 
+/// Launches between two holds that belong together.
+const FEW_LAUNCHES: usize = 8;
+
 const KINDS: [HoldKind; 3] = [HoldKind::DataLoader, HoldKind::Copy, HoldKind::Synchronization];
 
 /// Time that is left to holds of each kind to answer for, and the last hold of the kind.
@@ -46,6 +49,9 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
     let long = facts.units(limits.long_hold_us);
     let mut by_end: Vec<u32> = (0..facts.holds.len() as u32).collect();
     by_end.sort_by_key(|&hold| facts.holds[hold as usize].time.end);
+    let mut launches: Vec<i64> = facts.works.iter().filter_map(|work| work.launch).collect();
+    launches.sort_unstable();
+    let mut last_end = i64::MIN;
     let mut late = Vec::new();
     let mut credits = [Credit::default(); KINDS.len()];
     let mut holds = by_end.iter().copied().peekable();
@@ -56,6 +62,12 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
             if of_hold.kind != HoldKind::DataLoader && of_hold.time.length() > usual {
                 credits[HoldKind::DataLoader as usize].left = 0;
             }
+            // Behind more than a few launches the host was ahead again, and what was left of earlier holds is void.
+            let since = |time: i64| launches.partition_point(|&launch| launch < time);
+            if since(of_hold.time.start).saturating_sub(since(last_end)) > FEW_LAUNCHES {
+                credits.iter_mut().for_each(|credit| credit.left = 0);
+            }
+            last_end = last_end.max(of_hold.time.end);
             credits[kind].left += of_hold.time.length();
             credits[kind].last = Some(hold);
         }

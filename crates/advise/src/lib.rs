@@ -10,6 +10,7 @@ mod fixture;
 mod kernel_family;
 mod late_launches;
 mod markdown;
+mod product;
 mod rows;
 mod rule;
 mod rules;
@@ -20,9 +21,10 @@ mod target;
 pub use advice::{Advice, Recording};
 pub use facts::{
     Call, Copied, DataChange, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Machine, Operator,
-    Program, RecordingGap, Regression, Serving, ServingStep, Work,
+    Program, RecordingGap, Regression, Serving, ServingStep, Step, Work,
 };
 pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
+pub use product::{Product, Tile};
 pub use rule::{Claim, Inspection, Limits, Part, Rule, Slot};
 pub use rules::{is_known_rule, rules};
 pub use sheet::{ADVICE, advice_sheet};

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use gpu_timeline::Activity;
 
-use crate::facts::{Facts, Program, Work};
+use crate::facts::{Facts, IdleCause, Program, Work};
 use crate::finding::{Bucket, Confidence, EvidenceRow};
 use crate::kernel_family::Named;
 use crate::late_launches::{LateLaunch, late_launches};
@@ -34,6 +34,8 @@ pub struct Inspection<'f> {
     pub streams: Vec<Vec<u32>>,
     /// By name: what it says.
     named: Vec<Named>,
+    /// By device event: the wait between kernels that it ended.
+    waits: Vec<Option<u32>>,
     late_launches: OnceLock<Vec<LateLaunch>>,
     rows: OnceLock<Vec<Vec<Link>>>,
 }
@@ -49,6 +51,12 @@ impl<'f> Inspection<'f> {
                 works_of[call as usize].push(position);
             }
         }
+        let mut waits = vec![None; facts.works.len()];
+        for (idle, position) in facts.idle.iter().zip(0..) {
+            if idle.cause == IdleCause::BetweenKernels {
+                waits[idle.work as usize] = Some(position);
+            }
+        }
         let named = facts.names.iter().map(|name| Named::new(name)).collect();
         Inspection {
             facts,
@@ -56,6 +64,7 @@ impl<'f> Inspection<'f> {
             works_of,
             streams,
             named,
+            waits,
             late_launches: OnceLock::new(),
             rows: OnceLock::new(),
         }
@@ -64,6 +73,11 @@ impl<'f> Inspection<'f> {
     /// What a name says.
     pub(crate) fn named(&self, name: u32) -> Named {
         self.named[name as usize]
+    }
+
+    /// The wait between kernels that a device event ended.
+    pub(crate) fn wait_before(&self, work: u32) -> Option<u32> {
+        self.waits[work as usize]
     }
 
     pub(crate) fn work(&self, work: u32) -> &'f Work {
@@ -85,6 +99,17 @@ impl<'f> Inspection<'f> {
         let works = self.works_of[call as usize].as_slice();
         let computes = |&work: &u32| self.work(work).activity == Activity::Computation;
         (!works.is_empty() && works.iter().all(computes)).then_some(works)
+    }
+
+    /// So much of the time of these device events: they go from the last one on until that is reached.
+    pub(crate) fn whole_from_the_end(&self, works: &[u32], time: i64) -> Vec<Part> {
+        let mut left = time;
+        let part = |&work: &u32| {
+            let mid = self.work(work).duration().min(left);
+            left -= mid;
+            Part { slot: Slot::Work(work), mid }
+        };
+        works.iter().rev().map(part).collect()
     }
 
     /// So much of a call's time, divided among its device events by their lengths.

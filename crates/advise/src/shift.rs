@@ -1,5 +1,5 @@
 //! How much earlier the device is done where some of its work takes less: all of the saved time while launches run ahead,
-//! none of it where the device waits for its host.
+//! none of it where the device waits for its host. Work that goes whole need not be launched, so that the host gains, too.
 //!
 //! Work cannot start before its launch. So what was saved before it counts up to the time that the launch came early, and to
 //! what the host itself gained: a host that waited for the device goes on earlier by what the device saved until then. This
@@ -14,10 +14,15 @@ use crate::late_launches::usual_wait;
 /// Time from a launch to the start of its work in µs, where no work started right after its launch.
 const USUAL_LATENCY_US: f64 = 5.0;
 
+/// Between two launches the host may do something else for longer, in µs.
+const LONGEST_LAUNCH_US: f64 = 50.0;
+
 /// What decides how much of a saved time counts.
 pub(crate) struct Shift {
     /// By work: how early its launch was; `None` where it is not recorded.
     leads: Vec<Option<i64>>,
+    /// By work: what the host took until its launch, since the launch before.
+    launches: Vec<i64>,
     /// Holds that waited for the device: when they ended, and how long they took.
     waits: Vec<(i64, i64)>,
 }
@@ -38,7 +43,15 @@ impl Shift {
             .filter(|&(_, length)| length > usual)
             .collect();
         waits.sort_unstable();
-        Shift { leads: leads.collect(), waits }
+        let most = facts.units(LONGEST_LAUNCH_US);
+        let mut order: Vec<(i64, usize)> =
+            facts.works.iter().enumerate().filter_map(|(at, work)| Some((work.launch?, at))).collect();
+        order.sort_unstable();
+        let mut launches = vec![0; facts.works.len()];
+        for two in order.windows(2) {
+            launches[two[1].1] = (two[1].0 - two[0].0).min(most);
+        }
+        Shift { leads: leads.collect(), launches, waits }
     }
 
     /// How much earlier the device is done where each of these works takes so much less; `less` is by position, ascending.
@@ -55,6 +68,10 @@ impl Shift {
             }
             while let Some(&(_, saved)) = less.next_if(|&&(at, _)| at == position) {
                 device += saved;
+                // What goes whole is not launched.
+                if saved >= work.exposed && saved > 0 {
+                    host += self.launches[position as usize];
+                }
             }
         }
         device

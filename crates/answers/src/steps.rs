@@ -14,7 +14,7 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     let (level, measured) = analysis.iterations()?.steps()?;
     let time = |time: f64| duration(analysis.ms(time) * 1e3);
     let took = |index: usize| level.iterations.get(index).map(|of| measured.iterations[index].duration(of));
-    let steady: Vec<i64> = measured.steady().filter_map(took).collect();
+    let steady = steady_durations(level, measured);
     let count = level.iterations.len();
     let noun = if count == 1 { level.kind.as_str() } else { level.kind.plural() };
     let mut sentence = format!("{} {noun} (by {}", grouped(count as u128), level.evidence);
@@ -62,6 +62,12 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         write!(sentence, "; {} more {are} not steady", grouped(more as u128)).ok()?;
     }
     Some(sentence)
+}
+
+/// How long the steps took that nothing sets apart, in the recording's unit.
+pub(crate) fn steady_durations(level: &Level, measured: &Measured) -> Vec<i64> {
+    let took = |index: usize| Some(measured.iterations[index].duration(level.iterations.get(index)?));
+    measured.steady().filter_map(took).collect()
 }
 
 /// What part of the recording the figures are of.

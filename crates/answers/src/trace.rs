@@ -58,6 +58,8 @@ pub struct TraceReporter {
     pub window: Option<Window>,
     /// Another trace that this one is held against.
     pub other: Option<OtherTrace>,
+    /// Whether to tell the modules that work belongs to, though no sheet has them: a page shows them. Reads Python frames.
+    pub modules: bool,
 }
 
 /// A trace that another one is compared with, tree by tree.
@@ -110,6 +112,7 @@ impl TraceReporter {
     fn needs_python_frames(&self) -> bool {
         self.captures.is_some()
             || self.other.is_some()
+            || self.modules
             || self.phases.is_some()
             || self.extension.is_some()
             || self.analysis.layout == ReportLayout::Inference
@@ -124,7 +127,7 @@ impl TraceReporter {
     /// How trees are built. Captured operators and those of another trace are told by the modules around them, too.
     fn tree_options(&self, reading: &ReadOptions<'_>) -> TreeOptions {
         let mut options = self.analysis.tree_options();
-        options.python_frames |= self.captures.is_some() || self.other.is_some();
+        options.python_frames |= self.captures.is_some() || self.other.is_some() || self.modules;
         options.threads = reading.thread_count();
         options
     }

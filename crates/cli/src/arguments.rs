@@ -64,6 +64,7 @@ const EXAMPLES: &str = "\
 Examples:
   tracelens report trace.json.gz                             summary here, workbook beside the trace
   tracelens report trace.json.gz --output_csvs_dir sheets    CSV files instead of the workbook
+  tracelens report trace.json.gz --html report.html          a page to look at and to send on
   tracelens report trace.json.gz --json                      all sheets as JSON, no file
   tracelens tree trace.json.gz --name aten::mm --parents     who calls aten::mm
   tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100    FLOPs, bytes, least time";
@@ -230,7 +231,7 @@ impl Given {
     /// The options that say what the report is, as they were written: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 18] = [
+        const ABOUT_FILES_AND_PRINTING: [&str; 19] = [
             "files",
             "recordings",
             "trace_dir",
@@ -243,6 +244,7 @@ impl Given {
             "merged_tree",
             "overlay",
             "counter_trace",
+            "html",
             "json",
             "quiet",
             "timings",

@@ -70,6 +70,30 @@ impl MacroTile {
     }
 }
 
+/// Rows and columns of BLAS's result that one block of a matrix kernel computes at a time, as names of several libraries tell
+/// it: `MT128x256x64` (Tensile), `_128x64_` (nvjet and CUTLASS), `tilesize128x128x64` (cuBLAS). `None` of other names.
+///
+/// ```
+/// use perf_models::tile_of_gemm;
+///
+/// assert_eq!(tile_of_gemm("nvjet_tst_128x64_64x8_1x2_h_bz_TNT"), Some((128, 64)));
+/// assert_eq!(tile_of_gemm("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x256x64_cublas"), Some((128, 256)));
+/// assert_eq!(tile_of_gemm("Cijk_Alik_Bljk_BBS_BH_MT64x16x64_MI16x16x1"), Some((64, 16)));
+/// assert_eq!(tile_of_gemm("void at::native::elementwise_kernel<128, 4>"), None);
+/// ```
+#[must_use]
+pub fn tile_of_gemm(name: &str) -> Option<(u64, u64)> {
+    let is_gemm = ["Cijk_", "nvjet", "xmma_gemm", "cutlass"].iter().any(|text| name.contains(text));
+    let extents = |part: &str| {
+        let part = part.strip_prefix("tilesize").or_else(|| part.strip_prefix("MT")).unwrap_or(part);
+        let mut extents = part.split('x').map(|extent| extent.parse::<u64>().ok());
+        let tile = (extents.next()??, extents.next()??);
+        // Smaller ones are parts of blocks and clusters.
+        (tile.0 >= 16 && tile.1 >= 16).then_some(tile)
+    };
+    name.split('_').filter(|_| is_gemm).find_map(extents)
+}
+
 impl GemmKernel {
     /// Reads the name of a kernel of Tensile (rocBLAS, hipBLASLt) or of cuBLAS's `nvjet` family.
     ///

@@ -67,7 +67,7 @@ pub use families::traffic::TensorTraffic;
 pub use families::traffic::element_type::list_element_type;
 pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
-pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile};
+pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile, tile_of_gemm};
 pub use kernel_names::{
     CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, XlaKernel, bare_kernel_name,
     fp32_matrix_spec, is_library_gemm, kernel_class, rocm_memory_kernel, tracelens_engine_kernel,

@@ -111,7 +111,7 @@ fn write_caveats(caveats: &[Arc<Caveat>], output: &mut impl Write) -> io::Result
     output.write_all(b"]")
 }
 
-fn write_cell(cell: &Cell<'_>, output: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_cell(cell: &Cell<'_>, output: &mut impl Write) -> io::Result<()> {
     match cell {
         Cell::Missing => output.write_all(b"null"),
         Cell::Flag(value) => write!(output, "{value}"),
@@ -124,7 +124,7 @@ fn write_cell(cell: &Cell<'_>, output: &mut impl Write) -> io::Result<()> {
 
 /// Writes a text as a JSON string. What [`escaped`] names is written as escapes, of which JSON requires only some: the
 /// document may go to a terminal.
-fn write_text(text: &str, output: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_text(text: &str, output: &mut impl Write) -> io::Result<()> {
     let Cow::Owned(_) = escaped(text) else { return Ok(serde_json::to_writer(output, text)?) };
     let json = serde_json::to_string(text)?;
     json.chars().try_for_each(|c| match is_obeyed(c) {

@@ -4,6 +4,7 @@
 mod csv_directory;
 pub mod heat_map;
 mod json;
+pub mod page;
 mod picture;
 mod report;
 pub mod roofline_chart;

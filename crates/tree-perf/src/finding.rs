@@ -101,7 +101,7 @@ impl Analysis {
     }
 
     /// What a device event without a launch does, as its name says.
-    fn class(&self, event: EventId) -> OpCategory {
+    pub fn class(&self, event: EventId) -> OpCategory {
         if self.trace().events().category(event) == EventCategory::GPU_MEMCPY {
             return Category::CopyFill.into();
         }

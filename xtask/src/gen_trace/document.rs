@@ -13,8 +13,25 @@ pub(super) fn footer_events(streams: &[Stream]) -> u64 {
     3 * (1 + WORLD_SIZE) + 2 * (2 + streams.len() as u64) + 4
 }
 
+/// What the profiler was asked to record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recorder {
+    pub(super) shapes: bool,
+    pub(super) memory: bool,
+    pub(super) stacks: bool,
+}
+
+impl Recorder {
+    pub(super) const ALL: Recorder = Recorder { shapes: true, memory: true, stacks: true };
+}
+
 /// Everything before the first event.
-pub(super) fn write_header(writer: &mut EventWriter<'_>, flavour: Flavour, trace_id: u64) {
+pub(super) fn write_header(
+    writer: &mut EventWriter<'_>,
+    flavour: Flavour,
+    trace_id: u64,
+    recorder: Recorder,
+) {
     writer.text("{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n");
     for device in 0..WORLD_SIZE {
         writer.text(if device == 0 { "    {\n" } else { ",\n    {\n" });
@@ -38,8 +55,10 @@ pub(super) fn write_header(writer: &mut EventWriter<'_>, flavour: Flavour, trace
          {{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \
          \"pg_size\": {WORLD_SIZE}, \"ranks\": {ranks}}}\n    ],\n    \"nccl_version\": \"2.26.2\"\n  }},\n"
     ));
+    let [shapes, memory, stacks] = [recorder.shapes, recorder.memory, recorder.stacks].map(u8::from);
     writer.text(&format!(
-        "  \"record_shapes\": 1,\n  \"profile_memory\": 1,\n  \"with_stack\": 1,\n  \"with_modules\": 1,\n  \
+        "  \"record_shapes\": {shapes},\n  \"profile_memory\": {memory},\n  \"with_stack\": {stacks},\n  \
+         \"with_modules\": {stacks},\n  \
          \"metadata\": {{\"generator\": \"cargo xtask gen-trace\", \"synthetic\": \"true\"}},\n  \
          \"trace_id\": \"{trace_id:032X}\",\n  \"displayTimeUnit\": \"ms\",\n  \
          \"baseTimeNanoseconds\": 1767189312000000000,\n  \"traceEvents\": [\n"

@@ -38,9 +38,14 @@ pub(super) enum Call {
     LaunchCollective,
     LaunchGraph,
     Copy,
+    /// A copy that the host goes on beside.
+    CopyAsync,
+    /// A copy that the host waits for.
+    CopyBlocking,
     Set,
     SynchronizeStream,
     SynchronizeDevice,
+    SynchronizeEvent,
     RecordEvent,
     WaitEvent,
     QueryCapture,
@@ -65,6 +70,13 @@ pub(super) enum Direction {
     HostToDevice,
     DeviceToHost,
     DeviceToDevice,
+}
+
+/// The host's memory at one end of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostMemory {
+    Pinned,
+    Pageable,
 }
 
 impl Direction {
@@ -97,13 +109,20 @@ impl Flavour {
         Api { name, category: if driver { "cuda_driver" } else { "cuda_runtime" }, number, starts_flow }
     }
 
-    pub(super) fn copy_name(self, direction: Direction) -> &'static str {
-        match (self, direction) {
-            (_, Direction::DeviceToDevice) => "Memcpy DtoD (Device -> Device)",
-            (Flavour::Cuda, Direction::HostToDevice) => "Memcpy HtoD (Pinned -> Device)",
-            (Flavour::Cuda, Direction::DeviceToHost) => "Memcpy DtoH (Device -> Pageable)",
-            (Flavour::Rocm, Direction::HostToDevice) => "Memcpy HtoD (Host -> Device)",
-            (Flavour::Rocm, Direction::DeviceToHost) => "Memcpy DtoH (Device -> Host)",
+    /// Roctracer does not say what kind of memory the host has.
+    pub(super) fn copy_name(self, direction: Direction, memory: HostMemory) -> &'static str {
+        match (self, direction, memory) {
+            (_, Direction::DeviceToDevice, _) => "Memcpy DtoD (Device -> Device)",
+            (Flavour::Cuda, Direction::HostToDevice, HostMemory::Pinned) => "Memcpy HtoD (Pinned -> Device)",
+            (Flavour::Cuda, Direction::HostToDevice, HostMemory::Pageable) => {
+                "Memcpy HtoD (Pageable -> Device)"
+            }
+            (Flavour::Cuda, Direction::DeviceToHost, HostMemory::Pinned) => "Memcpy DtoH (Device -> Pinned)",
+            (Flavour::Cuda, Direction::DeviceToHost, HostMemory::Pageable) => {
+                "Memcpy DtoH (Device -> Pageable)"
+            }
+            (Flavour::Rocm, Direction::HostToDevice, _) => "Memcpy HtoD (Host -> Device)",
+            (Flavour::Rocm, Direction::DeviceToHost, _) => "Memcpy DtoH (Device -> Host)",
         }
     }
 
@@ -157,10 +176,12 @@ fn cuda_call(call: Call) -> (&'static str, u64, bool) {
         Call::LaunchModule => ("cuLaunchKernel", 307, true),
         Call::LaunchCollective => ("cudaLaunchKernelExC", 430, true),
         Call::LaunchGraph => ("cudaGraphLaunch", 311, true),
-        Call::Copy => ("cudaMemcpyAsync", 41, true),
+        Call::Copy | Call::CopyAsync => ("cudaMemcpyAsync", 41, true),
+        Call::CopyBlocking => ("cudaMemcpy", 31, true),
         Call::Set => ("cudaMemsetAsync", 51, true),
         Call::SynchronizeStream => ("cudaStreamSynchronize", 131, true),
         Call::SynchronizeDevice => ("cudaDeviceSynchronize", 165, true),
+        Call::SynchronizeEvent => ("cudaEventSynchronize", 137, true),
         Call::RecordEvent => ("cudaEventRecord", 135, false),
         Call::WaitEvent => ("cudaStreamWaitEvent", 147, true),
         Call::QueryCapture => ("cudaStreamIsCapturing", 317, false),
@@ -176,10 +197,12 @@ fn rocm_call(call: Call) -> (&'static str, u64, bool) {
         Call::LaunchModule => ("hipModuleLaunchKernel", 169, true),
         Call::LaunchCollective => ("hipExtLaunchKernel", 64, true),
         Call::LaunchGraph => ("hipGraphLaunch", 215, false),
-        Call::Copy => ("hipMemcpyWithStream", 153, true),
+        Call::Copy | Call::CopyBlocking => ("hipMemcpyWithStream", 153, true),
+        Call::CopyAsync => ("hipMemcpyAsync", 138, true),
         Call::Set => ("hipMemsetAsync", 159, false),
         Call::SynchronizeStream => ("hipStreamSynchronize", 199, false),
         Call::SynchronizeDevice => ("hipDeviceSynchronize", 48, false),
+        Call::SynchronizeEvent => ("hipEventSynchronize", 60, false),
         Call::RecordEvent => ("hipEventRecord", 59, false),
         Call::WaitEvent => ("hipStreamWaitEvent", 200, false),
         Call::QueryCapture => ("hipStreamIsCapturing", 290, false),

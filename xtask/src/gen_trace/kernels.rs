@@ -14,7 +14,7 @@ const BUS_BYTES_PER_NS: u64 = 200;
 /// Shortest duration of a kernel, in nanoseconds.
 const FLOOR_NS: u64 = 1_600;
 
-fn kernel(name: String, call: Call, duration: u64, grid: [u64; 3], block: [u64; 3]) -> Kernel {
+pub(super) fn kernel(name: String, call: Call, duration: u64, grid: [u64; 3], block: [u64; 3]) -> Kernel {
     Kernel {
         name: name.into(),
         call,

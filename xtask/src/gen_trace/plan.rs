@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::flavour::{Call, Direction, Stream};
+use super::flavour::{Call, Direction, HostMemory, Stream};
 
 /// One thing the host does.
 pub(super) enum Node {
@@ -22,6 +22,10 @@ pub(super) enum Node {
     Memory(i64),
     /// Makes the compute stream wait for what another stream has to do already.
     Await(Stream),
+    /// Records an event behind the work of the compute stream.
+    Mark,
+    /// Makes the host wait for the event that was recorded last, or for the one so many before it.
+    AwaitMark(usize),
     /// Nothing that is recorded, for so many nanoseconds.
     Pause(u64),
 }
@@ -39,6 +43,16 @@ pub(super) enum FrameName {
     Fixed(&'static str),
     /// `nn.Module: Class_N`, where each layer of the model has `per_layer` modules of the class.
     Module { class: &'static str, per_layer: u64, offset: u64 },
+}
+
+impl FrameName {
+    /// The text, of a module its class.
+    pub(super) fn text(&self) -> &'static str {
+        match self {
+            FrameName::Fixed(text) => text,
+            FrameName::Module { class, .. } => class,
+        }
+    }
 }
 
 /// An op of the dispatcher, or an annotation that stands among them.
@@ -86,17 +100,29 @@ pub(super) struct Kernel {
     pub(super) collective: Rc<str>,
 }
 
+/// Rates of copies in bytes per nanosecond: over the bus, within the device.
+const BUS_RATE: u64 = 50;
+pub(super) const MEMORY_RATE: u64 = 1_400;
+
 /// A copy over the bus or within the device.
 pub(super) struct Transfer {
     pub(super) direction: Direction,
     pub(super) bytes: u64,
     pub(super) stream: Stream,
+    /// The host's side.
+    pub(super) memory: HostMemory,
+    pub(super) call: Call,
+    /// Bytes per nanosecond.
+    pub(super) rate: u64,
 }
 
 impl Transfer {
     /// A copy in order with the computation.
     pub(super) fn new(direction: Direction, bytes: u64) -> Self {
-        Self { direction, bytes, stream: Stream::Compute }
+        let rate = if direction == Direction::DeviceToDevice { MEMORY_RATE } else { BUS_RATE };
+        let is_read_back = direction == Direction::DeviceToHost;
+        let memory = if is_read_back { HostMemory::Pageable } else { HostMemory::Pinned };
+        Self { direction, bytes, stream: Stream::Compute, memory, call: Call::Copy, rate }
     }
 }
 

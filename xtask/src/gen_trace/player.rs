@@ -1,9 +1,12 @@
 //! Gives times and numbers to a plan: the host's clocks, the streams' clocks, every counter.
 
+use std::collections::VecDeque;
+
 use super::Plants;
 use super::allocator::Allocator;
-use super::flavour::{Call, Direction, Flavour, Stream, Thread};
-use super::plan::{Frame, FrameName, Gradient, Kernel, Node, Op, OpKind, Transfer};
+use super::flavour::{Call, Flavour, Stream, Thread};
+use super::placed::Placed;
+use super::plan::{Frame, FrameName, Gradient, Kernel, MEMORY_RATE, Node, Op, OpKind, Transfer};
 use super::random::Random;
 use super::segment::{
     CallDetail, CallRecord, DeviceAnnotation, DeviceRecord, DeviceWork, FrameRecord, GradientFlow,
@@ -13,9 +16,8 @@ use super::segment::{
 /// Start of the recording: nanoseconds since the machine started, 13 digits of microseconds.
 const EPOCH: u64 = 3_545_056_405_000_000;
 
-/// Rates of copies in bytes per nanosecond: over the bus, within the device.
-const BUS_RATE: u64 = 50;
-const MEMORY_RATE: u64 = 1_400;
+/// Launches that the driver takes before the first of them has begun.
+const LAUNCH_QUEUE: usize = 1_024;
 
 /// What each step leaks where that is planted, in bytes.
 const LEAK: u64 = 4 << 20;
@@ -66,6 +68,8 @@ pub(super) struct Clocks {
     step_on_device: Option<Span>,
     allocator: Allocator,
     leaks: bool,
+    marks: Vec<u64>,
+    launched: VecDeque<u64>,
 }
 
 /// Counters of everything that bears a number.
@@ -87,13 +91,20 @@ fn next(counter: &mut u64) -> u64 {
 /// The state of the recorded program.
 pub(super) struct Player {
     random: Random,
+    /// Where each operator has numbers of its own. Such a program also has a launch queue that ends somewhere, copies
+    /// that block, and kernels of which the durations are almost exact.
+    placed: Option<Placed>,
+    /// Starts of what was launched last.
+    launched: VecDeque<u64>,
+    /// Where the compute stream was when the program recorded events.
+    marks: Vec<u64>,
     flavour: Flavour,
     python_frames: bool,
     host: [u64; 2],
     streams: [u64; 3],
     counters: Counters,
     externals: Vec<u64>,
-    python_stack: Vec<u64>,
+    python_stack: [Vec<u64>; 2],
     open_frames: Vec<OpenFrame>,
     step: Option<OpenStep>,
     tape: Vec<Vec<TapeEntry>>,
@@ -112,13 +123,16 @@ impl Player {
     pub(super) fn new(random: Random, flavour: Flavour, python_frames: bool, plants: Plants) -> Self {
         let mut player = Self {
             random,
+            placed: None,
+            launched: VecDeque::new(),
+            marks: Vec::new(),
             flavour,
             python_frames,
             host: [EPOCH; 2],
             streams: [EPOCH; 3],
             counters: Counters::default(),
             externals: Vec::new(),
-            python_stack: Vec::new(),
+            python_stack: Default::default(),
             open_frames: Vec::new(),
             step: None,
             tape: Vec::new(),
@@ -132,6 +146,28 @@ impl Player {
         player.counters.correlation = player.random.between(1_000, 60_000);
         player.host[0] += player.random.between(10_000, 900_000);
         player
+    }
+
+    /// A program in which each operator has random numbers of its own.
+    pub(super) fn with_placed_numbers(seed: u64, flavour: Flavour, python_frames: bool) -> Self {
+        let mut player = Self::new(Random::new(seed), flavour, python_frames, Plants::default());
+        player.placed = Some(Placed::new(seed));
+        player
+    }
+
+    /// Places the random numbers of what follows.
+    pub(super) fn begin_stretch(&mut self, step: u64) {
+        if let Some(placed) = &mut self.placed {
+            placed.begin_step(step);
+        }
+    }
+
+    /// A number of `low..high`.
+    fn draw(&mut self, low: u64, high: u64) -> u64 {
+        match &mut self.placed {
+            Some(placed) => placed.between(low, high),
+            None => self.random.between(low, high),
+        }
     }
 
     pub(super) fn random(&mut self) -> &mut Random {
@@ -151,6 +187,8 @@ impl Player {
             step_on_device,
             allocator: self.allocator.clone(),
             leaks: self.leaks,
+            marks: self.marks.clone(),
+            launched: self.launched.clone(),
         }
     }
 
@@ -159,6 +197,7 @@ impl Player {
     pub(super) fn turn_back(&mut self, clocks: Clocks) {
         (self.host, self.streams) = (clocks.host, clocks.streams);
         (self.allocator, self.leaks) = (clocks.allocator, clocks.leaks);
+        (self.marks, self.launched) = (clocks.marks, clocks.launched);
         if let Some(step) = &mut self.step {
             step.device = clocks.step_on_device;
         }
@@ -176,8 +215,9 @@ impl Player {
 
     /// Moves a thread's clock on by `low..high` nanoseconds and returns the new time.
     fn advance(&mut self, thread: Thread, low: u64, high: u64) -> u64 {
+        let time = self.draw(low, high);
         let clock = &mut self.host[thread as usize];
-        *clock += self.random.between(low, high);
+        *clock += time;
         *clock
     }
 
@@ -188,8 +228,9 @@ impl Player {
         }
         let start = self.advance(Thread::Main, 500, 3_000);
         let id = next(&mut self.counters.python_id);
-        let parent = self.python_stack.last().copied();
-        self.python_stack.push(id);
+        let stack = &mut self.python_stack[Thread::Main as usize];
+        let parent = stack.last().copied();
+        stack.push(id);
         let event_index = next(&mut self.counters.event_index);
         self.open_frames.push(OpenFrame { name, start, id, parent, event_index });
     }
@@ -198,10 +239,11 @@ impl Player {
     pub(super) fn leave_to(&mut self, depth: usize, segment: &mut Segment<'_>) {
         while self.open_frames.len() > depth {
             let Some(frame) = self.open_frames.pop() else { break };
-            self.python_stack.pop();
+            self.python_stack[Thread::Main as usize].pop();
             let span = Span { start: frame.start, end: self.advance(Thread::Main, 300, 1_500) };
             segment.frames.push(FrameRecord {
                 name: frame.name,
+                thread: Thread::Main,
                 layer: 0,
                 span,
                 id: frame.id,
@@ -273,6 +315,9 @@ impl Player {
 
     /// Runs a plan.
     pub(super) fn play<'p>(&mut self, nodes: &'p [Node], place: Place, segment: &mut Segment<'p>) {
+        if let Some(placed) = &mut self.placed {
+            placed.begin_layer(place.layer as u64);
+        }
         for node in nodes {
             match node {
                 Node::Frame(frame) => self.frame(frame, place, segment),
@@ -305,6 +350,14 @@ impl Player {
                     let compute = &mut self.streams[Stream::Compute as usize];
                     *compute = busy_until.max(*compute);
                 }
+                Node::Mark => {
+                    self.call(Call::RecordEvent, place.thread, CallDetail::None, segment);
+                    self.marks.push(self.streams[Stream::Compute as usize]);
+                }
+                Node::AwaitMark(before) => {
+                    let mark = self.marks.iter().rev().nth(*before).copied().unwrap_or_default();
+                    self.call_until(Call::SynchronizeEvent, mark, place.thread, CallDetail::None, segment);
+                }
                 Node::Pause(nanoseconds) => self.host[place.thread as usize] += nanoseconds,
             }
         }
@@ -314,24 +367,34 @@ impl Player {
         if !self.python_frames {
             return self.play(&frame.children, place, segment);
         }
+        if let Some(placed) = &mut self.placed {
+            placed.enter(frame.name.text(), "");
+        }
         let start = self.advance(place.thread, 100, 900);
         let id = next(&mut self.counters.python_id);
         let index = segment.frames.len();
         segment.frames.push(FrameRecord {
             name: frame.name,
+            thread: place.thread,
             layer: place.layer as u64,
             span: Span { start, end: start },
             id,
-            parent: self.python_stack.last().copied(),
+            parent: self.python_stack[place.thread as usize].last().copied(),
             event_index: next(&mut self.counters.event_index),
         });
-        self.python_stack.push(id);
+        self.python_stack[place.thread as usize].push(id);
         self.play(&frame.children, place, segment);
-        self.python_stack.pop();
+        self.python_stack[place.thread as usize].pop();
         segment.frames[index].span.end = self.advance(place.thread, 100, 700);
+        if let Some(placed) = &mut self.placed {
+            placed.leave();
+        }
     }
 
     fn op<'p>(&mut self, op: &'p Op, place: Place, segment: &mut Segment<'p>) {
+        if let Some(placed) = &mut self.placed {
+            placed.enter(&op.name, &op.arguments);
+        }
         let start = self.advance(place.thread, 200, 1_500);
         let external_id = next(&mut self.counters.external_id);
         let index = segment.ops.len();
@@ -350,6 +413,9 @@ impl Player {
         self.play(&op.children, place, segment);
         self.externals.pop();
         segment.ops[index].span.end = self.advance(place.thread, 200, 1_200);
+        if let Some(placed) = &mut self.placed {
+            placed.leave();
+        }
     }
 
     /// The op's sequence number and forward thread, with what follows from it.
@@ -391,26 +457,47 @@ impl Player {
         detail: CallDetail<'p>,
         segment: &mut Segment<'p>,
     ) -> usize {
-        let start = self.advance(thread, 150, 900);
-        let (low, high) = match call {
-            Call::LaunchKernel | Call::LaunchLibrary | Call::LaunchModule => (2_500, 6_500),
-            Call::LaunchCollective | Call::Copy => (6_000, 20_000),
-            Call::LaunchGraph => (20_000, 60_000),
-            Call::Set | Call::SynchronizeStream | Call::SynchronizeDevice => (2_000, 6_000),
-            Call::RecordEvent | Call::WaitEvent => (600, 2_000),
-            Call::QueryCapture | Call::SetFunctionAttribute => (200, 1_200),
-        };
-        let waits_for = match call {
+        let until = match call {
             Call::SynchronizeStream => self.streams[Stream::Compute as usize],
             Call::SynchronizeDevice => self.streams.into_iter().max().unwrap_or_default(),
             _ => 0,
         };
+        self.call_until(call, until, thread, detail, segment)
+    }
+
+    /// Records a runtime call that does not return before a time.
+    fn call_until<'p>(
+        &mut self,
+        call: Call,
+        mut until: u64,
+        thread: Thread,
+        detail: CallDetail<'p>,
+        segment: &mut Segment<'p>,
+    ) -> usize {
+        let start = self.advance(thread, 150, 900);
+        if self.placed.is_some() && matches!(detail, CallDetail::Kernel(_) | CallDetail::Copy(_)) {
+            while self.launched.len() >= LAUNCH_QUEUE {
+                until = until.max(self.launched.pop_front().unwrap_or_default());
+            }
+        }
+        let (low, high) = match call {
+            Call::LaunchKernel | Call::LaunchLibrary | Call::LaunchModule => (2_500, 6_500),
+            Call::LaunchCollective | Call::Copy | Call::CopyAsync | Call::CopyBlocking => (6_000, 20_000),
+            Call::LaunchGraph => (20_000, 60_000),
+            Call::Set | Call::SynchronizeStream | Call::SynchronizeDevice | Call::SynchronizeEvent => {
+                (2_000, 6_000)
+            }
+            Call::RecordEvent | Call::WaitEvent => (600, 2_000),
+            Call::QueryCapture | Call::SetFunctionAttribute => (200, 1_200),
+        };
+        let time = self.draw(low, high);
         let clock = &mut self.host[thread as usize];
-        *clock = waits_for.max(*clock) + self.random.between(low, high);
+        *clock = until.max(*clock) + time;
+        let end = *clock;
         segment.calls.push(CallRecord {
             api: self.flavour.api(call),
             thread,
-            span: Span { start, end: *clock },
+            span: Span { start, end },
             external_id: self.externals.last().copied(),
             correlation: next(&mut self.counters.correlation),
             detail,
@@ -426,15 +513,23 @@ impl Player {
             let free = &mut self.streams[Stream::Communication as usize];
             *free = ready.max(*free);
         }
-        let duration = self.random.about(kernel.duration);
+        let duration = if self.placed.is_some() {
+            kernel.duration - kernel.duration / 50 + self.draw(0, kernel.duration / 25 + 1)
+        } else {
+            self.random.about(kernel.duration)
+        };
         self.on_device(work, kernel.stream, duration, call);
     }
 
     fn copy<'p>(&mut self, copy: &'p Transfer, thread: Thread, segment: &mut Segment<'p>) {
-        let call = self.call(Call::Copy, thread, CallDetail::Copy(copy), segment);
-        let rate = if copy.direction == Direction::DeviceToDevice { MEMORY_RATE } else { BUS_RATE };
-        let duration = 900 + copy.bytes / rate;
+        let call = self.call(copy.call, thread, CallDetail::Copy(copy), segment);
+        let duration = 900 + copy.bytes / copy.rate;
         self.on_device(DeviceWork::Copy(copy), copy.stream, duration, &mut segment.calls[call]);
+        if copy.call == Call::CopyBlocking {
+            let returned = self.streams[copy.stream as usize] + self.draw(2_000, 6_000);
+            self.host[thread as usize] = returned;
+            segment.calls[call].span.end = returned;
+        }
     }
 
     /// Puts work on a stream: after its launch, and after what the stream has to do already.
@@ -445,9 +540,17 @@ impl Player {
         duration: u64,
         call: &mut CallRecord<'p>,
     ) {
-        let launched = call.span.end + self.random.between(500, 3_000);
-        let free = self.streams[stream as usize] + self.random.between(600, 1_800);
+        let launched = call.span.end + self.draw(500, 3_000);
+        let (low, high) = match (&self.placed, &work) {
+            (None, _) => (600, 1_800),
+            (Some(_), DeviceWork::GraphKernel(_)) => (300, 600),
+            (Some(_), _) => (500, 1_000),
+        };
+        let free = self.streams[stream as usize] + self.draw(low, high);
         let start = launched.max(free);
+        if self.placed.is_some() && call.device.is_empty() {
+            self.launched.push_back(start);
+        }
         let span = Span { start, end: start + duration };
         self.streams[stream as usize] = span.end;
         if let (Stream::Compute, Some(step)) = (stream, &mut self.step) {
@@ -460,7 +563,7 @@ impl Player {
     /// An allocation, or the deallocation of the last block of its size.
     fn memory(&mut self, bytes: i64, thread: Thread, segment: &mut Segment<'_>) {
         self.advance(thread, 100, 600);
-        let from = self.random.between(0, 1 << 24);
+        let from = self.draw(0, 1 << 24);
         let size = bytes.unsigned_abs();
         let block = match bytes {
             0.. => Some(self.allocator.take(size, from)),

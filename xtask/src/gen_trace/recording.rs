@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use iterations::{LevelKind, Program};
 
-use super::document::{footer_events, write_footer, write_header};
+use super::document::{Recorder, footer_events, write_footer, write_header};
 use super::flavour::{Flavour, Stream, Thread};
 use super::json::{EventWriter, Layout};
 use super::model::Model;
@@ -107,7 +107,7 @@ pub(super) fn record(options: Options, out: &mut dyn Write) -> io::Result<Truth>
         limit,
         truth: options.workload.truth(),
     };
-    write_header(&mut recording.writer, options.flavour, trace_id);
+    write_header(&mut recording.writer, options.flavour, trace_id, Recorder::ALL);
     match recording.program(model) {
         Ok(()) => recording.limit = recording.writer.events() + recording.events_to_come(),
         Err(Stop::Full) => {}

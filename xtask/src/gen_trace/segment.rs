@@ -39,6 +39,7 @@ pub(super) struct OpRecord<'p> {
 
 pub(super) struct FrameRecord {
     pub(super) name: FrameName,
+    pub(super) thread: Thread,
     pub(super) layer: u64,
     pub(super) span: Span,
     pub(super) id: u64,
@@ -247,7 +248,7 @@ fn write_sample(sample: &SampleRecord, writer: &mut EventWriter<'_>, flavour: Fl
 }
 
 fn write_frame(frame: &FrameRecord, writer: &mut EventWriter<'_>, flavour: Flavour) -> io::Result<()> {
-    let row = (flavour.process(), flavour.thread(Thread::Main));
+    let row = (flavour.process(), flavour.thread(frame.thread));
     let mut module = None;
     let name: Cow<'_, str> = match frame.name {
         FrameName::Fixed(text) => text.into(),
@@ -315,7 +316,7 @@ fn write_device(
     let span = record.span;
     let (category, name) = match &record.work {
         DeviceWork::Kernel(kernel) | DeviceWork::GraphKernel(kernel) => ("kernel", &*kernel.name),
-        DeviceWork::Copy(copy) => ("gpu_memcpy", flavour.copy_name(copy.direction)),
+        DeviceWork::Copy(copy) => ("gpu_memcpy", flavour.copy_name(copy.direction, copy.memory)),
         DeviceWork::Set(_) => ("gpu_memset", "Memset (Device)"),
     };
     let event = begin_complete(writer, (category, name), row, span);

@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use super::flavour::{Call, Direction, Flavour, Stream};
 use super::forward::Recipe;
+use super::json::Layout;
 use super::kernels;
 use super::model::Shape;
 use super::plan::{Node, Transfer, annotation, code, op};
-use super::signature::{Argument, FLOAT, LONG, bf16, list, tensor};
+use super::signature::{Argument, FLOAT, LONG, bf16, list, render, tensor};
 
 /// Processes that train together.
 pub(super) const WORLD_SIZE: u64 = 8;
@@ -78,6 +79,72 @@ impl Collective {
             input_elements: elements,
             output_elements: elements * WORLD_SIZE,
         }
+    }
+
+    /// The dispatcher's op, the op that describes it, and the launch on its own stream of a kernel that takes so many
+    /// nanoseconds, or as many as such a collective usually does.
+    pub(super) fn node(&self, flavour: Flavour, layout: Layout, duration: Option<u64>) -> Node {
+        let (comma, colon) = (layout.comma(), layout.colon());
+        let input = Argument::Tensors(vec![vec![self.input_elements]]);
+        let text = |key: &str, value: &str| format!("\"{key}\"{colon}\"{value}\"");
+        let number = |key: &str, value: u64| format!("\"{key}\"{colon}{value}");
+        let about = [
+            text("Collective name", self.name),
+            number("In msg nelems", self.input_elements),
+            number("Out msg nelems", self.output_elements),
+            number("Group size", WORLD_SIZE),
+            text("dtype", "BFloat16"),
+            text("In split size", "[]"),
+            text("Out split size", "[]"),
+            text("Process Group Name", "0"),
+            text("Process Group Description", "default_pg"),
+            text("Process Group Ranks", &ranks()),
+        ]
+        .join(comma);
+        let placement =
+            [number("Rank", flavour.rank()), number("Global rank start", 0), number("Global rank stride", 1)]
+                .join(comma);
+        let described: Rc<str> = [
+            &*render(
+                &[
+                    input.clone(),
+                    Argument::Absent,
+                    Argument::Absent,
+                    Argument::Number(flavour.rank()),
+                    Argument::Scalar(self.name),
+                    list(&[]),
+                    list(&[]),
+                    Argument::Scalar("0"),
+                    Argument::Scalar("1"),
+                    Argument::Number(WORLD_SIZE),
+                ],
+                layout,
+            ),
+            &about,
+            &placement,
+        ]
+        .join(comma)
+        .into();
+        let bytes = 2 * self.input_elements.max(self.output_elements);
+        let mut kernel = kernels::collective(flavour, self.kernel, bytes, about.into());
+        kernel.duration = duration.unwrap_or(kernel.duration);
+        let launch = Node::Launch(kernel);
+        let work = annotation(
+            self.annotation,
+            vec![
+                Node::Call(Call::QueryCapture),
+                Node::Call(Call::RecordEvent),
+                Node::Call(Call::WaitEvent),
+                launch,
+                Node::Call(Call::RecordEvent),
+            ],
+        );
+        let describing = op("record_param_comms", described, vec![work]);
+        op(
+            self.dispatched_as,
+            render(&[input, Argument::Absent, Argument::Absent, Argument::Scalar("-1")], layout),
+            vec![describing],
+        )
     }
 }
 
@@ -391,66 +458,8 @@ impl Recipe {
         ]
     }
 
-    /// A collective: the dispatcher's op, the op that describes it, the launch on its own stream.
+    /// A collective with the time that it usually takes.
     pub(super) fn collective(&self, collective: &Collective) -> Node {
-        let (comma, colon) = (self.layout.comma(), self.layout.colon());
-        let input = Argument::Tensors(vec![vec![collective.input_elements]]);
-        let text = |key: &str, value: &str| format!("\"{key}\"{colon}\"{value}\"");
-        let number = |key: &str, value: u64| format!("\"{key}\"{colon}{value}");
-        let about = [
-            text("Collective name", collective.name),
-            number("In msg nelems", collective.input_elements),
-            number("Out msg nelems", collective.output_elements),
-            number("Group size", WORLD_SIZE),
-            text("dtype", "BFloat16"),
-            text("In split size", "[]"),
-            text("Out split size", "[]"),
-            text("Process Group Name", "0"),
-            text("Process Group Description", "default_pg"),
-            text("Process Group Ranks", &ranks()),
-        ]
-        .join(comma);
-        let placement = [
-            number("Rank", self.flavour.rank()),
-            number("Global rank start", 0),
-            number("Global rank stride", 1),
-        ]
-        .join(comma);
-        let described: Rc<str> = [
-            &*self.arguments(&[
-                input.clone(),
-                Argument::Absent,
-                Argument::Absent,
-                Argument::Number(self.flavour.rank()),
-                Argument::Scalar(collective.name),
-                list(&[]),
-                list(&[]),
-                Argument::Scalar("0"),
-                Argument::Scalar("1"),
-                Argument::Number(WORLD_SIZE),
-            ]),
-            &about,
-            &placement,
-        ]
-        .join(comma)
-        .into();
-        let bytes = 2 * collective.input_elements.max(collective.output_elements);
-        let launch = Node::Launch(kernels::collective(self.flavour, collective.kernel, bytes, about.into()));
-        let work = annotation(
-            collective.annotation,
-            vec![
-                Node::Call(Call::QueryCapture),
-                Node::Call(Call::RecordEvent),
-                Node::Call(Call::WaitEvent),
-                launch,
-                Node::Call(Call::RecordEvent),
-            ],
-        );
-        let describing = op("record_param_comms", described, vec![work]);
-        op(
-            collective.dispatched_as,
-            self.arguments(&[input, Argument::Absent, Argument::Absent, Argument::Scalar("-1")]),
-            vec![describing],
-        )
+        collective.node(self.flavour, self.layout, None)
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use perf_models::{ComputeSpec, ComputeUnit, Precision as Of};
 use sheets::numbers::counted;
 
-use crate::facts::{LeastTime, Program};
+use crate::facts::{Call, LeastTime, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 use crate::target::target_us;
@@ -31,13 +31,15 @@ impl Rule for Precision {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         let Some(machine) = &facts.machine else { return Vec::new() };
-        let of_call = |least: &LeastTime| match least.spec {
-            Some(ComputeSpec { unit: ComputeUnit::Matrix, precision }) => Some(precision),
-            _ => None,
+        // FP32 is multiplied on the vector units where TF32 is not allowed.
+        let of_call = |call: &Call| {
+            let is_product = facts.operators[call.operator as usize].product.is_some();
+            let spec = call.least.filter(|_| is_product)?.spec?;
+            Some(spec.precision)
         };
         let mut times: BTreeMap<Of, i64> = BTreeMap::new();
         for call in &facts.calls {
-            if let Some(precision) = call.least.as_ref().and_then(of_call) {
+            if let Some(precision) = of_call(call) {
                 *times.entry(precision).or_default() += call.time;
             }
         }
@@ -51,7 +53,7 @@ impl Rule for Precision {
         let mut by_operator = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
             let (Some(least), Some(kernels)) = (call.least, look.kernels(position)) else { continue };
-            if !matches!(of_call(&least), Some(Of::Fp32 | Of::Tf32 | Of::Fp64)) {
+            if !matches!(of_call(call), Some(Of::Fp32 | Of::Tf32 | Of::Fp64)) {
                 continue;
             }
             let narrowed = LeastTime {

@@ -6,8 +6,8 @@ use perf_models::CopyDirection;
 use sheets::numbers::{counted, duration, grouped};
 
 use crate::facts::{Copied, Facts, Program, Work};
-use crate::finding::{Bucket, Confidence};
-use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
+use crate::finding::Bucket;
+use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
 /// Collectives that no computation hides.
 pub(super) struct CommExposed;
@@ -78,8 +78,8 @@ fn last_of_steps(facts: &Facts) -> HashSet<u32> {
     let mut last: Vec<Option<(i64, u32)>> = vec![None; facts.steps.len()];
     for (work, position) in facts.works.iter().zip(0..) {
         let Some(launch) = work.launch.filter(|_| work.activity == Activity::Communication) else { continue };
-        let before = facts.steps.partition_point(|step| step.start <= launch);
-        if let Some(step) = before.checked_sub(1).filter(|&step| launch < facts.steps[step].end) {
+        let before = facts.steps.partition_point(|step| step.launched.start <= launch);
+        if let Some(step) = before.checked_sub(1).filter(|&step| launch < facts.steps[step].launched.end) {
             last[step] = last[step].max(Some((launch, position)));
         }
     }
@@ -145,7 +145,7 @@ impl Rule for CopyExposed {
             exposed += work.exposed;
             bytes += copied.bytes.unwrap_or(0);
             pageable += usize::from(copied.pageable);
-            parts.push(Part { slot: Slot::Work(position), mid: probable(work.exposed) });
+            parts.push(Part { slot: Slot::Work(position), mid: work.exposed });
         }
         if parts.is_empty() {
             return Vec::new();
@@ -166,6 +166,6 @@ impl Rule for CopyExposed {
             claim =
                 claim.with_evidence(format!("{pageable} of them from or to host memory that is not pinned"));
         }
-        vec![claim.with_confidence(Confidence::High)]
+        vec![claim.with_range(0.75, 1.0)]
     }
 }

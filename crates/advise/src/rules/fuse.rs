@@ -6,7 +6,7 @@ use sheets::numbers::{counted, duration};
 use crate::facts::{Call, Facts, Input, LeastTime, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rows::Link;
-use crate::rule::{Claim, Inspection, Part, Rule};
+use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 use crate::target::target_us;
 
 /// Operators in a row, each on the result of the one before, whose results could stay in registers.
@@ -20,8 +20,8 @@ pub(super) struct FuseAttention;
 
 /// Operators that one kernel may do.
 const LONGEST_CHAIN: usize = 15;
-/// Operators between the products of an attention, softmax included: scale, mask, softmax, dropout, cast.
-const LONGEST_SOFTMAX: usize = 6;
+/// Operators of an attention or its gradient: products, scale, mask, softmax, dropout, casts.
+const LONGEST_ATTENTION: usize = 14;
 
 impl Inspection<'_> {
     fn kind(&self, link: Link) -> Option<Category> {
@@ -36,6 +36,12 @@ impl Inspection<'_> {
         &self.facts.operator(link.call).inputs
     }
 
+    /// Whether a call is one of PyTorch's own operators, run one by one: others were fused already, or mean to be alone.
+    fn is_eager(&self, link: Link) -> bool {
+        self.facts.name(self.facts.operator(link.call).name).starts_with("aten::")
+            && !self.named(self.work(link.work).name).is_generated
+    }
+
     fn is_product(&self, link: Link) -> bool {
         matches!(self.kind(link), Some(Category::Gemm | Category::ConvForward | Category::ConvBackward))
     }
@@ -46,6 +52,24 @@ impl Inspection<'_> {
         let bytes = self.call(link).bytes? - inputs.iter().map(Input::bytes).sum::<f64>();
         let element = inputs.first()?.element_bytes;
         (bytes >= element).then(|| (bytes / element, bytes))
+    }
+
+    /// Bytes that these kernels move without what one writes for the next one.
+    pub(super) fn bytes_of_row(&self, row: &[u32]) -> f64 {
+        let links: Vec<Link> =
+            row.iter().filter_map(|&work| Some(Link { call: self.work(work).call?, work })).collect();
+        let all: f64 = links.iter().filter_map(|&link| self.call(link).bytes).sum();
+        let between = links.windows(2).filter_map(|two| {
+            let result = self.result(two[0]).or_else(|| self.in_place(two[0]))?;
+            self.takes(two[1], result).then_some(2.0 * result.1)
+        });
+        (all - between.sum::<f64>()).max(0.0)
+    }
+
+    /// The result of a call that writes where it reads.
+    fn in_place(&self, link: Link) -> Option<(f64, f64)> {
+        let first = self.inputs(link).first()?;
+        Some((first.elements(), first.bytes()))
     }
 
     /// Whether a call takes the result of the one before it.
@@ -98,12 +122,21 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
 }
 
 impl Found {
+    /// Adds a row of which so much is saved: calls go from its end, with the waits before them, until that is reached.
     fn add(&mut self, look: &Inspection<'_>, links: &[Link], saved: i64) {
         let works: Vec<u32> = links.iter().map(|link| link.work).collect();
-        self.parts.extend(look.divided(&works, saved));
+        for part in look.whole_from_the_end(&works, saved) {
+            let Slot::Work(work) = part.slot else { continue };
+            self.saved += part.mid;
+            self.parts.push(part);
+            if let Some(wait) = look.wait_before(work).filter(|_| part.mid == look.work(work).duration()) {
+                let length = look.facts.idle[wait as usize].time.length();
+                self.parts.push(Part { slot: Slot::Idle(wait), mid: length });
+                self.saved += length;
+            }
+        }
         self.count += 1;
         self.time += works.iter().map(|&work| look.work(work).duration()).sum::<i64>();
-        self.saved += saved;
     }
 }
 
@@ -141,9 +174,7 @@ impl Rule for FuseChain {
             let mut from = 0;
             while from < row.len() {
                 let mut to = from + 1;
-                let is_member = |link: Link| {
-                    is_chained(look.kind(link)) && !look.named(look.work(link.work).name).is_generated
-                };
+                let is_member = |link: Link| is_chained(look.kind(link)) && look.is_eager(link);
                 if is_member(row[from]) {
                     while to < row.len() && to - from < LONGEST_CHAIN && is_member(row[to]) {
                         let goes_on =
@@ -212,7 +243,10 @@ impl Rule for FuseEpilogue {
                 }
                 let Some(result) = look.result(product) else { continue };
                 let after = row[at + 1..].iter().take_while(|&&link| {
-                    look.kind(link) == Some(Category::Elementwise) && look.takes(link, result)
+                    look.kind(link) == Some(Category::Elementwise)
+                        && look.is_eager(link)
+                        && look.facts.operator(link.call).change.is_none()
+                        && look.takes(link, result)
                 });
                 let length = after.count();
                 if length > 0 {
@@ -271,21 +305,27 @@ impl Rule for FuseAttention {
     }
 }
 
-/// How many calls at the start of a row are an attention: a product, a softmax among elementwise operators, a product.
+/// How many calls at the start of a row are an attention or its gradient: products of batches and elementwise operators around
+/// a softmax, from the first product to the last.
 fn attention(look: &Inspection<'_>, row: &[Link]) -> Option<usize> {
-    if !look.is_product(*row.first()?) {
-        return None;
-    }
+    // One for each head and sequence: others with a softmax between them are a loss.
+    let is_batched =
+        |link: Link| look.is_product(link) && look.inputs(link).iter().any(|input| input.shape.len() > 2);
     let is_softmax = |link: Link| {
         look.kind(link) == Some(Category::Softmax)
             || look.named(look.facts.operator(link.call).name).is_softmax
     };
-    let between = row[1..]
-        .iter()
-        .take(LONGEST_SOFTMAX)
-        .take_while(|&&link| is_softmax(link) || matches!(look.kind(link), Some(Category::Elementwise)));
-    let between = between.count();
-    let has_softmax = row[1..=between].iter().any(|&link| is_softmax(link));
-    let last = row.get(1 + between).filter(|&&link| has_softmax && look.is_product(link));
-    last.map(|_| between + 2)
+    if !is_batched(*row.first()?) {
+        return None;
+    }
+    let is_part = |&&link: &&Link| {
+        is_batched(link) || is_softmax(link) || look.kind(link) == Some(Category::Elementwise)
+    };
+    let length = row.iter().take(LONGEST_ATTENTION).take_while(is_part).count();
+    let mut softmaxes = (0..length).filter(|&at| is_softmax(row[at]));
+    let softmax = softmaxes.next()?;
+    // Another softmax is of the next attention, whose first product comes before it.
+    let (end, of_next) = softmaxes.next().map_or((length, 0), |next| (next, 1));
+    let mut products = (softmax + 1..end).rev().filter(|&at| is_batched(row[at]));
+    products.nth(of_next).map(|last| last + 1)
 }

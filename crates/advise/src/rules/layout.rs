@@ -4,7 +4,7 @@ use sheets::numbers::{counted, duration};
 
 use crate::facts::{DataChange, Program};
 use crate::finding::{Bucket, Confidence};
-use crate::rule::{Claim, Inspection, Rule, probable};
+use crate::rule::{Claim, Inspection, Rule};
 
 /// Kernels that bring data into another order or type and compute nothing.
 pub(super) struct Layout;
@@ -42,7 +42,7 @@ impl Rule for Layout {
                 let Some(change) = by_kernel.or(of_operator) else { continue };
                 let found = by_change.entry(change).or_insert_with(|| (Vec::new(), 0, 0, BTreeMap::new()));
                 let duration = look.work(work).duration();
-                found.0.extend(look.divided(&[work], probable(duration)));
+                found.0.extend(look.divided(&[work], duration));
                 found.1 += 1;
                 found.2 += duration;
                 *found.3.entry(facts.operators[call.operator as usize].name).or_insert(0) += duration;
@@ -58,6 +58,7 @@ impl Rule for Layout {
                 DataChange::Padding => "padding",
             };
             Claim::new(Bucket::Computation, format!("{subject}: most in {most}"), parts)
+                .with_range(0.75, 1.0)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
                     "{} in {}",

@@ -25,10 +25,11 @@ use crate::rule::Rule;
 /// All rules. Of rules that claim the same time the first has it: a special explanation comes before a general one.
 pub(crate) const RULES: &[&dyn Rule] = &[
     &regression::Regression,
+    &serving::DecodeLaunch,
     &idle_hold::IdleSync,
     &idle_hold::IdleData,
+    &short_kernels::ShortKernels,
     &serving::PrefillStarved,
-    &serving::DecodeLaunch,
     &idle_launch::IdleLaunch,
     &exposed::CommExposed,
     &exposed::CopyExposed { direction: CopyDirection::HostToDevice },
@@ -44,7 +45,6 @@ pub(crate) const RULES: &[&dyn Rule] = &[
     &gemm_dims::GemmDims,
     &relative::RelativeEfficiency,
     &kernel_efficiency::KernelEfficiency,
-    &short_kernels::ShortKernels,
     &serving::BatchSmall,
     &unexplained::Unexplained,
     &unmodelled::Unmodelled,

@@ -3,9 +3,10 @@ use std::collections::BTreeMap;
 use gpu_timeline::lower_median;
 use sheets::numbers::counted;
 
-use crate::facts::{LeastTime, Program};
+use crate::facts::{LeastTime, Machine, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule};
+use crate::target::target_us;
 
 /// Calls that take longer than the program's own best ones of the same kind.
 pub(super) struct RelativeEfficiency;
@@ -14,6 +15,9 @@ pub(super) struct RelativeEfficiency;
 const FEWEST: usize = 3;
 /// Work that differs by less than this factor is of the same size.
 const SAME_SIZE: f64 = 2.0;
+
+/// Calls with other arguments are slow from so many times more on: what their size makes of them is a model's word.
+const OTHER_ARGUMENTS: f64 = 1.2;
 
 /// Calls of one operator with the same arguments that ran as the same kernel.
 struct Kind {
@@ -51,12 +55,15 @@ impl Rule for RelativeEfficiency {
             let mut parts: Vec<Part> = Vec::new();
             let (mut calls, mut fastest, mut slowest) = (0, f64::MAX, 1.0_f64);
             for kind in &kinds {
-                let expected = kinds.iter().filter_map(|best| expected(best, kind)).min();
-                let Some(expected) = expected else { continue };
+                let expected = kinds.iter().filter_map(|best| {
+                    let expected = expected(best, kind, facts.machine.as_ref())?;
+                    let ratio = kind.time as f64 / expected.max(1) as f64;
+                    let is_same = best.operator == kind.operator;
+                    let from = if is_same { 1.0 } else { OTHER_ARGUMENTS } * look.limits.slow_from;
+                    (ratio >= from).then_some(expected)
+                });
+                let Some(expected) = expected.min() else { continue };
                 let ratio = kind.time as f64 / expected.max(1) as f64;
-                if ratio < look.limits.slow_from {
-                    continue;
-                }
                 (fastest, slowest) = (fastest.min(ratio), slowest.max(ratio));
                 for &call in &kind.calls {
                     let excess = facts.calls[call as usize].time - expected;
@@ -100,7 +107,7 @@ fn kinds(look: &Inspection<'_>) -> Vec<Kind> {
 }
 
 /// What calls of a kind would take at the speed of another one; `None` where the two cannot be compared.
-fn expected(best: &Kind, kind: &Kind) -> Option<i64> {
+fn expected(best: &Kind, kind: &Kind, machine: Option<&Machine>) -> Option<i64> {
     if best.calls.len() < FEWEST {
         return None;
     }
@@ -111,11 +118,8 @@ fn expected(best: &Kind, kind: &Kind) -> Option<i64> {
     let is_alike = |a: f64, b: f64| a.max(b) <= SAME_SIZE * a.min(b);
     let comparable = of_best.spec == least.spec
         && is_alike(of_best.flops, least.flops)
-        && is_alike(of_best.memory_us, least.memory_us)
-        && of_best.quantisation.is_some() == least.quantisation.is_some();
-    // The speed is that of what bounds the work, and of its fit to the device.
-    let at_peak =
-        |least: &LeastTime| (least.compute_us / least.quantisation.unwrap_or(1.0)).max(least.memory_us);
-    (comparable && at_peak(&of_best) > 0.0)
-        .then(|| (best.time as f64 * at_peak(&least) / at_peak(&of_best)).round() as i64)
+        && is_alike(of_best.memory_us, least.memory_us);
+    let machine = machine?;
+    let [of_best, of_kind] = [of_best, least].map(|least| target_us(&least, machine, 1));
+    comparable.then(|| (best.time as f64 * of_kind / of_best).round() as i64)
 }

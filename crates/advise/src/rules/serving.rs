@@ -30,6 +30,17 @@ fn step_at(serving: &Serving, launch: i64) -> Option<usize> {
     before.checked_sub(1).filter(|&step| launch < serving.steps[step].time.end)
 }
 
+/// By step: when the host launched the first work of it.
+fn first_launches(facts: &Facts, serving: &Serving) -> Vec<Option<i64>> {
+    let mut first: Vec<Option<i64>> = vec![None; serving.steps.len()];
+    for launch in facts.works.iter().filter_map(|work| work.launch) {
+        if let Some(step) = step_at(serving, launch) {
+            first[step] = Some(first[step].map_or(launch, |first| first.min(launch)));
+        }
+    }
+    first
+}
+
 impl Rule for DecodeLaunch {
     fn id(&self) -> &'static str {
         "DECODE-LAUNCH"
@@ -47,13 +58,15 @@ impl Rule for DecodeLaunch {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         let Some(serving) = serving(facts) else { return Vec::new() };
+        let first = first_launches(facts, serving);
         let mut parts = Vec::new();
-        for late in look.late_launches() {
-            let idle = &facts.idle[late.idle as usize];
-            let launch = look.work(idle.work).launch;
-            let step = launch.and_then(|launch| step_at(serving, launch)).map(|step| &serving.steps[step]);
-            if step.is_some_and(|step| step.decodes && !step.graph) && late.blame == Blame::Slow {
-                parts.push(Part { slot: Slot::Idle(late.idle), mid: probable(late.time) });
+        for late in look.late_launches().iter().filter(|late| late.blame != Blame::Busy) {
+            let Some(launch) = look.work(facts.idle[late.idle as usize].work).launch else { continue };
+            let Some(step) = step_at(serving, launch) else { continue };
+            let of_step = &serving.steps[step];
+            // Before the first launch the engine prepares the step, whatever it launches then.
+            if of_step.decodes && !of_step.graph && first[step] != Some(launch) {
+                parts.push(Part { slot: Slot::Idle(late.idle), mid: late.time });
             }
         }
         let decodes = serving.steps.iter().filter(|step| step.decodes);
@@ -62,6 +75,7 @@ impl Rule for DecodeLaunch {
             return Vec::new();
         }
         let claim = Claim::new(Bucket::Idle, format!("{} of {all} decode steps", all - graphs), parts)
+            .with_range(0.75, 1.0)
             .with_evidence(format!("{graphs} of {all} decode steps replay a graph"))
             .with_row("idle_causes", "cause", "host_wait");
         vec![claim]
@@ -120,12 +134,7 @@ impl Rule for PrefillStarved {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         let Some(serving) = serving(facts) else { return Vec::new() };
-        let mut first: Vec<Option<i64>> = vec![None; serving.steps.len()];
-        for launch in facts.works.iter().filter_map(|work| work.launch) {
-            if let Some(step) = step_at(serving, launch) {
-                first[step] = Some(first[step].map_or(launch, |first| first.min(launch)));
-            }
-        }
+        let first = first_launches(facts, serving);
         let mut parts = Vec::new();
         for late in look.late_launches() {
             let launch = look.work(facts.idle[late.idle as usize].work).launch;

@@ -1,16 +1,18 @@
 use gpu_timeline::Activity;
+use perf_models::Category;
 use sheets::numbers::duration;
 
-use crate::facts::{IdleCause, Program};
+use crate::facts::{IdleCause, Program, Work};
 use crate::finding::{Bucket, Confidence};
-use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
-use crate::target::work_us;
+use crate::late_launches::Blame;
+use crate::rule::{Claim, Inspection, Part, Rule, Slot};
+use crate::target::OF_BANDWIDTH;
 
 /// Many kernels do so little that starting and ending them is most of their time.
 pub(super) struct ShortKernels;
 
 /// Kernels in a row from which on they would be worth one launch.
-const FEWEST_IN_A_ROW: usize = 8;
+const FEWEST_IN_A_ROW: usize = 16;
 
 impl Rule for ShortKernels {
     fn id(&self) -> &'static str {
@@ -29,65 +31,66 @@ impl Rule for ShortKernels {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let (facts, limits) = (look.facts, look.limits);
         let short = facts.units(limits.short_kernel_us);
-        let is_short = |work: u32| {
-            let work = &facts.works[work as usize];
-            work.activity == Activity::Computation && work.duration() < short
-        };
+        let is_short = |work: &Work| work.activity == Activity::Computation && work.duration() < short;
         let kernels = facts.works.iter().filter(|work| work.activity == Activity::Computation).count();
-        let of_all = (0..facts.works.len() as u32).filter(|&work| is_short(work)).count();
+        let of_all = facts.works.iter().filter(|work| is_short(work)).count();
         if (of_all as f64) < limits.short_kernels_from * kernels as f64 {
             return Vec::new();
         }
-        let mut waits = vec![None; facts.works.len()];
-        for (idle, position) in facts.idle.iter().zip(0..) {
-            if idle.cause == IdleCause::BetweenKernels {
-                waits[idle.work as usize] = Some(position);
-            }
+        let mut late: Vec<i64> = vec![0; facts.idle.len()];
+        for wait in look.late_launches().iter().filter(|late| late.blame == Blame::Slow) {
+            late[wait.idle as usize] += wait.time;
         }
+        let mut before: Vec<Option<u32>> = vec![None; facts.works.len()];
+        for (idle, position) in facts.idle.iter().zip(0..) {
+            before[idle.work as usize] = Some(position);
+        }
+        // Products and attention are no work that a kernel does for many.
+        let could_be_one = |work: u32| {
+            let work = look.work(work);
+            let kind = work.call.and_then(|call| facts.operator(call).kind);
+            is_short(work)
+                && matches!(kind, Some(Category::Elementwise | Category::Reduce | Category::MultiTensorApply))
+        };
         let (mut parts, mut count, mut time) = (Vec::new(), 0, 0);
         for stream in &look.streams {
-            for row in stream.chunk_by(|&a, &b| is_short(a) == is_short(b)) {
-                if !is_short(row[0]) || row.len() < FEWEST_IN_A_ROW {
+            for row in stream.chunk_by(|&a, &b| could_be_one(a) == could_be_one(b)) {
+                if !could_be_one(row[0]) || row.len() < FEWEST_IN_A_ROW {
                     continue;
                 }
                 for &work in row {
+                    let took = look.work(work).duration();
                     count += 1;
-                    time += facts.works[work as usize].duration();
-                    let wait = waits[work as usize].map(|idle: u32| Part {
-                        slot: Slot::Idle(idle),
-                        mid: probable(facts.idle[idle as usize].time.length()),
-                    });
-                    parts.extend(wait);
-                    // One kernel for many does their work without their starts and ends.
-                    let Some(call) = facts.works[work as usize].call else { continue };
-                    let kernels = look.works_of[call as usize].len();
-                    if let (Some(machine), Some(least), 1) =
-                        (&facts.machine, facts.calls[call as usize].least, kernels)
-                    {
-                        let excess = look.work(work).duration() - facts.units(work_us(&least, machine));
-                        parts.extend(
-                            (excess > 0).then(|| Part { slot: Slot::Work(work), mid: probable(excess) }),
-                        );
-                    }
+                    time += took;
+                    parts.extend(before[work as usize].map(|idle| {
+                        let of_idle = &facts.idle[idle as usize];
+                        let between = of_idle.cause == IdleCause::BetweenKernels;
+                        let time = if between { of_idle.time.length() } else { late[idle as usize] };
+                        Part { slot: Slot::Idle(idle), mid: time }
+                    }));
+                }
+                // One kernel for many does their work without starts and ends, and without what moves between them.
+                if let Some(machine) = &facts.machine {
+                    let kept = facts.units(look.bytes_of_row(row) / machine.bytes_per_us / OF_BANDWIDTH);
+                    let all: i64 = row.iter().map(|&work| look.work(work).duration()).sum();
+                    parts.extend(look.whole_from_the_end(row, (all - kept).max(0)));
                 }
             }
         }
         if count == 0 {
             return Vec::new();
         }
-        let claim = Claim::new(
-            Bucket::Computation,
-            format!("{count} kernels in rows of {FEWEST_IN_A_ROW} and more"),
-            parts,
-        )
-        .with_confidence(Confidence::Medium)
-        .with_evidence(format!(
-            "{of_all} of {kernels} kernels are shorter than {}; those in rows take {}, {} each",
-            duration(limits.short_kernel_us),
-            duration(facts.us(time)),
-            duration(facts.us(time) / count as f64)
-        ))
-        .with_row("short_kernels_summary", "name", "");
+        let subject = format!("{count} elementwise kernels in rows of {FEWEST_IN_A_ROW} and more");
+        let claim = Claim::new(Bucket::Computation, subject, parts)
+            .with_range(0.6, 1.0)
+            .with_confidence(Confidence::Medium)
+            .with_evidence(format!(
+                "{of_all} of {kernels} kernels are shorter than {}; those in rows take {}, {} each",
+                duration(limits.short_kernel_us),
+                duration(facts.us(time)),
+                duration(facts.us(time) / count as f64)
+            ))
+            .with_row("gpu_timeline", "type", "idle_time");
         vec![claim]
     }
 }

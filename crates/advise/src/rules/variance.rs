@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use gpu_timeline::lower_median;
 use sheets::numbers::duration;
 
@@ -8,10 +10,16 @@ use crate::rule::{Claim, Inspection, Part, Rule};
 /// Calls with the same arguments of which some take many times as long.
 pub(super) struct Variance;
 
+/// Steps behind the first from which on it is known what is usual.
+const FEWEST_STEPS: usize = 2;
+/// A first step is cold from so many usual ones on.
+const COLD_FROM: f64 = 1.2;
 /// Calls from which on times vary.
 const FEWEST: usize = 10;
 /// A call is an outlier from so many medians on.
 const OUTLIER_FROM: i64 = 5;
+/// At most one call in so many is an outlier.
+const MOST_OUTLIERS: usize = 5;
 /// Of the time of an operator, the part beyond the median that outliers have.
 const EXCESS_FROM: f64 = 0.1;
 
@@ -21,7 +29,7 @@ impl Rule for Variance {
     }
 
     fn what(&self) -> &'static str {
-        "calls with the same arguments of which some take many times as long"
+        "calls with the same arguments, or steps, of which some take much longer"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
@@ -31,14 +39,17 @@ impl Rule for Variance {
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
-        let mut calls_of: Vec<Vec<u32>> = vec![Vec::new(); facts.operators.len()];
+        let mut claims: Vec<Claim> = cold_start(look).into_iter().collect();
+        // Calls that ran as the same kernel: another one is another matter.
+        let mut calls_of: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
-            if look.kernels(position).is_some() && !facts.operator(position).inputs.is_empty() {
-                calls_of[call.operator as usize].push(position);
+            let Some(&[kernel, ..]) = look.kernels(position) else { continue };
+            if !facts.operator(position).inputs.is_empty() {
+                calls_of.entry((call.operator, look.work(kernel).name)).or_default().push(position);
             }
         }
-        let mut claims = Vec::new();
-        for (operator, calls) in facts.operators.iter().zip(&calls_of) {
+        for ((operator, _), calls) in &calls_of {
+            let operator = &facts.operators[*operator as usize];
             let time = |call: u32| facts.calls[call as usize].time;
             let Some(median) = lower_median(calls.iter().map(|&call| time(call))) else { continue };
             if calls.len() < FEWEST {
@@ -48,7 +59,11 @@ impl Rule for Variance {
                 calls.iter().copied().filter(|&call| time(call) > OUTLIER_FROM * median.max(1)).collect();
             let excess: i64 = slow.iter().map(|&call| time(call) - median).sum();
             let all: i64 = calls.iter().map(|&call| time(call)).sum();
-            if slow.is_empty() || (excess as f64) < EXCESS_FROM * all as f64 {
+            // Where many are slow, they are another kind of calls.
+            if slow.is_empty()
+                || MOST_OUTLIERS * slow.len() > calls.len()
+                || (excess as f64) < EXCESS_FROM * all as f64
+            {
                 continue;
             }
             let parts: Vec<Part> = slow
@@ -72,4 +87,27 @@ impl Rule for Variance {
         }
         claims
     }
+}
+
+/// A first step that takes much longer than the others.
+fn cold_start(look: &Inspection<'_>) -> Option<Claim> {
+    let facts = look.facts;
+    let (first, others) = facts.steps.split_first()?;
+    let usual =
+        lower_median(others.iter().map(|step| step.duration)).filter(|_| others.len() >= FEWEST_STEPS)?;
+    let excess = first.duration - usual;
+    if (first.duration as f64) < COLD_FROM * usual as f64 {
+        return None;
+    }
+    let share = excess as f64 / facts.window().max(1) as f64;
+    let claim = Claim::without_time(Bucket::Recording, "the first step")
+        .with_confidence(Confidence::High)
+        .with_evidence(format!(
+            "it takes {}, the others {} in the middle: {:.1}% of the window that no later step repeats",
+            duration(facts.us(first.duration)),
+            duration(facts.us(usual)),
+            share * 100.0
+        ))
+        .with_row("iterations", "kind", "step");
+    Some(Claim { worth: share, ..claim })
 }

@@ -9,7 +9,7 @@ mod xla;
 use std::path::{Path, PathBuf};
 
 use advise::agent::AgentReport;
-use advise::{Advice, Copied, Finding, LeastTime, Limits, Machine, Regression, advice_sheet};
+use advise::{Advice, Copied, Finding, LeastTime, Limits, Machine, Regression, Step, advice_sheet};
 use gpu_timeline::Interval;
 use hashbrown::HashMap;
 use metal_perf::{MetalOptions, MetalReport};
@@ -187,7 +187,7 @@ fn regressions(baseline: &Analysis, run: &Analysis) -> Vec<Regression> {
 }
 
 /// The peaks of matrix units that an architecture states, in operations a microsecond.
-fn machine(architecture: &Architecture) -> Machine {
+fn machine(architecture: &Architecture, units: Option<u64>) -> Machine {
     const PRECISIONS: [Precision; 8] = [
         Precision::Fp64,
         Precision::Fp32,
@@ -209,6 +209,7 @@ fn machine(architecture: &Architecture) -> Machine {
     Machine {
         name: architecture.name.clone(),
         bytes_per_us: architecture.memory_bandwidth_gb_per_s * 1e3,
+        units,
         is_nominal: known.iter().any(is_nominal),
         matrix_flops_per_us: known,
     }
@@ -277,11 +278,16 @@ fn copied(trace: &Trace, event: EventId) -> Option<Copied> {
     })
 }
 
-/// When the host launched each whole step.
-fn steps(analysis: &impl Iterated) -> Vec<Interval> {
-    let steps = analysis.iterations().and_then(|found| found.steps());
-    let steps = steps.into_iter().flat_map(|(level, _)| &level.iterations);
-    steps.map(|step| Interval::new(step.start, step.end)).collect()
+/// The steps of a program, where it has some.
+fn steps(analysis: &impl Iterated) -> Vec<Step> {
+    let Some((level, measured)) = analysis.iterations().and_then(|found| found.steps()) else {
+        return Vec::new();
+    };
+    let steps = level.iterations.iter().zip(&measured.iterations).map(|(step, figures)| Step {
+        launched: Interval::new(step.start, step.end),
+        duration: figures.duration(step),
+    });
+    steps.collect()
 }
 
 /// The sheet of an advice, where it has findings.

@@ -2,13 +2,13 @@
 
 use advise::{
     Advice, Call, DataChange, Doubt, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Limits,
-    Operator, Program, RecordingGap, Regression, Serving, ServingStep, Work,
+    Operator, Product, Program, RecordingGap, Regression, Serving, ServingStep, Tile, Work,
 };
 use gpu_timeline::{Interval, TimelineEvent, exposed_times};
 use hashbrown::HashMap;
 use inference_phase::{Phase, Step};
 use operator_sheets::RooflineShares;
-use perf_models::{Category as Kind, GemmKernel, MacroTile, OpCall, Value, number_size};
+use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
 use trace_doctor::{Diagnosis, Severity};
 use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
 use trace2tree::{TraceTree, is_graph_launch};
@@ -72,11 +72,13 @@ struct Builder<'a> {
     analysis: &'a Analysis,
     trace: &'a Trace,
     names: Names,
+    /// By the name of a kernel: what it says of its tile.
+    tiles: HashMap<StringId, Option<Tile>>,
 }
 
 impl<'a> Builder<'a> {
     fn new(analysis: &'a Analysis) -> Self {
-        Builder { analysis, trace: analysis.trace(), names: Names::default() }
+        Builder { analysis, trace: analysis.trace(), names: Names::default(), tiles: HashMap::new() }
     }
 
     fn name(&mut self, string: StringId) -> u32 {
@@ -98,7 +100,7 @@ impl<'a> Builder<'a> {
             idle,
             holds,
             breakdown,
-            machine: self.analysis.architecture().map(machine),
+            machine: self.analysis.architecture().map(|known| machine(known, self.multiprocessors())),
             steps: steps(self.analysis),
             serving: serving(self.analysis),
             names: self.names.texts,
@@ -124,11 +126,13 @@ impl<'a> Builder<'a> {
             let position = calls.len() as u32;
             call_of.extend(work.device_events.iter().map(|&event| (event, position)));
             let module = self.module(work.operator);
+            let tile = self.tile(&work);
             calls.push(Call {
                 operator,
                 time: work.time,
                 bytes: work.bytes(),
                 least: self.least(&work, units),
+                tile,
                 uid: events.uid(work.operator),
                 module: module.map(|module| self.name(module)),
                 recomputed: self.analysis.is_recompute(work.operator),
@@ -149,11 +153,16 @@ impl<'a> Builder<'a> {
             category: work.category.to_owned(),
             kind: Kind::all().find(|kind| kind.as_str() == work.category),
             arguments: arguments.unwrap_or_default(),
+            product: self.product(work),
             change: data_change(self.trace.name(work.operator), &inputs),
             inputs,
-            unknown: work
-                .gap
-                .filter(|gap| ![RooflineShares::COPIES, RooflineShares::COMMUNICATION].contains(gap)),
+            unknown: match work.gap {
+                Some(RooflineShares::COPIES | RooflineShares::COMMUNICATION) => None,
+                Some(_) if is_graph_launch(self.trace.name(work.operator)) => Some(
+                    "the replay of a graph, which traces of its capture open (tracelens inference --capture_folder)",
+                ),
+                gap => gap,
+            },
         }
     }
 
@@ -163,26 +172,34 @@ impl<'a> Builder<'a> {
         // Figures of backward work are of all of it, of which these device events may be a part.
         let time_us = self.trace.to_microseconds(work.time);
         let part = if figures.time_us > 0.0 { (time_us / figures.time_us).min(1.0) } else { 1.0 };
-        let quantisation = units.and_then(|units| self.quantisation(work, units));
+        let fit = |units| self.product(work).map(|product| product.best_fit(units));
+        let quantisation = units.and_then(fit);
         least_time(figures, part, work.category, quantisation, self.analysis.architecture())
     }
 
-    /// How well the extents of a matrix product fit tiles and compute units.
-    fn quantisation(&self, work: &ChargedWork<'_>, units: u64) -> Option<f64> {
-        /// Of kernels whose names do not tell: what libraries choose for large products.
-        const USUAL: MacroTile = MacroTile { m: 128, n: 128, depth_u: 64 };
+    /// The matrix product that a call is, by the parameters of its model.
+    fn product(&self, work: &ChargedWork<'_>) -> Option<Product> {
         let parameter = |name| match work.parameters.iter().find(|parameter| parameter.0 == name)?.1 {
             Value::Int(value) => u64::try_from(value).ok(),
             _ => None,
         };
-        let (m, n, batch) = (parameter("M")?, parameter("N")?, parameter("B").unwrap_or(1));
-        let kernel = work.device_events.iter().find_map(|&event| GemmKernel::parse(self.trace.name(event)));
-        let tile = kernel.and_then(|kernel| kernel.macro_tile);
-        // BLAS's m is the second extent of PyTorch's result.
-        let of_one = tile.unwrap_or(USUAL).efficiency(n, m, units)?;
-        let tiles = of_one.tiles * batch.max(1) as f64;
-        let rounds = (tiles / units as f64).ceil();
-        Some(of_one.tile * tiles / (rounds * units as f64))
+        let batch = parameter("B").unwrap_or(1);
+        Some(Product { m: parameter("M")?, n: parameter("N")?, k: parameter("K")?, batch })
+    }
+
+    /// The tile of a product whose inner extent is not cut, as the name of its kernel tells it.
+    fn tile(&mut self, work: &ChargedWork<'_>) -> Option<Tile> {
+        self.product(work)?;
+        let trace = self.trace;
+        let of_name = |name: StringId| {
+            let name = trace.text(name);
+            let is_cut =
+                ["splitK", "SplitK", "_SK3_", "_SK1_", "StreamK"].iter().any(|text| name.contains(text));
+            // BLAS's m is the second extent of PyTorch's result.
+            tile_of_gemm(name).filter(|_| !is_cut).map(|(m, n)| (n, m))
+        };
+        let names = work.device_events.iter().map(|&event| trace.events().name(event));
+        names.into_iter().find_map(|name| *self.tiles.entry(name).or_insert_with(|| of_name(name)))
     }
 
     fn multiprocessors(&self) -> Option<u64> {
@@ -285,15 +302,16 @@ impl<'a> Builder<'a> {
         };
         // Profiles of the runtime alone have no operators by their nature.
         let is_pytorch = program(trace) == Program::PyTorch;
+        let lacks_shapes = || {
+            trace.facts().record_shapes == Some(false)
+                || operators.iter().all(|operator| operator.arguments.is_empty())
+        };
         let gpu_only = self.analysis.is_gpu_only();
         let lacks = [
             (RecordingGap::CutOff, lost_events(trace)),
             (RecordingGap::Operators, gpu_only && is_pytorch),
             (RecordingGap::Launches, !gpu_only && unlinked >= UNLINKED_FROM),
-            (
-                RecordingGap::Shapes,
-                !gpu_only && operators.iter().all(|operator| operator.arguments.is_empty()),
-            ),
+            (RecordingGap::Shapes, !gpu_only && lacks_shapes()),
             (RecordingGap::Device, self.analysis.architecture().is_none()),
             (RecordingGap::Stacks, !gpu_only && !has_frames()),
         ];

@@ -58,6 +58,7 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
             time: call.time.0,
             bytes: figures.and_then(|figures| figures.bytes),
             least,
+            tile: None,
             uid: events.uid(first.event),
             module: None,
             recomputed: is_rematerialised(operator),
@@ -103,7 +104,7 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
         calls,
         operators,
         breakdown: analysis.gpus()[gpu].breakdown,
-        machine: analysis.architecture().map(machine),
+        machine: analysis.architecture().map(|known| machine(known, None)),
         steps: steps(analysis),
         gaps: lacks_device.then_some(RecordingGap::Device).into_iter().collect(),
         names: names.texts,
@@ -125,6 +126,7 @@ fn instruction(operator: &Instruction, names: &mut Names) -> Operator {
         kind: Kind::all().find(|kind| kind.as_str() == category),
         arguments: record.map_or_else(String::new, |record| record.operands.join(", ")),
         inputs: inputs.collect(),
+        product: None,
         // Layout assignment, padding and conversion leave instructions of their own.
         change: match () {
             () if is_instruction(&["copy", "transpose", "loop_transpose_fusion", "wrapped_transpose"]) => {

@@ -53,6 +53,11 @@ pub(crate) struct ReportOutput {
     #[arg(long = "output_json_path", value_name = "FILE")]
     output_json_path: Option<PathBuf>,
 
+    /// Write one HTML page with pictures and all sheets, which needs no network: where the time goes, who spends it, the
+    /// timeline, rooflines. Reads the Python frames of a trace: it and the sheets tell modules by them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Print all sheets as JSON instead of the summary; writes no file unless one is named
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,

@@ -9,7 +9,7 @@ use answers::Advisor;
 use answers::numbers::{decimal, duration};
 use report_writers::terminal::{Color, Style};
 use serde::Serialize;
-use trace_ingest::ReadOptions;
+use trace_ingest::{ReadOptions, is_standard_input};
 
 use super::report::{check_destinations, save};
 use crate::arguments::Reference;
@@ -109,6 +109,9 @@ fn advisor(arguments: &AdviseArguments, reference: Option<Reference>) -> Result<
 }
 
 fn name(path: &Path) -> String {
+    if is_standard_input(path) {
+        return "standard input".to_owned();
+    }
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 

@@ -116,7 +116,7 @@ fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Reques
 }
 
 fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
-    let asked = &arguments.analysis;
+    let (asked, output) = (&arguments.analysis, &arguments.output);
     if asked.hta_sequences_of.is_some() && asked.parity != Some(Reference::Hta) {
         let lacks = "--hta_sequences_of is about the tables of --parity hta; frequent_sequences of --waits has those of \
                      all operators";
@@ -160,9 +160,10 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
         phases: phases::options(&arguments.phases)?,
         extension: asked.extension_file.as_deref().map(load_extension).transpose()?,
         captures: None,
-        sheet_names: arguments.output.naming.sheet_names,
+        sheet_names: output.naming.sheet_names,
         window: arguments.window.window(),
         other: None,
+        modules: output.tables.html.is_some(),
     })
 }
 

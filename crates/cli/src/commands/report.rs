@@ -111,7 +111,8 @@ impl<'a> Request<'a> {
         let outputs = self.outputs();
         let pictures = self.pictures.iter().map(|(_, path)| ("svg", *path));
         let tables = outputs.iter().map(|(writer, path)| (writer.name(), path.as_path()));
-        check_destinations(self.files, tables.chain(pictures))?;
+        let page = self.output.html.as_deref().map(|path| ("html", path));
+        check_destinations(self.files, tables.chain(pictures).chain(page))?;
         let report = self.make(reporter, timings)?;
         timings.begin(Stage::Write);
         let (written, said, mut pending) = self.write(&report, &outputs, extras);
@@ -144,7 +145,8 @@ impl<'a> Request<'a> {
 
     fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.output.destinations();
-        if outputs.is_empty() && self.pictures.is_empty() && !self.output.json {
+        let is_page = self.output.html.is_some();
+        if outputs.is_empty() && self.pictures.is_empty() && !is_page && !self.output.json {
             // Nothing is beside standard input.
             let file = self.files.first().filter(|file| !is_standard_input(file));
             let beside = self.workbook.zip(file);
@@ -197,6 +199,13 @@ impl<'a> Request<'a> {
                     written.push(wrote(destination, files.paths.len()));
                     said.extend(files.warnings.iter().map(|warning| Say::Warning(warning.to_string())));
                 }
+                Err(error) => pending.push(error.into()),
+            }
+        }
+        if let Some(destination) = &self.output.html {
+            let page = answers::page(report, &self.given.described());
+            match page.write(&report.tables, destination) {
+                Ok(()) => written.push(wrote(destination, 1)),
                 Err(error) => pending.push(error.into()),
             }
         }
@@ -306,7 +315,7 @@ pub(crate) fn copyable(file: &Path, instead: impl Into<String>) -> Result<(), Fa
 
 /// What is wrong with a name that promises another format than it would hold. A name without ending promises nothing.
 fn other_ending(format: &str, destination: &Path) -> Option<String> {
-    const FILES: [&str; 3] = ["xlsx", "json", "svg"];
+    const FILES: [&str; 4] = ["xlsx", "json", "svg", "html"];
     let ending = destination.extension()?.to_string_lossy().to_lowercase();
     match format {
         "csv" if FILES.contains(&&*ending) => Some(format!(

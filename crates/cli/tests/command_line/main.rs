@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
 
+mod advise;
 mod advise_agent;
+mod advise_corpus;
 mod bad_input;
 mod compare;
 mod critical_path;

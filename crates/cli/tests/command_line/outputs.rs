@@ -38,6 +38,7 @@ fn what_is_named_is_written_and_nothing_else() {
         (&["--output_csvs_dir=sheets"][..], &["sheets"][..]),
         (&["--output_xlsx_path=my.xlsx"], &["my.xlsx"]),
         (&["--output_json_path=my.json"], &["my.json"]),
+        (&["--html=my.html"], &["my.html"]),
         (&["--output_csvs_dir=sheets", "--output_xlsx_path=my.xlsx"], &["my.xlsx", "sheets"]),
         (&["--output_csvs_dir=deep/er/sheets"], &["deep"]),
     ] {
@@ -306,6 +307,7 @@ fn names_that_promise_another_format_are_refused() {
         ("--output_xlsx_path", "x.csv", &["its name ends in .csv", "end it in .xlsx"][..]),
         ("--output_xlsx_path", "x.XLS", &["its name ends in .xls,"]),
         ("--output_json_path", "x.xlsx", &["what would be written is json"]),
+        ("--html", "x.xlsx", &["what would be written is html", "end it in .html"]),
         ("--roofline_svg", "x.png", &["its name ends in .png", "end it in .svg"]),
         ("--output_csvs_dir", "x.xlsx", &["the CSV files need a directory"]),
     ] {

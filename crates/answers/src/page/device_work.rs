@@ -1,0 +1,397 @@
+//! What devices did, event by event, however it was recorded: the bars, trees and timeline of a page.
+
+use std::collections::BTreeMap;
+
+use gpu_timeline::{Activity, Breakdown, TimelineEvent};
+use hashbrown::HashMap;
+use iterations::{MeasuredIterations, Part};
+use report_writers::page::{
+    EventKind, Icicle, IcicleBuilder, Lane, LaneEvent, StackedBar, StackedBars, Timeline, TimelineMark,
+};
+use trace_ingest::TimeUnit;
+
+pub(super) const COMMUNICATION: &str = "exposed communication";
+pub(super) const COPIES: &str = "exposed copies";
+pub(super) const IDLE: &str = "idle";
+pub(super) const EXPOSED: &str = "Every moment counts once: for computation if any runs, else for communication, else for copies, else as idle.";
+
+/// Bars of steps: more are narrower than a line of text.
+const MOST_BARS: usize = 400;
+
+/// Texts by number, each once.
+#[derive(Default)]
+pub(super) struct Names {
+    texts: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Names {
+    pub(super) fn number(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+
+    /// The texts by their numbers.
+    pub(super) fn into_texts(self) -> Vec<String> {
+        self.texts
+    }
+
+    fn text(&self, number: u32) -> &str {
+        self.texts.get(number as usize).map_or("", String::as_str)
+    }
+}
+
+/// What launched an event, from the outside in: kinds (`module`, `operator`) and numbers of names.
+type Place = Vec<(&'static str, u32)>;
+
+/// An event of a device. Times are in the recording's unit.
+#[derive(Clone, Copy)]
+pub(super) struct WorkEvent {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) activity: Activity,
+    /// Number among the names.
+    pub(super) category: u32,
+    /// Number among the names.
+    pub(super) name: u32,
+    /// Number of its place.
+    pub(super) place: u32,
+    /// Device and stream, by which lanes are ordered.
+    pub(super) lane: (i64, i64),
+    /// Device whose bar it is part of.
+    pub(super) device: i64,
+    /// Whether the timeline of the report counts it.
+    pub(super) counts: bool,
+    /// The step that launched it.
+    pub(super) part: Option<Part>,
+}
+
+/// What the devices of a recording did.
+pub(super) struct DeviceWork {
+    unit: TimeUnit,
+    pub(super) names: Names,
+    places: Vec<Place>,
+    numbers_of_places: HashMap<Place, u32>,
+    pub(super) events: Vec<WorkEvent>,
+    /// Names of the lanes, by device and stream.
+    pub(super) lanes: BTreeMap<(i64, i64), String>,
+    /// Names of the devices.
+    pub(super) devices: BTreeMap<i64, String>,
+}
+
+/// A part of a bar. Of several at a time the least counts: a computation, whatever step it is of, before communication.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct BarPart {
+    activity: Activity,
+    /// Place of the kind of work among all.
+    category: usize,
+    part: Option<Part>,
+}
+
+impl DeviceWork {
+    pub(super) fn new(unit: TimeUnit) -> Self {
+        DeviceWork {
+            unit,
+            names: Names::default(),
+            places: Vec::new(),
+            numbers_of_places: HashMap::new(),
+            events: Vec::new(),
+            lanes: BTreeMap::new(),
+            devices: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn place(&mut self, place: Place) -> u32 {
+        let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        *self.numbers_of_places.entry(place).or_insert_with_key(|place| {
+            self.places.push(place.clone());
+            next
+        })
+    }
+
+    fn per_nanosecond(&self) -> i64 {
+        self.unit.per_microsecond() / 1_000
+    }
+
+    fn ns(&self, time: i64) -> i64 {
+        time / self.per_nanosecond()
+    }
+
+    /// The kinds of work, the most time first.
+    fn categories(&self) -> Vec<u32> {
+        let mut times: HashMap<u32, i64> = HashMap::new();
+        for event in &self.events {
+            *times.entry(event.category).or_default() += event.end - event.start;
+        }
+        let mut order: Vec<u32> = times.keys().copied().collect();
+        order.sort_by(|a, b| {
+            times[b].cmp(&times[a]).then_with(|| self.names.text(*a).cmp(self.names.text(*b)))
+        });
+        order
+    }
+
+    /// Bars of the whole recording, one per device, and of its steps where there is one device.
+    pub(super) fn bars(&self, iterations: Option<&MeasuredIterations>) -> Vec<StackedBars> {
+        let categories = self.categories();
+        let place_of: HashMap<u32, usize> =
+            categories.iter().enumerate().map(|(place, &category)| (category, place)).collect();
+        let mut parts: Vec<String> =
+            categories.iter().map(|&category| self.names.text(category).to_owned()).collect();
+        let count = parts.len();
+        parts.extend([COMMUNICATION, COPIES, IDLE].map(ToOwned::to_owned));
+        let times = |breakdowns: &mut dyn Iterator<Item = (&BarPart, &Breakdown)>| {
+            let mut times = vec![0; count + 3];
+            for (part, breakdown) in breakdowns {
+                let place = match part.activity {
+                    Activity::Computation => part.category,
+                    Activity::Communication => count,
+                    Activity::Memcpy => count + 1,
+                };
+                times[place] += breakdown.busy;
+                times[count + 2] += breakdown.idle;
+            }
+            times
+        };
+        let bar = |name: &str, times: Vec<i64>| {
+            StackedBar::new(name, times.into_iter().enumerate(), self.per_nanosecond())
+        };
+        let of_device = |device: i64| {
+            let events = self.events.iter().filter(|event| event.counts && event.device == device);
+            let timeline = events.map(|event| {
+                let WorkEvent { start, end, activity, part, .. } = *event;
+                let category = if activity == Activity::Computation { place_of[&event.category] } else { 0 };
+                (TimelineEvent { start, end, activity }, BarPart { part, activity, category })
+            });
+            Breakdown::by_part(timeline, None)
+        };
+        let breakdowns: Vec<_> =
+            self.devices.iter().map(|(&device, name)| (name.as_str(), of_device(device))).collect();
+        let breakdowns: Vec<_> = breakdowns.into_iter().filter(|(_, parts)| !parts.is_empty()).collect();
+        if breakdowns.is_empty() {
+            return Vec::new();
+        }
+        let group = |title: String, note: &str, mut bars: Vec<StackedBar>| {
+            let left_out = bars.len().saturating_sub(MOST_BARS);
+            bars.truncate(MOST_BARS);
+            StackedBars { title, note: note.to_owned(), parts: parts.clone(), bars, left_out }
+        };
+        let wholes =
+            breakdowns.iter().map(|(name, of_device)| bar(name, times(&mut of_device.iter()))).collect();
+        let is_one = breakdowns.len() == 1;
+        let title = if is_one { "whole recording" } else { "device by device" };
+        let note = format!(
+            "{EXPOSED} While kernels of several kinds run, the time counts for the kind with the most time. The parts add up to the time from the first start to the last end."
+        );
+        let mut groups = vec![group(title.to_owned(), &note, wholes)];
+        let steps = iterations.and_then(MeasuredIterations::steps);
+        if let (Some((level, measured)), [(_, parts)]) = (steps, breakdowns.as_slice()) {
+            let mut of_steps: BTreeMap<Option<Part>, Vec<(&BarPart, &Breakdown)>> = BTreeMap::new();
+            for (part, breakdown) in parts {
+                of_steps.entry(part.part).or_default().push((part, breakdown));
+            }
+            let bars = of_steps.into_iter().map(|(part, breakdowns)| {
+                let times = times(&mut breakdowns.into_iter());
+                let (name, note) = match part {
+                    Some(Part::Iteration(index)) => {
+                        let mark = measured.iterations.get(index).and_then(|figures| figures.mark);
+                        let note = mark.map(|mark| mark.as_str().to_owned()).unwrap_or_default();
+                        (format!("{} {}", level.kind, level.first + index), note)
+                    }
+                    Some(Part::After(_)) => ("in between".to_owned(), String::new()),
+                    Some(Part::Before) | None => ("before".to_owned(), String::new()),
+                };
+                StackedBar { note, ..bar(&name, times) }
+            });
+            let note = "Device work belongs to the step that launched it, waiting to the step that is waited for. The bars add up to that of the whole recording.";
+            groups.push(group(format!("{} by {}", level.kind, level.kind), note, bars.collect()));
+        }
+        groups
+    }
+
+    /// Device time by module, operator and kernel, and by kind of work, operator and kernel.
+    pub(super) fn icicles(&self) -> Vec<Icicle> {
+        const KERNEL: &str = "kernel";
+        let (mut by_place, mut by_category) = (IcicleBuilder::default(), IcicleBuilder::default());
+        let mut nodes: Vec<usize> = Vec::with_capacity(self.places.len());
+        for place in &self.places {
+            let root = IcicleBuilder::<u32, u32>::ROOT;
+            nodes.push(place.iter().fold(root, |node, &(kind, name)| by_place.node(node, kind, name)));
+        }
+        for event in &self.events {
+            let time = event.end - event.start;
+            let node = by_place.node(nodes[event.place as usize], KERNEL, event.name);
+            by_place.add(node, event.category, time);
+            let mut node = by_category.node(IcicleBuilder::<u32, u32>::ROOT, "kind of work", event.category);
+            if let Some(&(kind, name)) =
+                self.places[event.place as usize].last().filter(|(kind, _)| *kind != "module")
+            {
+                node = by_category.node(node, kind, name);
+            }
+            let node = by_category.node(node, KERNEL, event.name);
+            by_category.add(node, event.category, time);
+        }
+        let has = |kind: &str| self.places.iter().flatten().any(|(known, _)| *known == kind);
+        let launched_by = match () {
+            () if has("program") => "program → instruction → ",
+            () if has("module") => "module → operator → ",
+            () if has("operator") => "operator → ",
+            () => "",
+        };
+        let by = launched_by.trim_start_matches("module → ").trim_start_matches("program → ");
+        let text = |name| self.names.text(name).to_owned();
+        let note = "Sums of the times of device events; what runs at the same time counts for each. Modules and operators of one name are put together. Click to see a part as the whole.";
+        let finish = |builder: IcicleBuilder<u32, u32>, title: &str| {
+            builder.finish(title, note, self.per_nanosecond(), text, text)
+        };
+        let by_place = finish(by_place, &format!("{launched_by}{KERNEL}"));
+        let by_category = finish(by_category, &format!("kind of work → {by}{KERNEL}"));
+        // Without anything that launches, the first tree is a list of kernels, which the other has too.
+        by_place.filter(|_| !launched_by.is_empty()).into_iter().chain(by_category).collect()
+    }
+
+    /// The events over time, with the steps above.
+    pub(super) fn timeline(&self, iterations: Option<&MeasuredIterations>) -> Option<Timeline> {
+        let origin = self.events.iter().map(|event| event.start).min()?;
+        let categories = self.categories();
+        let place_of: HashMap<u32, usize> =
+            categories.iter().enumerate().map(|(place, &category)| (category, place)).collect();
+        let mut kinds: Vec<EventKind> = Vec::new();
+        let mut numbers: HashMap<(u32, u32, u32), usize> = HashMap::new();
+        let mut lanes: BTreeMap<(i64, i64), Vec<LaneEvent>> = BTreeMap::new();
+        for event in &self.events {
+            let kind = *numbers.entry((event.name, event.category, event.place)).or_insert_with(|| {
+                kinds.push(EventKind {
+                    name: self.names.text(event.name).to_owned(),
+                    category: place_of[&event.category],
+                    place: self.place_in_words(event.place),
+                });
+                kinds.len() - 1
+            });
+            let start_ns = self.ns(event.start - origin);
+            let duration_ns = self.ns(event.end - origin) - start_ns;
+            lanes.entry(event.lane).or_default().push(LaneEvent { start_ns, duration_ns, kind });
+        }
+        let mut marks = Vec::new();
+        if let Some((level, measured)) = iterations.and_then(MeasuredIterations::steps) {
+            for (index, figures) in measured.iterations.iter().enumerate() {
+                let Some(span) = figures.device_span else { continue };
+                marks.push(TimelineMark {
+                    name: format!("{} {}", level.kind, level.first + index),
+                    start_ns: self.ns(span.start - origin).max(0),
+                    end_ns: self.ns(span.end - origin).max(0),
+                });
+            }
+        }
+        let lane = |(key, events): ((i64, i64), Vec<LaneEvent>)| Lane {
+            name: self.lanes.get(&key).cloned().unwrap_or_default(),
+            events,
+        };
+        Some(Timeline {
+            categories: categories.iter().map(|&category| self.names.text(category).to_owned()).collect(),
+            kinds,
+            lanes: lanes.into_iter().map(lane).collect(),
+            marks,
+        })
+    }
+
+    fn place_in_words(&self, place: u32) -> String {
+        let names = self.places[place as usize].iter().map(|&(_, name)| self.names.text(name));
+        names.collect::<Vec<_>>().join(" › ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work() -> DeviceWork {
+        let mut work = DeviceWork::new(TimeUnit::Nanoseconds);
+        let (gemm, copy) = (work.names.number("GEMM"), work.names.number("copy/fill"));
+        let operator = work.names.number("aten::mm");
+        let (inside, outside) = (work.place(vec![("operator", operator)]), work.place(Vec::new()));
+        for (start, end, activity, category, place) in [
+            (0, 600, Activity::Computation, gemm, inside),
+            (500, 800, Activity::Memcpy, copy, outside),
+            (900, 1_000, Activity::Communication, copy, outside),
+        ] {
+            let (name, lane) = (category, (0, i64::from(place)));
+            let event = WorkEvent {
+                start,
+                end,
+                activity,
+                category,
+                name,
+                place,
+                lane,
+                device: 0,
+                counts: true,
+                part: None,
+            };
+            work.events.push(event);
+        }
+        work.devices.insert(0, "GPU".into());
+        work.lanes.insert((0, 0), "stream 7".into());
+        work
+    }
+
+    #[test]
+    fn communication_of_a_step_is_hidden_by_computation_of_the_next() {
+        let mut work = work();
+        work.events.truncate(1);
+        let first = WorkEvent {
+            start: 0,
+            end: 700,
+            activity: Activity::Communication,
+            part: Some(Part::Iteration(0)),
+            ..work.events[0]
+        };
+        work.events[0].part = Some(Part::Iteration(1));
+        work.events.insert(0, first);
+        let bars = work.bars(None);
+        let time = |name: &str| {
+            let place = bars[0].parts.iter().position(|part| part == name);
+            bars[0].bars[0].times.iter().find(|(part, _)| Some(*part) == place).map_or(0, |&(_, time)| time)
+        };
+        assert_eq!((time("GEMM"), time(COMMUNICATION)), (600, 100));
+    }
+
+    #[test]
+    fn bars_add_up_to_the_span_and_give_each_moment_once() {
+        let bars = work().bars(None);
+        assert_eq!(bars.len(), 1);
+        let bar = &bars[0].bars[0];
+        assert_eq!(bar.total_ns, 1_000);
+        assert_eq!(bar.times.iter().map(|(_, time)| time).sum::<i64>(), 1_000);
+        let named: Vec<(&str, i64)> =
+            bar.times.iter().map(|&(part, time)| (bars[0].parts[part].as_str(), time)).collect();
+        assert_eq!(
+            named,
+            [("GEMM", 600), ("copy/fill", 0), (COMMUNICATION, 100), (COPIES, 200), (IDLE, 100)]
+        );
+    }
+
+    #[test]
+    fn trees_have_the_time_of_all_events() {
+        let titles: Vec<String> = work().icicles().into_iter().map(|icicle| icicle.title).collect();
+        assert_eq!(titles, ["operator → kernel", "kind of work → operator → kernel"]);
+        for icicle in work().icicles() {
+            assert_eq!(icicle.nodes[0].time_ns, 1_000, "{}", icicle.title);
+            assert_eq!(icicle.nodes[0].count, 3);
+        }
+    }
+
+    #[test]
+    fn events_stand_in_lanes_with_what_launched_them() {
+        let timeline = work().timeline(None).unwrap();
+        assert_eq!(timeline.lanes.len(), 2);
+        let first = &timeline.lanes[0];
+        assert_eq!((first.name.as_str(), first.events[0].duration_ns), ("stream 7", 600));
+        let kind = &timeline.kinds[first.events[0].kind];
+        assert_eq!((kind.place.as_str(), timeline.categories[kind.category].as_str()), ("aten::mm", "GEMM"));
+    }
+}

@@ -1,0 +1,265 @@
+//! What each recorder tells of the work of devices.
+
+use std::collections::BTreeMap;
+
+use gpu_timeline::Activity;
+use hashbrown::HashMap;
+use iterations::{Division, Part};
+use metal_perf::{MetalReport, OpCategory, StackedGroup, stacked};
+use operator_sheets::Iterated;
+use perf_models::Category;
+use report_writers::page::{Page, PageFigure, StackedBar, StackedBars};
+use rocprof_perf::RocprofAnalysis;
+use trace_ingest::rocprof::{AgentKind, Profile};
+use trace_ingest::{Category as EventCategory, EventId, TimeUnit};
+use trace2tree::module_name;
+use tree_perf::Analysis;
+use xla_perf::JaxAnalysis;
+
+use super::device_work::{DeviceWork, Names, WorkEvent};
+use crate::numbers::{counted, duration, grouped};
+
+/// Without a device or a stream.
+const NONE: i64 = -1;
+
+fn show(work: &DeviceWork, iterated: &impl Iterated, page: &mut Page) {
+    let iterations = iterated.iterations();
+    page.bars = work.bars(iterations);
+    page.icicles = work.icicles();
+    page.timeline = work.timeline(iterations);
+}
+
+/// Of PyTorch's profiler: kernels below operators below modules.
+pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
+    let (tree, trace) = (analysis.tree(), analysis.trace());
+    let events = trace.events();
+    let mut work = DeviceWork::new(trace.time_unit());
+    let mut categories: HashMap<EventId, u32> = HashMap::new();
+    for launched in analysis.work() {
+        let category = work.names.number(launched.category);
+        categories.extend(launched.kernels.iter().map(|&kernel| (kernel, category)));
+    }
+    let steps = Iterated::iterations(analysis).and_then(|iterations| iterations.steps());
+    let division = steps.map(|(level, _)| Division::new(tree, &level.iterations));
+    let mut places: HashMap<Option<EventId>, u32> = HashMap::new();
+    let device =
+        trace.facts().accelerator.map_or_else(|| "GPU".to_owned(), |accelerator| accelerator.to_string());
+    for (event, activity) in analysis.activities() {
+        let head = tree.operator(event).or_else(|| tree.launch(event));
+        let place = match places.get(&head) {
+            Some(&place) => place,
+            None => {
+                let path = head.map_or_else(Vec::new, |head| path(analysis, head, &mut work));
+                let place = work.place(path);
+                places.insert(head, place);
+                place
+            }
+        };
+        let category = match categories.get(&event) {
+            Some(&category) => category,
+            None => work.names.number(analysis.class(event).as_str()),
+        };
+        let name = work.names.number(trace.name(event));
+        let lane = (events.device(event).unwrap_or(NONE), events.stream(event).unwrap_or(NONE));
+        work.lanes.entry(lane).or_insert_with(|| match lane {
+            (NONE, NONE) => device.clone(),
+            (NONE, stream) => format!("stream {stream}"),
+            (number, NONE) => format!("{device} {number}"),
+            (number, stream) => format!("{device} {number} stream {stream}"),
+        });
+        let part = division.as_ref().map(|division| division.part_of(event).unwrap_or(Part::Before));
+        work.events.push(WorkEvent {
+            start: events.start(event),
+            end: events.end(event),
+            activity,
+            category,
+            name,
+            place,
+            lane,
+            // The timeline of a trace has all devices as one.
+            device: 0,
+            counts: analysis.options().include_unlinked_kernels || tree.contains(event),
+            part,
+        });
+    }
+    work.devices.insert(0, device);
+    show(&work, analysis, page);
+}
+
+/// The modules around an operator or call, and the outermost and innermost operator in these.
+fn path(analysis: &Analysis, head: EventId, work: &mut DeviceWork) -> Vec<(&'static str, u32)> {
+    let (tree, trace) = (analysis.tree(), analysis.trace());
+    let is_operator = |event: EventId| trace.events().category(event) == EventCategory::CPU_OP;
+    let modules = std::iter::successors(tree.parent_module(head), |&module| tree.parent_module(module));
+    let mut path: Vec<(&'static str, u32)> = modules
+        .map(|module| {
+            let name = module_name(trace.name(module));
+            ("module", work.names.number(name.trim_start_matches("nn.Module: ")))
+        })
+        .collect();
+    path.reverse();
+    let inside = tree.ancestors(head).take_while(|&event| !tree.is_module(event));
+    if let Some(outermost) = inside.filter(|&event| is_operator(event)).last() {
+        path.push(("operator", work.names.number(trace.name(outermost))));
+    }
+    let kind = if is_operator(head) { "operator" } else { "call" };
+    path.push((kind, work.names.number(trace.name(head))));
+    path
+}
+
+/// Of XLA programs on GPUs: kernels below instructions below programs.
+pub(super) fn xla(analysis: &JaxAnalysis, page: &mut Page) {
+    let trace = analysis.trace();
+    let events = trace.events();
+    let mut work = DeviceWork::new(trace.time_unit());
+    let planes = &analysis.profile().planes;
+    for (number, gpu) in analysis.gpus().iter().enumerate() {
+        let name = planes.get(gpu.plane).map_or("", |plane| plane.name.as_str());
+        work.devices.insert(number as i64, name.to_owned());
+    }
+    let mut places: HashMap<usize, u32> = HashMap::new();
+    for event in analysis.device_events() {
+        let Some(operator) = analysis.operators().get(event.operator) else { continue };
+        let kernel = trace.name(event.event);
+        let place = *places.entry(event.operator).or_insert_with(|| {
+            let program = operator.program.as_ref().and_then(|program| analysis.program_name(program));
+            let mut path: Vec<_> =
+                program.map(|name| ("program", work.names.number(name))).into_iter().collect();
+            if operator.name != kernel {
+                path.push(("instruction", work.names.number(&operator.name)));
+            }
+            work.place(path)
+        });
+        let device = event.gpu as i64;
+        let lane = (device, event.stream);
+        let named = work.devices.get(&device).cloned().unwrap_or_default();
+        work.lanes
+            .entry(lane)
+            .or_insert_with(|| format!("{} stream {}", named.trim_start_matches("/device:"), event.stream));
+        work.events.push(WorkEvent {
+            start: events.start(event.event),
+            end: events.end(event.event),
+            activity: event.activity,
+            category: work.names.number(operator.category.as_str()),
+            name: work.names.number(kernel),
+            place,
+            lane,
+            device,
+            counts: true,
+            part: event.part,
+        });
+    }
+    show(&work, analysis, page);
+}
+
+/// Of rocprofv3: kernels and copies of queues.
+pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
+    let profile = analysis.profile();
+    let mut work = DeviceWork::new(TimeUnit::Nanoseconds);
+    let place = work.place(Vec::new());
+    for dispatch in analysis.dispatches() {
+        let device = device(profile, dispatch.agent, &mut work);
+        // Queues are what runs side by side; some programs make a stream per call.
+        let lane = (device, i64::try_from(dispatch.queue).unwrap_or(i64::MAX - 1));
+        work.lanes.entry(lane).or_insert_with(|| format!("GPU {device} queue {}", dispatch.queue));
+        let class = analysis.class(dispatch.kernel);
+        work.events.push(WorkEvent {
+            start: dispatch.start.0,
+            end: dispatch.end.0,
+            activity: if class == Category::Communication {
+                Activity::Communication
+            } else {
+                Activity::Computation
+            },
+            category: work.names.number(class.as_str()),
+            name: work.names.number(&analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize]),
+            place,
+            lane,
+            device,
+            counts: true,
+            part: None,
+        });
+    }
+    let category = work.names.number(Category::CopyFill.as_str());
+    for copy in analysis.copies() {
+        // What a copy between two GPUs keeps busy is both; here it stands where it goes to.
+        let agent = [copy.destination, copy.source].into_iter().flatten().find(|&agent| {
+            profile.agents.get(agent as usize).is_some_and(|agent| agent.kind == AgentKind::Gpu)
+        });
+        let device = device(profile, agent, &mut work);
+        let lane = (device, i64::MAX);
+        work.lanes.entry(lane).or_insert(format!("GPU {device} copies"));
+        work.events.push(WorkEvent {
+            start: copy.start.0,
+            end: copy.end.0,
+            activity: Activity::Memcpy,
+            category,
+            name: work.names.number(profile.strings.get(copy.name)),
+            place,
+            lane,
+            device,
+            counts: true,
+            part: None,
+        });
+    }
+    page.icicles = work.icicles();
+    page.timeline = work.timeline(Iterated::iterations(analysis));
+    page.bars = work.bars(None);
+}
+
+/// The number of a GPU, which gets its bar.
+fn device(profile: &Profile, agent: Option<u32>, work: &mut DeviceWork) -> i64 {
+    let agent = agent.and_then(|agent| profile.agents.get(agent as usize));
+    let number = agent.and_then(|agent| agent.ordinal).unwrap_or(0);
+    work.devices.entry(number).or_insert_with(|| format!("GPU {number}"));
+    number
+}
+
+/// Of Tenstorrent operations: the time of each kind of operation, and of each operation.
+pub(super) fn tenstorrent(report: &MetalReport, page: &mut Page) {
+    let groups = stacked(report);
+    let category = |group: &StackedGroup| group.category.unwrap_or(OpCategory::Other).as_str().to_owned();
+    page.bars.extend(bars_of_operations("by kind", &groups, category));
+    page.bars.extend(bars_of_operations("by operation", &groups, |group| group.name.clone()));
+    let total: f64 = groups.iter().map(|group| group.time_us).sum();
+    let operations: usize = groups.iter().map(|group| group.count).sum();
+    page.figures.push(PageFigure {
+        name: "time on the device".to_owned(),
+        value: duration(total),
+        note: "of all operations, without gaps".to_owned(),
+    });
+    page.figures.push(PageFigure {
+        name: "operations".to_owned(),
+        value: grouped(operations as u128),
+        note: counted(report.ops.len(), "row", "rows"),
+    });
+}
+
+/// A bar for each device; `None` where nothing took time.
+fn bars_of_operations(
+    title: &str,
+    groups: &[StackedGroup],
+    part: impl Fn(&StackedGroup) -> String,
+) -> Option<StackedBars> {
+    let mut parts = Names::default();
+    // Each device's times by part, devices in order.
+    let mut devices: BTreeMap<Option<u32>, BTreeMap<u32, i64>> = BTreeMap::new();
+    for group in groups.iter().filter(|group| group.time_us > 0.0) {
+        let part = parts.number(&part(group));
+        *devices.entry(group.device).or_default().entry(part).or_default() +=
+            (group.time_us * 1e3).round() as i64;
+    }
+    let bar = |(device, times): (Option<u32>, BTreeMap<u32, i64>)| {
+        let name = device.map_or_else(|| "all devices".to_owned(), |device| format!("device {device}"));
+        StackedBar::new(name, times.into_iter().map(|(part, time)| (part as usize, time)), 1)
+    };
+    let bars: Vec<StackedBar> = devices.into_iter().map(bar).collect();
+    (!bars.is_empty()).then(|| StackedBars {
+        title: title.to_owned(),
+        note: "Sums of the times that operations take on the device, without the gaps between them."
+            .to_owned(),
+        parts: parts.into_texts(),
+        bars,
+        left_out: 0,
+    })
+}

@@ -1,0 +1,236 @@
+//! The HTML page of reports in a real browser, offline. Skipped where Chromium is not installed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
+#![cfg(unix)]
+
+mod browser;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use browser::Browser;
+use serde_json::{Value, json};
+
+/// Runs the program in a folder; it must succeed.
+fn run(folder: &Path, arguments: &[&str]) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_tracelens")).current_dir(folder).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The page of the generated trace of a training job.
+fn page_of_training(folder: &Path) -> PathBuf {
+    let trace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/cuda_training_step.json.gz");
+    run(folder, &["report", trace.to_str().unwrap(), "--html", "page.html", "--quiet"]);
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1, "a page is the only output where one is named");
+    folder.join("page.html")
+}
+
+/// Shows the tables, which are drawn when they come into view.
+fn show_tables(browser: &mut Browser) {
+    browser.evaluate("document.getElementById('tables').scrollIntoView({ behavior: 'instant' })");
+    browser.wait_for("document.querySelector('#tables tbody tr.pick') !== null");
+}
+
+/// The texts of a column of the table that is shown, from the top.
+fn column(browser: &mut Browser, place: usize) -> Vec<String> {
+    let cells = format!(
+        "[...document.querySelectorAll('#tables tbody tr.pick')].map((row) => row.children[{place}].textContent)"
+    );
+    serde_json::from_value(browser.evaluate(&cells)).unwrap()
+}
+
+/// The least contrast of a text in a page to what is behind it (WCAG 2.2, success criterion 1.4.3).
+const LEAST_CONTRAST: &str = r"{
+    const numbers = (color) => color.match(/[\d.]+/g).map(Number);
+    const light = (color) => {
+        const [r, g, b] = numbers(color).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (node) => {
+        for (let at = node; at; at = at.parentElement) {
+            const color = getComputedStyle(at).backgroundColor;
+            if (numbers(color)[3] !== 0) return light(color);
+        }
+        return 1;
+    };
+    const texts = [...document.querySelectorAll('main *')].filter((node) =>
+        !node.closest('svg') && !node.closest('[hidden]') && [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim()));
+    Math.min(...texts.map((node) => {
+        const [a, b] = [light(getComputedStyle(node).color), behind(node)];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    }));
+}";
+
+#[test]
+fn a_page_asks_nobody_and_fits_every_width_light_and_dark() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
+    std::fs::create_dir_all(&pictures).unwrap();
+    for width in [400, 900, 1440] {
+        for theme in ["light", "dark"] {
+            browser.open(&page, width, theme);
+            for part in ["time", "tree", "timeline", "roofline", "tables", "made"] {
+                assert_eq!(
+                    browser.evaluate(&format!("document.getElementById('{part}') !== null")),
+                    true,
+                    "{part}"
+                );
+            }
+            show_tables(&mut browser);
+            assert_eq!(browser.faults(), Vec::<String>::new(), "{width} {theme}");
+            assert_eq!(browser.requests(), 1, "the file itself");
+            let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+            assert_eq!(browser.evaluate(overflow), 0, "{width}: the page scrolls sideways");
+            assert_eq!(browser.evaluate("document.documentElement.dataset.theme"), theme);
+            let canvas = "document.querySelector('#timeline canvas').getContext('2d').getImageData(1, 1, 1, 1).data[0]";
+            assert_eq!(
+                browser.evaluate(canvas).as_u64() < Some(128),
+                theme == "dark",
+                "the canvas has the theme"
+            );
+            let contrast = browser.evaluate(LEAST_CONTRAST);
+            assert!(contrast.as_f64() >= Some(4.5), "{theme}: text with contrast {contrast}");
+            browser.screenshot(&pictures.join(format!("training-{width}-{theme}.png")));
+        }
+    }
+}
+
+#[test]
+fn bars_add_up_to_the_time_that_the_report_has() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    browser.open(&page, 1200, "light");
+    let sums = "[...document.querySelectorAll('#time figure > svg g')].map((bar) => [Number(bar.dataset.total), \
+                [...bar.querySelectorAll('rect')].reduce((sum, part) => sum + Number(part.dataset.ns), 0)])";
+    let whole = browser.evaluate(sums);
+    let total = whole[0][0].as_i64().unwrap();
+    assert_eq!(whole, json!([[total, total]]));
+    // The second group is the steps.
+    browser.evaluate("document.querySelectorAll('#time header button')[1].click()");
+    let steps = browser.evaluate(sums);
+    let steps = steps.as_array().unwrap();
+    assert!(steps.len() > 3, "{steps:?}");
+    assert!(steps.iter().all(|bar| bar[0] == bar[1]), "{steps:?}");
+    assert_eq!(steps.iter().map(|bar| bar[0].as_i64().unwrap()).sum::<i64>(), total);
+    let shown = browser.evaluate("document.querySelector('.figures .value').textContent");
+    assert_eq!(shown, format!("{:.2} ms", total as f64 / 1e6));
+}
+
+#[test]
+fn tables_are_sorted_filtered_and_kept_in_the_address() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    browser.open(&page, 1200, "light");
+    show_tables(&mut browser);
+    assert_eq!(browser.evaluate("document.querySelector('#tables h3').textContent"), "ops_summary");
+    let header = "document.querySelectorAll('#tables thead button')[0]";
+    let sort = format!("{header}.parentNode.getAttribute('aria-sort')");
+    browser.evaluate(&format!("{header}.click()"));
+    assert_eq!(browser.evaluate(&sort), "ascending");
+    let names = column(&mut browser, 0);
+    assert!(names.len() > 10 && names.is_sorted_by_key(|name| name.to_lowercase()), "{names:?}");
+    browser.evaluate(&format!("{header}.click()"));
+    assert_eq!(browser.evaluate(&sort), "descending");
+    assert_eq!(column(&mut browser, 0).first(), names.last());
+    let filter = |browser: &mut Browser, text: &str| {
+        let text = Value::from(text);
+        browser.evaluate(&format!(
+            "{{ const field = document.querySelector('#tables input[type=search]'); field.value = {text}; \
+             field.dispatchEvent(new Event('input')); }}"
+        ));
+        column(browser, 0)
+    };
+    let all = names.len();
+    let found = filter(&mut browser, "MM");
+    assert!(!found.is_empty() && found.len() < all, "{found:?}");
+    let has = |name: &str| found.iter().any(|found| found == name);
+    assert!(has("aten::mm") && has("aten::addmm") && !has("aten::gelu"), "{found:?}");
+    let found = filter(&mut browser, "/^aten::(add)?mm$/");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(filter(&mut browser, "/(/").len(), 0, "what is no pattern finds nothing and says so");
+    assert_eq!(
+        browser.evaluate("document.querySelector('#tables [role=status]').textContent"),
+        "This is no regular expression."
+    );
+    filter(&mut browser, "aten::mm");
+    let address = browser.evaluate("location.hash");
+    assert!(address.as_str().unwrap().contains("filter=aten%3A%3Amm"), "{address}");
+    browser.evaluate("document.querySelector('#tables tbody tr.pick').click()");
+    let details = browser.evaluate("document.querySelector('#tables .details').textContent");
+    assert!(details.as_str().unwrap().contains("aten::mm"), "{details}");
+    // What the rooflines chose limits the tables.
+    filter(&mut browser, "");
+    browser.evaluate("document.querySelector('#roofline .pointer').dispatchEvent(new MouseEvent('click'))");
+    browser.wait_for(
+        "/none of the operators/.test(document.querySelector('#tables [role=status]').textContent)",
+    );
+    browser.evaluate(
+        "[...document.querySelectorAll('.contents button')].find((to) => /roofline_points/.test(to.textContent)).click()",
+    );
+    browser.wait_for(
+        "/of .* rows, only operators/.test(document.querySelector('#tables [role=status]').textContent)",
+    );
+    let operator = column(&mut browser, 0);
+    assert!(operator.iter().all(|name| *name == operator[0]), "{operator:?}");
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn the_keyboard_moves_through_tree_and_timeline() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    browser.open(&page, 1200, "light");
+    let press = |browser: &mut Browser, element: &str, key: &str| {
+        browser.evaluate(&format!(
+            "{{ const at = document.querySelector('{element}'); at.focus(); \
+             at.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})); }}"
+        ));
+    };
+    press(&mut browser, "#timeline canvas", "n");
+    let said = browser.evaluate("document.querySelector('#timeline .details').textContent");
+    assert!(said.as_str().unwrap().contains("kind of work"), "{said}");
+    press(&mut browser, "#timeline canvas", "+");
+    assert!(browser.evaluate("location.hash").as_str().unwrap().contains("zoom="));
+    press(&mut browser, "#timeline canvas", "0");
+    assert!(!browser.evaluate("location.hash").as_str().unwrap().contains("zoom="));
+    press(&mut browser, "#tree figure svg", "ArrowDown");
+    press(&mut browser, "#tree figure svg", "Enter");
+    assert!(browser.evaluate("location.hash").as_str().unwrap().contains("tree=0."));
+    press(&mut browser, "#tree figure svg", "Escape");
+    assert!(!browser.evaluate("location.hash").as_str().unwrap().contains("tree=0."));
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn hostile_names_are_shown_as_text_and_run_nothing() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = "</script></noscript><img src=x onerror=\"document.title='run'\"><b>x";
+    let event = |category: &str, name: &str, tid: u32, [ts, dur]: [u32; 2], args: Value| json!({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args});
+    let trace = json!({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": hostile}], "traceEvents": [
+        event("cpu_op", hostile, 1, [100, 50], json!({"External id": 1})),
+        event("cuda_runtime", "cudaLaunchKernel", 1, [110, 9], json!({"External id": 1, "correlation": 7})),
+        event("kernel", hostile, 7, [200, 50], json!({"External id": 1, "correlation": 7, "device": 0, "stream": 7})),
+    ]});
+    std::fs::write(folder.path().join("<img onerror=x>.json"), trace.to_string()).unwrap();
+    run(folder.path(), &["report", "<img onerror=x>.json", "--html", "page.html", "--quiet"]);
+    browser.open(&folder.path().join("page.html"), 1200, "light");
+    show_tables(&mut browser);
+    assert_eq!(browser.evaluate("document.querySelectorAll('img').length"), 0);
+    assert_eq!(browser.evaluate("document.title"), "<img onerror=x>.json · tracelens");
+    let names = column(&mut browser, 0);
+    assert!(names.iter().any(|name| name == hostile), "{names:?}");
+    // The policy stops what would get into the page all the same.
+    browser.evaluate(
+        "{ const added = document.createElement('script'); added.textContent = 'document.title = \"run\"'; \
+         document.body.append(added); }",
+    );
+    assert_eq!(browser.evaluate("document.title"), "<img onerror=x>.json · tracelens");
+}

@@ -1,0 +1,325 @@
+//! A report as one HTML page that needs no network: pictures to look at first, tables to sort and filter below them.
+//!
+//! The page is this crate's `page.js` and `page.css`, as they are, and the data of the report. The data is gzip and
+//! base64 in script elements that no browser runs, undone by the page's own script, which hands it to the document as
+//! text and attributes alone. So nothing that stands in a recording can become markup. A policy in the page's head
+//! (`Content-Security-Policy`) lets only this script and this style sheet, known by their SHA-256, take effect, and
+//! forbids every request. Only the summary for readers without scripts (mail, some viewers) is written as markup, by
+//! one function that escapes ([`markup_text`]).
+//!
+//! A [`Page`] is made of plain data, whatever it is of; what it does not have, the page does not show.
+
+mod fallback;
+mod icicle;
+mod slots;
+mod timeline;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::report::Report;
+use crate::writer::{WriteError, create_file};
+pub use fallback::markup_text;
+pub use icicle::{Icicle, IcicleBuilder, IcicleNode};
+pub use timeline::{EventKind, Lane, LaneEvent, Timeline, TimelineMark};
+
+const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("page.css");
+
+/// Most rows of a table that a page has; a line says how many more there are.
+pub const MOST_ROWS: usize = 5_000;
+
+/// What a page shows beside the tables of its report. Times are whole nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Page {
+    /// Heading: what the report is of.
+    pub title: String,
+    /// What was recorded, a fact each: devices, ranks, events.
+    pub head: Vec<String>,
+    /// What the figures say, a sentence each.
+    pub statements: Vec<String>,
+    /// What a reader has to know before trusting the figures.
+    pub warnings: Vec<PageWarning>,
+    /// The figures to see first.
+    pub figures: Vec<PageFigure>,
+    /// What to do, the most time first.
+    pub findings: Vec<PageFinding>,
+    /// Where the time goes: a bar for the whole, one per step, one per rank.
+    pub bars: Vec<StackedBars>,
+    /// Device time by what launched it, one picture per way to divide it.
+    pub icicles: Vec<Icicle>,
+    /// What the devices did, event by event.
+    #[serde(skip)]
+    pub timeline: Option<Timeline>,
+    /// Operators under the ceilings of the device.
+    pub rooflines: Vec<PageRoofline>,
+    /// From a baseline's time to the candidate's.
+    pub waterfall: Option<Waterfall>,
+    /// The work that differs between two runs.
+    pub difference: Option<Difference>,
+    /// How the report was made, item by item.
+    pub made_by: Vec<(String, String)>,
+}
+
+/// Something that limits what the figures say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageWarning {
+    /// How much it matters.
+    pub severity: WarningSeverity,
+    /// What it is, and what to do.
+    pub text: String,
+}
+
+/// How much a warning matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WarningSeverity {
+    /// Figures are wrong, or missing.
+    Error,
+    /// Some figures cannot be relied on.
+    Warning,
+    /// Good to know.
+    Information,
+}
+
+/// One of the first figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageFigure {
+    /// What it is.
+    pub name: String,
+    /// Its value with the unit, for people.
+    pub value: String,
+    /// What it is a share of, or how it varies; may be empty.
+    pub note: String,
+}
+
+/// Something to improve, with what that would save.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageFinding {
+    /// The rule that found it, such as `IDLE-LAUNCH`.
+    pub rule: String,
+    /// Its place by what it would save, from 1.
+    pub rank: usize,
+    /// What it is, in a sentence.
+    pub title: String,
+    /// Where: module, operator or stream; may be empty.
+    pub location: String,
+    /// The line of the program, where it is recorded; may be empty.
+    pub call_site: String,
+    /// What it would save, where that is known.
+    pub saving: Option<Saving>,
+    /// How sure it is, in a word.
+    pub confidence: String,
+    /// What to do.
+    pub remedy: String,
+    /// What the figures rest on, a sentence each.
+    pub reasons: Vec<String>,
+    /// Rows of tables that show it.
+    pub evidence: Vec<Evidence>,
+    /// Other explanations of the same time.
+    pub alternatives: Vec<String>,
+    /// Why the figures may be wrong.
+    pub doubts: Vec<String>,
+}
+
+/// Time that a change would save, in µs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Saving {
+    /// Surely.
+    pub low_us: f64,
+    /// Most likely.
+    pub mid_us: f64,
+    /// At most.
+    pub high_us: f64,
+    /// The likely saving in percent of the whole time.
+    pub share_pct: f64,
+}
+
+/// A row of a table that shows something.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Name of the table.
+    pub table: String,
+    /// A text that the row has: the page shows the rows with it.
+    pub row: String,
+    /// What it says; the page shows `row` where this is empty.
+    pub text: String,
+}
+
+/// Bars of one kind below each other, each divided into parts that add up to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StackedBars {
+    /// What the bars are of: `whole recording`, `step by step`, `rank by rank`.
+    pub title: String,
+    /// What the parts are, and by which rule time counts for one of them.
+    pub note: String,
+    /// Names of the parts, in the order in which they are drawn. A kind of work has the same colour everywhere.
+    pub parts: Vec<String>,
+    /// The bars, from the top.
+    pub bars: Vec<StackedBar>,
+    /// How many more bars there would be.
+    pub left_out: usize,
+}
+
+/// A bar.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StackedBar {
+    /// Its name.
+    pub name: String,
+    /// What sets it apart; may be empty.
+    pub note: String,
+    /// Its length. The times of its parts add up to it exactly.
+    pub total_ns: i64,
+    /// Places of parts with their times.
+    pub times: Vec<(usize, i64)>,
+}
+
+impl StackedBar {
+    /// A bar of times in units of which a nanosecond has `per_nanosecond`. Ends of parts are rounded, not their lengths,
+    /// so that these add up to the whole.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        times: impl IntoIterator<Item = (usize, i64)>,
+        per_nanosecond: i64,
+    ) -> Self {
+        let (mut sum, mut end) = (0_i64, 0_i64);
+        let mut rounded = Vec::new();
+        for (part, time) in times {
+            sum += time;
+            let next = sum / per_nanosecond.max(1);
+            rounded.push((part, next - end));
+            end = next;
+        }
+        StackedBar { name: name.into(), note: String::new(), total_ns: end, times: rounded }
+    }
+}
+
+/// A ceiling of arithmetic with the work that is held against it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageRoofline {
+    /// Unit and precision of the work, and what its peak is a figure of.
+    pub title: String,
+    /// Peak in 10¹² operations a second.
+    pub peak_tflops: f64,
+    /// Bandwidth of the memory in 10⁹ bytes a second.
+    pub bandwidth_gb_per_s: f64,
+    /// The work, most time first.
+    pub points: Vec<PagePoint>,
+}
+
+/// Calls of one operator with the same arguments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PagePoint {
+    /// Operator.
+    pub name: String,
+    /// Kind of work.
+    pub category: String,
+    /// Shapes of the inputs; may be empty.
+    pub dims: String,
+    /// Calls.
+    pub calls: usize,
+    /// Operations per byte.
+    pub intensity: f64,
+    /// Achieved 10¹² operations a second.
+    pub tflops: f64,
+    /// Sum of the kernel time in µs.
+    pub time_us: f64,
+}
+
+/// The difference between two times in steps that add up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Waterfall {
+    /// What the times are of.
+    pub title: String,
+    /// Names of both runs, the baseline first.
+    pub runs: [String; 2],
+    /// Times of both runs.
+    pub totals_ns: [i64; 2],
+    /// What was added, negative where time was saved; adds up to the difference of the totals.
+    pub steps: Vec<(String, i64)>,
+}
+
+/// The work that differs between two runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Difference {
+    /// Names of both runs, the baseline first.
+    pub runs: [String; 2],
+    /// Work that differs, the largest change first.
+    pub units: Vec<DifferingUnit>,
+    /// Work that differs and is not among these: how much, and how much time it adds.
+    pub left_out: (usize, i64),
+}
+
+/// Work that both runs do in some way, or one of them alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DifferingUnit {
+    /// The module, or another place in the program; may be empty.
+    pub place: String,
+    /// What it is called, by both runs where they differ.
+    pub name: String,
+    /// How the two compare: `slower`, `only in A` and the like.
+    pub status: String,
+    /// How often it is there.
+    pub count: usize,
+    /// Times in both runs.
+    pub times_ns: [i64; 2],
+    /// What runs on the device, in both runs.
+    pub kernels: [Vec<String>; 2],
+}
+
+impl Page {
+    /// Writes the page of `report` to `destination`, whole or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written.
+    pub fn write(&self, report: &Report, destination: &Path) -> Result<(), WriteError> {
+        let mut file = create_file(destination)?;
+        self.write_to(report, &mut file)
+            .and_then(|()| file.commit())
+            .map_err(WriteError::writing(destination))
+    }
+
+    /// Writes the page of `report` to `output`. The same page gives the same bytes.
+    ///
+    /// # Errors
+    /// When `output` cannot be written.
+    pub fn write_to(&self, report: &Report, mut output: impl Write) -> io::Result<()> {
+        write!(
+            output,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"generator\" content=\"tracelens {}\">\n\
+             <title>tracelens</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<noscript>",
+            policy(),
+            env!("CARGO_PKG_VERSION"),
+        )?;
+        fallback::write(self, &mut output)?;
+        // The empty drawing gives the script the namespace of drawings, whose name is an address.
+        output.write_all(
+            b"</noscript>\n<svg id=\"drawing\" width=\"0\" height=\"0\" aria-hidden=\"true\"></svg>\n",
+        )?;
+        slots::write(self, report, &mut output)?;
+        write!(output, "<script>{SCRIPT}</script>\n</body>\n</html>\n")?;
+        output.flush()
+    }
+}
+
+/// What the page may do: run its script, use its style sheet, and nothing else.
+fn policy() -> String {
+    let hash = |text: &str| BASE64.encode(Sha256::digest(text.as_bytes()));
+    format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1193 @@
+"use strict";
+// The page of a report. Data comes out of inert script elements; every text of it reaches the document by
+// `textContent` and attributes, never as markup.
+(async () => {
+  // ---- elements ----------------------------------------------------------------------------------------------------
+  const SVG = document.getElementById("drawing").namespaceURI;
+
+  /** Gives an element attributes (functions are listeners, false and undefined leave out) and children. */
+  function filled(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes ?? {})) {
+      if (typeof value === "function") node.addEventListener(name, value);
+      else if (value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+    }
+    node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+    return node;
+  }
+  const el = (tag, attributes, ...children) => filled(document.createElement(tag), attributes, children);
+  const svg = (tag, attributes, ...children) => filled(document.createElementNS(SVG, tag), attributes, children);
+  const sum = (values) => values.reduce((a, b) => a + b, 0);
+  const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
+  // ---- data --------------------------------------------------------------------------------------------------------
+  async function inflated(slot) {
+    const text = atob(slot.textContent);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  }
+  const slots = (name) => [...document.querySelectorAll(`script[data-slot="${name}"]`)];
+  const json = async (slot) => (await inflated(slot)).json();
+  const { page, timeline } = await json(slots("page")[0]);
+  const contents = await json(slots("tables")[0]);
+  const tableSlots = slots("table");
+  const opened = new Map();
+
+  /** A table by its place, read when it is first asked for. */
+  async function openTable(place) {
+    if (!opened.has(place)) opened.set(place, { ...contents[place], ...(await json(tableSlots[place])) });
+    return opened.get(place);
+  }
+
+  // ---- numbers -----------------------------------------------------------------------------------------------------
+  const fixed = (value, digits) =>
+    value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const whole = (value) => value.toLocaleString("en-US");
+  const significant = (value) =>
+    value === 0 ? "0" : Math.abs(value) >= 1000 ? fixed(value, 0) : String(Number(value.toPrecision(4)));
+  const percent = (part, all) => (all > 0 ? `${fixed((100 * part) / all, 1)} %` : "");
+  /** A time in nanoseconds, in the unit in which it is read. */
+  function time(ns) {
+    const size = Math.abs(ns);
+    const [unit, divisor] = size >= 1e9 ? ["s", 1e9] : size >= 1e6 ? ["ms", 1e6] : size >= 1e3 ? ["µs", 1e3] : ["ns", 1];
+    const value = ns / divisor;
+    return `${fixed(value, unit === "ns" ? 0 : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3)} ${unit}`;
+  }
+  const signed = (ns) => (ns > 0 ? "+" : "") + time(ns);
+  function shortened(text, most) {
+    if (text.length <= most) return text;
+    if (most < 3) return "";
+    if (most < 14) return `${text.slice(0, most - 1)}…`;
+    const head = Math.ceil((most - 1) * 0.6);
+    return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
+  }
+
+  // ---- colours: one per kind of work on every page, told apart by the colour-blind, with a letter each ----------------
+  const KINDS = [
+    [/^(grouped)?gemm|^matmul|^dot|^gemm/i, "#0072b2", "G"],
+    [/sdpa|attention|flash/i, "#d55e00", "A"],
+    [/^conv/i, "#56b4e9", "V"],
+    [/norm/i, "#cc79a7", "N"],
+    [/softmax|crossentropy/i, "#b05a9c", "S"],
+    [/exposed comm|comm|collective|all.?reduce|all.?gather/i, "#009e73", "C"],
+    [/exposed cop|copy|memcpy|memset|fill/i, "#c9b400", "M"],
+    [/elementwise|loop fusion|pointwise/i, "#e69f00", "E"],
+    [/reduce|fusion/i, "#8f8f2f", "R"],
+    [/multi_tensor|optimi/i, "#9a6fd0", "O"],
+    [/moe/i, "#3ba99c", "X"],
+    [/triton/i, "#6e78d6", "T"],
+    [/^comput/i, "#6e78d6", "K"],
+    [/embedding|sort|index/i, "#b4605f", "I"],
+    [/rope|ssm|mhc/i, "#7d9a3c", "P"],
+    [/^data.?movement|^tm$|^dm$/i, "#5b8fb9", "D"],
+  ];
+  const OTHERS = ["#7f7f7f", "#a6761d", "#b07aa1", "#66a182", "#c17f59"];
+  const known = new Map();
+  const others = [];
+  /** Fill, letter and the ink that can be read on it: black and white are equally far from a luminance of 0.179. */
+  function look(category) {
+    if (!known.has(category)) {
+      const kind = KINDS.find(([pattern]) => pattern.test(category));
+      let fill = kind?.[1];
+      let letter = kind?.[2];
+      if (/^idle/i.test(category)) [fill, letter] = ["var(--idle)", ""];
+      else if (!category) [fill, letter] = ["var(--mixed)", ""];
+      else if (!kind) {
+        others.push(category);
+        [fill, letter] = [OTHERS[(others.length - 1) % OTHERS.length], category[0].toUpperCase()];
+      } else if (/_bwd$/.test(category)) {
+        fill = mixed(fill, 255, 0.38);
+        letter = letter.toLowerCase();
+      }
+      const ink = fill.startsWith("#") ? (luminance(fill) > 0.179 ? "#000000" : "#ffffff") : "var(--ink)";
+      known.set(category, { fill, letter, ink });
+    }
+    return known.get(category);
+  }
+  const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  const mixed = (hex, target, share) =>
+    `#${channels(hex).map((c) => Math.round(c + (target - c) * share).toString(16).padStart(2, "0")).join("")}`;
+  function luminance(hex) {
+    const [r, g, b] = channels(hex).map((c) => ((c / 255) <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  }
+  const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const painted = (fill) => (fill.startsWith("var(") ? variable(fill.slice(4, -1)) : fill);
+  function swatch(category) {
+    const { fill, letter, ink } = look(category);
+    const box = el("span", { class: "swatch", "aria-hidden": "true" }, letter);
+    box.style.background = fill;
+    box.style.color = ink;
+    return box;
+  }
+
+  // ---- the view, which the address holds ------------------------------------------------------------------------------
+  const view = new Map(new URLSearchParams(location.hash.slice(1)));
+  const listeners = [];
+  function remember(changes) {
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === undefined || value === "" || value === null) view.delete(name);
+      else view.set(name, String(value));
+    }
+    history.replaceState(null, "", `#${new URLSearchParams([...view])}`);
+  }
+  const redraw = () => listeners.forEach((listener) => listener());
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (view.get("theme") ?? (media.matches ? "dark" : "light")) === "dark";
+  function applyTheme() {
+    document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+    redraw();
+  }
+  media.addEventListener("change", applyTheme);
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+
+  // ---- the tip beside the pointer -------------------------------------------------------------------------------------
+  const tip = el("div", { id: "tip", role: "tooltip", hidden: true });
+  function showTip(event, text) {
+    tip.textContent = text;
+    tip.hidden = false;
+    const { width, height } = tip.getBoundingClientRect();
+    tip.style.left = `${clamp(event.clientX + 14, 4, innerWidth - width - 4)}px`;
+    tip.style.top = `${event.clientY + 18 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 18}px`;
+  }
+  const hideTip = () => (tip.hidden = true);
+  const tipped = (text) => ({ pointermove: (event) => showTip(event, text()), pointerleave: hideTip });
+
+  // ---- parts of the page ----------------------------------------------------------------------------------------------
+  const main = el("main", { id: "content" });
+  const links = el("nav", { class: "sections", "aria-label": "Sections" });
+  function section(id, title, ...tools) {
+    links.append(el("a", { href: `#${id}`, click: (event) => (event.preventDefault(), made.scrollIntoView()) }, title));
+    const made = el("section", { id, "aria-labelledby": `${id}-title` });
+    made.append(el("header", {}, el("h2", { id: `${id}-title` }, title), ...tools));
+    main.append(made);
+    return made;
+  }
+  /** Draws when the part comes into view: tables and trees are most of the work. */
+  function whenSeen(node, draw) {
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      draw();
+    }, { rootMargin: "300px" });
+    observer.observe(node);
+  }
+  const choice = (label, names, chosen, choose) => el("span", { class: "group", role: "group", "aria-label": label },
+    names.map((name, at) => el("button", {
+      type: "button", "aria-pressed": String(at === chosen()), "aria-label": `${label}: ${name}`,
+      click: (event) => {
+        choose(at);
+        for (const [place, button] of [...event.currentTarget.parentNode.querySelectorAll(`[aria-label^="${label}: "]`)].entries())
+          button.setAttribute("aria-pressed", String(place === chosen()));
+      },
+    }, name)));
+  /** The figures of a picture as a table, for those who cannot see it and those who want to copy it. */
+  function twin(headers, rows) {
+    const fill = () => el("div", { class: "scroll", tabindex: 0 }, el("table", {},
+      el("thead", {}, el("tr", {}, headers.map((header) => el("th", { scope: "col" }, header)))),
+      el("tbody", {}, rows().slice(0, 500).map((row) => el("tr", {}, row.map((cell, at) =>
+        el("td", { class: at > 0 && typeof cell !== "object" && /^[+\-−]?[\d,.]+( |$)/.test(String(cell)) ? "figure-cell" : undefined }, String(cell))))))));
+    const details = el("details", { class: "twin" }, el("summary", {}, "as a table"));
+    details.addEventListener("toggle", () => details.open && details.children.length === 1 && details.append(fill()));
+    return details;
+  }
+  const drawing = (width, height, label, ...children) =>
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, children);
+  const label = (x, y, text, more) => svg("text", { x, y, ...more }, text);
+  const roomOf = (node) => Math.max(280, Math.floor(node.getBoundingClientRect().width || 900));
+  function ticks(from, to, most) {
+    const rough = (to - from) / most || 1;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
+    const found = [];
+    for (let at = Math.ceil(from / step) * step; at <= to * (1 + 1e-9); at += step) found.push(at);
+    return found;
+  }
+
+  // ---- head -----------------------------------------------------------------------------------------------------------
+  function drawHead() {
+    document.title = `${page.title} · tracelens`;
+    const theme = el("button", { type: "button", click: () => (remember({ theme: isDark() ? "light" : "dark" }), applyTheme()) }, "Light / dark");
+    links.append(el("span", { class: "name", title: page.title }, page.title));
+    const head = el("header", { id: "head" }, el("h1", {}, page.title),
+      el("div", { class: "facts" }, page.head.filter((fact) => fact !== page.title).map((fact) => el("span", {}, fact))));
+    if (page.figures.length)
+      head.append(el("dl", { class: "figures" }, page.figures.map((figure) => el("div", { class: "figure" },
+        el("dt", {}, figure.name), el("dd", { class: figure.value.length > 12 ? "value long" : "value" }, figure.value),
+        figure.note ? el("dd", { class: "of" }, figure.note) : null))));
+    if (page.statements.length) head.append(el("ul", { class: "statements" }, page.statements.map((text) => el("li", {}, text))));
+    if (page.warnings.length) {
+      const serious = page.warnings.some((warning) => warning.severity === "error");
+      const count = page.warnings.length;
+      head.append(el("details", { class: serious ? "warnings error" : "warnings", open: count <= 3 },
+        el("summary", {}, `${count} ${count === 1 ? "thing" : "things"} to know before trusting the figures`),
+        el("ul", {}, page.warnings.map((warning) => el("li", {}, warning.text)))));
+    }
+    main.append(head);
+    return theme;
+  }
+
+  // ---- findings -------------------------------------------------------------------------------------------------------
+  function drawFindings() {
+    const part = section("findings", "Fix first");
+    const us = (value) => time(value * 1e3);
+    part.append(el("div", { class: "findings" }, page.findings.map((finding) => el("article", { class: "finding" },
+      el("h3", {}, `${finding.rank}. ${finding.title}`),
+      finding.saving ? el("div", { class: "save" }, us(finding.saving.mid_us), el("small", {},
+        ` would come back (${us(finding.saving.low_us)} to ${us(finding.saving.high_us)}), ${fixed(finding.saving.share_pct, 1)} % of the time`)) : null,
+      finding.location ? el("div", { class: "where" }, finding.location) : null,
+      finding.call_site ? el("div", { class: "where" }, finding.call_site) : null,
+      finding.evidence.length ? el("ul", {}, finding.evidence.map((row) => el("li", {}, el("button", {
+        type: "button", class: "link", click: () => showRows(row.table, row.row),
+      }, row.text || row.row), ` in ${row.table}`))) : null,
+      finding.reasons.map((reason) => el("p", { class: "reason" }, reason)),
+      finding.alternatives.length ? el("details", {}, el("summary", {}, "other explanations of the same time"),
+        el("ul", {}, finding.alternatives.map((other) => el("li", {}, other)))) : null,
+      finding.doubts.map((doubt) => el("p", { class: "doubt" }, `in doubt: ${doubt}`)),
+      finding.remedy ? el("div", { class: "remedy" }, finding.remedy) : null,
+      el("div", { class: "rule" }, [finding.rule, finding.confidence && `confidence: ${finding.confidence}`].filter(Boolean).join(" · "))))));
+  }
+
+  // ---- where the time goes --------------------------------------------------------------------------------------------
+  function drawBars() {
+    let chosen = clamp(Number(view.get("bars") ?? 0), 0, page.bars.length - 1);
+    let scale = 0;
+    const part = section("time", "Where the time goes",
+      page.bars.length > 1 ? choice("Bars", page.bars.map((bars) => bars.title), () => chosen, (at) => ((chosen = at), remember({ bars: at || undefined }), draw())) : [],
+      page.bars.some((bars) => bars.bars.length > 1) ? choice("Scale", ["time", "100 %"], () => scale, (at) => ((scale = at), draw())) : []);
+    const body = el("figure", {});
+    part.append(body);
+    function draw() {
+      const group = page.bars[chosen];
+      const isOne = group.bars.length === 1;
+      part.querySelector('[aria-label="Scale"]')?.toggleAttribute("hidden", isOne);
+      const width = roomOf(body);
+      const named = isOne ? 0 : clamp(7.2 * Math.max(...group.bars.map((bar) => bar.name.length)) + 8, 40, Math.min(260, width * 0.3));
+      const room = width - named - (isOne ? 0 : 84);
+      const [height, gap] = isOne ? [46, 0] : group.bars.length > 60 ? [9, 1] : [18, 4];
+      const longest = Math.max(1, ...group.bars.map((bar) => bar.total_ns));
+      const totals = new Map();
+      const rows = group.bars.map((bar, at) => {
+        const y = at * (height + gap);
+        const size = scale === 1 ? bar.total_ns || 1 : longest;
+        let x = named;
+        const parts = bar.times.map(([place, ns]) => {
+          const name = group.parts[place];
+          totals.set(place, (totals.get(place) ?? 0) + ns);
+          const wide = (ns / size) * room;
+          const { fill, letter, ink } = look(name);
+          const text = `${name}\n${time(ns)}, ${percent(ns, bar.total_ns)} of ${isOne ? time(bar.total_ns) : bar.name}`;
+          const box = svg("rect", { x, y, width: Math.max(0, wide), height, fill, class: height > 10 ? "edge" : undefined, "data-ns": ns, ...tipped(() => text) });
+          const long = `${name} ${percent(ns, bar.total_ns)}`;
+          const fits = isOne && wide > 7.4 * long.length ? long : height > 10 && wide > 14 ? letter : "";
+          const word = fits ? label(x + 5, y + height / 2 + 4, fits, { "pointer-events": "none", "aria-hidden": "true" }) : null;
+          if (word) word.style.fill = ink;
+          x += wide;
+          return [box, word];
+        });
+        const words = isOne ? [] : [
+          height > 10 ? label(named - 6, y + height - 5, shortened(bar.name, Math.floor(named / 7)), { "text-anchor": "end" }) : null,
+          height > 10 ? label(x + 6, y + height - 5, time(bar.total_ns) + (bar.note ? ` ${bar.note}` : ""), { class: "soft" }) : null,
+        ];
+        return svg("g", { "data-total": bar.total_ns }, parts, words);
+      });
+      const whole = sum(group.bars.map((bar) => bar.total_ns));
+      const order = [...totals].filter(([, ns]) => ns > 0);
+      body.replaceChildren(
+        drawing(width, group.bars.length * (height + gap), `${group.title}: stacked bars, as in the table below`, rows),
+        el("ul", { class: "legend" }, order.map(([place, ns]) => el("li", {}, swatch(group.parts[place]), group.parts[place],
+          el("b", {}, percent(ns, whole)), isOne ? time(ns) : null))),
+        el("figcaption", { class: "note" }, group.note, group.left_out ? ` ${whole_(group.left_out)} more bars are not shown.` : ""),
+        twin(["", "time", ...order.map(([place]) => group.parts[place])], () => group.bars.map((bar) =>
+          [bar.name, time(bar.total_ns), ...order.map(([place]) => time(sum(bar.times.filter(([of]) => of === place).map(([, ns]) => ns))))])));
+    }
+    const whole_ = whole;
+    draw();
+    listeners.push(draw);
+  }
+
+  // ---- icicle: who spends device time ----------------------------------------------------------------------------------
+  function drawIcicle() {
+    let [chosen, zoom] = (view.get("tree") ?? "0.0").split(".").map(Number);
+    if (!page.icicles[chosen]) [chosen, zoom] = [0, 0];
+    const up = el("button", { type: "button", click: () => go(page.icicles[chosen].nodes[zoom].parent ?? 0) }, "Up");
+    const part = section("tree", "Who spends it",
+      page.icicles.length > 1 ? choice("Tree", page.icicles.map((tree) => tree.title), () => chosen, (at) => ((chosen = at), go(0))) : [], up);
+    const body = el("figure", {});
+    const said = el("div", { class: "details", "aria-live": "polite" });
+    part.append(body, said);
+    let focused = zoom;
+    const childrenOf = new Map();
+    function children() {
+      if (!childrenOf.has(chosen)) {
+        const lists = page.icicles[chosen].nodes.map(() => []);
+        page.icicles[chosen].nodes.forEach((node, at) => node.parent !== null && lists[node.parent].push(at));
+        childrenOf.set(chosen, lists);
+      }
+      return childrenOf.get(chosen);
+    }
+    function go(at) {
+      zoom = focused = page.icicles[chosen].nodes[at] ? at : 0;
+      remember({ tree: zoom || chosen ? `${chosen}.${zoom}` : undefined });
+      draw();
+    }
+    function path(at) {
+      const names = [];
+      for (let node = at; node; node = page.icicles[chosen].nodes[node].parent) names.unshift(page.icicles[chosen].nodes[node].name);
+      return names;
+    }
+    function say(at) {
+      const nodes = page.icicles[chosen].nodes;
+      const [node, parent] = [nodes[at], nodes[nodes[at].parent ?? 0]];
+      said.replaceChildren(el("div", { class: "code" }, path(at).join(" › ") || node.name),
+        el("div", {}, `${node.kind}: ${time(node.time_ns)}, ${percent(node.time_ns, parent.time_ns)} of ${shortened(parent.name, 60)}, ` +
+          `${percent(node.time_ns, nodes[0].time_ns)} of all · ${whole(node.count)} device events`,
+          node.kind === "kernel" || node.kind === "operator" ? [" · ", el("button", { type: "button", class: "link", click: () => showRows(null, node.name) }, "rows of tables")] : null));
+    }
+    const HIGH = 24;
+    function draw() {
+      const nodes = page.icicles[chosen].nodes;
+      const lists = children();
+      const width = roomOf(body);
+      const boxes = [];
+      let deepest = 0;
+      function place(at, x, wide, depth) {
+        const node = nodes[at];
+        deepest = Math.max(deepest, depth);
+        const { fill, ink } = look(node.category);
+        const word = wide > 26 ? label(x + 5, depth * HIGH + 16, shortened(node.name, Math.floor((wide - 8) / 6.7)), { "pointer-events": "none" }) : null;
+        if (word) word.style.fill = ink;
+        boxes.push(svg("g", {}, svg("rect", {
+          x, y: depth * HIGH, width: Math.max(0.5, wide), height: HIGH - 1, fill, class: "edge pointer", "data-node": at,
+          click: () => go(at), ...tipped(() => `${node.name}\n${node.kind}: ${time(node.time_ns)}, ${percent(node.time_ns, nodes[zoom].time_ns)}`),
+        }), word));
+        let left = x;
+        for (const child of lists[at]) {
+          const room = nodes[at].time_ns > 0 ? (nodes[child].time_ns / nodes[at].time_ns) * wide : 0;
+          if (room >= 1) place(child, left, room, depth + 1);
+          left += room;
+        }
+      }
+      place(zoom, 0, width, 0);
+      const outline = svg("rect", { class: "outline", height: HIGH - 1 });
+      const picture = drawing(width, (deepest + 1) * HIGH, `${page.icicles[chosen].title}; arrow keys move, Enter zooms, Escape goes up`, boxes, outline);
+      picture.setAttribute("tabindex", 0);
+      picture.setAttribute("role", "application");
+      picture.addEventListener("keydown", (event) => {
+        const parent = nodes[focused].parent ?? 0;
+        const siblings = focused === zoom ? [zoom] : lists[parent];
+        const at = siblings.indexOf(focused);
+        const to = { ArrowLeft: siblings[at - 1], ArrowRight: siblings[at + 1], ArrowDown: lists[focused][0], ArrowUp: focused === zoom ? undefined : parent }[event.key];
+        if (event.key === "Enter") go(focused);
+        else if (event.key === "Escape") go(nodes[zoom].parent ?? 0);
+        else if (to === undefined) return;
+        else focused = to;
+        event.preventDefault();
+        if (event.key === "Enter" || event.key === "Escape") body.querySelector("svg").focus();
+        else mark();
+      });
+      function mark() {
+        const box = picture.querySelector(`[data-node="${focused}"]`);
+        for (const name of ["x", "y", "width"]) outline.setAttribute(name, box?.getAttribute(name) ?? 0);
+        say(focused);
+      }
+      picture.addEventListener("focus", mark);
+      up.disabled = zoom === 0;
+      body.replaceChildren(picture, el("figcaption", { class: "note" }, page.icicles[chosen].note),
+        twin(["path", "kind", "time", "device events"], () => lists[zoom].flatMap((at) => [at, ...lists[at]]).map((at) =>
+          [path(at).join(" › "), nodes[at].kind, time(nodes[at].time_ns), whole(nodes[at].count)])));
+      say(zoom);
+    }
+    draw();
+    listeners.push(draw);
+  }
+
+  // ---- timeline -------------------------------------------------------------------------------------------------------
+  /** Lanes of events by start, and where not all are in the page, the busy time of each category in each bin. */
+  async function readEvents() {
+    const bytes = new Uint8Array(await (await inflated(slots("events")[0])).arrayBuffer());
+    let at = 0;
+    function number() {
+      let [value, factor] = [0, 1];
+      for (;;) {
+        const byte = bytes[at++];
+        value += (byte & 127) * factor;
+        if (byte < 128) return value;
+        factor *= 128;
+      }
+    }
+    const lanes = timeline.lanes.map((name) => {
+      const count = number();
+      const lane = { name, start: new Float64Array(count), length: new Float64Array(count), kind: new Uint32Array(count), bins: [] };
+      for (let i = 0, before = 0; i < count; i++) lane.start[i] = before += number();
+      for (let i = 0; i < count; i++) lane.length[i] = number();
+      for (let i = 0; i < count; i++) lane.kind[i] = number();
+      lane.longest = lane.length.reduce((a, b) => Math.max(a, b), 0);
+      return lane;
+    });
+    if (!timeline.exact)
+      for (const lane of lanes)
+        for (let left = number(); left > 0; left--) {
+          const times = { category: number(), time: new Float64Array(timeline.bins) };
+          for (let some = number(), bin = 0; some > 0; some--) times.time[(bin += number())] = number();
+          lane.bins.push(times);
+        }
+    return lanes;
+  }
+
+  async function drawTimeline() {
+    const tools = ["−", "+", "fit"].map((name) => el("button", {
+      type: "button", "aria-label": { "−": "zoom out", "+": "zoom in", fit: "show all" }[name],
+      click: () => (name === "fit" ? show(0, timeline.end_ns) : zoomed(name === "+" ? 0.5 : 2, 0.5)),
+    }, name));
+    const part = section("timeline", "Timeline", ...tools);
+    const canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": "Device events over time. Plus and minus zoom, arrow keys move and choose the stream, n and p choose events." });
+    const box = el("div", { class: "timeline screen-only" }, canvas);
+    const paper = el("div", { class: "paper-only" });
+    const said = el("div", { class: "details", "aria-live": "polite" }, "Click an event for its details.");
+    part.append(el("p", { class: "note" }, timeline.exact
+      ? `${whole(timeline.events)} device events. Drag to move; click, then turn the wheel or press + and − to zoom.`
+      : `${whole(timeline.events)} device events: how busy each of ${whole(timeline.bins)} moments was, and the longest events one by one. Drag to move; click, then turn the wheel or press + and − to zoom.`),
+    box, paper, said);
+    const all = await readEvents();
+    const busy = (lane) => (lane.bins.length ? sum(lane.bins.map((bin) => sum([...bin.time]))) : sum([...lane.length]));
+    const MOST = 24;
+    const busiest = new Set([...all].sort((a, b) => busy(b) - busy(a)).slice(0, MOST));
+    let lanes = all.length > MOST + 8 ? all.filter((lane) => busiest.has(lane)) : all;
+    if (lanes.length < all.length)
+      part.querySelector("header").append(el("button", { type: "button", click: (event) => ((lanes = all), ([lane, picked] = [0, -1]), event.currentTarget.remove(), draw()) }, `all ${whole(all.length)} streams, not the busiest ${MOST} alone`));
+    part.append(twin(["stream", "events here", "busy"], () => all.map((lane) => [lane.name, whole(lane.start.length), time(busy(lane))])));
+    const [TOP, HIGH] = [timeline.marks.length ? 42 : 24, lanes.length > 16 ? 18 : 24];
+    let [from, to] = (view.get("zoom") ?? "").split("-").map(Number);
+    if (!(to > from)) [from, to] = [0, timeline.end_ns];
+    let [lane, picked] = [0, -1];
+    let [width, height] = [0, 0];
+    let names = 0;
+    const x = (ns) => names + ((ns - from) / (to - from)) * (width - names);
+
+    function draw() {
+      width = roomOf(box);
+      height = TOP + lanes.length * HIGH + 4;
+      names = clamp(6.6 * Math.max(...lanes.map((one) => one.name.length)) + 12, 50, Math.min(210, width * 0.28));
+      const ratio = devicePixelRatio || 1;
+      canvas.width = width * ratio;
+      canvas.height = height * ratio;
+      canvas.style.height = `${height}px`;
+      const pen = canvas.getContext("2d");
+      pen.scale(ratio, ratio);
+      paint({
+        rect: (fill, left, top, wide, high) => ((pen.fillStyle = painted(fill)), pen.fillRect(left, top, wide, high)),
+        text: (ink, left, top, text) => ((pen.fillStyle = painted(ink)), (pen.font = "12px system-ui, sans-serif"), pen.fillText(text, left, top)),
+      });
+    }
+    function paint({ rect, text }) {
+      rect("var(--paper)", 0, 0, width, height);
+      for (const at of ticks(from, to, Math.max(2, (width - names) / 120))) {
+        rect("var(--grid)", x(at), 18, 1, height);
+        text("var(--soft)", x(at) + 3, 14, time(at));
+      }
+      let labelled = -1;
+      for (const [index, mark] of timeline.marks.entries()) {
+        const [left, right] = [Math.max(names, x(mark.start_ns)), Math.min(width, x(mark.end_ns))];
+        if (right <= names || left >= width) continue;
+        rect(index % 2 ? "var(--raised)" : "var(--accent-soft)", left, 20, Math.max(1, right - left), 17);
+        if (right - left > 7 * Math.min(mark.name.length, 6) && left > labelled) {
+          text("var(--ink)", left + 3, 33, shortened(mark.name, Math.floor((right - left - 4) / 6.4)));
+          labelled = left;
+        }
+      }
+      for (const [row, one] of lanes.entries()) {
+        const top = TOP + row * HIGH;
+        rect("var(--grid)", 0, top + HIGH - 1, width, 1);
+        const stacked = (cells, origin, size, count) => {
+          for (let at = Math.max(0, Math.floor((from - origin) / size)); at < count && origin + at * size < to; at++) {
+            let bottom = top + HIGH - 1;
+            for (const { category, time: times } of cells) {
+              const high = Math.min(1, times[at] / size) * (HIGH - 2);
+              if (high > 0) rect(look(timeline.categories[category]).fill, Math.max(names, x(origin + at * size)), (bottom -= high), Math.max(1, x(size) - x(0)), high);
+            }
+          }
+        };
+        if (one.bins.length) stacked(one.bins, 0, timeline.end_ns / timeline.bins, timeline.bins);
+        const [first, end] = [firstFrom(one, from - one.longest), firstFrom(one, to)];
+        // Events that share a pixel are summed up: painted over each other they would be a mud of colours.
+        const columns = Math.max(1, Math.floor(width - names));
+        const isDense = end - first > 2 * columns;
+        if (isDense && !one.bins.length) stacked(summed(one, first, end, columns), from, (to - from) / columns, columns);
+        let last = { right: -1, fill: "" };
+        for (let at = first; at < end; at++) {
+          const [start, stop] = [x(one.start[at]), x(one.start[at] + one.length[at])];
+          if (stop < names || (isDense && stop - start < 3)) continue;
+          const { fill, ink } = look(timeline.categories[timeline.kinds[one.kind[at]].category]);
+          const left = Math.max(names, start);
+          const wide = Math.max(0.6, stop - left - (stop - left > 3 ? 0.5 : 0));
+          // What lies in the pixel of the event before it, in its colour, is there already.
+          if (left + wide < last.right && fill === last.fill) continue;
+          rect(fill, left, top + 1, wide, HIGH - 3);
+          last = { right: Math.max(Math.ceil(left + wide), last.right), fill };
+          if (wide > 34) text(ink, left + 3, top + HIGH - 7, shortened(timeline.kinds[one.kind[at]].name, Math.floor((wide - 6) / 6.6)));
+        }
+        if (row === lane && picked >= 0) {
+          const [left, right] = [Math.max(names, x(one.start[picked])), x(one.start[picked] + one.length[picked])];
+          if (right >= names) for (const [a, b, c, d] of [[left - 1, top, right - left + 2, 2], [left - 1, top + HIGH - 3, right - left + 2, 2], [left - 2, top, 2, HIGH - 1], [right, top, 2, HIGH - 1]]) rect("var(--ink)", a, b, c, d);
+        }
+        rect("var(--paper)", 0, top, names, HIGH - 1);
+        text(row === lane ? "var(--accent)" : "var(--ink)", 6, top + HIGH - 7, shortened(one.name, Math.floor((names - 8) / 6.4)));
+      }
+    }
+    /** The time of each category in each column of pixels. */
+    function summed(one, first, end, columns) {
+      const sums = new Map();
+      const size = (to - from) / columns;
+      for (let at = first; at < end; at++) {
+        const { category } = timeline.kinds[one.kind[at]];
+        if (!sums.has(category)) sums.set(category, new Float64Array(columns));
+        const [times, stop] = [sums.get(category), Math.min(to, one.start[at] + one.length[at])];
+        for (let ns = Math.max(from, one.start[at]); ns < stop; ) {
+          const column = Math.min(columns - 1, Math.floor((ns - from) / size));
+          const next = Math.min(stop, from + (column + 1) * size);
+          times[column] += next - ns;
+          ns = next > ns ? next : stop;
+        }
+      }
+      return [...sums].sort(([a], [b]) => a - b).map(([category, time]) => ({ category, time }));
+    }
+    /** The first event that starts there or later. */
+    function firstFrom(one, ns) {
+      let [low, high] = [0, one.start.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (one.start[middle] < ns) low = middle + 1;
+        else high = middle;
+      }
+      return low;
+    }
+    function show(start, end) {
+      const size = clamp(end - start, Math.min(100, timeline.end_ns), timeline.end_ns);
+      from = clamp(start, 0, timeline.end_ns - size);
+      to = from + size;
+      remember({ zoom: size < timeline.end_ns ? `${Math.round(from)}-${Math.round(to)}` : undefined });
+      requestAnimationFrame(draw);
+    }
+    const zoomed = (factor, share) => {
+      const size = (to - from) * factor;
+      const middle = from + (to - from) * share;
+      show(middle - size * share, middle + size * (1 - share));
+    };
+    const shareAt = (event) => clamp((event.clientX - canvas.getBoundingClientRect().left - names) / (width - names), 0, 1);
+    function pick(row, at) {
+      [lane, picked] = [row, at];
+      const one = lanes[row];
+      if (at >= 0) {
+        const kind = timeline.kinds[one.kind[at]];
+        said.replaceChildren(el("dl", {}, [
+          ["event", el("span", { class: "code" }, kind.name)], ["kind of work", timeline.categories[kind.category]],
+          kind.place ? ["launched by", el("span", { class: "code" }, kind.place)] : null, ["stream", one.name],
+          ["time", `${time(one.length[at])}, from ${time(one.start[at])}`],
+        ].filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
+        el("button", { type: "button", click: () => showRows(null, kind.name) }, "Rows of tables"));
+        if (one.start[at] < from || one.start[at] > to) show(one.start[at] - (to - from) / 2, one.start[at] + (to - from) / 2);
+      }
+      draw();
+    }
+    let drag = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      drag = { x: event.clientX, from, to, moved: false };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!drag) return;
+      const moved = event.clientX - drag.x;
+      if (Math.abs(moved) > 3) drag.moved = true;
+      const ns = (moved / (width - names)) * (drag.to - drag.from);
+      if (drag.moved) show(drag.from - ns, drag.to - ns);
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      const was = drag;
+      drag = null;
+      if (!was || was.moved) return;
+      const row = Math.floor((event.clientY - canvas.getBoundingClientRect().top - TOP) / HIGH);
+      if (!lanes[row]) return;
+      const [one, ns, near] = [lanes[row], from + shareAt(event) * (to - from), (2 * (to - from)) / (width - names)];
+      let found = -1;
+      for (let at = firstFrom(one, ns - one.longest - near); at < one.start.length && one.start[at] <= ns + near; at++)
+        if (one.start[at] + one.length[at] >= ns - near) found = at;
+      pick(row, found);
+    });
+    canvas.addEventListener("dblclick", (event) => zoomed(0.25, shareAt(event)));
+    canvas.addEventListener("wheel", (event) => {
+      // A page that scrolls must not get stuck in a picture.
+      if (document.activeElement !== canvas && !event.ctrlKey) return;
+      event.preventDefault();
+      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) show(from + (event.deltaX / width) * (to - from), to + (event.deltaX / width) * (to - from));
+      else zoomed(event.deltaY > 0 ? 1.25 : 0.8, shareAt(event));
+    }, { passive: false });
+    canvas.addEventListener("keydown", (event) => {
+      const step = (to - from) / 5;
+      const keys = {
+        "+": () => zoomed(0.5, 0.5), "=": () => zoomed(0.5, 0.5), "-": () => zoomed(2, 0.5), 0: () => show(0, timeline.end_ns), Home: () => show(0, to - from),
+        ArrowLeft: () => show(from - step, to - step), ArrowRight: () => show(from + step, to + step),
+        ArrowUp: () => pick(Math.max(0, lane - 1), -1), ArrowDown: () => pick(Math.min(lanes.length - 1, lane + 1), -1),
+        n: () => pick(lane, Math.min(lanes[lane].start.length - 1, picked < 0 ? firstFrom(lanes[lane], from) : picked + 1)),
+        p: () => pick(lane, Math.max(0, picked - 1)),
+      };
+      if (event.ctrlKey || event.metaKey || !keys[event.key]) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+    draw();
+    listeners.push(draw);
+    beforePrint.push(() => {
+      const shapes = [];
+      paint({
+        rect: (fill, left, top, wide, high) => wide > 0 && shapes.push(svg("rect", { x: left.toFixed(1), y: top, width: wide.toFixed(1), height: high.toFixed(1), fill })),
+        text: (ink, left, top, text) => shapes.push(label(left, top, text)),
+      });
+      // On paper the picture is drawn, up to what a printer takes.
+      paper.replaceChildren(shapes.length < 60000 ? drawing(width, height, "Timeline", shapes) : el("p", {}, "The timeline has too many events for paper."));
+    });
+  }
+
+  // ---- roofline -------------------------------------------------------------------------------------------------------
+  const MARKS = [
+    (x, y, r) => svg("circle", { cx: x, cy: y, r }),
+    (x, y, r) => svg("rect", { x: x - r * 0.89, y: y - r * 0.89, width: r * 1.78, height: r * 1.78 }),
+    (x, y, r) => svg("path", { d: `M${x},${y - r * 1.25}L${x + r * 1.25},${y}L${x},${y + r * 1.25}L${x - r * 1.25},${y}Z` }),
+    (x, y, r) => svg("path", { d: `M${x},${y - r * 1.3}L${x + r * 1.2},${y + r * 0.8}L${x - r * 1.2},${y + r * 0.8}Z` }),
+  ];
+  function drawRoofline() {
+    const clear = el("button", { type: "button", hidden: true, click: () => brushed(null) }, "Show all operators again");
+    const part = section("roofline", "Roofline", clear);
+    const body = el("figure", {});
+    part.append(body);
+    const points = page.rooflines.flatMap((roof, at) => roof.points.map((point) => ({ ...point, roof: at })))
+      .filter((point) => point.intensity > 0 && point.tflops > 0).sort((a, b) => b.time_us - a.time_us);
+    const all = sum(points.map((point) => point.time_us));
+    const attainable = (roof, intensity) => Math.min(roof.peak_tflops, (roof.bandwidth_gb_per_s * intensity) / 1e3);
+    function draw() {
+      const [width, height, left, bottom] = [roomOf(body), Math.min(520, 0.62 * roomOf(body) + 80), 58, 42];
+      const low = (values) => 10 ** Math.floor(Math.log10(Math.min(...values)));
+      const high = (values) => 10 ** Math.ceil(Math.log10(Math.max(...values) * 1.02));
+      const ridges = page.rooflines.map((roof) => (roof.peak_tflops * 1e3) / roof.bandwidth_gb_per_s);
+      // What takes hardly any time must not press the others into a corner.
+      const heavy = points.filter((point) => point.time_us >= 0.0005 * all);
+      const peaks = page.rooflines.map((roof) => roof.peak_tflops);
+      const [x0, x1] = [low([...heavy.map((p) => p.intensity), Math.min(...ridges) / 50]), high([...heavy.map((p) => p.intensity), ...ridges.map((r) => r * 2)])];
+      const [y0, y1] = [low([...heavy.map((p) => p.tflops), Math.min(...peaks) / 500]), high([...heavy.map((p) => p.tflops), ...peaks])];
+      const inside = points.filter((p) => p.intensity >= x0 && p.intensity <= x1 && p.tflops >= y0 && p.tflops <= y1);
+      const outside = points.length - inside.length;
+      const x = (value) => left + (Math.log10(value / x0) / Math.log10(x1 / x0)) * (width - left - 12);
+      const y = (value) => height - bottom - (Math.log10(value / y0) / Math.log10(y1 / y0)) * (height - bottom - 14);
+      const grid = [];
+      for (let at = x0; at <= x1 * 1.001; at *= 10) grid.push(svg("line", { class: "grid", x1: x(at), x2: x(at), y1: 10, y2: height - bottom }), label(x(at), height - bottom + 16, significant(at), { "text-anchor": x(at) > width - 40 ? "end" : "middle", class: "soft" }));
+      for (let at = y0; at <= y1 * 1.001; at *= 10) grid.push(svg("line", { class: "grid", x1: left, x2: width - 12, y1: y(at), y2: y(at) }), label(left - 6, y(at) + 4, significant(at), { "text-anchor": "end", class: "soft" }));
+      const roofs = page.rooflines.map((roof, at) => {
+        const ridge = clamp(ridges[at], x0, x1);
+        const first = Math.max(x0, (y0 * 1e3) / roof.bandwidth_gb_per_s);
+        return svg("path", { class: "roof", d: `M${x(first)},${y(attainable(roof, first))}L${x(ridge)},${y(attainable(roof, ridge))}L${x(x1)},${y(attainable(roof, x1))}` });
+      });
+      let above = -Infinity;
+      const names = page.rooflines.map((roof, at) => [roof, at]).sort(([a], [b]) => b.peak_tflops - a.peak_tflops).map(([roof, at]) => {
+        // Names of roofs that are close stand below each other.
+        above = Math.max(y(roof.peak_tflops) - 5, above + 14);
+        return label(width - 16, above, `${roof.title}: ${significant(roof.peak_tflops)} TFLOP/s from ${significant(ridges[at])} FLOP/B on`, { "text-anchor": "end", class: "halo", "pointer-events": "none" });
+      });
+      const largest = Math.max(...points.map((point) => point.time_us), 1e-9);
+      const marks = inside.map((point) => {
+        const mark = MARKS[point.roof % MARKS.length](x(point.intensity), y(point.tflops), 3 + 15 * Math.sqrt(point.time_us / largest));
+        const roof = page.rooflines[point.roof];
+        filled(mark, {
+          fill: look(point.category).fill, "fill-opacity": !brush || brush.has(point.name) ? 0.78 : 0.12, class: "edge pointer",
+          click: () => brushed(new Set([point.name])),
+          ...tipped(() => [point.name, point.category, point.dims, `${significant(point.tflops)} TFLOP/s, ${percent(point.tflops, attainable(roof, point.intensity))} of the roof`,
+            `${significant(point.intensity)} FLOP/B, ${significant(point.tflops / point.intensity)} TB/s`, `${time(point.time_us * 1e3)} in ${whole(point.calls)} calls (${roof.title})`].filter(Boolean).join("\n")),
+        }, []);
+        return mark;
+      });
+      const box = svg("rect", { class: "brush", hidden: true, "pointer-events": "none" });
+      const picture = drawing(width, height, "Roofline: operators by arithmetic intensity and achieved rate; figures in the table below",
+        grid, roofs, marks, names, box, label((width + left) / 2, height - 6, "FLOP per byte", { "text-anchor": "middle", class: "soft" }),
+        label(-height / 2, 13, "TFLOP/s", { transform: "rotate(-90)", "text-anchor": "middle", class: "soft" }));
+      let start = null;
+      const at = (event) => {
+        const frame = picture.getBoundingClientRect();
+        return [(event.clientX - frame.left) * (width / frame.width), (event.clientY - frame.top) * (height / frame.height)];
+      };
+      picture.addEventListener("pointerdown", (event) => (start = at(event)));
+      picture.addEventListener("pointermove", (event) => {
+        if (!start || !event.buttons) return;
+        const [a, b] = at(event);
+        box.removeAttribute("hidden");
+        filled(box, { x: Math.min(a, start[0]), y: Math.min(b, start[1]), width: Math.abs(a - start[0]), height: Math.abs(b - start[1]) }, []);
+      });
+      picture.addEventListener("pointerup", (event) => {
+        const [[a, b], from] = [at(event), start];
+        start = null;
+        if (!from || box.hasAttribute("hidden") || Math.abs(a - from[0]) + Math.abs(b - from[1]) < 8) return;
+        const framed = inside.filter((point) => x(point.intensity) >= Math.min(a, from[0]) && x(point.intensity) <= Math.max(a, from[0]) &&
+          y(point.tflops) >= Math.min(b, from[1]) && y(point.tflops) <= Math.max(b, from[1]));
+        brushed(framed.length ? new Set(framed.map((point) => point.name)) : null);
+      });
+      clear.hidden = !brush;
+      const categories = new Map();
+      for (const point of points) categories.set(point.category, (categories.get(point.category) ?? 0) + point.time_us);
+      body.replaceChildren(picture,
+        el("ul", { class: "legend" }, [...categories].map(([category, us]) => el("li", {}, swatch(category), category, el("b", {}, percent(us, all)))),
+          page.rooflines.length > 1 ? page.rooflines.map((roof, index) => {
+            const shape = MARKS[index % MARKS.length](8, 8, 5);
+            shape.setAttribute("fill", "currentColor");
+            return el("li", {}, svg("svg", { width: 16, height: 16, "aria-hidden": "true" }, shape), roof.title);
+          }) : []),
+        el("figcaption", { class: "note" }, "A mark is an operator with the same arguments; its area is its time. Drag a frame around marks to see only their rows in the tables.",
+          outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside of the picture.` : ""),
+        twin(["operator", "kind of work", "dims", "FLOP/B", "TFLOP/s", "% of roof", "time", "calls"], () => points.map((point) => [point.name, point.category, point.dims,
+          significant(point.intensity), significant(point.tflops), percent(point.tflops, attainable(page.rooflines[point.roof], point.intensity)), time(point.time_us * 1e3), whole(point.calls)])));
+    }
+    draw();
+    listeners.push(draw);
+  }
+  /** Operators that were chosen in the roofline; null for all. */
+  let brush = null;
+  function brushed(names) {
+    brush = names;
+    redraw();
+    tables?.refresh();
+  }
+
+  // ---- tables ---------------------------------------------------------------------------------------------------------
+  const text = (value) => (value === null || value === undefined ? "" : typeof value === "object" ? (Array.isArray(value) && value.every((one) => typeof one === "string") ? value.join(", ") : JSON.stringify(value)) : String(value));
+  const isNumeric = (column) => ["whole", "number", "identifier"].includes(column.kind);
+  const PRESETS = [
+    ["main columns", ["name", "headline", "figure"]],
+    ["with details", ["name", "headline", "figure", "detail", "spread"]],
+    ["all columns", ["name", "headline", "figure", "detail", "spread", "provenance"]],
+  ];
+  const ROW = 27;
+  let tables = null;
+
+  /** How a column shows its numbers: as many decimals in each row, so that digits stand below each other. */
+  function shown(column) {
+    if (column.kind === "identifier") return (value) => text(value);
+    const numbers = column.cells.filter((value) => typeof value === "number");
+    const largest = Math.max(0, ...numbers.slice(0, 2000).map(Math.abs));
+    const digits = column.kind === "whole" || largest === 0 ? 0 : column.unit === "%" ? (largest < 1 ? 2 : 1) : largest >= 1e4 ? 0 : largest >= 1000 ? 1 : largest >= 100 ? 2 : largest >= 0.1 ? 3 : 6;
+    return (value) => (typeof value === "number" ? fixed(value, digits) : text(value));
+  }
+
+  function matcher(filter) {
+    if (!filter) return () => true;
+    const pattern = /^\/(.+)\/$/.exec(filter);
+    if (pattern) {
+      try {
+        const expression = new RegExp(pattern[1], "i");
+        return (value) => expression.test(value);
+      } catch {
+        return null;
+      }
+    }
+    const lower = filter.toLowerCase();
+    return (value) => value.toLowerCase().includes(lower);
+  }
+
+  function drawTables() {
+    const part = section("tables", "Tables");
+    part.classList.add("long");
+    const list = el("div", { class: "contents", role: "navigation", "aria-label": "Tables" });
+    const panel = el("div", {});
+    const paper = el("div", { class: "paper-only" });
+    part.append(el("div", { class: "tables screen-only" }, list, panel), paper);
+    let current = Math.max(0, contents.findIndex((entry) => entry.name === (view.get("table") ?? preferred())));
+    const buttons = contents.map((entry, place) => el("button", { type: "button", click: () => choose(place, { filter: view.get("filter") ? "" : undefined }) },
+      el("span", {}, entry.name), el("span", { class: "count" }, whole(entry.rows))));
+    list.append(...buttons);
+    function preferred() {
+      return ["ops_summary", "kernel_summary", "ranks_overview", "diff_units", "hlo_stats", "ops"].find((name) => contents.some((entry) => entry.name === name)) ?? contents[0]?.name;
+    }
+    /** Whether the table has operators that were chosen in the roofline. */
+    let isBrushed = false;
+    let state = { sort: view.get("sort") ?? "", down: view.get("down") === "1", filter: view.get("filter") ?? "", preset: clamp(Number(view.get("columns") ?? 0), 0, 2), only: new Map() };
+
+    async function choose(place, changes) {
+      current = place;
+      state = { ...state, sort: "", down: false, only: new Map(), ...Object.fromEntries(Object.entries(changes ?? {}).filter(([, value]) => value !== undefined)) };
+      await draw();
+    }
+    function keep() {
+      remember({ table: contents[current].name, sort: state.sort, down: state.down ? 1 : undefined, filter: state.filter, columns: state.preset || undefined });
+    }
+    /** Rows that the filters leave, in order. */
+    function rowsOf(table) {
+      const matches = matcher(state.filter) ?? (() => false);
+      const texts = table.columns.filter((column) => !isNumeric(column) || column.kind === "identifier");
+      const searched = texts.length ? texts : table.columns;
+      const only = [...state.only].filter(([, value]) => value !== "").map(([name, value]) => [table.columns.find((column) => column.name === name), value]);
+      const named = table.columns.filter((column) => column.kind === "text");
+      isBrushed = brush !== null && named.some((column) => column.cells.some((cell) => brush.has(cell)));
+      const rows = [];
+      const count = table.columns[0]?.cells.length ?? 0;
+      for (let row = 0; row < count; row++) {
+        if (only.some(([column, value]) => text(column.cells[row]) !== value)) continue;
+        if (isBrushed && !named.some((column) => brush.has(column.cells[row]))) continue;
+        if (state.filter && !searched.some((column) => matches(text(column.cells[row])))) continue;
+        rows.push(row);
+      }
+      const by = table.columns.find((column) => column.name === state.sort);
+      if (by) {
+        const direction = state.down ? -1 : 1;
+        rows.sort((a, b) => {
+          const [left, right] = [by.cells[a], by.cells[b]];
+          if (left === null || right === null) return (left === null) - (right === null) || a - b;
+          const order = typeof left === "number" && typeof right === "number" ? left - right : text(left).localeCompare(text(right), "en", { numeric: true });
+          return direction * order || a - b;
+        });
+      }
+      return rows;
+    }
+    function columnsOf(table) {
+      const roles = PRESETS[state.preset][1];
+      const columns = table.columns.filter((column) => roles.includes(column.role) && (state.preset > 0 || column.cells.some((cell) => cell !== null)));
+      return columns.length ? columns : table.columns;
+    }
+    function csv(table) {
+      const quoted = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+      // What a spreadsheet would calculate gets an apostrophe in front, as in our CSV files.
+      const safe = (value) => (typeof value === "string" && /^[=+@-]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : text(value));
+      const lines = [table.columns.map((column) => quoted(column.name)).join(",")];
+      for (const row of rowsOf(table)) lines.push(table.columns.map((column) => quoted(safe(column.cells[row]))).join(","));
+      return `${lines.join("\n")}\n`;
+    }
+
+    async function draw() {
+      if (!contents[current]) return;
+      buttons.forEach((button, place) => (place === current ? button.setAttribute("aria-current", "true") : button.removeAttribute("aria-current")));
+      const table = await openTable(current);
+      const said = el("span", { class: "note", role: "status" });
+      const filter = el("input", { type: "search", value: state.filter, placeholder: "Filter rows: text, or /regular expression/", "aria-label": "Filter rows", spellcheck: "false" });
+      filter.addEventListener("input", () => ((state.filter = filter.value), keep(), fill()));
+      const choosers = table.columns.filter((column) => /categor|phase|stream|status|kind|bound|device|topic|state|type/i.test(column.name) && ["text", "names", "identifier"].includes(column.kind))
+        .map((column) => [column, [...new Set(column.cells.map(text))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }))])
+        .filter(([, values]) => values.length > 1 && values.length <= 30).slice(0, 3)
+        .map(([column, values]) => el("label", {}, column.name, el("select", { change: (event) => (state.only.set(column.name, event.target.value), fill()) },
+          el("option", { value: "" }, "all"), values.map((value) => el("option", { value, selected: state.only.get(column.name) === value }, shortened(value, 40) || "(none)")))));
+      const copied = el("button", { type: "button", click: async () => {
+        try {
+          await navigator.clipboard.writeText(csv(table));
+          said.textContent = "Copied.";
+        } catch {
+          said.textContent = "The browser does not let this page copy: use Download.";
+        }
+      } }, "Copy CSV");
+      const saved = el("button", { type: "button", click: () => {
+        const address = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
+        el("a", { href: address, download: `${table.name}.csv` }).click();
+        setTimeout(() => URL.revokeObjectURL(address), 10000);
+      } }, "Download");
+      const presets = el("label", {}, "columns", el("select", { change: (event) => ((state.preset = Number(event.target.value)), keep(), draw()) },
+        PRESETS.map(([name], at) => el("option", { value: at, selected: at === state.preset }, name))));
+      const columns = columnsOf(table);
+      const formats = columns.map(shown);
+      const head = el("tr", {}, columns.map((column) => el("th", {
+        scope: "col", class: isNumeric(column) && column.kind !== "identifier" ? "figure-cell" : undefined, title: [column.description, ...column.caveats].join("\n\n"),
+      }, el("button", { type: "button", click: () => sortBy(column) }, column.name))));
+      const body = el("tbody", {});
+      const frame = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table ${table.name}` },
+        el("table", { "aria-rowcount": table.rows + 1 }, el("thead", {}, head), body));
+      const aside = el("div", { class: "details", hidden: true });
+      const caveats = table.caveats.length ? el("p", { class: "note" }, table.caveats.join(" ")) : null;
+      const picture = table.chart ? chartOf(table) : null;
+      let rows = [];
+      let picked = -1;
+      function sortBy(column) {
+        const first = isNumeric(column);
+        if (state.sort !== column.name) [state.sort, state.down] = [column.name, first];
+        else if (state.down === first) state.down = !first;
+        else state.sort = "";
+        keep();
+        fill();
+      }
+      function rowOf(row, at) {
+        return el("tr", { class: "pick", "aria-rowindex": at + 2, "aria-selected": String(row === picked), "data-row": row, click: () => details(row) }, columns.map((column, index) => {
+          const value = column.cells[row];
+          const numeric = isNumeric(column) && column.kind !== "identifier";
+          const good = column.better === "less" ? (value > 0 ? "worse" : value < 0 ? "better" : "") : column.better === "above one" && value !== null ? (value < 1 ? "worse" : value > 1 ? "better" : "") : "";
+          const isShare = column.unit === "%" && typeof value === "number" && value >= 0 && value <= 100 && column.role !== "spread" && !column.better && !/cumulative/i.test(column.name);
+          const cell = el("td", { class: [numeric && "figure-cell", isShare && "share", good, column.kind === "nested" && "code"].filter(Boolean).join(" ") || undefined, title: numeric ? undefined : text(value) || undefined },
+            numeric ? formats[index](value) : shortened(text(value), 90));
+          if (isShare) cell.style.setProperty("--share", `${value}%`);
+          return cell;
+        }));
+      }
+      function details(row) {
+        picked = row;
+        aside.hidden = false;
+        aside.replaceChildren(el("dl", {}, table.columns.filter((column) => column.cells[row] !== null).map((column) =>
+          [el("dt", { title: column.description }, column.name), el("dd", { class: column.kind === "nested" || column.kind === "text" ? "code" : undefined }, isNumeric(column) ? shown(column)(column.cells[row]) : text(column.cells[row]))])));
+        draws();
+      }
+      /** Only rows in view are elements; what is above and below is room. */
+      function draws() {
+        const first = clamp(Math.floor(frame.scrollTop / ROW) - 20, 0, Math.max(0, rows.length - 1));
+        const last = Math.min(rows.length, first + Math.ceil(600 / ROW) + 40);
+        const room = (count) => {
+          const cell = el("td", { colspan: columns.length });
+          cell.style.height = `${count * ROW}px`;
+          return el("tr", { class: "space", "aria-hidden": "true" }, cell);
+        };
+        body.replaceChildren(...[first > 0 && room(first), ...rows.slice(first, last).map((row, at) => rowOf(row, first + at)), last < rows.length && room(rows.length - last),
+          last === rows.length && table.left_out > 0 && el("tr", { class: "more" }, el("td", { colspan: columns.length }, `… and ${whole(table.left_out)} more rows, which the workbook, CSV and JSON have`))].filter(Boolean));
+      }
+      function fill() {
+        rows = rowsOf(table);
+        const all = table.columns[0]?.cells.length ?? 0;
+        [...head.children].forEach((cell, at) => (columns[at].name === state.sort ? cell.setAttribute("aria-sort", state.down ? "descending" : "ascending") : cell.removeAttribute("aria-sort")));
+        const isBad = state.filter && matcher(state.filter) === null;
+        const chosen = isBrushed ? ", only operators chosen in the roofline" : brush ? "; none of the operators chosen in the roofline is here by its name" : "";
+        said.textContent = isBad ? "This is no regular expression." : rows.length === all ? `${whole(table.rows)} ${table.rows === 1 ? "row" : "rows"}${chosen}` : `${whole(rows.length)} of ${whole(table.rows)} rows${chosen}`;
+        frame.scrollTop = 0;
+        draws();
+      }
+      let waiting = false;
+      frame.addEventListener("scroll", () => {
+        if (waiting) return;
+        waiting = true;
+        requestAnimationFrame(() => ((waiting = false), draws()));
+      });
+      panel.replaceChildren(...[el("h3", {}, table.name), caveats, picture, el("div", { class: "tools" }, filter, choosers, presets, copied, saved, said), frame, aside].filter(Boolean));
+      fill();
+    }
+    tables = {
+      refresh: draw,
+      show: async (name, filter) => {
+        const place = name ? contents.findIndex((entry) => entry.name === name) : await holder(filter);
+        if (place < 0) return;
+        if (brush) brushed(null);
+        await choose(place, { filter });
+        keep();
+        part.scrollIntoView();
+      },
+    };
+    /** The first table that has a row with this text, those for people before those of details. */
+    async function holder(filter) {
+      const order = ["kernel_summary", "ops_summary", "kernel_details", "ops_all", "unified_perf_summary"];
+      const places = [...order.map((name) => contents.findIndex((entry) => entry.name === name)).filter((place) => place >= 0), current, ...contents.keys()];
+      for (const place of places) {
+        const table = await openTable(place);
+        if (table.columns.some((column) => column.kind !== "number" && column.kind !== "whole" && column.cells.some((cell) => text(cell).includes(filter)))) return place;
+      }
+      return current;
+    }
+    whenSeen(part, draw);
+    beforePrint.push(() => {
+      if (contents[current] && opened.has(current)) paper.replaceChildren(...[...opened.values()].map((table) => {
+        const columns = columnsOf(table);
+        const rows = table === opened.get(current) ? rowsOf(table) : [...(table.columns[0]?.cells.keys() ?? [])];
+        const formats = columns.map(shown);
+        return el("div", {}, el("h3", {}, table.name), el("table", {}, el("thead", {}, el("tr", {}, columns.map((column) => el("th", {}, column.name)))),
+          el("tbody", {}, rows.slice(0, 50).map((row) => el("tr", {}, columns.map((column, at) => el("td", { class: isNumeric(column) ? "figure-cell" : undefined }, formats[at](column.cells[row]))))))),
+        rows.length > 50 ? el("p", { class: "note" }, `… and ${whole(rows.length + table.left_out - 50)} more rows`) : null);
+      }));
+    });
+  }
+  const showRows = (table, row) => tables?.show(table, row);
+
+  /** The chart that a table comes with, drawn from its cells. */
+  function chartOf(table) {
+    const { chart } = table;
+    const column = (name) => table.columns.find((one) => one.name === name);
+    const [names, values, at] = [column(chart.categories), column(chart.values), column(chart.x)];
+    const box = el("figure", { class: "chart" }, el("h3", {}, chart.title));
+    requestAnimationFrame(() => {
+      const picture = values?.cells.some((value) => value) && (chart.shape === "bars" ? bars() : chart.shape === "waterfall" ? falls() : chart.shape === "lines" ? lines() : columns());
+      picture ? box.append(picture) : box.remove();
+    });
+    const axis = (low, high, width, height) => ticks(low, high, 5).map((value) => {
+      const y = height - 26 - ((value - low) / (high - low)) * (height - 42);
+      return [svg("line", { class: "grid", x1: 60, x2: width, y1: y, y2: y }), label(54, y + 4, significant(value), { "text-anchor": "end", class: "soft" })];
+    });
+    function bars() {
+      const rows = [...values.cells.keys()].filter((row) => typeof values.cells[row] === "number").slice(0, Math.min(chart.most, 20));
+      const told = chart.told_by.map(column).filter(Boolean);
+      const width = roomOf(box) - 26;
+      const named = clamp(width * 0.42, 100, 420);
+      const largest = Math.max(1e-12, ...rows.map((row) => Math.abs(values.cells[row])));
+      return rows.length && drawing(width, rows.length * 20, `${chart.title}, as in the table`, rows.map((row, place) => {
+        const name = [text(names.cells[row]), ...told.map((one) => text(one.cells[row]))].filter(Boolean).join(" ");
+        return [label(named - 6, place * 20 + 14, shortened(name, Math.floor(named / 6.8)), { "text-anchor": "end" }),
+          svg("rect", { x: named, y: place * 20 + 2, height: 16, width: Math.max(1, (Math.abs(values.cells[row]) / largest) * (width - named - 80)), fill: look(categoryOf(row, name)).fill, ...tipped(() => `${name}\n${chart.axis}: ${significant(values.cells[row])}`) }),
+          label(named + (Math.abs(values.cells[row]) / largest) * (width - named - 80) + 5, place * 20 + 14, significant(values.cells[row]), { class: "soft" })];
+      }));
+    }
+    function categoryOf(row, name) {
+      const found = table.columns.find((one) => /categor/i.test(one.name) && ["text", "names"].includes(one.kind));
+      return found ? text(found.cells[row]).split(", ")[0] : name;
+    }
+    function columns() {
+      const rows = [...values.cells.keys()].slice(0, Math.min(chart.most, 800));
+      const groups = column(chart.series[0]);
+      const [width, height] = [roomOf(box) - 26, 180];
+      const high = Math.max(1e-12, ...rows.map((row) => values.cells[row] ?? 0));
+      const wide = (width - 62) / rows.length;
+      return drawing(width, height, `${chart.title}, as in the table`, axis(0, high, width, height), rows.map((row, place) => {
+        const size = ((values.cells[row] ?? 0) / high) * (height - 42);
+        const group = groups ? text(groups.cells[row]) : "";
+        return svg("rect", { x: 62 + place * wide, y: height - 26 - size, width: Math.max(0.7, wide - (wide > 4 ? 1 : 0)), height: size, fill: groups ? look(group).fill : "var(--accent)", ...tipped(() => `${text(names.cells[row])} ${group}\n${chart.axis}: ${text(values.cells[row])}`) });
+      }), label(width, height - 8, chart.x_axis || chart.categories, { "text-anchor": "end", class: "soft" }), label(62, 10, chart.axis, { class: "soft" }));
+    }
+    function lines() {
+      const series = [values, ...chart.series.map(column).filter(Boolean)];
+      const [width, height] = [roomOf(box) - 26, 200];
+      const high = Math.max(1e-12, ...series.flatMap((one) => one.cells.filter((value) => typeof value === "number")));
+      const xs = at.cells.filter((value) => typeof value === "number");
+      const end = Math.max(1e-12, ...xs);
+      const by = new Map();
+      names.cells.forEach((name, row) => by.set(text(name), [...(by.get(text(name)) ?? []), row]));
+      const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+      const drawn = [...by].slice(0, 12).flatMap(([name, rows]) => series.map((one) => [series.length > 1 ? `${name} ${one.name}` : name, one, rows]));
+      return el("div", {}, drawing(width, height, `${chart.title}, as in the table`, axis(0, high, width, height),
+        drawn.map(([, one, rows], place) => svg("path", { class: "line", stroke: colours[place % colours.length], d: rows.filter((row) => one.cells[row] !== null && at.cells[row] !== null).map((row, first) => `${first ? "L" : "M"}${(62 + (at.cells[row] / end) * (width - 66)).toFixed(1)},${(height - 26 - (one.cells[row] / high) * (height - 42)).toFixed(1)}`).join("") })),
+        label(width, height - 8, chart.x_axis, { "text-anchor": "end", class: "soft" }), label(62, 10, chart.axis, { class: "soft" })),
+      el("ul", { class: "legend" }, drawn.map(([name], place) => {
+        const mark = el("span", { class: "swatch" });
+        mark.style.background = colours[place % colours.length];
+        return el("li", {}, mark, name);
+      })));
+    }
+    function falls() {
+      const [base, rise, fall] = chart.series.map(column);
+      return steps(names.cells.map((name, row) => {
+        const [up, down, from] = [rise.cells[row] ?? 0, fall.cells[row] ?? 0, base.cells[row] ?? 0];
+        return up || down ? { name: text(name), low: from, high: from + up + down, change: up - down } : { name: text(name), low: 0, high: values.cells[row] ?? 0, change: null };
+      }), roomOf(box) - 26, significant, chart.title);
+    }
+    return box;
+  }
+
+  /** Columns that stand on each other: whole ones, and between them what was added or taken away. */
+  function steps(columns, width, format, title) {
+    const height = 260;
+    const shift = columns.filter((one) => one.change !== null);
+    const top = Math.max(...columns.map((one) => one.high));
+    // Small changes of long times would not be seen from zero.
+    const least = shift.length ? Math.min(...columns.map((one) => (one.change === null ? one.high : one.low))) : 0;
+    const floor = least > 0.6 * top ? Math.max(0, least - (top - least) * 1.5) : 0;
+    const y = (value) => 20 + (1 - (value - floor) / (top - floor || 1)) * (height - 90);
+    const wide = width / columns.length;
+    return el("div", {}, drawing(width, height, `${title}, as in the table`, columns.map((one, at) => {
+      const [high, low] = [y(Math.max(one.high, floor)), y(Math.max(one.low, floor))];
+      const fill = one.change === null ? "var(--mixed)" : one.change > 0 ? "#d98200" : "#3a86c8";
+      const text = one.change === null ? format(one.high) : (one.change > 0 ? "+" : "") + format(one.change);
+      return [svg("rect", { x: at * wide + 3, y: high, width: Math.max(1, wide - 6), height: Math.max(1, low - high), fill, ...tipped(() => `${one.name}\n${text}`) }),
+        wide > 44 ? label(at * wide + wide / 2, high - 4, text, { "text-anchor": "middle" }) : null,
+        ...(wide > 30 ? wrapped(one.name, Math.floor(wide / 7.3)).slice(0, 3).map((line, row) => label(at * wide + wide / 2, height - 52 + row * 15, line, { "text-anchor": "middle", class: "soft" })) : [])];
+    })), floor > 0 ? el("p", { class: "note" }, "The columns do not begin at zero.") : null);
+  }
+  function wrapped(text, most) {
+    const lines = [""];
+    for (const word of text.split(/[ _]/)) {
+      const last = lines.length - 1;
+      if (lines[last] && lines[last].length + word.length + 1 > most) lines.push(shortened(word, most));
+      else lines[last] = shortened(lines[last] ? `${lines[last]} ${word}` : word, most);
+    }
+    return lines;
+  }
+
+  // ---- two runs -------------------------------------------------------------------------------------------------------
+  function drawWaterfall() {
+    const { title, runs, totals_ns, steps: changes } = page.waterfall;
+    const part = section("waterfall", "What changed");
+    const body = el("figure", {});
+    part.append(el("p", { class: "note" }, title), body, twin(["", "time"], () => [[runs[0], time(totals_ns[0])], ...changes.map(([name, ns]) => [name, signed(ns)]), [runs[1], time(totals_ns[1])]]));
+    const draw = () => {
+      let at = totals_ns[0];
+      const columns = [{ name: runs[0], low: 0, high: at, change: null }];
+      for (const [name, ns] of changes) {
+        columns.push({ name, low: Math.min(at, at + ns), high: Math.max(at, at + ns), change: ns });
+        at += ns;
+      }
+      columns.push({ name: runs[1], low: 0, high: totals_ns[1], change: null });
+      body.replaceChildren(steps(columns, roomOf(body), time, title));
+    };
+    draw();
+    listeners.push(draw);
+  }
+
+  function drawDifference() {
+    const { runs, units, left_out } = page.difference;
+    const part = section("difference", "What differs");
+    part.classList.add("long");
+    let [only, least] = [0, 0];
+    const body = el("div", { class: "units" });
+    const slower = (unit) => unit.times_ns[1] - unit.times_ns[0];
+    const kinds = [["everything", () => true], ["only slower", (unit) => slower(unit) > 0], ["only in one run", (unit) => /only/i.test(unit.status)]];
+    part.append(el("div", { class: "tools" }, choice("Show", kinds.map(([name]) => name), () => only, (at) => ((only = at), draw())),
+      el("label", {}, "changes from, in µs", el("input", { type: "number", min: 0, value: 0, input: (event) => ((least = Number(event.target.value) * 1e3), draw()) }))), body);
+    function draw() {
+      const chosen = units.filter((unit) => kinds[only][1](unit) && Math.abs(slower(unit)) >= least);
+      const largest = Math.max(1, ...chosen.map((unit) => Math.abs(slower(unit))));
+      const places = new Map();
+      for (const unit of chosen) places.set(unit.place, [...(places.get(unit.place) ?? []), unit]);
+      const bar = (ns, most) => {
+        const wide = (Math.abs(ns) / most) * 80;
+        return svg("svg", { width: 164, height: 14, "aria-hidden": "true" }, svg("line", { class: "axis", x1: 82, x2: 82, y1: 0, y2: 14 }),
+          svg("rect", { x: ns > 0 ? 82 : 82 - wide, y: 2, width: wide, height: 10, fill: ns > 0 ? "#d98200" : "#3a86c8" }));
+      };
+      const line = (name, badge, times, most) => el("summary", { title: name }, el("span", {}, shortened(name, 130)), badge ?? el("span", { class: "hide" }),
+        el("span", { class: "number hide", title: runs[0] }, time(times[0])), el("span", { class: "number" , title: "change" }, signed(times[1] - times[0])), el("span", { class: "hide" }, bar(times[1] - times[0], most)));
+      const unitOf = (unit) => el("details", { class: "inner" }, line(`${unit.name.replaceAll("nn.Module: ", "")}${unit.count > 1 ? ` ×${whole(unit.count)}` : ""}`,
+        el("span", { class: `badge ${slower(unit) > 0 ? "worse" : "better"}` }, unit.status), unit.times_ns, largest),
+      el("div", { class: "details" }, el("dl", {}, runs.map((run, side) => [el("dt", {}, `${run}: ${time(unit.times_ns[side])}`), el("dd", { class: "code" }, unit.kernels[side].join("\n") || "nothing")]))));
+      const groups = [...places].map(([place, list]) => [place, list, [0, 1].map((side) => sum(list.map((unit) => unit.times_ns[side])))])
+        .sort((a, b) => Math.abs(b[2][1] - b[2][0]) - Math.abs(a[2][1] - a[2][0]));
+      const most = Math.max(1, ...groups.map(([, , times]) => Math.abs(times[1] - times[0])));
+      body.replaceChildren(...groups.map(([place, list, times], at) => {
+        const inside = el("details", { open: at === 0 }, line(place || "outside of modules", null, times, most));
+        const open = () => inside.open && inside.children.length === 1 && inside.append(...list.slice(0, 200).map(unitOf));
+        inside.addEventListener("toggle", open);
+        open();
+        return inside;
+      }), el("p", { class: "note" }, left_out[0] ? `${whole(left_out[0])} more pieces of work differ, by ${signed(left_out[1])} together.` : groups.length ? "" : "Nothing differs so."));
+    }
+    whenSeen(part, draw);
+  }
+
+  // ---- how this was made ----------------------------------------------------------------------------------------------
+  function drawMade() {
+    const part = section("made", "How this was made");
+    part.append(el("div", { class: "details" }, el("dl", {}, page.made_by.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
+    const meanings = el("details", { class: "twin" }, el("summary", {}, "What the columns mean"));
+    meanings.addEventListener("toggle", async () => {
+      if (!meanings.open || meanings.children.length > 1) return;
+      for (const place of contents.keys()) {
+        const table = await openTable(place);
+        meanings.append(el("h3", {}, table.name), el("dl", {}, table.columns.map((column) => [el("dt", {}, column.name + (column.unit && column.unit !== "1" ? ` (${column.unit})` : "")), el("dd", {}, column.description)])));
+      }
+    });
+    part.append(meanings);
+  }
+
+  // ---- all of it ------------------------------------------------------------------------------------------------------
+  const beforePrint = [];
+  addEventListener("beforeprint", () => {
+    document.documentElement.dataset.theme = "light";
+    redraw();
+    beforePrint.forEach((prepare) => prepare());
+  });
+  addEventListener("afterprint", applyTheme);
+  document.body.append(el("a", { class: "skip", href: "#content" }, "Skip to the report"), main, tip);
+  const theme = drawHead();
+  main.prepend(links);
+  if (page.findings.length) drawFindings();
+  if (page.bars.length) drawBars();
+  if (page.waterfall) drawWaterfall();
+  if (page.icicles.length) drawIcicle();
+  const waits = timeline?.lanes.length ? drawTimeline() : null;
+  if (page.rooflines.some((roof) => roof.points.length)) drawRoofline();
+  if (page.difference) drawDifference();
+  if (contents.length) drawTables();
+  drawMade();
+  links.append(theme);
+  await waits;
+  let width = innerWidth;
+  addEventListener("resize", () => innerWidth !== width && ((width = innerWidth), redraw()));
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+})();

@@ -1,0 +1,207 @@
+//! Device events in few bytes: each where there is room, else how busy each moment was, and the longest events.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+/// Most events that a page has one by one.
+pub(super) const MOST_EXACT: usize = 300_000;
+/// Moments of the timeline where events are summed up.
+pub(super) const BINS: i64 = 4_096;
+/// Events that stand one by one beside the sums.
+pub(super) const LONGEST: usize = 2_000;
+
+/// What devices did over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timeline {
+    /// Kinds of work.
+    pub categories: Vec<String>,
+    /// What events are called, and what they belong to: many events are of one kind.
+    pub kinds: Vec<EventKind>,
+    /// Streams or queues, from the top.
+    pub lanes: Vec<Lane>,
+    /// Steps and other spans, above the lanes.
+    pub marks: Vec<TimelineMark>,
+}
+
+/// What several events have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct EventKind {
+    /// Name.
+    pub name: String,
+    /// Place of the kind of work among the categories.
+    pub category: usize,
+    /// What launched it, the outermost first; may be empty.
+    pub place: String,
+}
+
+/// A stream or queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// Name.
+    pub name: String,
+    /// Its events, in any order.
+    pub events: Vec<LaneEvent>,
+}
+
+/// An event. Times are whole nanoseconds from the start of the timeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneEvent {
+    /// Its start.
+    pub start_ns: i64,
+    /// Its length.
+    pub duration_ns: i64,
+    /// Place among the kinds.
+    pub kind: usize,
+}
+
+/// A span of time with a name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TimelineMark {
+    /// Name.
+    pub name: String,
+    /// Its start in nanoseconds.
+    pub start_ns: i64,
+    /// Its end in nanoseconds.
+    pub end_ns: i64,
+}
+
+impl Timeline {
+    fn event_count(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.events.len()).sum()
+    }
+
+    /// Whether every event is in the page.
+    fn is_exact(&self) -> bool {
+        self.event_count() <= MOST_EXACT
+    }
+
+    fn end(&self) -> i64 {
+        let events = self.lanes.iter().flat_map(|lane| &lane.events);
+        events.map(|event| event.start_ns + event.duration_ns).max().unwrap_or(0).max(1)
+    }
+
+    /// Which events stand one by one, by lane, each lane's by start.
+    fn exact(&self) -> Vec<Vec<LaneEvent>> {
+        let shortest = if self.is_exact() {
+            None
+        } else {
+            let mut all: Vec<i64> =
+                self.lanes.iter().flat_map(|lane| &lane.events).map(|event| event.duration_ns).collect();
+            all.sort_unstable_by_key(|&duration| Reverse(duration));
+            all.get(LONGEST - 1).copied()
+        };
+        // Events as long as the shortest of them go as far as there is room.
+        let mut room = LONGEST;
+        let mut keep = |event: &LaneEvent| match shortest {
+            None => true,
+            Some(shortest) if event.duration_ns >= shortest && room > 0 => {
+                room -= 1;
+                true
+            }
+            Some(_) => false,
+        };
+        let of_lane = |lane: &Lane| {
+            let mut events: Vec<LaneEvent> =
+                lane.events.iter().filter(|event| keep(event)).copied().collect();
+            events.sort_by_key(|event| (event.start_ns, Reverse(event.duration_ns), event.kind));
+            events
+        };
+        self.lanes.iter().map(of_lane).collect()
+    }
+
+    /// Everything but the events.
+    pub(super) fn write_header(&self, out: &mut dyn Write) -> io::Result<()> {
+        let used = self.used_kinds();
+        let kinds: Vec<&EventKind> = used.iter().map(|&kind| &self.kinds[kind]).collect();
+        let lanes: Vec<&str> = self.lanes.iter().map(|lane| lane.name.as_str()).collect();
+        let header = serde_json::json!({
+            "categories": self.categories,
+            "kinds": kinds,
+            "lanes": lanes,
+            "marks": self.marks,
+            "end_ns": self.end(),
+            "events": self.event_count(),
+            "exact": self.is_exact(),
+            "bins": BINS,
+        });
+        Ok(serde_json::to_writer(out, &header)?)
+    }
+
+    /// The kinds that events in the page have, in order.
+    fn used_kinds(&self) -> Vec<usize> {
+        let mut used = vec![false; self.kinds.len()];
+        self.exact().iter().flatten().for_each(|event| used[event.kind] = true);
+        (0..used.len()).filter(|&kind| used[kind]).collect()
+    }
+
+    /// The events: for each lane their number, then all distances of starts, all lengths and all kinds. Where not all
+    /// are there, for each lane the number of categories, then for each of these its place, the number of bins that it
+    /// has time in, and for each of these the distance to the bin before it and the time in nanoseconds. Every number
+    /// is unsigned, seven bits a byte, the lowest first; the highest bit says that more follow.
+    pub(super) fn write_events(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut places = vec![0; self.kinds.len()];
+        for (place, &kind) in self.used_kinds().iter().enumerate() {
+            places[kind] = place as u64;
+        }
+        for events in self.exact() {
+            write_number(out, events.len() as u64)?;
+            let mut before = 0;
+            for event in &events {
+                write_number(out, (event.start_ns - before).unsigned_abs())?;
+                before = event.start_ns;
+            }
+            events.iter().try_for_each(|event| write_number(out, event.duration_ns.unsigned_abs()))?;
+            events.iter().try_for_each(|event| write_number(out, places[event.kind]))?;
+        }
+        if self.is_exact() {
+            return Ok(());
+        }
+        let width = (self.end() + BINS - 1) / BINS;
+        for lane in &self.lanes {
+            let bins = self.bins(lane, width);
+            write_number(out, bins.len() as u64)?;
+            for (category, times) in bins {
+                write_number(out, category as u64)?;
+                write_number(out, times.len() as u64)?;
+                let mut before = 0;
+                for (bin, time) in times {
+                    write_number(out, (bin - before).unsigned_abs())?;
+                    write_number(out, time.unsigned_abs())?;
+                    before = bin;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The time of each category in each bin of a lane.
+    fn bins(&self, lane: &Lane, width: i64) -> BTreeMap<usize, BTreeMap<i64, i64>> {
+        let mut bins: BTreeMap<usize, BTreeMap<i64, i64>> = BTreeMap::new();
+        for event in &lane.events {
+            let of_category = bins.entry(self.kinds[event.kind].category).or_default();
+            let end = event.start_ns + event.duration_ns;
+            let mut from = event.start_ns;
+            while from < end {
+                let bin = from / width;
+                let to = end.min((bin + 1) * width);
+                *of_category.entry(bin).or_default() += to - from;
+                from = to;
+            }
+        }
+        bins
+    }
+}
+
+fn write_number(out: &mut dyn Write, mut number: u64) -> io::Result<()> {
+    loop {
+        let low = (number & 0x7f) as u8;
+        number >>= 7;
+        if number == 0 {
+            return out.write_all(&[low]);
+        }
+        out.write_all(&[low | 0x80])?;
+    }
+}
