@@ -117,7 +117,7 @@ impl CompareReporter {
         let sheet_names = if parity { SheetNames::Current } else { SheetNames::Documented };
         let made = match recognise(path)? {
             // Kernels are compared, too.
-            RecordingKind::Trace => {
+            RecordingKind::Trace | RecordingKind::Nsys => {
                 let mut reporter = TraceReporter { sheet_names, ..TraceReporter::default() };
                 reporter.analysis.kernel_summary = true;
                 reporter.analysis.parity = parity;

@@ -42,7 +42,7 @@ pub trait Reporter {
 pub fn report(paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
     let Some(first) = paths.first() else { return Err(Error::NoRecording) };
     match recognise(first)? {
-        RecordingKind::Trace => TraceReporter::default().report(paths, run),
+        RecordingKind::Trace | RecordingKind::Nsys => TraceReporter::default().report(paths, run),
         RecordingKind::XPlane => XlaReporter::default().report(paths, run),
         RecordingKind::Rocprof => RocprofReporter::default().report(paths, run),
         RecordingKind::TenstorrentOps => TenstorrentReporter::default().report(paths, run),

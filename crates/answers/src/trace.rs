@@ -436,6 +436,7 @@ fn has_profiler_ranges(trace: &Trace) -> bool {
 /// What gives a recording without device events some.
 pub(crate) fn how_to_record_devices(trace: &Trace) -> &'static str {
     match trace.facts().recorder.kind {
+        Some(RecordingKind::Nsys) => "record it with nsys profile --trace=cuda,nvtx",
         Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
         _ if lost_events(trace) => {
             "they may be in the part that is lost: copy the file again, or record it again"

@@ -125,6 +125,14 @@ pub enum IngestError {
         /// What it looks like instead.
         found: String,
     },
+    /// The recording has no event.
+    #[error("{path}: nothing was recorded{faults}; check what the recorder was asked for, and that the program ran to its end", path = .path.display(), faults = listed(.faults))]
+    NothingRecorded {
+        /// The file.
+        path: PathBuf,
+        /// What else is wrong with it, as the warnings of a recording say it.
+        faults: Vec<String>,
+    },
     /// The content is no CSV of operations from tt-metal's profiler.
     #[error("{path}: is not a Tenstorrent ops CSV: found {found}; name an ops_perf_results_*.csv, which tt-metal's profiler writes below generated/profiler/reports", path = .path.display())]
     NotOpsCsv {
@@ -197,6 +205,11 @@ pub enum IngestError {
         /// The largest number of events.
         limit: u32,
     },
+}
+
+/// Faults in brackets.
+fn listed(faults: &[String]) -> String {
+    if faults.is_empty() { String::new() } else { format!(" ({})", faults.join("; ")) }
 }
 
 /// The recordings of a directory for its message, cut when they are many.

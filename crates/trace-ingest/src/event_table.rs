@@ -10,6 +10,17 @@ use crate::track_table::TrackId;
 /// Bits of the number of a graph's node below those of the graph's number.
 pub(crate) const GRAPH_NODE_BITS: u32 = 32;
 
+/// Bits of the number that a call of a process shares with its device work; those above tell processes apart.
+#[cfg(any(feature = "nsys", feature = "rocprof"))]
+const CORRELATION_BITS: u32 = 40;
+
+/// A correlation number among those of all processes of a recording, which number their calls alike. That of the first
+/// process, 0, is the number itself.
+#[cfg(any(feature = "nsys", feature = "rocprof"))]
+pub(crate) fn process_correlation(process: u32, id: u64) -> i64 {
+    (id ^ u64::from(process) << CORRELATION_BITS) as i64
+}
+
 /// Handle of an event: its row in the [`EventTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId(pub u32);

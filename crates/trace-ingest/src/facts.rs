@@ -11,6 +11,8 @@ pub enum RecordingKind {
     Trace,
     /// [`crate::Recording::XPlane`]
     XPlane,
+    /// [`crate::Recording::Trace`], of an export of NVIDIA Nsight Systems
+    Nsys,
     /// [`crate::Recording::Rocprof`]
     Rocprof,
     /// [`crate::Recording::TenstorrentOps`]
@@ -19,12 +21,17 @@ pub enum RecordingKind {
 
 impl RecordingKind {
     /// All kinds.
-    pub const ALL: &[RecordingKind] =
-        &[RecordingKind::Trace, RecordingKind::XPlane, RecordingKind::Rocprof, RecordingKind::TenstorrentOps];
+    pub const ALL: &[RecordingKind] = &[
+        RecordingKind::Trace,
+        RecordingKind::XPlane,
+        RecordingKind::Nsys,
+        RecordingKind::Rocprof,
+        RecordingKind::TenstorrentOps,
+    ];
 
     /// The kinds that [`crate::Recording::into_trace`] converts.
     pub(crate) const TRACES: &[RecordingKind] =
-        &[RecordingKind::Trace, RecordingKind::XPlane, RecordingKind::Rocprof];
+        &[RecordingKind::Trace, RecordingKind::XPlane, RecordingKind::Nsys, RecordingKind::Rocprof];
 
     /// What its files are.
     pub(crate) fn files(self) -> &'static str {
@@ -33,6 +40,7 @@ impl RecordingKind {
                 "Chrome trace-event JSON, such as PyTorch's *.pt.trace.json, or PyTorch's *.pftrace"
             }
             RecordingKind::XPlane => "plugins/profile/<time>/<host>.xplane.pb",
+            RecordingKind::Nsys => "*.sqlite, which nsys export makes",
             RecordingKind::Rocprof => {
                 "*_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv"
             }
@@ -47,6 +55,7 @@ impl fmt::Display for RecordingKind {
         f.write_str(match self {
             RecordingKind::Trace => "an event trace",
             RecordingKind::XPlane => "an XPlane profile",
+            RecordingKind::Nsys => "an export of Nsight Systems",
             RecordingKind::Rocprof => "a rocprofv3 profile",
             RecordingKind::TenstorrentOps => "a Tenstorrent ops CSV",
         })
@@ -59,6 +68,8 @@ impl fmt::Display for RecordingKind {
 pub struct TraceFacts {
     /// What its recorder can know
     pub recorder: RecorderFacts,
+    /// Name and version of the recorder, and of the schema of its file, where these say more than the kind
+    pub recorder_version: Option<String>,
     /// Kind of the devices, where they are neither NVIDIA's nor AMD's
     pub accelerator: Option<Accelerator>,
     /// Whether XProf wrote the trace, for viewing, of an XPlane profile

@@ -26,8 +26,8 @@ const FORMATS: &[ForeignFormat] = &[
     ForeignFormat {
         foreign: Foreign {
             what: "a recording of Nsight Systems, which only its own tools can read",
-            advice: "`nsys export --type sqlite` makes a database of it and `nsys stats` prints its tables; for a report \
-                     here, record the run with PyTorch's profiler or another recorder that is read",
+            advice: "export it, and name the database: nsys export --type sqlite --include-blobs true -o FILE.sqlite \
+                     FILE.nsys-rep",
         },
         signature: NO_SIGNATURE,
         endings: &[".nsys-rep", ".qdrep", ".qdstrm"],
@@ -45,7 +45,8 @@ const FORMATS: &[ForeignFormat] = &[
     ForeignFormat {
         foreign: Foreign {
             what: "an HDF5 file, as `nsys export --type hdf` writes",
-            advice: "for a report here, record the run with PyTorch's profiler or another recorder that is read",
+            advice: "export the recording as a database, which is read: nsys export --type sqlite --include-blobs true \
+                     -o FILE.sqlite FILE.nsys-rep",
         },
         signature: |head| head.starts_with(b"\x89HDF\r\n\x1a\n"),
         endings: &[],
@@ -67,6 +68,16 @@ pub(crate) fn foreign(path: &Path, head: &[u8]) -> Option<Foreign> {
     let by_content = || FORMATS.iter().find(|format| (format.signature)(head));
     let is_named = |format: &&ForeignFormat| format.endings.iter().any(|ending| name.ends_with(ending));
     by_content().or_else(|| FORMATS.iter().find(is_named)).map(|format| format.foreign)
+}
+
+/// The tool that wrote a database with these tables.
+#[cfg(all(feature = "nsys", feature = "rocprof"))]
+pub(crate) fn database(entries: &crate::sqlite::Entries) -> Option<Foreign> {
+    let has = |name: &str| entries.kind(name).is_some();
+    (has("StringTable") && has("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")).then_some(Foreign {
+        what: "a database of nvprof",
+        advice: "record the run with `nsys profile`, and export that: nsys export --type sqlite",
+    })
 }
 
 #[cfg(test)]

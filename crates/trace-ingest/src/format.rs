@@ -22,7 +22,7 @@ pub(crate) enum Certainty {
     Certain,
 }
 
-#[cfg(any(feature = "metal", feature = "kineto"))]
+#[cfg(any(feature = "metal", feature = "nsys", feature = "kineto"))]
 impl Certainty {
     /// Of a format that tells its own texts for sure.
     pub(crate) fn certain_if(is_own: bool) -> Self {

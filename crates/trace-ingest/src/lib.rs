@@ -17,6 +17,8 @@ mod kineto;
 mod memory;
 #[cfg(feature = "metal")]
 pub mod metal;
+#[cfg(feature = "nsys")]
+mod nsys;
 mod open;
 // Each recorder's reader uses a part of it.
 #[cfg(feature = "kineto")]
@@ -29,6 +31,10 @@ mod recording;
 pub mod rocprof;
 mod source;
 mod sparse_column;
+// Each reader uses a part of it.
+#[cfg(any(feature = "nsys", feature = "rocprof"))]
+#[cfg_attr(not(all(feature = "nsys", feature = "rocprof")), allow(dead_code))]
+mod sqlite;
 mod string_table;
 mod time;
 mod trace;

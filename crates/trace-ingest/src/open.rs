@@ -21,6 +21,8 @@ const FORMATS: &[&Format] = &[
     &crate::kineto::PFTRACE,
     #[cfg(feature = "xplane")]
     &crate::xplane::FORMAT,
+    #[cfg(feature = "nsys")]
+    &crate::nsys::FORMAT,
     #[cfg(feature = "rocprof")]
     &crate::rocprof::JSON,
     #[cfg(feature = "rocprof")]
@@ -44,6 +46,15 @@ pub(crate) fn detect(
     path: &Path,
     head: &[u8],
 ) -> Result<&'static Format, IngestError> {
+    #[cfg(all(feature = "nsys", feature = "rocprof"))]
+    if crate::sqlite::is_database(head) {
+        let format = database_format(kinds, path)?;
+        return if kinds.contains(&format.kind) {
+            Ok(format)
+        } else {
+            Err(other_kind(path, format.kind, kinds))
+        };
+    }
     let mut claims: Vec<_> = FORMATS.iter().map(|format| ((format.probe)(head), *format)).collect();
     claims.retain(|(certainty, _)| *certainty > Certainty::No);
     claims.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
@@ -64,6 +75,38 @@ pub(crate) fn detect(
             found: describe(head).to_string(),
             expected: expected(kinds),
         }),
+    }
+}
+
+/// The format of a database: all begin alike, and what they have stands anywhere in the file.
+#[cfg(all(feature = "nsys", feature = "rocprof"))]
+fn database_format(kinds: &[RecordingKind], path: &Path) -> Result<&'static Format, IngestError> {
+    use crate::sqlite::Entries;
+
+    let database = crate::sqlite::open(path)?;
+    let entries = Entries::read(&database).map_err(|broken| broken.of_file(path))?;
+    let is_nsys = crate::nsys::is_export(&database, &entries).map_err(|broken| broken.of_file(path))?;
+    let (nsys, rocpd) = (&crate::nsys::FORMAT, &crate::rocprof::ROCPD);
+    match (is_nsys, crate::rocprof::is_rocpd(&entries)) {
+        (true, true) => Err(IngestError::AmbiguousFormat {
+            path: path.to_path_buf(),
+            first: nsys.name,
+            second: rocpd.name,
+        }),
+        (true, false) => Ok(nsys),
+        (false, true) => Ok(rocpd),
+        // Its reader says what a profile has that the database lacks.
+        (false, false) if kinds == [RecordingKind::Rocprof] => Ok(rocpd),
+        (false, false) => match crate::foreign::database(&entries) {
+            Some(Foreign { what, advice }) => {
+                Err(IngestError::Foreign { path: path.to_path_buf(), what, advice })
+            }
+            None => Err(IngestError::UnknownFormat {
+                path: path.to_path_buf(),
+                found: entries.describe(),
+                expected: expected(kinds),
+            }),
+        },
     }
 }
 

@@ -6,8 +6,8 @@ use crate::trace::Trace;
 /// What was recorded, as the reader of its kind gives it.
 #[derive(Clone, Debug)]
 pub enum Recording {
-    /// Events on a timeline, in no other form than a [`Trace`]: what PyTorch's profiler records, and whatever reader
-    /// makes traces alone.
+    /// Events on a timeline, in no other form than a [`Trace`]: what PyTorch's profiler and Nsight Systems record, and
+    /// whatever reader makes traces alone.
     Trace(Box<Trace>),
     /// A profile of JAX, TensorFlow or PyTorch/XLA.
     #[cfg(feature = "xplane")]
@@ -23,8 +23,8 @@ pub enum Recording {
 impl Recording {
     /// Its kind.
     pub fn kind(&self) -> RecordingKind {
-        match *self {
-            Recording::Trace(_) => RecordingKind::Trace,
+        match self {
+            Recording::Trace(trace) => trace.facts().recorder.kind.unwrap_or(RecordingKind::Trace),
             #[cfg(feature = "xplane")]
             Recording::XPlane(_) => RecordingKind::XPlane,
             #[cfg(feature = "rocprof")]

@@ -96,7 +96,7 @@ pub enum Warning {
         /// What is wrong with it.
         detail: String,
     },
-    /// Records of a rocprofv3 profile, or packets of a Perfetto trace, that could not be read were left out.
+    /// Records of a profile, rows of a table, or packets of a Perfetto trace that could not be read were left out.
     MalformedRecords {
         /// List or table that contains them.
         list: String,
@@ -105,7 +105,7 @@ pub enum Warning {
         /// What is wrong with the first.
         detail: String,
     },
-    /// Records of a rocprofv3 profile of a kind that no analysis uses were left out.
+    /// Records of a kind that no analysis uses were left out.
     UnusedRecords {
         /// List that contains them.
         list: String,
@@ -119,12 +119,29 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
-    /// Records of a rocprofv3 profile with a fault of their own.
+    /// Records with a fault of their own.
     Records {
         /// The fault, and what was done about it.
         fault: RecordFault,
         /// How many.
         count: u64,
+    },
+    /// Tables of events of which no analysis makes use were not read.
+    UnreadTables {
+        /// Their names, each with the number of its rows.
+        tables: Vec<(String, u64)>,
+    },
+    /// The recorder was not asked for something that users would miss.
+    NotRecorded {
+        /// What is missing.
+        what: &'static str,
+        /// How to record it.
+        advice: &'static str,
+    },
+    /// The recorder itself told a fault of its recording.
+    RecorderMessage {
+        /// What it said.
+        text: String,
     },
 }
 
@@ -147,7 +164,7 @@ pub enum EventFault {
     UnclosedBegin,
     /// `E` events without a `B` were left out.
     UnopenedEnd,
-    /// Slices of a Perfetto trace without an end were closed at the last time of the recording.
+    /// Slices of a Perfetto trace, or ranges and calls of Nsight Systems, without an end were closed at the last time of the recording.
     UnendedSlice,
     /// Ends of slices of a Perfetto trace do not stand in the order of their begins, so that all were matched by time.
     EndOutOfOrder,
@@ -157,7 +174,7 @@ pub enum EventFault {
     UnknownStage,
 }
 
-/// A fault of single records of a rocprofv3 profile.
+/// A fault of single records of a profile of rocprofv3 or Nsight Systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordFault {
     /// Records that end before they begin were read as having no length.
@@ -170,6 +187,14 @@ pub enum RecordFault {
     LostPacket,
     /// Slices that were begun and never ended were read as having no length.
     UnclosedSlice,
+    /// Device work whose times CUPTI did not collect was left out.
+    NotCollected,
+    /// Names that the file does not give were replaced by their number.
+    UnknownName,
+    /// Device numbers of a process that sees only some of the machine's GPUs were replaced by those of the machine.
+    RenumberedDevice,
+    /// Texts of more than 1 MiB were cut.
+    LongText,
 }
 
 impl fmt::Display for Warning {
@@ -236,6 +261,15 @@ impl fmt::Display for Warning {
                 write!(f, "records of {list} without a start or an end read as zero long: {count}")
             }
             Warning::Records { fault, count } => write!(f, "{fault}: {count}"),
+            Warning::UnreadTables { tables } => {
+                const SHOWN: usize = 8;
+                let shown: Vec<String> =
+                    tables.iter().take(SHOWN).map(|(name, rows)| format!("{name} ({rows} rows)")).collect();
+                let more = if tables.len() > SHOWN { ", ..." } else { "" };
+                write!(f, "tables that no figure needs were not read: {}{more}", shown.join(", "))
+            }
+            Warning::NotRecorded { what, advice } => write!(f, "the recording lacks {what}: {advice}"),
+            Warning::RecorderMessage { text } => write!(f, "the recorder says: {text}"),
         }
     }
 }
@@ -296,19 +330,27 @@ impl fmt::Display for RecordFault {
                 "packets that rely on lost ones left out (record with a larger buffer)"
             }
             RecordFault::UnclosedSlice => "slices without an end read as zero long",
+            RecordFault::NotCollected => {
+                "device work whose times the recorder did not collect, which is in no figure"
+            }
+            RecordFault::UnknownName => "events whose name the file does not give, named by its number",
+            RecordFault::RenumberedDevice => {
+                "events whose process numbers the GPUs that it sees, given the machine's number of the GPU"
+            }
+            RecordFault::LongText => "texts of more than 1 MiB cut",
         })
     }
 }
 
 /// Events with a fault: how many, and the first.
-#[cfg(any(feature = "kineto", feature = "xplane"))]
+#[cfg(any(feature = "kineto", feature = "nsys", feature = "xplane"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) count: u64,
     pub(crate) first: u32,
 }
 
-#[cfg(any(feature = "kineto", feature = "xplane"))]
+#[cfg(any(feature = "kineto", feature = "nsys", feature = "xplane"))]
 impl Tally {
     pub(crate) fn add(&mut self, event: u32) {
         if self.count == 0 {

@@ -75,7 +75,9 @@ impl Advisor {
             });
         }
         match kind {
-            RecordingKind::Trace | RecordingKind::Rocprof => self.advise_on_trace(path, reading),
+            RecordingKind::Trace | RecordingKind::Nsys | RecordingKind::Rocprof => {
+                self.advise_on_trace(path, reading)
+            }
             RecordingKind::XPlane => {
                 let profile = read_profile(path, reading)?;
                 let notices = profile.trace.warnings().iter().cloned().map(Notice::Reading).collect();

@@ -73,10 +73,12 @@ pub(crate) fn check(given: &Given, kind: RecordingKind, path: &Path) -> Result<(
             kind,
         });
     }
+    // Exports of Nsight Systems have the report of PyTorch traces.
+    let options_of = if kind == RecordingKind::Nsys { RecordingKind::Trace } else { kind };
     for option in given.ids() {
         let of = || recorders.iter().filter(|(.., options)| has(options, &option));
         // Those of no recorder are the program's.
-        if of().next().is_some() && of().all(|(known, ..)| *known != kind) {
+        if of().next().is_some() && of().all(|(known, ..)| *known != options_of) {
             let of: Vec<&str> = of().map(|(_, name, _)| *name).collect();
             return Err(Failure::OptionOfOtherRecorder {
                 option: long_name("report", &option),

@@ -31,7 +31,9 @@ pub(crate) fn run(given: &Given, timings: &mut Timings) -> Result<(), Failure> {
         Err(error) => (RecordingKind::Trace, Some(error)),
     };
     let outcome = any_report::check(given, kind, first).and_then(|()| match kind {
-        RecordingKind::Trace => super::pytorch::run(&given.arguments()?, given, timings),
+        RecordingKind::Trace | RecordingKind::Nsys => {
+            super::pytorch::run(&given.arguments()?, given, timings)
+        }
         RecordingKind::XPlane => super::jax::run(&given.arguments()?, given, timings),
         RecordingKind::Rocprof => super::rocprof::run(&given.arguments()?, given, timings),
         RecordingKind::TenstorrentOps => super::metal::run(&given.arguments()?, given, timings),
@@ -374,7 +376,7 @@ fn workbook_beside(recording: &Path, kind: RecordingKind, ending: &str) -> PathB
                     let stem = without(&plain, &[".db", ".pftrace", ".csv"]);
                     without(&stem, &["_results", "_kernel_trace"])
                 }
-                false => without(&plain, &[".pftrace"]),
+                false => without(&plain, &[".pftrace", ".sqlite"]),
             }
         }
     };

@@ -18,6 +18,8 @@ pub use profile::{
 };
 
 pub(crate) use csv::{is_directory_of_traces, read_directory};
+#[cfg(feature = "nsys")]
+pub(crate) use rocpd::is_profile as is_rocpd;
 
 use crate::error::IngestError;
 use crate::facts::RecordingKind;
@@ -26,6 +28,7 @@ use crate::open::{open_one_of, other_kind};
 use crate::perfetto::{Recorder, recorder};
 use crate::recording::Recording;
 use crate::source::{ReadOptions, TextSource};
+use crate::sqlite::is_database;
 
 /// One of the profiler's output formats.
 const fn format(
@@ -52,7 +55,7 @@ pub(crate) const PERFETTO: Format = format(
 /// Of all databases; those of other programs are refused by their tables. SQLite opens the file itself.
 pub(crate) const ROCPD: Format = format(
     "rocpd database",
-    |head| Certainty::certain_if(rocpd::is_database(head)),
+    |head| Certainty::certain_if(is_database(head)),
     |path, _, _| rocpd::read(path).map(Recording::from),
 );
 /// Read together with the files beside it.

@@ -7,15 +7,12 @@ use hashbrown::HashSet;
 
 use super::profile::{Agent, AgentKind, Call, Dispatch, Domain, KernelNames, Launch, MemoryCopy, Profile};
 use crate::category::Category;
-use crate::event_table::{EventId, LaunchGeometry, MemoryTransfer, Phase};
+use crate::event_table::{EventId, LaunchGeometry, MemoryTransfer, Phase, process_correlation};
 use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TraceFacts};
 use crate::string_table::StringId;
 use crate::time::{Nanoseconds, TimeUnit};
 use crate::trace::{EventArguments, NewEvent, Trace};
 use crate::track_table::{RowId, Track, TrackId};
-
-/// Bits of a correlation number; those above tell processes apart.
-const CORRELATION_BITS: u32 = 40;
 
 impl Profile {
     /// The profile as a trace: dispatches are kernels, memory copies are copies, calls of HIP and HSA are runtime
@@ -119,7 +116,7 @@ impl Conversion<'_> {
             correlation: call
                 .correlation
                 .filter(|_| launches(call.domain))
-                .map(|id| correlation(call.process, id)),
+                .map(|id| process_correlation(call.process, id)),
             ..EventArguments::default()
         };
         let (track, name) = (self.trace.intern_track(track), self.intern(call.name));
@@ -129,7 +126,7 @@ impl Conversion<'_> {
     fn dispatch(&mut self, dispatch: &Dispatch, name: StringId) {
         let launch = &self.profile.launches[dispatch.launch as usize];
         let arguments = EventArguments {
-            correlation: dispatch.correlation.map(|id| correlation(dispatch.process, id)),
+            correlation: dispatch.correlation.map(|id| process_correlation(dispatch.process, id)),
             device: Some(self.device(dispatch.agent)),
             stream: Some(dispatch.stream as i64),
             geometry: Some(geometry(launch)),
@@ -144,7 +141,7 @@ impl Conversion<'_> {
         let is_gpu = |agent: &u32| self.profile.agents[*agent as usize].kind == AgentKind::Gpu;
         let agent = copy.destination.filter(is_gpu).or(copy.source.filter(is_gpu));
         let arguments = EventArguments {
-            correlation: copy.correlation.map(|id| correlation(copy.process, id)),
+            correlation: copy.correlation.map(|id| process_correlation(copy.process, id)),
             device: Some(self.device(agent)),
             stream: Some(copy.stream as i64),
             transfer: copy
@@ -219,11 +216,6 @@ impl Conversion<'_> {
 /// Whether calls of a library launch device work.
 fn launches(domain: Domain) -> bool {
     matches!(domain, Domain::Hip | Domain::Hsa)
-}
-
-/// Numbers of several processes are alike; the process stands in the high bits.
-fn correlation(process: u32, id: u64) -> i64 {
-    (id ^ u64::from(process) << CORRELATION_BITS) as i64
 }
 
 fn geometry(launch: &Launch) -> LaunchGeometry {

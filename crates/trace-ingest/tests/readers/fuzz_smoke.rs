@@ -233,3 +233,25 @@ fn xplane_profiles() {
 fn metal_operations() {
     survive(&lines("generated/metal_ops.csv", 12), metal_ops);
 }
+
+#[test]
+fn nsys_of_statements() {
+    let statements = "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+INSERT INTO StringIds VALUES (7, 'cudaLaunchKernel_v7000');
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, eventClass, globalTid, correlationId, nameId);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 100, 0, 281476838981743, 49, 7);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, demangledName, gridX, blockX);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (500, 900, 0, 7, 49, 281476838981632, 8, 4, 128);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, copyKind, srcKind, dstKind, bytes);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (900, 990, 0, 1, 1, 2, 4096);
+CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, deviceId, contextId, streamId, correlationId, syncType);
+INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (5, 50, 4294967295, 1, 7, 49, 3);
+CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType, text, globalTid, textId, domainId);
+INSERT INTO NVTX_EVENTS VALUES (0, 400, 59, 'aten::mm, seq = 1, op_id = 2, sizes = [[4, 8], [8]]', 281476838981743, NULL, 0);
+INSERT INTO NVTX_EVENTS VALUES (3, NULL, 60, NULL, 281476838981743, 7, 1);
+CREATE TABLE DIAGNOSTIC_EVENT (severity, text);
+INSERT INTO DIAGNOSTIC_EVENT VALUES (2, 'cannot open /tmp/x');
+CREATE TABLE TARGET_INFO_GPU (id, name, totalMemory, smCount, threadsPerWarp, maxWarpsPerSm);
+INSERT INTO TARGET_INFO_GPU VALUES (0, 'GPU', 80, 132, 32, 64);";
+    with_probes(|probes| survive(statements.as_bytes(), |bytes| probes.nsys(bytes)));
+}

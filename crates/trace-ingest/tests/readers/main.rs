@@ -8,6 +8,8 @@ mod fuzz_smoke;
 mod kineto_pftrace;
 mod metal;
 mod metal_corpus;
+mod nsys;
+mod nsys_corpus;
 mod open;
 mod other_recorders;
 mod perfetto_writer;

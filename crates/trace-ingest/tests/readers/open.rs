@@ -132,6 +132,7 @@ fn what_is_no_recording_is_named_with_the_kinds_that_are_known() {
             found,
             "an event trace",
             "an XPlane profile",
+            "an export of Nsight Systems",
             "a rocprofv3 profile",
             "a Tenstorrent ops CSV",
         ] {

@@ -2,10 +2,10 @@
 
 use hashbrown::HashMap;
 
-use super::bounded::Database;
-use super::schema::{self, Broken, Columns, Fault, Record, Runs, Schema};
+use super::schema::{self, Columns, Record, Runs, Schema};
 use crate::rocprof::builder::{Machines, ProfileBuilder};
 use crate::rocprof::profile::{Agent, AgentKind, Counter, Launch, Process};
+use crate::sqlite::{Broken, Database, Fault};
 use crate::string_table::StringId;
 
 /// Number of a row, with the position of the run that it belongs to.

@@ -3,11 +3,11 @@
 use hashbrown::HashMap;
 
 use super::context::{Context, Event, Key, Track};
-use super::schema::Broken;
 use crate::json::scanner::Scanner;
 use crate::rocprof::json::described_agent;
 use crate::rocprof::kernel_names;
 use crate::rocprof::profile::{AgentKind, Counter, Kernel, Launch, Process};
+use crate::sqlite::Broken;
 use crate::string_table::StringId;
 use crate::time::Nanoseconds;
 

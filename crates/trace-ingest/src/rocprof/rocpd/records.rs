@@ -3,9 +3,10 @@
 use hashbrown::HashMap;
 
 use super::context::{Context, Key, Track};
-use super::schema::{Broken, Columns, Fault, Record};
+use super::schema::{Columns, Record};
 use crate::rocprof::builder::Place;
 use crate::rocprof::profile::{AgentKind, CopyDirection, Domain, Launch};
+use crate::sqlite::{Broken, Fault};
 use crate::string_table::StringId;
 
 /// Columns that all tables of records have, first in every query. Newer databases give times and places by

@@ -98,6 +98,17 @@ impl Probes {
         profile(&path)
     }
 
+    /// An export of Nsight Systems: the file itself, or the statements that make it, one in a line.
+    pub fn nsys(&self, bytes: &[u8]) -> Option<Found> {
+        if bytes.starts_with(b"SQLite format 3") {
+            return self.trace(bytes);
+        }
+        let path = self.put("made.sqlite", b"")?;
+        execute(&path, &String::from_utf8_lossy(bytes)).ok()?;
+        let outcome = read_path(&path, &one_thread());
+        outcome.map_err(|error| error.to_string()).ok().map(|trace| exhaust(&trace))
+    }
+
     /// CSV files of rocprofv3: one, known by its header, or those of [`CSV_FILES`] with a [`SEPARATOR`] between
     /// them.
     pub fn rocprof_csv(&self, bytes: &[u8]) -> Option<Found> {

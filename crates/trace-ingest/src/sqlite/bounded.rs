@@ -4,6 +4,7 @@
 //! do is limited to showing rows of tables, and steps, rows and text are counted against the length of the file.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,7 @@ const LONGEST_TEXT: u64 = 64 << 20;
 const KEEPING: [&str; 5] = ["OpenEphemeral", "OpenAutoindex", "OpenDup", "SorterOpen", "RowSetAdd"];
 
 /// A database under these bounds.
-pub(super) struct Database {
+pub(crate) struct Database {
     connection: Connection,
     /// Length of the file, in bytes.
     length: u64,
@@ -49,7 +50,7 @@ pub(super) struct Database {
 
 /// What is wrong with a database.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// What SQLite said.
     Sqlite(Error),
     /// It exceeds a bound.
@@ -65,7 +66,7 @@ impl From<Error> for Failure {
 impl Database {
     /// Opens a file of `length` bytes at an address: it is only read, and its views may not reach virtual tables and
     /// functions.
-    pub(super) fn open(uri: &str, length: u64) -> rusqlite::Result<Database> {
+    pub(crate) fn open(uri: &str, length: u64) -> rusqlite::Result<Database> {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(Path::new(uri), flags)?;
@@ -98,12 +99,12 @@ impl Database {
     }
 
     /// Prepares a query of the reader's own.
-    pub(super) fn prepare(&self, query: &str) -> Result<Statement<'_>, Failure> {
+    pub(crate) fn prepare(&self, query: &str) -> Result<Statement<'_>, Failure> {
         self.connection.prepare(query).map_err(|error| self.explained(error))
     }
 
     /// Prepares a query for the rows of a table or of a view of the file, which may do nothing but show rows.
-    pub(super) fn prepare_scan(&self, query: &str) -> Result<Statement<'_>, Failure> {
+    pub(crate) fn prepare_scan(&self, query: &str) -> Result<Statement<'_>, Failure> {
         let mut explanation = self.prepare(&format!("EXPLAIN {query}"))?;
         let mut instructions = explanation.query([])?;
         while let Some(instruction) = instructions.next()? {
@@ -119,14 +120,14 @@ impl Database {
         self.prepare(query)
     }
 
-    /// Counts a row and its texts, `columns` after the first.
-    pub(super) fn count(&self, row: &Row<'_>, columns: usize) -> Result<(), Failure> {
+    /// Counts a row and the texts of these columns.
+    pub(crate) fn count(&self, row: &Row<'_>, columns: Range<usize>) -> Result<(), Failure> {
         let Some(rows_left) = self.rows_left.get().checked_sub(1) else {
             return Err(self.refused("more rows than"));
         };
         self.rows_left.set(rows_left);
         let mut text = 0;
-        for column in 1..=columns {
+        for column in columns {
             if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = row.get_ref(column)? {
                 text += bytes.len() as u64;
             }
@@ -143,7 +144,7 @@ impl Database {
     }
 
     /// An error of SQLite, which says no more than "interrupted" of what ended by the bounds.
-    pub(super) fn explained(&self, error: Error) -> Failure {
+    pub(crate) fn explained(&self, error: Error) -> Failure {
         match error.sqlite_error_code() {
             Some(ErrorCode::OperationInterrupted) => Failure::Refused(format!(
                 "its views and indexes take more than the {} steps and {} s that a file of {} bytes has work for",

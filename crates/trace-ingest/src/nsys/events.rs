@@ -1,0 +1,658 @@
+//! Rows of an export as events of a trace.
+
+use hashbrown::HashMap;
+
+use super::enumerations::{SyncKind, call_name, copy_kind, memory_kind, overhead_type};
+use super::global_id::GlobalId;
+use super::nvtx_text::{NvtxText, shapes};
+use super::references::{Key, References, clipped, correlation, kernel_name, text_warnings};
+use super::tables::{
+    GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OVERHEAD, PROCESSES, PROFILER_OVERHEAD, RUNTIME, SYNCHRONIZATION,
+    Tables,
+};
+use crate::argument::SignatureId;
+use crate::category::Category;
+use crate::event_table::{LaunchGeometry, MemoryTransfer, Phase, Synchronization, process_correlation};
+use crate::sqlite::{Broken, Fault, Record};
+use crate::string_table::StringId;
+use crate::trace::{EventArguments, NewEvent, Trace};
+use crate::track_table::{RowId, Track, TrackId};
+use crate::warning::{EventFault, RecordFault, Tally, Warning};
+
+/// Times beyond, in nanoseconds, are none of a recording: differences of two stay within 64 bits.
+const LATEST: i64 = 1 << 62;
+
+/// Columns of all device work, first in every query; [`kernel_name`] expects those of a kernel's name behind them.
+const DEVICE: [&str; 4] = ["start", "end", "deviceId", "streamId"];
+/// Columns of all device work, last in every query.
+const LINKS: [&str; 3] = ["correlationId", "globalPid", "graphNodeId"];
+
+/// Where the system's `u32::MAX` or `i32::MAX` stands for none.
+const NONE: [i64; 2] = [u32::MAX as i64, i32::MAX as i64];
+/// Device or stream of what has none.
+const NO_ROW: i64 = -1;
+
+/// Types of rows of NVTX.
+mod nvtx {
+    pub(super) const MARK: i64 = 34;
+    pub(super) const PUSH_POP: i64 = 59;
+    pub(super) const START_END: i64 = 60;
+    pub(super) const NVTXT_PUSH_POP: i64 = 70;
+    pub(super) const NVTXT_START_END: i64 = 71;
+    /// Names of categories and threads.
+    pub(super) const NAMES: [i64; 2] = [33, 39];
+    /// Domains that begin and end, and names of objects of CUDA.
+    pub(super) const OBJECTS: std::ops::RangeInclusive<i64> = 75..=99;
+}
+
+/// A call of the API by the id of its name.
+#[derive(Clone, Copy)]
+struct Call {
+    name: StringId,
+    waits_for: Option<SyncKind>,
+}
+
+/// What all rows of device work have.
+struct DeviceWork {
+    start: i64,
+    end: i64,
+    device: i64,
+    key: Option<Key>,
+    arguments: EventArguments,
+    track: TrackId,
+}
+
+/// Makes a trace of the rows.
+pub(super) struct Conversion<'t> {
+    tables: &'t Tables<'t>,
+    references: &'t References,
+    trace: Trace,
+    calls: HashMap<i64, Call>,
+    /// What calls wait for, by the key that they share with a synchronization.
+    waits: HashMap<Key, SyncKind>,
+    processes: HashMap<GlobalId, RowId>,
+    threads: HashMap<GlobalId, TrackId>,
+    /// Signatures by what PyTorch wrote of sizes.
+    signatures: HashMap<String, Option<SignatureId>>,
+    /// Names of kinds of copies and fills.
+    transfers: HashMap<(i64, Option<i64>, Option<i64>), StringId>,
+    /// Rows of spans without an end.
+    unclosed: Vec<usize>,
+    first_unclosed: Tally,
+    latest: i64,
+    uncollected: u64,
+    negative: u64,
+    unnamed: u64,
+    cut: u64,
+    invalid: u64,
+    unused_nvtx: u64,
+    renumbered: u64,
+    has_shapes: bool,
+}
+
+impl<'t> Conversion<'t> {
+    pub(super) fn new(tables: &'t Tables<'t>, references: &'t References, trace: Trace) -> Self {
+        Conversion {
+            tables,
+            references,
+            trace,
+            calls: HashMap::new(),
+            waits: HashMap::new(),
+            processes: HashMap::new(),
+            threads: HashMap::new(),
+            signatures: HashMap::new(),
+            transfers: HashMap::new(),
+            unclosed: Vec::new(),
+            first_unclosed: Tally::default(),
+            latest: i64::MIN,
+            uncollected: 0,
+            negative: 0,
+            unnamed: 0,
+            cut: 0,
+            invalid: 0,
+            unused_nvtx: 0,
+            renumbered: 0,
+            has_shapes: false,
+        }
+    }
+
+    /// Reads all events: what the host did first, then what it launched.
+    pub(super) fn read_events(&mut self) -> Result<(), Broken> {
+        self.read_nvtx()?;
+        self.read_calls()?;
+        self.read_kernels()?;
+        self.read_graphs()?;
+        self.read_copies()?;
+        self.read_fills()?;
+        self.read_synchronizations()?;
+        self.read_overheads()?;
+        self.name_rows()
+    }
+
+    /// The trace with absolute times, and the warnings of all rows.
+    pub(super) fn finish(mut self) -> Trace {
+        for &row in &self.unclosed {
+            let start = self.trace.events.start[row];
+            self.trace.events.duration[row] = (self.latest - start).max(0);
+        }
+        self.trace.facts.record_shapes = Some(self.has_shapes);
+        let warnings = &mut self.trace.warnings;
+        warnings.extend(self.first_unclosed.warning(EventFault::UnendedSlice));
+        for (fault, count) in [
+            (RecordFault::NotCollected, self.uncollected),
+            (RecordFault::NegativeDuration, self.negative),
+            (RecordFault::UnknownName, self.unnamed),
+            (RecordFault::RenumberedDevice, self.renumbered),
+        ] {
+            warnings.extend((count > 0).then_some(Warning::Records { fault, count }));
+        }
+        warnings.extend(text_warnings(self.cut, self.invalid));
+        if self.unused_nvtx > 0 {
+            warnings.push(Warning::UnusedRecords { list: NVTX.to_string(), count: self.unused_nvtx });
+        }
+        self.trace
+    }
+
+    /// Reads a table with a method of this, and keeps the warning of its malformed rows.
+    fn rows(
+        &mut self,
+        table: &str,
+        needed: &[&str],
+        columns: &[&str],
+        mut read: impl FnMut(&mut Self, &Record<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Broken> {
+        let tables = self.tables;
+        let refused = tables.rows(table, needed, columns, |row| read(self, row))?;
+        self.trace.warnings.extend(refused);
+        Ok(())
+    }
+
+    fn read_nvtx(&mut self) -> Result<(), Broken> {
+        const COLUMNS: [&str; 7] = ["start", "end", "globalTid", "eventType", "text", "textId", "domainId"];
+        self.rows(NVTX, &["start", "eventType"], &COLUMNS, |this, row| {
+            let kind = row.required(3)?;
+            match kind {
+                nvtx::MARK
+                | nvtx::PUSH_POP
+                | nvtx::START_END
+                | nvtx::NVTXT_PUSH_POP
+                | nvtx::NVTXT_START_END => {}
+                _ if nvtx::NAMES.contains(&kind) || nvtx::OBJECTS.contains(&kind) => return Ok(()),
+                _ => {
+                    this.unused_nvtx += 1;
+                    return Ok(());
+                }
+            }
+            let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
+            let end = time(row, 1)?;
+            let thread = GlobalId::from_column(row.integer(2)?);
+            let domain = row.integer(6)?.unwrap_or(0);
+            let registered = row.integer(5)?;
+            let track = this.thread(thread);
+            if let Some(bytes) = row.text(4) {
+                let (text, faults) = clipped(bytes);
+                this.cut += u64::from(faults.is_cut);
+                this.invalid += u64::from(faults.is_invalid);
+                this.nvtx(kind, (start, end), (thread, track), domain, &text);
+            } else {
+                let text = registered.and_then(|id| this.references.texts.get(&id).copied());
+                let text = text.map(|text| this.trace.text(text).to_string()).unwrap_or_default();
+                this.nvtx(kind, (start, end), (thread, track), domain, &text);
+            }
+            Ok(())
+        })
+    }
+
+    fn nvtx(
+        &mut self,
+        kind: i64,
+        span: (i64, Option<i64>),
+        (thread, track): (Option<GlobalId>, TrackId),
+        domain: i64,
+        text: &str,
+    ) {
+        if domain != 0 {
+            let key = thread.map(|thread| (thread.process(), domain));
+            let named = key.and_then(|key| self.references.domains.get(&key));
+            let name = match named {
+                Some(&domain) => format!("{}:{text}", self.trace.text(domain)),
+                None => format!("domain {domain}:{text}"),
+            };
+            let name = self.trace.intern(&name);
+            return self.nvtx_event(kind, name, span, track);
+        }
+        let parsed = NvtxText::parse(text);
+        if kind != nvtx::PUSH_POP || !parsed.is_operator() {
+            // The call's number makes texts distinct that are of one range.
+            let name = self.trace.intern(if kind == nvtx::PUSH_POP { parsed.name } else { text });
+            return self.nvtx_event(kind, name, span, track);
+        }
+        let arguments = EventArguments {
+            external_id: parsed.operator,
+            sequence_number: parsed.sequence,
+            signature: parsed.sizes.and_then(|sizes| self.signature(sizes)),
+            ..EventArguments::default()
+        };
+        let name = self.trace.intern(parsed.name);
+        self.host_span(Category::CPU_OP, name, track, span, arguments);
+    }
+
+    fn nvtx_event(&mut self, kind: i64, name: StringId, span: (i64, Option<i64>), track: TrackId) {
+        if kind == nvtx::MARK {
+            self.push(
+                Phase::Instant,
+                Category::CPU_INSTANT_EVENT,
+                name,
+                track,
+                (span.0, span.0),
+                EventArguments::default(),
+            );
+        } else {
+            self.host_span(Category::USER_ANNOTATION, name, track, span, EventArguments::default());
+        }
+    }
+
+    fn signature(&mut self, sizes: &str) -> Option<SignatureId> {
+        self.has_shapes = true;
+        if let Some(known) = self.signatures.get(sizes) {
+            return *known;
+        }
+        let signature = shapes(sizes).map(|dims| self.trace.intern_signature([Some(dims), None, None, None]));
+        self.signatures.insert(sizes.to_string(), signature);
+        signature
+    }
+
+    /// Calls of the runtime and of the driver, which stand in one table.
+    fn read_calls(&mut self) -> Result<(), Broken> {
+        const COLUMNS: [&str; 6] = ["start", "end", "globalTid", "nameId", "correlationId", "eventClass"];
+        const DRIVER: i64 = 1;
+        self.rows(RUNTIME, &["start", "end"], &COLUMNS, |this, row| {
+            let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
+            let end = time(row, 1)?;
+            let thread = GlobalId::from_column(row.integer(2)?);
+            let name = row.required(3)?;
+            let correlation = correlation(row.integer(4)?);
+            let category = match row.integer(5)? {
+                Some(DRIVER) => Category::CUDA_DRIVER,
+                _ => Category::CUDA_RUNTIME,
+            };
+            let call = this.call(name);
+            let key = thread.map(GlobalId::process).zip(correlation);
+            let key = key.filter(|key| this.references.keys.contains_key(key));
+            if let (Some(key), Some(waits_for)) = (key, call.waits_for) {
+                this.waits.entry(key).or_insert(waits_for);
+            }
+            let track = this.thread(thread);
+            let arguments = EventArguments { correlation: this.linked(key), ..EventArguments::default() };
+            this.host_span(category, call.name, track, (start, end), arguments);
+            Ok(())
+        })
+    }
+
+    fn call(&mut self, id: i64) -> Call {
+        if let Some(call) = self.calls.get(&id) {
+            self.unnamed += u64::from(!self.references.texts.contains_key(&id));
+            return *call;
+        }
+        let recorded = self.string("call", id);
+        let text = call_name(self.trace.text(recorded)).to_string();
+        let call = Call { name: self.trace.intern(&text), waits_for: SyncKind::from_call(&text) };
+        self.calls.insert(id, call);
+        call
+    }
+
+    fn read_kernels(&mut self) -> Result<(), Broken> {
+        let columns = columns(&[
+            "demangledName",
+            "shortName",
+            "mangledName",
+            "gridX",
+            "gridY",
+            "gridZ",
+            "blockX",
+            "blockY",
+            "blockZ",
+            "registersPerThread",
+            "staticSharedMemory",
+            "dynamicSharedMemory",
+        ]);
+        self.rows(KERNEL, &DEVICE[..3], &columns, |this, row| {
+            let name = kernel_name(row)?.ok_or_else(|| row.fault(4, "NULL"))?;
+            let geometry = geometry(row)?;
+            let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
+            work.arguments.geometry = geometry;
+            let name = this.string("kernel", name);
+            this.device_event(Category::KERNEL, name, &work);
+            Ok(())
+        })
+    }
+
+    /// Replays of graphs whose nodes were not recorded.
+    fn read_graphs(&mut self) -> Result<(), Broken> {
+        let columns = columns(&["graphId"]);
+        let mut replays = false;
+        self.rows(GRAPH, &DEVICE[..3], &columns, |this, row| {
+            let graph = row.integer(4)?;
+            let Some(work) = this.device_work(row, &columns)? else { return Ok(()) };
+            if work.key.is_some_and(|key| this.references.keys.get(&key) == Some(&true)) {
+                return Ok(());
+            }
+            replays = true;
+            let name = match graph.filter(|&graph| graph != 0) {
+                Some(graph) => this.trace.intern(&format!("CUDA graph {graph}")),
+                None => this.trace.intern("CUDA graph"),
+            };
+            this.device_event(Category::KERNEL, name, &work);
+            Ok(())
+        })?;
+        if replays {
+            self.trace.warnings.push(Warning::NotRecorded {
+                what: "the kernels inside CUDA graphs, each replay of which is one span",
+                advice: "record with --cuda-graph-trace=node",
+            });
+        }
+        Ok(())
+    }
+
+    fn read_copies(&mut self) -> Result<(), Broken> {
+        let columns = columns(&["copyKind", "srcKind", "dstKind", "bytes"]);
+        self.rows(MEMCPY, &["start", "end", "deviceId", "copyKind"], &columns, |this, row| {
+            let (kind, source, destination) = (row.required(4)?, row.integer(5)?, row.integer(6)?);
+            let bytes = bytes(row, 7)?;
+            let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
+            work.arguments.transfer = transfer(bytes, work.end - work.start);
+            let name = match this.transfers.get(&(kind, source, destination)) {
+                Some(&name) => name,
+                None => {
+                    let memory = |kind: Option<i64>| kind.and_then(memory_kind).unwrap_or("Unknown");
+                    let direction = copy_kind(kind).map_or_else(|| kind.to_string(), str::to_string);
+                    let name = this.trace.intern(&format!(
+                        "Memcpy {direction} ({} -> {})",
+                        memory(source),
+                        memory(destination)
+                    ));
+                    this.transfers.insert((kind, source, destination), name);
+                    name
+                }
+            };
+            this.device_event(Category::GPU_MEMCPY, name, &work);
+            Ok(())
+        })
+    }
+
+    fn read_fills(&mut self) -> Result<(), Broken> {
+        let columns = columns(&["memKind", "bytes"]);
+        self.rows(MEMSET, &DEVICE[..3], &columns, |this, row| {
+            let memory = row.integer(4)?.and_then(memory_kind).unwrap_or("Unknown");
+            let bytes = bytes(row, 5)?;
+            let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
+            work.arguments.transfer = transfer(bytes, work.end - work.start);
+            let name = this.trace.intern(&format!("Memset ({memory})"));
+            this.device_event(Category::GPU_MEMSET, name, &work);
+            Ok(())
+        })
+    }
+
+    /// What the columns of all device work say; `None` for work whose times CUPTI did not collect.
+    fn device_work(&mut self, row: &Record<'_>, columns: &[&str]) -> Result<Option<DeviceWork>, Fault> {
+        let first_link = columns.len() - LINKS.len();
+        let (start, end) = (time(row, 0)?, time(row, 1)?);
+        let recorded = row.required(2)?;
+        if recorded < 0 {
+            return Err(row.fault(2, &recorded.to_string()));
+        }
+        let stream = row.integer(3)?.unwrap_or(0);
+        let correlation = correlation(row.integer(first_link)?);
+        let process = GlobalId::from_column(row.integer(first_link + 1)?).or(self.references.sole_process);
+        let graph_node = row.integer(first_link + 2)?.filter(|&node| node != 0);
+        let (Some(start), Some(end)) = (start, end) else {
+            self.uncollected += 1;
+            return Ok(None);
+        };
+        if end < start || (start == 0 && end == 0) {
+            self.uncollected += 1;
+            return Ok(None);
+        }
+        let device = self.device(process, recorded);
+        let key = process.zip(correlation);
+        let arguments = EventArguments {
+            correlation: self.linked(key),
+            device: Some(device),
+            stream: Some(stream),
+            graph_node,
+            ..EventArguments::default()
+        };
+        let track = Track { pid: RowId::Number(device), tid: RowId::Number(stream) };
+        let track = self.trace.intern_track(track);
+        Ok(Some(DeviceWork { start, end, device, key, arguments, track }))
+    }
+
+    /// Number of a GPU among those of the machine.
+    fn device(&mut self, process: Option<GlobalId>, recorded: i64) -> i64 {
+        let device = self.references.gpu(process, recorded);
+        self.renumbered += u64::from(device != recorded);
+        device
+    }
+
+    fn device_event(&mut self, category: Category, name: StringId, work: &DeviceWork) {
+        self.push(Phase::Complete, category, name, work.track, (work.start, work.end), work.arguments);
+        let process = RowId::Number(work.device);
+        if self.trace.tracks.process(process).labels.is_none() {
+            let label = self.trace.intern(&format!("GPU {}", work.device));
+            self.trace.tracks.process_mut(process).labels = Some(label);
+        }
+    }
+
+    fn read_synchronizations(&mut self) -> Result<(), Broken> {
+        const COLUMNS: [&str; 8] =
+            ["start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType"];
+        let category = self.trace.intern_category("cuda_sync");
+        self.rows(SYNCHRONIZATION, &["start", "end"], &COLUMNS, |this, row| {
+            let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
+            let end = time(row, 1)?;
+            let known = |id: Option<i64>| id.filter(|id| !NONE.contains(id) && *id >= 0);
+            let (device, context, stream) = (known(row.integer(2)?), row.integer(3)?, known(row.integer(4)?));
+            let correlation = correlation(row.integer(5)?);
+            let process = GlobalId::from_column(row.integer(6)?).or(this.references.sole_process);
+            let recorded = SyncKind::from_column(row.integer(7)?.unwrap_or(0));
+            let key = process.zip(correlation);
+            let kind = key.and_then(|key| this.waits.get(&key).copied()).unwrap_or(recorded);
+            // The column of the device is 0 for all rows of some recorders; that of the work in the context is right.
+            let of_work = process.zip(context).and_then(|key| this.references.contexts.get(&key).copied());
+            let device = of_work.or(device).map(|device| this.references.gpu(process, device));
+            let name = this.trace.intern(kind.name());
+            let arguments = EventArguments {
+                correlation: this.linked(key),
+                device,
+                stream,
+                synchronization: Some(Synchronization { kind: Some(name), ..Synchronization::default() }),
+                ..EventArguments::default()
+            };
+            let row = |number: Option<i64>| RowId::Number(number.unwrap_or(NO_ROW));
+            let track = this.trace.intern_track(Track { pid: row(device), tid: row(stream) });
+            this.host_span(category, name, track, (start, end), arguments);
+            Ok(())
+        })
+    }
+
+    /// Work of the driver inside calls, and the recorder's own.
+    fn read_overheads(&mut self) -> Result<(), Broken> {
+        const COLUMNS: [&str; 6] = ["start", "end", "globalTid", "nameId", "correlationId", "overheadType"];
+        for table in [OVERHEAD, PROFILER_OVERHEAD] {
+            self.rows(table, &["start", "end"], &COLUMNS, |this, row| {
+                let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
+                let end = time(row, 1)?;
+                let thread = GlobalId::from_column(row.integer(2)?);
+                let name = row.integer(3)?;
+                let key = thread.map(GlobalId::process).zip(correlation(row.integer(4)?));
+                let key = key.filter(|key| this.references.keys.contains_key(key));
+                let kind = row.integer(5)?.and_then(overhead_type).unwrap_or("Unknown");
+                let name = match name {
+                    Some(id) => this.string("overhead", id),
+                    None => this.trace.intern(kind),
+                };
+                let track = this.thread(thread);
+                let arguments = EventArguments { correlation: this.linked(key), ..EventArguments::default() };
+                this.host_span(Category::OVERHEAD, name, track, (start, end), arguments);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Names and labels of processes and threads that have events.
+    fn name_rows(&mut self) -> Result<(), Broken> {
+        let label = self.trace.intern("CPU");
+        for &process in self.processes.values() {
+            self.trace.tracks.process_mut(process).labels = Some(label);
+        }
+        self.rows(PROCESSES, &[], &["globalPid", "name"], |this, row| {
+            let Some(process) = GlobalId::from_column(row.integer(0)?) else { return Ok(()) };
+            if let (Some(&id), Some(name)) = (this.processes.get(&process), row.text(1)) {
+                let (path, _) = clipped(name);
+                let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+                let name = this.trace.intern(name);
+                this.trace.tracks.process_mut(id).name = Some(name);
+            }
+            Ok(())
+        })?;
+        for &(thread, name) in &self.references.thread_names {
+            if let Some(&track) = self.threads.get(&thread) {
+                let track = self.trace.tracks.get(track);
+                self.trace.tracks.thread_mut(track).name = Some(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn host_span(
+        &mut self,
+        category: Category,
+        name: StringId,
+        track: TrackId,
+        (start, end): (i64, Option<i64>),
+        mut arguments: EventArguments,
+    ) {
+        if end.is_none() {
+            self.first_unclosed.add(self.trace.entries);
+            self.unclosed.push(self.trace.events.len());
+            arguments.unfinished = Some(());
+        }
+        let end = end.unwrap_or(start);
+        self.negative += u64::from(end < start);
+        self.push(Phase::Complete, category, name, track, (start, end.max(start)), arguments);
+    }
+
+    fn push(
+        &mut self,
+        phase: Phase,
+        category: Category,
+        name: StringId,
+        track: TrackId,
+        (start, end): (i64, i64),
+        arguments: EventArguments,
+    ) {
+        // The reader refuses what has so many.
+        if self.trace.entries == u32::MAX {
+            return;
+        }
+        self.latest = self.latest.max(end);
+        self.trace.append(NewEvent { phase, category, name, track, start, duration: end - start, arguments });
+    }
+
+    /// The number that a call and its device work share among all processes.
+    fn linked(&self, key: Option<Key>) -> Option<i64> {
+        key.map(|(process, id)| process_correlation(self.references.process_number(process), id as u64))
+    }
+
+    /// Text of a string, or what it names and the string's number.
+    fn string(&mut self, what: &str, id: i64) -> StringId {
+        match self.references.texts.get(&id) {
+            Some(&text) => text,
+            None => {
+                self.unnamed += 1;
+                self.trace.intern(&format!("{what} {id}"))
+            }
+        }
+    }
+
+    fn thread(&mut self, thread: Option<GlobalId>) -> TrackId {
+        let Some(id) = thread else {
+            return self.trace.intern_track(Track { pid: RowId::Missing, tid: RowId::Missing });
+        };
+        if let Some(&track) = self.threads.get(&id) {
+            return track;
+        }
+        let pid = self.process(id.process());
+        let track = self.trace.intern_track(Track { pid, tid: RowId::Number(id.tid()) });
+        self.threads.insert(id, track);
+        track
+    }
+
+    /// A process by its number; by number and machine where another machine has a process of the same number.
+    fn process(&mut self, process: GlobalId) -> RowId {
+        if let Some(&row) = self.processes.get(&process) {
+            return row;
+        }
+        let number = RowId::Number(process.pid());
+        let row = match self.processes.values().any(|&other| other == number) {
+            true => {
+                let text = format!("{} on machine {}", process.pid(), process.machine());
+                RowId::Text(self.trace.intern(&text))
+            }
+            false => number,
+        };
+        self.processes.insert(process, row);
+        row
+    }
+}
+
+/// The columns of a table of device work: those of all, its own, those of all.
+fn columns<'c>(own: &[&'c str]) -> Vec<&'c str> {
+    DEVICE.iter().chain(own).chain(&LINKS).copied().collect()
+}
+
+/// A time in nanoseconds.
+fn time(row: &Record<'_>, column: usize) -> Result<Option<i64>, Fault> {
+    match row.integer(column)? {
+        Some(time) if time <= -LATEST || time >= LATEST => Err(row.fault(column, &time.to_string())),
+        time => Ok(time),
+    }
+}
+
+/// A size in bytes.
+fn bytes(row: &Record<'_>, column: usize) -> Result<Option<u64>, Fault> {
+    let negative = |bytes: i64| row.fault(column, &bytes.to_string());
+    row.integer(column)?.map(|bytes| u64::try_from(bytes).map_err(|_| negative(bytes))).transpose()
+}
+
+fn transfer(bytes: Option<u64>, duration: i64) -> Option<MemoryTransfer> {
+    let bytes = bytes?;
+    // Bytes per nanosecond are 1e9 bytes per second.
+    let bandwidth_gb_per_s = (duration > 0).then(|| bytes as f64 / duration as f64);
+    Some(MemoryTransfer { bytes: Some(bytes), bandwidth_gb_per_s, direction: None })
+}
+
+/// How a kernel was launched, where the table says.
+fn geometry(row: &Record<'_>) -> Result<Option<LaunchGeometry>, Fault> {
+    const GRID: usize = DEVICE.len() + 3;
+    if row.integer(GRID)?.is_none() || row.integer(GRID + 3)?.is_none() {
+        return Ok(None);
+    }
+    let size = |column: usize| row.size(GRID + column, 1);
+    let shared: [Option<i64>; 2] = [row.integer(GRID + 7)?, row.integer(GRID + 8)?];
+    let shared = match shared {
+        [None, None] => None,
+        [fixed, dynamic] => {
+            let total = fixed.unwrap_or(0).saturating_add(dynamic.unwrap_or(0));
+            Some(u32::try_from(total).map_err(|_| row.fault(GRID + 8, &total.to_string()))?)
+        }
+    };
+    let registers = row.size(GRID + 6, 0)?;
+    Ok(Some(LaunchGeometry {
+        grid: [size(0)?, size(1)?, size(2)?],
+        block: [size(3)?, size(4)?, size(5)?],
+        registers_per_thread: Some(registers).filter(|&registers| registers > 0),
+        shared_memory: shared,
+    }))
+}

@@ -1,0 +1,88 @@
+//! NVIDIA Nsight Systems: the databases that `nsys export --type sqlite` makes of a recording, read into a [`Trace`].
+//!
+//! An export has a table per kind of event, and only those that have rows. Reading goes over the tables twice: first for
+//! what rows refer to (`references`: names, processes, launches), then for the events (`events`). So each name is
+//! loaded once, and strings that no event refers to, such as the program's environment and output, are never loaded.
+
+mod diagnostics;
+mod enumerations;
+mod events;
+mod facts;
+mod global_id;
+mod nvtx_text;
+mod references;
+mod tables;
+
+use std::path::Path;
+
+use self::events::Conversion;
+use self::references::References;
+use self::tables::Tables;
+use crate::error::IngestError;
+use crate::facts::RecordingKind;
+use crate::format::{Certainty, Format};
+use crate::recording::Recording;
+use crate::sqlite::{self, Broken, Database, Entries};
+use crate::trace::Trace;
+
+/// Of all databases; those of other programs are refused by their tables. SQLite opens the file itself.
+pub(crate) const FORMAT: Format = Format {
+    name: "Nsight Systems export",
+    kind: RecordingKind::Nsys,
+    probe: |head| Certainty::certain_if(sqlite::is_database(head)),
+    read: |path, _, _| read(path).map(|trace| Recording::Trace(Box::new(trace))),
+};
+
+/// Whether a database is an export: it says so, or has the table of strings and one of events.
+pub(crate) fn is_export(database: &Database, entries: &Entries) -> Result<bool, Broken> {
+    const EVENTS: [&str; 7] = [
+        "CUPTI_ACTIVITY_KIND_",
+        "CUDA_GPU_",
+        "NVTX_EVENTS",
+        "OSRT_API",
+        "MPI_",
+        "GPU_METRICS",
+        "TARGET_INFO_",
+    ];
+    let has_strings = entries.kind("StringIds").is_some();
+    if has_strings && EVENTS.iter().any(|prefix| entries.has_prefix(prefix)) {
+        return Ok(true);
+    }
+    let tables = Tables::new(database, entries.clone());
+    Ok(facts::Export::read(&tables, &mut Vec::new())?.is_of_nsight_systems)
+}
+
+/// Reads an export.
+fn read(path: &Path) -> Result<Trace, IngestError> {
+    let database = sqlite::open(path)?;
+    let broken = |broken: Broken| broken.of_file(path);
+    let entries = Entries::read(&database).map_err(broken)?;
+    if !is_export(&database, &entries).map_err(broken)? {
+        return Err(IngestError::UnknownFormat {
+            path: path.to_path_buf(),
+            found: entries.describe(),
+            expected: crate::open::expected(&[RecordingKind::Nsys]),
+        });
+    }
+    let tables = Tables::new(&database, entries);
+    tables.check_kinds().map_err(broken)?;
+
+    let mut trace = Trace::default();
+    trace.warnings.extend(sqlite::unread_journal(path));
+    let messages = diagnostics::read(&tables, &mut trace.warnings).map_err(broken)?;
+    let references = References::read(&tables, &mut trace).map_err(broken)?;
+    let mut conversion = Conversion::new(&tables, &references, trace);
+    conversion.read_events().map_err(broken)?;
+    let mut trace = conversion.finish();
+    if trace.events.is_empty() {
+        let faults: Vec<String> = trace.warnings.iter().map(ToString::to_string).collect();
+        return Err(IngestError::NothingRecorded { path: path.to_path_buf(), faults });
+    }
+    if trace.entries == u32::MAX {
+        return Err(IngestError::TooManyEvents { path: path.to_path_buf(), limit: u32::MAX });
+    }
+    facts::read(&tables, &mut trace).map_err(broken)?;
+    trace.warnings.extend(messages);
+    trace.rebase();
+    Ok(trace)
+}

@@ -1,0 +1,163 @@
+//! What the text of an NVTX range says: PyTorch writes an operator's call into it.
+//!
+//! `NAME[, seq = N][, op_id = N][, sizes = [[d, d], [d], []]][, input_op_ids = [(op, out), …]]`, as
+//! `torch.autograd.profiler.emit_nvtx` and `nsys profile --pytorch=autograd-shapes-nvtx` make it.
+
+use crate::argument::ArgumentValue;
+
+/// A text and its parts. What does not parse belongs to the name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NvtxText<'t> {
+    /// Name of the operator or range.
+    pub(super) name: &'t str,
+    /// Number that a forward operator shares with its backward.
+    pub(super) sequence: Option<i64>,
+    /// Number of the call.
+    pub(super) operator: Option<i64>,
+    /// Shapes of the inputs, as written: [`shapes`].
+    pub(super) sizes: Option<&'t str>,
+    /// Whether the text names the calls that made the inputs.
+    has_inputs: bool,
+}
+
+impl<'t> NvtxText<'t> {
+    /// Reads the parts from the right, because the name may have commas.
+    pub(super) fn parse(text: &'t str) -> NvtxText<'t> {
+        let mut parsed = NvtxText { name: text, ..NvtxText::default() };
+        if let Some((name, inputs)) = text.rsplit_once(", input_op_ids = ")
+            && is_list(inputs, &['(', ')'])
+        {
+            (parsed.name, parsed.has_inputs) = (name, true);
+        }
+        if let Some((name, sizes)) = parsed.name.rsplit_once(", sizes = ")
+            && is_list(sizes, &['[', ']'])
+        {
+            (parsed.name, parsed.sizes) = (name, Some(sizes));
+        }
+        for (mark, number) in [(", op_id = ", &mut parsed.operator), (", seq = ", &mut parsed.sequence)] {
+            if let Some((name, digits)) = parsed.name.rsplit_once(mark)
+                && let Ok(value) = digits.parse()
+            {
+                (parsed.name, *number) = (name, Some(value));
+            }
+        }
+        parsed
+    }
+
+    /// Whether a range of the default domain is a call of an operator. Ranges of the program are written with a call's
+    /// number, too; their names have what no operator's name has.
+    pub(super) fn is_operator(&self) -> bool {
+        const WITH_SPACES: [&str; 4] = [
+            "autograd::engine::evaluate_function: ",
+            "Torch-Compiled Region",
+            "TorchDynamo ",
+            "AOTDispatcher",
+        ];
+        const NAMESPACES: [&str; 7] =
+            ["aten", "prim", "prims", "torch", "c10d", "_c10d_functional", "quantized"];
+        let name = self.name;
+        let has_parts =
+            self.sequence.is_some() || self.operator.is_some() || self.sizes.is_some() || self.has_inputs;
+        if has_parts {
+            let is_range = name.starts_with("nccl:") || name.contains([' ', '(', '#']);
+            return !is_range || WITH_SPACES.iter().any(|start| name.starts_with(start));
+        }
+        name.split_once("::").is_some_and(|(namespace, operator)| {
+            let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.');
+            NAMESPACES.contains(&namespace) && !operator.is_empty() && operator.chars().all(is_word)
+        })
+    }
+}
+
+/// Whether a text is a list in brackets, of numbers and `brackets`.
+fn is_list(text: &str, brackets: &[char]) -> bool {
+    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let may_stand = |letter: char| {
+        letter.is_ascii_digit() || matches!(letter, ' ' | ',' | '-') || brackets.contains(&letter)
+    };
+    inside.is_some_and(|inside| inside.chars().all(may_stand))
+}
+
+/// The shapes of `[[d, d], [d], []]`, as dims of a signature; `None` where the text is no list of lists of numbers.
+pub(super) fn shapes(sizes: &str) -> Option<ArgumentValue> {
+    let mut rest = sizes.strip_prefix('[')?.strip_suffix(']')?.trim();
+    let mut shapes = Vec::new();
+    while !rest.is_empty() {
+        let (shape, after) = rest.strip_prefix('[')?.split_once(']')?;
+        let numbers = shape.split(',').map(str::trim).filter(|number| !number.is_empty());
+        let numbers = numbers.map(|number| number.parse().map(ArgumentValue::Int).ok());
+        shapes.push(ArgumentValue::List(numbers.collect::<Option<_>>()?));
+        let after = after.trim_start();
+        rest = match after.strip_prefix(',') {
+            Some(next) => next.trim_start(),
+            None if after.is_empty() => after,
+            None => return None,
+        };
+    }
+    Some(ArgumentValue::List(shapes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argument::Sequence;
+
+    #[test]
+    fn parts_of_a_call_are_read() {
+        let text = "aten::addmm, seq = 12, op_id = 345, sizes = [[4096], [8192, 1024], [1024, 4096], [], []], \
+                    input_op_ids = [(340,0), (344,0)]";
+        let parsed = NvtxText::parse(text);
+        assert_eq!((parsed.name, parsed.sequence, parsed.operator), ("aten::addmm", Some(12), Some(345)));
+        let dims = shapes(parsed.sizes.unwrap()).unwrap();
+        assert_eq!(
+            dims.display(Sequence::Tuple).to_string(),
+            "((4096,), (8192, 1024), (1024, 4096), (), ())"
+        );
+        assert!(parsed.is_operator());
+    }
+
+    #[test]
+    fn what_does_not_parse_belongs_to_the_name() {
+        for (text, name, sequence, operator) in [
+            ("aten::view, op_id = 314290", "aten::view", None, Some(314_290)),
+            ("step, lr = 3", "step, lr = 3", None, None),
+            ("a, b, seq = 4", "a, b", Some(4), None),
+            ("x, op_id = many", "x, op_id = many", None, None),
+            ("x, op_id = 1, seq = 2", "x, op_id = 1", Some(2), None),
+            ("x, sizes = [[1, a]]", "x, sizes = [[1, a]]", None, None),
+            ("", "", None, None),
+            (", seq = 1", "", Some(1), None),
+        ] {
+            let parsed = NvtxText::parse(text);
+            assert_eq!((parsed.name, parsed.sequence, parsed.operator), (name, sequence, operator), "{text}");
+        }
+    }
+
+    #[test]
+    fn operators_are_told_from_ranges() {
+        for (text, is_operator) in [
+            ("aten::mm, op_id = 1", true),
+            ("FSDP::pre_forward (encoder.block.0), op_id = 2", false),
+            ("autograd::engine::evaluate_function: MmBackward0, seq = 3", true),
+            ("Torch-Compiled Region: 0/0, op_id = 4", true),
+            ("Optimizer.step#Adam.step, op_id = 5", false),
+            ("nccl:all_reduce, op_id = 6", false),
+            ("MyFunction, seq = 7", true),
+            ("aten::mm", true),
+            ("aten::add_.Tensor", true),
+            ("aten::mm please", false),
+            ("forward", false),
+            ("cub::DeviceReduce", false),
+        ] {
+            assert_eq!(NvtxText::parse(text).is_operator(), is_operator, "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_shapes_are_none() {
+        for sizes in ["[[1], 2]", "[[1] [2]]", "[[1]", "[[-]]", "[[99999999999999999999]]", "[(1)]"] {
+            assert_eq!(shapes(sizes), None, "{sizes}");
+        }
+        assert_eq!(shapes("[]"), Some(ArgumentValue::List(Vec::new())));
+    }
+}

@@ -1,0 +1,277 @@
+//! What rows of an export refer to, found before they are read as events.
+
+use std::borrow::Cow;
+
+use hashbrown::{HashMap, HashSet};
+
+use super::global_id::GlobalId;
+use super::tables::{
+    CUDA_DEVICE, GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OVERHEAD, PROFILER_OVERHEAD, RUNTIME, STRINGS,
+    SYNCHRONIZATION, THREAD_NAMES, Tables,
+};
+use crate::sqlite::{Broken, Fault, Record};
+use crate::string_table::{IndexSet, StringId};
+use crate::trace::Trace;
+use crate::warning::{RecordFault, Warning};
+
+/// Bytes of a text that are kept.
+pub(super) const LONGEST_TEXT: usize = 1 << 20;
+
+/// Process and correlation id: what a call shares with the device work that it launched.
+pub(super) type Key = (GlobalId, i64);
+
+/// A text of NVTX: in its row, or by the id of a registered string.
+#[derive(Clone, Debug)]
+enum NvtxName {
+    Inline(String),
+    Registered(i64),
+}
+
+/// Types of NVTX rows that name something.
+const THREAD_NAME: i64 = 39;
+const DOMAIN: i64 = 75;
+
+/// What rows refer to.
+#[derive(Default)]
+pub(super) struct References {
+    /// Texts of the strings that events refer to.
+    pub(super) texts: HashMap<i64, StringId>,
+    /// Processes that have events, in the order of their numbers.
+    pub(super) processes: IndexSet<GlobalId>,
+    /// The process of device work that names none: the only one that has calls.
+    pub(super) sole_process: Option<GlobalId>,
+    /// Keys of device work and synchronizations, and whether a kernel, copy or fill has it.
+    pub(super) keys: HashMap<Key, bool>,
+    /// `deviceId` of the work in a context of a process.
+    pub(super) contexts: HashMap<(GlobalId, i64), i64>,
+    /// Names of NVTX domains of a process.
+    pub(super) domains: HashMap<(GlobalId, i64), StringId>,
+    /// Names of threads that have events; NVTX's own come last.
+    pub(super) thread_names: Vec<(GlobalId, StringId)>,
+    /// `gpuId` by PID and `cudaId`, and by `cudaId` alone where all processes agree.
+    gpus: HashMap<(i64, i64), i64>,
+    common_gpus: HashMap<i64, Option<i64>>,
+    wanted: HashSet<i64>,
+    threads: HashSet<GlobalId>,
+}
+
+impl References {
+    /// Goes over all tables. Their malformed rows are told when they are read as events.
+    pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<References, Broken> {
+        let mut references = References::default();
+        references.read_calls(tables)?;
+        references.read_device_work(tables)?;
+        let (domains, nvtx_threads) = references.read_nvtx(tables)?;
+        let threads = references.read_thread_names(tables)?;
+        references.read_gpus(tables, &mut trace.warnings)?;
+        references.read_strings(tables, trace)?;
+
+        let mut text = |name: NvtxName| match name {
+            NvtxName::Inline(text) => Some(trace.intern(&text)),
+            NvtxName::Registered(id) => references.texts.get(&id).copied(),
+        };
+        let registered = threads.into_iter().map(|(thread, id)| (thread, NvtxName::Registered(id)));
+        let named = registered.chain(nvtx_threads);
+        references.thread_names = named.filter_map(|(thread, name)| Some((thread, text(name)?))).collect();
+        references.domains = domains.into_iter().filter_map(|(key, name)| Some((key, text(name)?))).collect();
+        Ok(references)
+    }
+
+    /// The number of a GPU among those of the machine, of a process's own number.
+    pub(super) fn gpu(&self, process: Option<GlobalId>, device: i64) -> i64 {
+        let of_process = process.and_then(|process| self.gpus.get(&(process.pid(), device)).copied());
+        let common = || self.common_gpus.get(&device).copied().flatten();
+        of_process.or_else(common).unwrap_or(device)
+    }
+
+    /// Number of a process that has events.
+    pub(super) fn process_number(&self, process: GlobalId) -> u32 {
+        self.processes.get_index_of(&process).unwrap_or(0) as u32
+    }
+
+    fn read_calls(&mut self, tables: &Tables<'_>) -> Result<(), Broken> {
+        for table in [RUNTIME, OVERHEAD, PROFILER_OVERHEAD] {
+            let columns = ["globalTid", "nameId"];
+            tables.rows(table, &[], &columns, |row| {
+                self.add_thread(GlobalId::from_column(row.integer(0)?));
+                self.wanted.extend(row.integer(1)?);
+                Ok(())
+            })?;
+            if table == RUNTIME && self.processes.len() == 1 {
+                self.sole_process = self.processes.first().copied();
+            }
+        }
+        Ok(())
+    }
+
+    fn add_thread(&mut self, thread: Option<GlobalId>) {
+        if let Some(thread) = thread
+            && self.threads.insert(thread)
+        {
+            self.processes.insert(thread.process());
+        }
+    }
+
+    fn read_device_work(&mut self, tables: &Tables<'_>) -> Result<(), Broken> {
+        const COLUMNS: [&str; 7] = [
+            "globalPid",
+            "correlationId",
+            "contextId",
+            "deviceId",
+            "demangledName",
+            "shortName",
+            "mangledName",
+        ];
+        for (table, is_work) in
+            [(KERNEL, true), (MEMCPY, true), (MEMSET, true), (GRAPH, false), (SYNCHRONIZATION, false)]
+        {
+            tables.rows(table, &[], &COLUMNS, |row| {
+                if table == KERNEL {
+                    self.wanted.extend(kernel_name(row)?);
+                }
+                let Some(process) = GlobalId::from_column(row.integer(0)?).or(self.sole_process) else {
+                    return Ok(());
+                };
+                self.processes.insert(process);
+                if let Some(correlation) = correlation(row.integer(1)?) {
+                    *self.keys.entry((process, correlation)).or_default() |= is_work;
+                }
+                if let (true, Some(context), Some(device)) = (is_work, row.integer(2)?, row.integer(3)?) {
+                    self.contexts.entry((process, context)).or_insert(device);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Names of domains and of threads.
+    #[allow(clippy::type_complexity)] // two lists of names with their keys
+    fn read_nvtx(
+        &mut self,
+        tables: &Tables<'_>,
+    ) -> Result<(Vec<((GlobalId, i64), NvtxName)>, Vec<(GlobalId, NvtxName)>), Broken> {
+        let (mut domains, mut threads) = (Vec::new(), Vec::new());
+        tables.rows(NVTX, &[], &["globalTid", "eventType", "textId", "domainId", "text"], |row| {
+            let thread = GlobalId::from_column(row.integer(0)?);
+            let registered = row.integer(2)?.filter(|&id| id != 0);
+            let kind = row.integer(1)?;
+            if !matches!(kind, Some(DOMAIN)) {
+                self.add_thread(thread);
+            }
+            if row.text(4).is_none() {
+                self.wanted.extend(registered);
+            }
+            if !matches!(kind, Some(THREAD_NAME | DOMAIN)) {
+                return Ok(());
+            }
+            let inline = row.text(4).map(|text| NvtxName::Inline(clipped(text).0.into_owned()));
+            let name = inline.or(registered.map(NvtxName::Registered));
+            let (Some(thread), Some(name)) = (thread, name) else { return Ok(()) };
+            match kind {
+                Some(DOMAIN) => {
+                    domains.push(((thread.process(), row.integer(3)?.unwrap_or(0)), name));
+                }
+                _ => threads.push((thread, name)),
+            }
+            Ok(())
+        })?;
+        Ok((domains, threads))
+    }
+
+    /// Ids of the names of threads. The table names every thread of the machine.
+    fn read_thread_names(&mut self, tables: &Tables<'_>) -> Result<Vec<(GlobalId, i64)>, Broken> {
+        let mut names = Vec::new();
+        tables.rows(THREAD_NAMES, &[], &["globalTid", "nameId"], |row| {
+            let thread =
+                GlobalId::from_column(row.integer(0)?).filter(|thread| self.threads.contains(thread));
+            if let (Some(thread), Some(name)) = (thread, row.integer(1)?) {
+                self.wanted.insert(name);
+                names.push((thread, name));
+            }
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    fn read_gpus(&mut self, tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<(), Broken> {
+        let refused = tables.rows(CUDA_DEVICE, &[], &["gpuId", "cudaId", "pid"], |row| {
+            let (Some(gpu), Some(device)) = (row.integer(0)?, row.integer(1)?) else { return Ok(()) };
+            if gpu < 0 {
+                return Err(row.fault(0, &gpu.to_string()));
+            }
+            if let Some(pid) = row.integer(2)? {
+                self.gpus.insert((pid, device), gpu);
+            }
+            let common = self.common_gpus.entry(device).or_insert(Some(gpu));
+            if *common != Some(gpu) {
+                *common = None;
+            }
+            Ok(())
+        })?;
+        warnings.extend(refused);
+        Ok(())
+    }
+
+    /// Texts of the strings that are wanted, and of no others.
+    fn read_strings(&mut self, tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken> {
+        let (mut cut, mut invalid) = (0, 0);
+        let refused = tables.rows(STRINGS, &["id", "value"], &["id", "value"], |row| {
+            let id = row.required(0)?;
+            if let (true, Some(bytes)) = (self.wanted.contains(&id), row.text(1)) {
+                let (text, faults) = clipped(bytes);
+                cut += u64::from(faults.is_cut);
+                invalid += u64::from(faults.is_invalid);
+                self.texts.insert(id, trace.intern(&text));
+            }
+            Ok(())
+        })?;
+        trace.warnings.extend(refused);
+        trace.warnings.extend(text_warnings(cut, invalid));
+        Ok(())
+    }
+}
+
+/// Id of the name of a kernel, the fullest that it has.
+pub(super) fn kernel_name(row: &Record<'_>) -> Result<Option<i64>, Fault> {
+    const DEMANGLED: usize = 4;
+    for column in DEMANGLED..DEMANGLED + 3 {
+        if let Some(id) = row.integer(column)? {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// A correlation id; 0 is none.
+pub(super) fn correlation(id: Option<i64>) -> Option<i64> {
+    id.filter(|&id| id != 0)
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Copy, Default)]
+pub(super) struct TextFaults {
+    pub(super) is_cut: bool,
+    pub(super) is_invalid: bool,
+}
+
+/// A text of at most [`LONGEST_TEXT`].
+pub(super) fn clipped(bytes: &[u8]) -> (Cow<'_, str>, TextFaults) {
+    let is_cut = bytes.len() > LONGEST_TEXT;
+    let kept = &bytes[..bytes.len().min(LONGEST_TEXT)];
+    // A letter that the cut goes through is not at fault.
+    let kept = match std::str::from_utf8(kept) {
+        Err(error) if is_cut && error.error_len().is_none() => &kept[..error.valid_up_to()],
+        _ => kept,
+    };
+    let text = String::from_utf8_lossy(kept);
+    let is_invalid = matches!(text, Cow::Owned(_));
+    (text, TextFaults { is_cut, is_invalid })
+}
+
+/// The warnings of so many texts with faults.
+pub(super) fn text_warnings(cut: u64, invalid: u64) -> impl Iterator<Item = Warning> {
+    let cut = (cut > 0).then_some(Warning::Records { fault: RecordFault::LongText, count: cut });
+    let invalid = (invalid > 0).then_some(Warning::InvalidUtf8 { count: invalid });
+    cut.into_iter().chain(invalid)
+}

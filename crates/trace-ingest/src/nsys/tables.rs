@@ -1,0 +1,157 @@
+//! The tables of an export.
+
+use crate::sqlite::{
+    Broken, Database, Entries, EntryKind, Failure, Fault, Record, Refused, columns_of, scan,
+};
+use crate::warning::Warning;
+
+pub(super) const STRINGS: &str = "StringIds";
+pub(super) const KERNEL: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
+pub(super) const GRAPH: &str = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+pub(super) const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
+pub(super) const MEMSET: &str = "CUPTI_ACTIVITY_KIND_MEMSET";
+pub(super) const SYNCHRONIZATION: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+pub(super) const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
+pub(super) const OVERHEAD: &str = "CUPTI_ACTIVITY_KIND_OVERHEAD";
+pub(super) const PROFILER_OVERHEAD: &str = "PROFILER_OVERHEAD";
+pub(super) const NVTX: &str = "NVTX_EVENTS";
+pub(super) const THREAD_NAMES: &str = "ThreadNames";
+pub(super) const PROCESSES: &str = "PROCESSES";
+pub(super) const GPU: &str = "TARGET_INFO_GPU";
+pub(super) const CUDA_DEVICE: &str = "TARGET_INFO_CUDA_DEVICE";
+pub(super) const SESSION_START: &str = "TARGET_INFO_SESSION_START_TIME";
+pub(super) const SYSTEM: &str = "TARGET_INFO_SYSTEM_ENV";
+pub(super) const EXPORT: &str = "META_DATA_EXPORT";
+pub(super) const DIAGNOSTICS: &str = "DIAGNOSTIC_EVENT";
+
+/// The tables that are read.
+const READ: [&str; 18] = [
+    STRINGS,
+    KERNEL,
+    GRAPH,
+    MEMCPY,
+    MEMSET,
+    SYNCHRONIZATION,
+    RUNTIME,
+    OVERHEAD,
+    PROFILER_OVERHEAD,
+    NVTX,
+    THREAD_NAMES,
+    PROCESSES,
+    GPU,
+    CUDA_DEVICE,
+    SESSION_START,
+    SYSTEM,
+    EXPORT,
+    DIAGNOSTICS,
+];
+
+/// What tables begin with that hold events, which no analysis uses.
+const UNREAD: [&str; 31] = [
+    "COMPOSITE_EVENTS",
+    "CUBLAS_EVENTS",
+    "CUDA_GPU_MEMORY_",
+    "CUDA_GRAPH_",
+    "CUDA_UM_",
+    "CUDNN_EVENTS",
+    "CUPTI_ACTIVITY_KIND_",
+    "D3D11_",
+    "D3D12_",
+    "DXGI_",
+    "ETW_",
+    "FTRACE",
+    "GENERIC_EVENTS",
+    "GPU_CONTEXT_SWITCH_EVENTS",
+    "GPU_METRICS",
+    "IB_",
+    "MPI_",
+    "NET_",
+    "NIC_",
+    "NVVIDEO_",
+    "OPENACC_",
+    "OPENGL_",
+    "OPENMP_",
+    "OPENXR_",
+    "OSRT_API",
+    "OSRT_CALLCHAINS",
+    "SAMPLING_CALLCHAINS",
+    "SCHED_EVENTS",
+    "SYSCALL",
+    "UCX_",
+    "VULKAN_",
+];
+
+/// A database of tables.
+pub(super) struct Tables<'d> {
+    database: &'d Database,
+    entries: Entries,
+}
+
+impl<'d> Tables<'d> {
+    pub(super) fn new(database: &'d Database, entries: Entries) -> Self {
+        Tables { database, entries }
+    }
+
+    /// Refuses databases in which a name that is read stands for no table.
+    pub(super) fn check_kinds(&self) -> Result<(), Broken> {
+        for table in READ {
+            let what = match self.entries.kind(table) {
+                Some(EntryKind::View) => "a view",
+                Some(EntryKind::Virtual) => "a virtual table",
+                Some(EntryKind::Table) | None => continue,
+            };
+            let reason = format!("it is {what}, where Nsight Systems writes a table");
+            return Err(Broken { table: table.to_string(), failure: Failure::Refused(reason) });
+        }
+        Ok(())
+    }
+
+    pub(super) fn has(&self, table: &str) -> bool {
+        self.entries.kind(table) == Some(EntryKind::Table)
+    }
+
+    /// Reads `columns` of every row of a table, of which the table has to have those in `needed`. Nothing where the table
+    /// is not there: exports have only tables with rows. The warning is of the rows that `read` refuses.
+    pub(super) fn rows(
+        &self,
+        table: &str,
+        needed: &[&str],
+        columns: &[&str],
+        read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+    ) -> Result<Option<Warning>, Broken> {
+        if !self.has(table) {
+            return Ok(None);
+        }
+        let mut refused = Refused::default();
+        let scanned = || {
+            let present = columns_of(self.database, table)?;
+            if let Some(missing) = needed.iter().find(|needed| !present.iter().any(|name| name == *needed)) {
+                return Err(Failure::Refused(format!("it has no column {missing}")));
+            }
+            scan(self.database, table, &present, None, columns, &mut refused, read)
+        };
+        scanned().map_err(|failure| Broken { table: table.to_string(), failure })?;
+        Ok(refused.warning(table))
+    }
+
+    /// Tables of events that are not read, with how many rows each has.
+    pub(super) fn unread(&self) -> Result<Vec<(String, u64)>, Broken> {
+        let is_unread =
+            |table: &&str| !READ.contains(table) && UNREAD.iter().any(|prefix| table.starts_with(prefix));
+        let mut found = Vec::new();
+        for table in self.entries.tables().filter(is_unread) {
+            let mut rows = 0;
+            let mut refused = Refused::default();
+            let count = |_: &Record<'_>| {
+                rows += 1;
+                Ok(())
+            };
+            scan(self.database, table, &[], None, &["rowid"], &mut refused, count)
+                .map_err(|failure| Broken { table: table.to_string(), failure })?;
+            if rows > 0 {
+                found.push((table.to_string(), rows));
+            }
+        }
+        Ok(found)
+    }
+}
