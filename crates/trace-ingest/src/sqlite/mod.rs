@@ -13,7 +13,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub(crate) use bounded::{Database, Failure};
-pub(crate) use rows::{Fault, Record, Refused, columns_of, quoted, scan};
+#[cfg(feature = "rocprof")]
+pub(crate) use rows::quoted;
+pub(crate) use rows::{Fault, Record, Refused, columns_of, scan};
 
 use crate::error::IngestError;
 use crate::source::{file_name, is_standard_input};

@@ -472,9 +472,7 @@ fn cut_databases_and_changes_beside_them_are_told() {
     std::fs::write(&wal, [1; 64]).unwrap();
     let trace = read_file(&path).unwrap();
     assert_eq!(trace.events().len(), 2000);
-    assert!(
-        matches!(&trace.warnings()[..], [Warning::UnreadFile { name, .. }] if name == "trace.sqlite-wal")
-    );
+    assert!(matches!(trace.warnings(), [Warning::UnreadFile { name, .. }] if name == "trace.sqlite-wal"));
 
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
