@@ -1,10 +1,12 @@
 //! The findings of a recording, ranked by what they give back. Each moment of the window is given back once.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use gpu_timeline::Breakdown;
+use gpu_timeline::{Activity, Breakdown};
 use hashbrown::HashMap;
 use serde::Serialize;
+use sheets::numbers::{decimal, duration};
 
 use crate::facts::Facts;
 use crate::finding::{Alternative, Bucket, Finding, Gain, KernelShare};
@@ -28,7 +30,7 @@ const LEAST_ON_PATH: f64 = 0.01;
 pub struct Advice {
     /// Length of the window in µs: from the first device event to the end of the last.
     pub window_us: f64,
-    /// The window in parts that add up to it, in µs.
+    /// The window in parts that add up to it, in µs; empty where they are not known.
     pub parts_us: Vec<(Bucket, f64)>,
     /// The findings, what gives back most first; those without a figure last.
     pub findings: Vec<Finding>,
@@ -98,7 +100,7 @@ impl Advice {
         Advice::of_findings(facts.us(facts.window()), parts.to_vec(), findings)
     }
 
-    /// Findings that others made, ranked. `parts_us` add up to the window.
+    /// Findings that others made, ranked. `parts_us` add up to the window, or are empty.
     #[must_use]
     pub fn of_findings(window_us: f64, parts_us: Vec<(Bucket, f64)>, mut findings: Vec<Finding>) -> Self {
         let mid = |finding: &Finding| finding.gain.map_or(-1.0, |gain| gain.mid_us);
@@ -116,9 +118,15 @@ impl Advice {
         self.findings.iter().filter(|finding| finding.gain.is_some()).take(MOST_FIRST)
     }
 
-    /// The findings whose rule one of these patterns means, such as `IDLE-*`.
-    pub fn of_rules<'a>(&'a self, patterns: &'a [String]) -> impl Iterator<Item = &'a Finding> {
-        self.findings.iter().filter(|finding| patterns.iter().any(|pattern| finding.is_of(pattern)))
+    /// The window in its parts, for people: `window 1.2 ms: computation 60.0%, idle 40.0%`.
+    #[must_use]
+    pub fn window_in_words(&self) -> String {
+        let share = |time: f64| if self.window_us > 0.0 { time / self.window_us * 100.0 } else { 0.0 };
+        let parts = self
+            .parts_us
+            .iter()
+            .map(|(bucket, time)| format!("{} {}%", bucket.as_str(), decimal(share(*time), 1)));
+        format!("window {}: {}", duration(self.window_us), parts.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -211,6 +219,7 @@ impl Draft {
         });
         let mut works: Vec<(u32, i64)> = works.collect();
         works.sort_unstable();
+        let bucket = claim.bucket.unwrap_or_else(|| bucket(facts, &claim.parts));
         let mid_us = facts.us(mid);
         let mut gain = (!claim.parts.is_empty()).then_some(Gain {
             low_us: mid_us * claim.low,
@@ -245,7 +254,7 @@ impl Draft {
             rule: rule.id().to_owned(),
             what: rule.what().to_owned(),
             subject: claim.subject,
-            bucket: claim.bucket,
+            bucket,
             gain,
             share_percent: gain.map(|gain| gain.mid_us / facts.us(facts.window().max(1)) * 100.0),
             confidence: claim.confidence,
@@ -261,6 +270,24 @@ impl Draft {
             doubts: Vec::new(),
         }
     }
+}
+
+/// The part of the window that most of this time is of.
+fn bucket(facts: &Facts, parts: &[Part]) -> Bucket {
+    let mut times: BTreeMap<Bucket, i64> = BTreeMap::new();
+    for part in parts {
+        let bucket = match part.slot {
+            Slot::Idle(_) => Bucket::Idle,
+            Slot::Work(work) => match facts.works[work as usize].activity {
+                Activity::Computation => Bucket::Computation,
+                Activity::Communication => Bucket::ExposedCommunication,
+                Activity::Memcpy => Bucket::ExposedCopy,
+            },
+        };
+        *times.entry(bucket).or_default() += part.mid;
+    }
+    let most = times.into_iter().max_by_key(|&(bucket, time)| (time, Reverse(bucket)));
+    most.map_or(Bucket::Recording, |(bucket, _)| bucket)
 }
 
 /// The kernels of these claims by name, the most time first.

@@ -12,6 +12,8 @@ pub struct Facts {
     pub units_per_us: i64,
     /// What wrote the program, which decides what can be done.
     pub program: Program,
+    /// Where its report shows what findings rest on.
+    pub sheets: EvidenceSheets,
     /// Names of kernels, operators and calls.
     pub names: Vec<String>,
     /// Device events, by start.
@@ -36,6 +38,24 @@ pub struct Facts {
     pub regressions: Vec<Regression>,
     /// What an inference engine did, where the program is one.
     pub serving: Option<Serving>,
+}
+
+/// A sheet, and a column of it that tells rows apart.
+pub type SheetColumn = (&'static str, &'static str);
+
+/// Where a report shows what findings rest on; `None` where it has no such sheet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EvidenceSheets {
+    /// Kinds of time of the window: `exposed_comm_time`, `exposed_memcpy_time`, `idle_time`.
+    pub timeline: Option<SheetColumn>,
+    /// Operators by name.
+    pub operators: Option<SheetColumn>,
+    /// Waits of the device by cause: `host_wait`.
+    pub idle_causes: Option<SheetColumn>,
+    /// The same by the name of the call that was waited for.
+    pub waited_for: Option<SheetColumn>,
+    /// Iterations by number, from 0.
+    pub iterations: Option<SheetColumn>,
 }
 
 /// What a program is written with.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::means_rule;
+
 /// The part of the window that a finding's time comes from. The parts of [`gpu_timeline::Breakdown`], and what lies
 /// outside the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -125,7 +127,7 @@ pub struct Finding {
     pub what: String,
     /// Where: operator, kernels or call, with its arguments.
     pub subject: String,
-    /// Which part of the window its time comes from.
+    /// Which part of the window its time comes from, or most of it.
     pub bucket: Bucket,
     /// What the change would give back; `None` where no figure is known.
     pub gain: Option<Gain>,
@@ -133,7 +135,8 @@ pub struct Finding {
     pub share_percent: Option<f64>,
     /// How sure it is.
     pub confidence: Confidence,
-    /// Of time of device events: the share that lies on the critical path, 0 to 1; the gain is only that.
+    /// Of a gain in which device events get shorter: the share of it that the device is done earlier by, 0 to 1; for the
+    /// rest it would wait longer for its host. The gain is only that share.
     pub on_path: Option<f64>,
     /// What the figure rests on, a sentence each.
     pub evidence: Vec<String>,
@@ -189,9 +192,6 @@ impl Finding {
     /// Whether a pattern such as `IDLE-*` means the finding's rule.
     #[must_use]
     pub fn is_of(&self, pattern: &str) -> bool {
-        match pattern.strip_suffix('*') {
-            Some(start) => self.rule.starts_with(start),
-            None => self.rule == pattern,
-        }
+        means_rule(pattern, &self.rule)
     }
 }

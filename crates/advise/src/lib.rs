@@ -7,7 +7,6 @@ mod facts;
 mod finding;
 #[cfg(test)]
 mod fixture;
-mod kernel_family;
 mod late_launches;
 mod markdown;
 mod product;
@@ -20,12 +19,11 @@ mod target;
 
 pub use advice::{Advice, Recording};
 pub use facts::{
-    Call, Copied, DataChange, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Machine, Operator,
-    Program, RecordingGap, Regression, Serving, ServingStep, Step, Work,
+    Call, Copied, DataChange, EvidenceSheets, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime,
+    Machine, Operator, Program, RecordingGap, Regression, Serving, ServingStep, SheetColumn, Step, Work,
 };
 pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
 pub use product::{Product, Tile};
-pub use rule::{Claim, Inspection, Limits, Part, Rule, Slot};
-pub use rules::{is_known_rule, rules};
+pub use rule::Limits;
+pub use rules::{means_rule, rule_names};
 pub use sheet::{ADVICE, advice_sheet};
-pub use target::target_us;

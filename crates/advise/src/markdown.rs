@@ -13,15 +13,7 @@ impl Advice {
     #[must_use]
     pub fn to_markdown(&self, title: &str) -> String {
         let mut text = format!("## What to change first: {}\n\n", markdown_text(title));
-        let parts: Vec<String> = self
-            .parts_us
-            .iter()
-            .map(|(bucket, time)| {
-                let share = if self.window_us > 0.0 { time / self.window_us * 100.0 } else { 0.0 };
-                format!("{} {}%", bucket.as_str(), decimal(share, 1))
-            })
-            .collect();
-        let _ = writeln!(text, "Window {}: {}.\n", duration(self.window_us), parts.join(", "));
+        let _ = writeln!(text, "The {}.\n", self.window_in_words());
         if self.findings.is_empty() {
             text.push_str("Nothing found.\n");
             return text;

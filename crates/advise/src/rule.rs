@@ -3,15 +3,15 @@
 use std::sync::OnceLock;
 
 use gpu_timeline::Activity;
+use perf_models::{changes_layout, kernel_library};
 
-use crate::facts::{Facts, IdleCause, Program, Work};
+use crate::facts::{Facts, IdleCause, Program, SheetColumn, Work};
 use crate::finding::{Bucket, Confidence, EvidenceRow};
-use crate::kernel_family::Named;
 use crate::late_launches::{LateLaunch, late_launches};
 use crate::rows::{Link, rows};
 
 /// A rule.
-pub trait Rule: Sync {
+pub(crate) trait Rule: Sync {
     /// Its identifier, such as `IDLE-SYNC`.
     fn id(&self) -> &'static str;
     /// What it looks for, in a line.
@@ -23,7 +23,7 @@ pub trait Rule: Sync {
 }
 
 /// The facts with what several rules make of them.
-pub struct Inspection<'f> {
+pub(crate) struct Inspection<'f> {
     /// The facts.
     pub facts: &'f Facts,
     /// From where on something is worth a finding.
@@ -34,8 +34,8 @@ pub struct Inspection<'f> {
     pub streams: Vec<Vec<u32>>,
     /// By name: what it says.
     named: Vec<Named>,
-    /// By device event: the wait between kernels that it ended.
-    waits: Vec<Option<u32>>,
+    /// By device event: the stretch without any that it ended.
+    idle_before: Vec<Option<u32>>,
     late_launches: OnceLock<Vec<LateLaunch>>,
     rows: OnceLock<Vec<Vec<Link>>>,
 }
@@ -51,11 +51,9 @@ impl<'f> Inspection<'f> {
                 works_of[call as usize].push(position);
             }
         }
-        let mut waits = vec![None; facts.works.len()];
+        let mut idle_before = vec![None; facts.works.len()];
         for (idle, position) in facts.idle.iter().zip(0..) {
-            if idle.cause == IdleCause::BetweenKernels {
-                waits[idle.work as usize] = Some(position);
-            }
+            idle_before[idle.work as usize] = Some(position);
         }
         let named = facts.names.iter().map(|name| Named::new(name)).collect();
         Inspection {
@@ -64,7 +62,7 @@ impl<'f> Inspection<'f> {
             works_of,
             streams,
             named,
-            waits,
+            idle_before,
             late_launches: OnceLock::new(),
             rows: OnceLock::new(),
         }
@@ -75,9 +73,15 @@ impl<'f> Inspection<'f> {
         self.named[name as usize]
     }
 
-    /// The wait between kernels that a device event ended.
+    /// The stretch without any work that a device event ended.
+    pub(crate) fn idle_before(&self, work: u32) -> Option<u32> {
+        self.idle_before[work as usize]
+    }
+
+    /// The same, where the device took that time between two kernels that it had.
     pub(crate) fn wait_before(&self, work: u32) -> Option<u32> {
-        self.waits[work as usize]
+        self.idle_before(work)
+            .filter(|&idle| self.facts.idle[idle as usize].cause == IdleCause::BetweenKernels)
     }
 
     pub(crate) fn work(&self, work: u32) -> &'f Work {
@@ -122,6 +126,30 @@ impl<'f> Inspection<'f> {
     }
 }
 
+/// What the name of a kernel or an operator says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// The library that a kernel comes from.
+    pub(crate) library: Option<&'static str>,
+    /// Whether it only brings data into another order.
+    pub(crate) changes_layout: bool,
+    /// Whether a compiler made it, which has fused what it could.
+    pub(crate) is_generated: bool,
+    /// Whether it is a softmax.
+    pub(crate) is_softmax: bool,
+}
+
+impl Named {
+    fn new(name: &str) -> Self {
+        Named {
+            library: kernel_library(name),
+            changes_layout: changes_layout(name),
+            is_generated: name.starts_with("triton_"),
+            is_softmax: name.contains("softmax"),
+        }
+    }
+}
+
 /// From where on something is worth a finding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
@@ -154,7 +182,7 @@ impl Default for Limits {
 
 /// Something whose time can be claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Slot {
+pub(crate) enum Slot {
     /// A device event, by position: time charged to it.
     Work(u32),
     /// A stretch without any, by position.
@@ -163,7 +191,7 @@ pub enum Slot {
 
 /// Time that a change would probably give back.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub(crate) struct Part {
     /// Of what.
     pub slot: Slot,
     /// In the recording's unit.
@@ -172,9 +200,9 @@ pub struct Part {
 
 /// What a rule found.
 #[derive(Clone, Debug)]
-pub struct Claim {
-    /// Which part of the window it is about.
-    pub bucket: Bucket,
+pub(crate) struct Claim {
+    /// Which part of the window it is about, where it has no time of its own; otherwise the time says it.
+    pub bucket: Option<Bucket>,
     /// Where: operator, kernels or call.
     pub subject: String,
     /// The time; empty where no figure is known.
@@ -197,9 +225,9 @@ pub struct Claim {
 
 impl Claim {
     /// A claim of these parts, of which three quarters to all of it come back where the middle is seven eighths.
-    pub(crate) fn new(bucket: Bucket, subject: impl Into<String>, parts: Vec<Part>) -> Self {
+    pub(crate) fn new(subject: impl Into<String>, parts: Vec<Part>) -> Self {
         Claim {
-            bucket,
+            bucket: None,
             subject: subject.into(),
             parts,
             low: 0.75 / MID,
@@ -214,7 +242,7 @@ impl Claim {
 
     /// Something to know that has no time of its own.
     pub(crate) fn without_time(bucket: Bucket, subject: impl Into<String>) -> Self {
-        Claim { worth: 1.0, ..Claim::new(bucket, subject, Vec::new()) }
+        Claim { bucket: Some(bucket), worth: 1.0, ..Claim::new(subject, Vec::new()) }
     }
 
     pub(crate) fn with_confidence(mut self, confidence: Confidence) -> Self {
@@ -227,8 +255,13 @@ impl Claim {
         self
     }
 
-    pub(crate) fn with_row(mut self, table: &str, column: &str, value: &str) -> Self {
-        self.rows.push(EvidenceRow { table: table.to_owned(), key: (column.to_owned(), value.to_owned()) });
+    /// With the row of the report that has this value, where the report has the sheet.
+    pub(crate) fn with_row(mut self, sheet: Option<SheetColumn>, value: &str) -> Self {
+        let row = |(sheet, column): SheetColumn| EvidenceRow {
+            table: sheet.to_owned(),
+            key: (column.to_owned(), value.to_owned()),
+        };
+        self.rows.extend(sheet.map(row));
         self
     }
 

@@ -36,7 +36,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.high_us).into()),
         Column::text("confidence", "high: measured in the recording. medium: by a model's figure, or what shapes suggest. low: a guess.")
             .field(|finding: &&Finding| finding.confidence.as_str().into()),
-        Column::text("bucket", "Part of the window that the time comes from: computation, exposed communication, exposed copy, idle; recording where it is about the recording itself.")
+        Column::text("bucket", "Part of the window that the time comes from, or most of it: computation, exposed communication, exposed copy, idle; recording where it is about the recording itself.")
             .field(|finding: &&Finding| finding.bucket.as_str().into()),
         Column::text("remedy", "What to do.").field(|finding: &&Finding| finding.remedy.as_str().into()),
         Column::names("evidence", "What the figure rests on.")
@@ -53,7 +53,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 Nested::Names(names.collect()).into()
             },
         ),
-        Column::names("rows", "Rows of other sheets that show it: sheet, column and what stands there.")
+        Column::names("rows", "Rows of other sheets that show it: sheet, column and what stands there. idle_causes is written with --waits.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| {
                 let rows = finding.rows.iter().map(|row| {
@@ -76,7 +76,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 let doubts = finding.doubts.iter().map(|doubt| format!("{} ({})", doubt.text, doubt.rule));
                 Nested::Names(doubts.collect()).into()
             }),
-        Column::new("on_path", ColumnKind::Number(Unit::One), "Of time of device events: the share on the critical path, 0 to 1; the rest would only make the device wait longer for its host. The gain is only that share.")
+        Column::new("on_path", ColumnKind::Number(Unit::One), "Where device events get shorter: the share of that time, and of the waits that go with it, by which the device is done earlier, 0 to 1; for the rest it would wait longer for its host. The gain is only that share.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.on_path.into()),
         Column::nested("UIDs", "Events that show it, by their index in the file's event list; a few of them.")

@@ -19,7 +19,7 @@ const KERNEL_US: f64 = 2.0;
 
 /// The time in µs that a good kernel takes for the work of a call that ran as `kernels` kernels.
 #[must_use]
-pub fn target_us(least: &LeastTime, machine: &Machine, kernels: usize) -> f64 {
+pub(crate) fn target_us(least: &LeastTime, machine: &Machine, kernels: usize) -> f64 {
     let of_arithmetic = match least.spec {
         Some(ComputeSpec { unit: ComputeUnit::Matrix, .. }) if machine.is_nominal => OF_NOMINAL_MATRIX_PEAK,
         _ => OF_MEASURED_PEAK,

@@ -30,7 +30,7 @@ mod trace;
 mod trust;
 mod xla;
 
-pub use advice::Advisor;
+pub use advice::{Advisor, advice_rules};
 pub use compare::CompareReporter;
 pub use critical_path::CriticalPathReporter;
 pub use diff::DiffReporter;

@@ -31,6 +31,11 @@ const PRECISIONS: [(Precision, &str); 8] = [
 ];
 
 impl Precision {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        PRECISIONS.iter().map(|row| row.0)
+    }
+
     /// The spelling in compute specs and architecture files.
     #[must_use]
     pub fn as_str(self) -> &'static str {

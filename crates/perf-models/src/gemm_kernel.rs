@@ -83,10 +83,13 @@ impl MacroTile {
 /// ```
 #[must_use]
 pub fn tile_of_gemm(name: &str) -> Option<(u64, u64)> {
-    let is_gemm = ["Cijk_", "nvjet", "xmma_gemm", "cutlass"].iter().any(|text| name.contains(text));
+    if let Some(tile) = tensile(name).and_then(|kernel| kernel.macro_tile) {
+        return Some((tile.m, tile.n));
+    }
+    let is_gemm = ["nvjet", "xmma_gemm", "cutlass"].iter().any(|text| name.contains(text));
     let extents = |part: &str| {
-        let part = part.strip_prefix("tilesize").or_else(|| part.strip_prefix("MT")).unwrap_or(part);
-        let mut extents = part.split('x').map(|extent| extent.parse::<u64>().ok());
+        let mut extents =
+            part.strip_prefix("tilesize").unwrap_or(part).split('x').map(|extent| extent.parse::<u64>().ok());
         let tile = (extents.next()??, extents.next()??);
         // Smaller ones are parts of blocks and clusters.
         (tile.0 >= 16 && tile.1 >= 16).then_some(tile)

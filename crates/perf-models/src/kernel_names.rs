@@ -7,6 +7,7 @@
 mod class;
 mod communication;
 mod fp32;
+mod library;
 mod rocprof;
 mod tracelens_engine;
 mod xla;
@@ -14,6 +15,7 @@ mod xla;
 pub use class::{KernelClass, kernel_class};
 pub use communication::{CommunicationPatterns, MemoryKernel, rocm_memory_kernel};
 pub use fp32::fp32_matrix_spec;
+pub use library::{changes_layout, kernel_library};
 pub use rocprof::{PftraceKernel, tracelens_rocprof_category};
 pub use tracelens_engine::tracelens_engine_kernel;
 pub use xla::XlaKernel;

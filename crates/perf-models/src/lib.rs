@@ -70,8 +70,8 @@ pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile, tile_of_gemm};
 pub use kernel_names::{
     CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, XlaKernel, bare_kernel_name,
-    fp32_matrix_spec, is_library_gemm, kernel_class, rocm_memory_kernel, tracelens_engine_kernel,
-    tracelens_rocprof_category,
+    changes_layout, fp32_matrix_spec, is_library_gemm, kernel_class, kernel_library, rocm_memory_kernel,
+    tracelens_engine_kernel, tracelens_rocprof_category,
 };
 pub use literal::NoLiteral;
 pub use memory_copy::{CopyDirection, HostMemory, MemoryCopy};

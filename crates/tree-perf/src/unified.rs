@@ -211,6 +211,8 @@ pub(crate) fn unified_groups(
 pub struct ChargedWork<'a> {
     /// The operator; the call of the runtime where no operator launched the events.
     pub operator: EventId,
+    /// Whether it is one device event that no row of its operator accounts for: the row has the name of both.
+    pub is_leftover: bool,
     /// Kind of work, such as `GEMM`.
     pub category: &'a str,
     /// Time in which at least one of the device events ran, in the trace's unit.
@@ -245,6 +247,7 @@ impl Analysis {
     pub fn charged_work(&self) -> impl Iterator<Item = ChargedWork<'_>> {
         self.unified_rows().iter().map(|row| ChargedWork {
             operator: row.charged.operator,
+            is_leftover: row.charged.is_leftover,
             category: row.category.as_str(),
             time: row.time,
             device_events: &row.charged.device_events,

@@ -4,7 +4,7 @@ use perf_models::{ComputeSpec, ComputeUnit, Precision as Of};
 use sheets::numbers::counted;
 
 use crate::facts::{Call, LeastTime, Program};
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Rule};
 use crate::target::target_us;
 
@@ -74,7 +74,7 @@ impl Rule for Precision {
             let operator = &facts.operators[operator as usize];
             let name = facts.name(operator.name);
             let spec = spec.map(|spec| spec.to_string()).unwrap_or_default();
-            Claim::new(Bucket::Computation, format!("{name} {}", operator.arguments), parts)
+            Claim::new(format!("{name} {}", operator.arguments), parts)
                 .with_range(0.6, 1.1)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
@@ -83,7 +83,7 @@ impl Rule for Precision {
                     time(narrow) as f64 / all as f64 * 100.0,
                     narrow.as_str()
                 ))
-                .with_row("unified_perf_summary", "name", name)
+                .with_row(facts.sheets.operators, name)
         });
         claims.collect()
     }

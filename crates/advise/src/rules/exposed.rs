@@ -6,7 +6,6 @@ use perf_models::CopyDirection;
 use sheets::numbers::{counted, duration, grouped};
 
 use crate::facts::{Copied, Facts, Program, Work};
-use crate::finding::Bucket;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
 /// Collectives that no computation hides.
@@ -60,15 +59,16 @@ impl Rule for CommExposed {
             parts.push(Part { slot: Slot::Work(position), mid: work.exposed - kept });
         }
         let Some((name, _)) = by_name.iter().max_by_key(|(_, sum)| sum.0) else { return Vec::new() };
-        let claim = Claim::new(Bucket::ExposedCommunication, format!("most in {name}"), parts.clone())
+        let collectives = parts.len();
+        let claim = Claim::new(format!("most in {name}"), parts)
             .with_range(0.5, time as f64 / (time - unavoidable).max(1) as f64)
             .with_evidence(format!(
                 "exposed for {} in {}, of which the last of each step accounts for {}",
                 duration(facts.us(time)),
-                counted(parts.len(), "collective", "collectives"),
+                counted(collectives, "collective", "collectives"),
                 duration(facts.us(unavoidable))
             ))
-            .with_row("gpu_timeline", "type", "exposed_comm_time");
+            .with_row(facts.sheets.timeline, "exposed_comm_time");
         vec![claim]
     }
 }
@@ -151,13 +151,13 @@ impl Rule for CopyExposed {
             return Vec::new();
         }
         let copies = parts.len();
-        let mut claim = Claim::new(Bucket::ExposedCopy, counted(copies, "copy", "copies"), parts)
+        let mut claim = Claim::new(counted(copies, "copy", "copies"), parts)
             .with_evidence(format!(
                 "{} of {} are exposed",
                 duration(facts.us(exposed)),
                 duration(facts.us(time))
             ))
-            .with_row("gpu_timeline", "type", "exposed_memcpy_time");
+            .with_row(facts.sheets.timeline, "exposed_memcpy_time");
         if bytes > 0 && time > 0 {
             let rate = bytes as f64 / facts.us(time) / 1e3;
             claim = claim.with_evidence(format!("{} bytes at {rate:.1} GB/s", grouped(bytes.into())));

@@ -4,7 +4,7 @@ use perf_models::{Category, ComputeSpec, ComputeUnit};
 use sheets::numbers::{counted, duration};
 
 use crate::facts::{Call, Facts, Input, LeastTime, Program};
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::rows::Link;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 use crate::target::target_us;
@@ -107,7 +107,7 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
         if more > 0 {
             subject.push_str(&format!(" and {more} more"));
         }
-        Claim::new(Bucket::Computation, subject, found.parts)
+        Claim::new(subject, found.parts)
             .with_range(low, high)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
@@ -116,7 +116,7 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
                 duration(facts.us(found.time)),
                 duration(facts.us(found.saved))
             ))
-            .with_row("unified_perf_summary", "name", &first)
+            .with_row(facts.sheets.operators, &first)
     };
     found.into_iter().map(claim).collect()
 }
@@ -202,10 +202,9 @@ impl Rule for FuseChain {
 /// What one kernel for all of these calls saves: it moves what they move without the results between them.
 fn saved_by_fusing(look: &Inspection<'_>, links: &[Link]) -> i64 {
     let facts = look.facts;
-    let bytes = |link: &Link| look.call(*link).bytes.unwrap_or(0.0);
-    let all: f64 = links.iter().map(bytes).sum();
-    let between = links[..links.len() - 1].iter().filter_map(|&link| look.result(link));
-    let fused = (all - 2.0 * between.map(|(_, bytes)| bytes).sum::<f64>()).max(0.0);
+    let works: Vec<u32> = links.iter().map(|link| link.work).collect();
+    let fused = look.bytes_of_row(&works);
+    let all: f64 = links.iter().filter_map(|&link| look.call(link).bytes).sum();
     let time: i64 = links.iter().map(|&link| look.work(link.work).duration()).sum();
     let of_fused = match &facts.machine {
         Some(machine) => {
@@ -286,8 +285,11 @@ impl Rule for FuseAttention {
                 };
                 let links = &row[at..at + length];
                 at += length;
-                let products: Vec<LeastTime> =
-                    [links[0], links[length - 1]].iter().filter_map(|&link| look.call(link).least).collect();
+                let products: Vec<LeastTime> = links
+                    .iter()
+                    .filter(|&&link| look.is_product(link))
+                    .filter_map(|&link| look.call(link).least)
+                    .collect();
                 let flops: f64 = products.iter().map(|least| least.flops).sum();
                 let spec = products.iter().find_map(|least| least.spec);
                 let Some(ComputeSpec { unit: ComputeUnit::Matrix, precision }) = spec else { continue };

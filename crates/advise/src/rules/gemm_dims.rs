@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use sheets::numbers::counted;
 
 use crate::facts::Program;
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::product::Product;
 use crate::rule::{Claim, Inspection, Rule};
 
@@ -62,7 +62,7 @@ impl Rule for GemmDims {
         let claims = by_operator.into_iter().map(|(operator, (parts, calls, own, better, fit))| {
             let operator = &facts.operators[operator as usize];
             let name = facts.name(operator.name);
-            Claim::new(Bucket::Computation, format!("{name} {}", operator.arguments), parts)
+            Claim::new(format!("{name} {}", operator.arguments), parts)
                 .with_range(0.5, 1.15)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
@@ -73,7 +73,7 @@ impl Rule for GemmDims {
                     better.n,
                     fit * 100.0
                 ))
-                .with_row("unified_perf_summary", "name", name)
+                .with_row(facts.sheets.operators, name)
         });
         claims.collect()
     }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use sheets::numbers::{counted, duration};
 
 use crate::facts::{HoldKind, Program};
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
@@ -22,9 +22,18 @@ impl Rule for IdleSync {
         "the device runs dry because the host waits for it"
     }
 
-    fn remedy(&self, _: Program) -> &'static str {
-        "leave out calls that need the device's answer in the step (.item(), .cpu(), printing a tensor, torch.cuda.synchronize()), \
-         or ask less often; copy with non_blocking=True from and to pinned memory"
+    fn remedy(&self, program: Program) -> &'static str {
+        match program {
+            Program::Hip => {
+                "leave out calls that wait for the device (hipDeviceSynchronize, hipStreamSynchronize, hipMemcpy), or wait later; \
+                 copy with hipMemcpyAsync from and to pinned memory"
+            }
+            Program::PyTorch | Program::Xla => {
+                "leave out calls that need the device's answer in the step (.item(), .cpu(), printing an array, \
+                 torch.cuda.synchronize(), block_until_ready()), or ask less often; copy with non_blocking=True from and to \
+                 pinned memory"
+            }
+        }
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -67,11 +76,11 @@ impl Rule for IdleData {
                 duration(facts.us(longest.mid))
             );
             claims.push(
-                Claim::new(Bucket::Idle, "the host launches nothing", parts)
+                Claim::new("the host launches nothing", parts)
                     .with_range(0.75, 1.0)
                     .with_confidence(Confidence::Medium)
                     .with_evidence(text)
-                    .with_row("idle_causes", "cause", "host_wait"),
+                    .with_row(facts.sheets.idle_causes, "host_wait"),
             );
         }
         claims
@@ -103,18 +112,14 @@ fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HoldKind) -> bool) -> Vec<Cl
         let calls = found.holds.len();
         let held: i64 = found.holds.iter().map(|&hold| facts.holds[hold as usize].time.length()).sum();
         found.holds.sort_by_key(|&hold| -facts.holds[hold as usize].time.length());
-        Claim::new(
-            Bucket::Idle,
-            format!("{} ({})", facts.name(name), counted(calls, "call", "calls")),
-            found.parts,
-        )
-        .with_range(0.75, 1.0)
-        .with_evidence(format!(
-            "held the host for {}; the device waits afterwards until the host is ahead again",
-            duration(facts.us(held))
-        ))
-        .with_row("idle_causes", "waited_for", facts.name(name))
-        .with_events(found.holds.iter().map(|&hold| facts.holds[hold as usize].uid))
+        Claim::new(format!("{} ({})", facts.name(name), counted(calls, "call", "calls")), found.parts)
+            .with_range(0.75, 1.0)
+            .with_evidence(format!(
+                "held the host for {}; the device waits afterwards until the host is ahead again",
+                duration(facts.us(held))
+            ))
+            .with_row(facts.sheets.waited_for, facts.name(name))
+            .with_events(found.holds.iter().map(|&hold| facts.holds[hold as usize].uid))
     });
     claims.collect()
 }

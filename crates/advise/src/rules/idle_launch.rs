@@ -4,7 +4,6 @@ use hashbrown::HashMap;
 use sheets::numbers::{counted, duration};
 
 use crate::facts::Program;
-use crate::finding::Bucket;
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot, probable};
 
@@ -53,13 +52,13 @@ impl Rule for IdleLaunch {
         operators.sort_by_key(|&(name, time)| (Reverse(time), facts.name(name)));
         let most: Vec<&str> = operators.iter().take(3).map(|&(name, _)| facts.name(name)).collect();
         let waits = parts.len();
-        let claim = Claim::new(Bucket::Idle, format!("most before {}", most.join(", ")), parts)
+        let claim = Claim::new(format!("most before {}", most.join(", ")), parts)
             .with_evidence(format!(
                 "{} of {} on average end with work that was launched after the device ran dry",
                 counted(waits, "wait", "waits"),
                 duration(facts.us(mean))
             ))
-            .with_row("idle_causes", "cause", "host_wait");
+            .with_row(facts.sheets.idle_causes, "host_wait");
         vec![claim]
     }
 }

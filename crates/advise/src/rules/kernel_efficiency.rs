@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use sheets::numbers::{counted, duration};
 
 use crate::facts::{Facts, Program};
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule, probable};
 use crate::target::target_us;
 
@@ -84,7 +84,7 @@ fn claim(facts: &Facts, category: &str, is_compute: bool, library: Option<&str>,
     let mid: i64 = group.parts.iter().map(|part| part.mid).sum();
     // No more than what the bare roofline leaves.
     let most_of_all = (group.time - group.at_peak).max(mid) as f64 / mid.max(1) as f64;
-    Claim::new(Bucket::Computation, format!("{category} {bound}{of_library}: most in {most}"), group.parts)
+    Claim::new(format!("{category} {bound}{of_library}: most in {most}"), group.parts)
         .with_range(0.5, most_of_all)
         .with_confidence(Confidence::Medium)
         .with_evidence(format!(
@@ -93,7 +93,7 @@ fn claim(facts: &Facts, category: &str, is_compute: bool, library: Option<&str>,
             duration(facts.us(group.time)),
             percentages(group.reached)
         ))
-        .with_row("unified_perf_summary", "name", most)
+        .with_row(facts.sheets.operators, most)
 }
 
 /// The least and the most of some shares, in percent.

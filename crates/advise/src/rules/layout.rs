@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use sheets::numbers::{counted, duration};
 
 use crate::facts::{DataChange, Program};
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Rule};
 
 /// Kernels that bring data into another order or type and compute nothing.
@@ -57,7 +57,7 @@ impl Rule for Layout {
                 DataChange::Copy => "copies of the same type",
                 DataChange::Padding => "padding",
             };
-            Claim::new(Bucket::Computation, format!("{subject}: most in {most}"), parts)
+            Claim::new(format!("{subject}: most in {most}"), parts)
                 .with_range(0.75, 1.0)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
@@ -65,7 +65,7 @@ impl Rule for Layout {
                     duration(facts.us(time)),
                     counted(kernels, "kernel", "kernels")
                 ))
-                .with_row("unified_perf_summary", "name", most)
+                .with_row(facts.sheets.operators, most)
         });
         claims.collect()
     }

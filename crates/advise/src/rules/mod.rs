@@ -51,19 +51,18 @@ pub(crate) const RULES: &[&dyn Rule] = &[
     &missing::Missing,
 ];
 
-/// All rules, in the order in which they claim time.
-#[must_use]
-pub fn rules() -> &'static [&'static dyn Rule] {
-    RULES
+/// The names of all rules, in the order in which they claim time.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|rule| rule.id())
 }
 
-/// Whether a pattern such as `IDLE-*` means any rule.
+/// Whether a pattern means a rule: it is the rule's name, or its start with `*` behind it, such as `IDLE-*`.
 #[must_use]
-pub fn is_known_rule(pattern: &str) -> bool {
-    RULES.iter().any(|rule| match pattern.strip_suffix('*') {
-        Some(start) => rule.id().starts_with(start),
-        None => rule.id() == pattern,
-    })
+pub fn means_rule(pattern: &str, rule: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => rule.starts_with(start),
+        None => rule == pattern,
+    }
 }
 
 #[cfg(test)]

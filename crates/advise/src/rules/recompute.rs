@@ -1,5 +1,4 @@
 use crate::facts::Program;
-use crate::finding::Bucket;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
 /// Work that the program does a second time.
@@ -40,7 +39,7 @@ impl Rule for Recompute {
         if parts.is_empty() {
             return Vec::new();
         }
-        let claim = Claim::new(Bucket::Computation, "recomputed activations", parts)
+        let claim = Claim::new("recomputed activations", parts)
             .with_range(0.8, 1.0)
             .with_evidence(format!("{kernels} kernels repeat forward work inside the backward pass"));
         vec![claim]

@@ -2,7 +2,7 @@ use hashbrown::HashMap;
 use sheets::numbers::{counted, duration};
 
 use crate::facts::Program;
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule};
 
 /// Work that takes longer than in an earlier recording.
@@ -46,7 +46,7 @@ impl Rule for Regression {
             found.3 += slower.after;
         }
         let claims = by_name.into_iter().map(|(name, (parts, calls, before, after))| {
-            Claim::new(Bucket::Computation, name, parts)
+            Claim::new(name, parts)
                 .with_range(0.75, 1.0)
                 .with_confidence(Confidence::High)
                 .with_evidence(format!(
@@ -55,7 +55,7 @@ impl Rule for Regression {
                     duration(facts.us(before)),
                     duration(facts.us(after))
                 ))
-                .with_row("unified_perf_summary", "name", name)
+                .with_row(facts.sheets.operators, name)
         });
         claims.collect()
     }

@@ -4,7 +4,7 @@ use gpu_timeline::lower_median;
 use sheets::numbers::counted;
 
 use crate::facts::{LeastTime, Machine, Program};
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule};
 use crate::target::target_us;
 
@@ -74,14 +74,14 @@ impl Rule for RelativeEfficiency {
                 }
             }
             if calls > 0 {
-                let claim = Claim::new(Bucket::Computation, facts.name(name), parts)
+                let claim = Claim::new(facts.name(name), parts)
                     .with_range(0.75, 1.1)
                     .with_confidence(Confidence::High)
                     .with_evidence(format!(
                         "{}, {fastest:.1} to {slowest:.1} times as long as the best ones of their size",
                         counted(calls, "call", "calls")
                     ))
-                    .with_row("unified_perf_summary", "name", facts.name(name));
+                    .with_row(facts.sheets.operators, facts.name(name));
                 claims.push(claim);
             }
         }

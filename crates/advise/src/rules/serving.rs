@@ -74,10 +74,10 @@ impl Rule for DecodeLaunch {
         if parts.is_empty() {
             return Vec::new();
         }
-        let claim = Claim::new(Bucket::Idle, format!("{} of {all} decode steps", all - graphs), parts)
+        let claim = Claim::new(format!("{} of {all} decode steps", all - graphs), parts)
             .with_range(0.75, 1.0)
             .with_evidence(format!("{graphs} of {all} decode steps replay a graph"))
-            .with_row("idle_causes", "cause", "host_wait");
+            .with_row(facts.sheets.idle_causes, "host_wait");
         vec![claim]
     }
 }
@@ -149,12 +149,8 @@ impl Rule for PrefillStarved {
             return Vec::new();
         }
         let waits = parts.len();
-        vec![
-            Claim::new(Bucket::Idle, "steps with prompts", parts)
-                .with_confidence(Confidence::Medium)
-                .with_evidence(format!(
-                    "the device waits for its host before {waits} steps that take prompts in"
-                )),
-        ]
+        vec![Claim::new("steps with prompts", parts).with_confidence(Confidence::Medium).with_evidence(
+            format!("the device waits for its host before {waits} steps that take prompts in"),
+        )]
     }
 }

@@ -3,7 +3,7 @@ use perf_models::Category;
 use sheets::numbers::duration;
 
 use crate::facts::{IdleCause, Program, Work};
-use crate::finding::{Bucket, Confidence};
+use crate::finding::Confidence;
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 use crate::target::OF_BANDWIDTH;
@@ -41,10 +41,6 @@ impl Rule for ShortKernels {
         for wait in look.late_launches().iter().filter(|late| late.blame == Blame::Slow) {
             late[wait.idle as usize] += wait.time;
         }
-        let mut before: Vec<Option<u32>> = vec![None; facts.works.len()];
-        for (idle, position) in facts.idle.iter().zip(0..) {
-            before[idle.work as usize] = Some(position);
-        }
         // Products and attention are no work that a kernel does for many.
         let could_be_one = |work: u32| {
             let work = look.work(work);
@@ -62,7 +58,7 @@ impl Rule for ShortKernels {
                     let took = look.work(work).duration();
                     count += 1;
                     time += took;
-                    parts.extend(before[work as usize].map(|idle| {
+                    parts.extend(look.idle_before(work).map(|idle| {
                         let of_idle = &facts.idle[idle as usize];
                         let between = of_idle.cause == IdleCause::BetweenKernels;
                         let time = if between { of_idle.time.length() } else { late[idle as usize] };
@@ -81,7 +77,7 @@ impl Rule for ShortKernels {
             return Vec::new();
         }
         let subject = format!("{count} elementwise kernels in rows of {FEWEST_IN_A_ROW} and more");
-        let claim = Claim::new(Bucket::Computation, subject, parts)
+        let claim = Claim::new(subject, parts)
             .with_range(0.6, 1.0)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
@@ -90,7 +86,7 @@ impl Rule for ShortKernels {
                 duration(facts.us(time)),
                 duration(facts.us(time) / count as f64)
             ))
-            .with_row("gpu_timeline", "type", "idle_time");
+            .with_row(facts.sheets.timeline, "idle_time");
         vec![claim]
     }
 }

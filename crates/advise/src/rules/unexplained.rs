@@ -50,7 +50,7 @@ impl Rule for Unexplained {
                 let claim = Claim::without_time(Bucket::Idle, what)
                     .with_confidence(Confidence::High)
                     .with_evidence(text)
-                    .with_row("gpu_timeline", "type", "idle_time");
+                    .with_row(facts.sheets.timeline, "idle_time");
                 found.push(claim);
             }
         }

@@ -52,7 +52,7 @@ impl Rule for Unmodelled {
                     share(time) * 100.0,
                     duration(facts.us(time))
                 ))
-                .with_row("unified_perf_summary", "name", name)
+                .with_row(facts.sheets.operators, name)
         });
         claims.collect()
     }

@@ -73,7 +73,7 @@ impl Rule for Variance {
                 .collect();
             let name = facts.name(operator.name);
             claims.push(
-                Claim::new(Bucket::Computation, format!("{name} {}", operator.arguments), parts)
+                Claim::new(format!("{name} {}", operator.arguments), parts)
                     .with_range(0.5, 1.0)
                     .with_confidence(Confidence::Low)
                     .with_evidence(format!(
@@ -82,7 +82,7 @@ impl Rule for Variance {
                         calls.len(),
                         duration(facts.us(median))
                     ))
-                    .with_row("unified_perf_summary", "name", name),
+                    .with_row(facts.sheets.operators, name),
             );
         }
         claims
@@ -108,6 +108,6 @@ fn cold_start(look: &Inspection<'_>) -> Option<Claim> {
             duration(facts.us(usual)),
             share * 100.0
         ))
-        .with_row("iterations", "kind", "step");
+        .with_row(facts.sheets.iterations, "0");
     Some(Claim { worth: share, ..claim })
 }

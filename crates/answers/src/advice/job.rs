@@ -13,7 +13,6 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
     let us = |time: i64| time as f64 / 1e3;
     let window = us(found.device) / ranks;
     let (communication, exposed) = (us(found.communication) / ranks, us(found.exposed_communication) / ranks);
-    let idle = us(found.idle) / ranks;
     let mut left = exposed;
     let mut findings = Vec::new();
     for straggler in &found.stragglers {
@@ -59,7 +58,7 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
             duration(communication)
         )],
         remedy: "start collectives earlier and on a stream of their own, in pieces that computation can hide; sort them by \
-                 bandwidth in the sheet collective_summary"
+                 bandwidth in the sheet nccl_summary_implicit_sync"
             .to_owned(),
         ..Finding::new(
             "COMM-EXPOSED",
@@ -69,10 +68,6 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
         )
     });
     findings.retain(|finding| share_of(finding, window) >= limits.least_share);
-    let parts = vec![
-        (Bucket::Computation, (window - exposed - idle).max(0.0)),
-        (Bucket::ExposedCommunication, exposed),
-        (Bucket::Idle, idle),
-    ];
-    Some(Advice::of_findings(window, parts, findings))
+    // What a job knows of its ranks does not tell copies from computation.
+    Some(Advice::of_findings(window, Vec::new(), findings))
 }

@@ -170,6 +170,11 @@ impl Advisor {
     }
 }
 
+/// The names of the rules whose findings [`Advisor::advise`] gives.
+pub fn advice_rules() -> impl Iterator<Item = &'static str> {
+    advise::rule_names().chain(tenstorrent::RULES)
+}
+
 /// Work of a run that another one has too and that takes longer than there.
 fn regressions(baseline: &Analysis, run: &Analysis) -> Vec<Regression> {
     let options =
@@ -190,19 +195,8 @@ fn regressions(baseline: &Analysis, run: &Analysis) -> Vec<Regression> {
 
 /// The peaks of matrix units that an architecture states, in operations a microsecond.
 fn machine(architecture: &Architecture, units: Option<u64>) -> Machine {
-    const PRECISIONS: [Precision; 8] = [
-        Precision::Fp64,
-        Precision::Fp32,
-        Precision::Tf32,
-        Precision::Fp16,
-        Precision::Bf16,
-        Precision::Fp8,
-        Precision::Fp4,
-        Precision::Int8,
-    ];
     let spec = |precision| ComputeSpec { unit: ComputeUnit::Matrix, precision };
-    let known = PRECISIONS
-        .into_iter()
+    let known = Precision::all()
         .filter_map(|precision| Some((precision, architecture.peak_tflops(spec(precision))? * 1e6)));
     let known: Vec<(Precision, f64)> = known.collect();
     let is_nominal = |&(precision, _): &(Precision, f64)| {
@@ -305,4 +299,66 @@ pub(crate) fn first_of(advice: Option<&Advice>) -> Vec<Finding> {
 /// What a finding gives back, as a share of the window, 0 to 1.
 fn share_of(finding: &Finding, window_us: f64) -> f64 {
     finding.gain.map_or(0.0, |gain| gain.mid_us / window_us.max(f64::MIN_POSITIVE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::known_sheets;
+    use crate::report::{Run, report};
+
+    /// Holds the rows that findings name against the report that they stand in.
+    fn check_rows(path: &Path) {
+        let report = report(&[path.to_path_buf()], &mut Run::default()).unwrap();
+        let findings = report.advice.unwrap().findings;
+        let shown = path.display();
+        assert!(!findings.is_empty(), "{shown}");
+        let known = known_sheets();
+        for row in findings.iter().flat_map(|finding| &finding.rows) {
+            let (column, value) = &row.key;
+            let has_column =
+                |sheet: &crate::KnownSheet| sheet.columns.iter().any(|known| known.name == *column);
+            assert!(
+                known.iter().any(|sheet| sheet.name == row.table && has_column(sheet)),
+                "{shown}: {row:?}"
+            );
+            match report.tables.tables().iter().find(|table| table.name() == row.table) {
+                Some(table) => {
+                    let mut cells = table.column(column).unwrap().cells();
+                    assert!(cells.any(|cell| cell.text() == *value), "{shown}: {row:?}");
+                }
+                None => assert_eq!(row.table, "idle_causes", "{shown}: the others are always written"),
+            }
+        }
+    }
+
+    #[test]
+    fn findings_name_rows_that_the_report_has() {
+        let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated");
+        for name in [
+            "cuda_training_step.json.gz",
+            "rocm_training_step.json.gz",
+            "cuda_serving.json.gz",
+            "metal_ops.csv",
+            "rocprof/run_results.json.gz",
+        ] {
+            check_rows(&generated.join(name));
+        }
+    }
+
+    #[test]
+    fn findings_of_the_corpus_name_rows_that_the_report_has() {
+        for recording in [
+            "pytorch/torch-compile-triton/trace.json.gz",
+            "pytorch/normalization-layers/trace.json.gz",
+            "kineto/mtia-inference/trace.json.gz",
+            "jax/mi300-conv3d-jax06/trace.xplane.pb",
+            "rocprof/mi300-allreduce/908_results.json.gz",
+            "metal/bh_64_clip_encoder_1/ops.csv",
+        ] {
+            if let Some(path) = testdata::corpus(recording) {
+                check_rows(&path);
+            }
+        }
+    }
 }

@@ -9,6 +9,14 @@ use super::share_of;
 /// Of what a matrix product takes beyond its roofline, the part that better settings probably give back.
 const OF_ROOFLINE: f64 = 0.5;
 
+const HOST: &str = "METAL-HOST";
+const GAPS: &str = "METAL-GAPS";
+const MATMUL: &str = "METAL-MATMUL";
+const MODEL: &str = "METAL-MODEL";
+
+/// The names of their rules.
+pub(super) const RULES: [&str; 4] = [HOST, GAPS, MATMUL, MODEL];
+
 /// The findings of operations.
 pub(crate) fn of_operations(report: &MetalReport, limits: &Limits) -> Advice {
     let (device, gaps) = (report.totals.device_time_us, report.totals.gap_us);
@@ -31,16 +39,16 @@ fn finding(report: &MetalReport, found: &Found) -> Option<Finding> {
     let (rule, bucket, gain, confidence) = match found {
         Found::HostFallback { host_time_us, .. } => {
             let gain = host_time_us.and_then(|time| gain(0.0, 0.0, time));
-            ("METAL-HOST", Bucket::Idle, gain, Confidence::Medium)
+            (HOST, Bucket::Idle, gain, Confidence::Medium)
         }
         Found::HighGaps { saving_us, gap_us, .. } => {
-            ("METAL-GAPS", Bucket::Idle, gain(*saving_us, 0.75, gap_us.max(*saving_us)), Confidence::High)
+            (GAPS, Bucket::Idle, gain(*saving_us, 0.75, gap_us.max(*saving_us)), Confidence::High)
         }
         Found::MatrixProduct { advice, at_most_us, .. } => {
             let most = at_most_us.filter(|_| !advice.is_empty())?;
-            ("METAL-MATMUL", Bucket::Computation, gain(OF_ROOFLINE * most, 0.0, most), Confidence::Medium)
+            (MATMUL, Bucket::Computation, gain(OF_ROOFLINE * most, 0.0, most), Confidence::Low)
         }
-        Found::AboveRoofline { .. } => ("METAL-MODEL", Bucket::Recording, None, Confidence::High),
+        Found::AboveRoofline { .. } => (MODEL, Bucket::Recording, None, Confidence::High),
     };
     let remedy = sentences.next()?;
     let most = gain.map(|gain| format!("at most {} to win", duration(gain.high_us)));
@@ -51,9 +59,7 @@ fn finding(report: &MetalReport, found: &Found) -> Option<Finding> {
         rows: ops
             .iter()
             .take(5)
-            .filter_map(|op| {
-                Some(EvidenceRow { table: "advice".to_owned(), key: ("ID".to_owned(), id(op)?) })
-            })
+            .filter_map(|op| Some(EvidenceRow { table: "ops".to_owned(), key: ("ID".to_owned(), id(op)?) }))
             .collect(),
         remedy,
         ..Finding::new(rule, found.title(), subject.unwrap_or_default(), bucket)

@@ -1,11 +1,12 @@
 //! The facts about a trace.
 
 use advise::{
-    Advice, Call, DataChange, Doubt, Facts, Hold, HoldKind, Idle, IdleCause, Input, LeastTime, Limits,
-    Operator, Product, Program, RecordingGap, Regression, Serving, ServingStep, Tile, Work,
+    Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, HoldKind, Idle, IdleCause, Input,
+    LeastTime, Limits, Operator, Product, Program, RecordingGap, Regression, Serving, ServingStep, Tile,
+    Work,
 };
 use gpu_timeline::{Interval, TimelineEvent, exposed_times};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use inference_phase::{Phase, Step};
 use operator_sheets::RooflineShares;
 use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
@@ -22,6 +23,24 @@ const UNLINKED_FROM: f64 = 0.05;
 /// Frames above an operator that are searched for its module.
 const MODULE_DEPTH: usize = 64;
 
+/// Where reports of traces show what findings rest on.
+const SHEETS: EvidenceSheets = EvidenceSheets {
+    timeline: Some(("gpu_timeline", "type")),
+    operators: Some(("unified_perf_summary", "name")),
+    idle_causes: Some(("idle_causes", "cause")),
+    waited_for: Some(("idle_causes", "waited_for")),
+    iterations: Some(("iterations", "iteration")),
+};
+
+/// The same of reports of rocprofv3 profiles, whose timeline has other kinds of time and whose operators are kernels.
+const ROCPROF_SHEETS: EvidenceSheets = EvidenceSheets {
+    timeline: None,
+    operators: Some(("kernel_summary", "name")),
+    idle_causes: None,
+    waited_for: None,
+    iterations: Some(("iterations", "iteration")),
+};
+
 /// What to change in the program of a trace.
 pub(crate) fn of_trace(
     analysis: &Analysis,
@@ -35,7 +54,18 @@ pub(crate) fn of_trace(
     if let Some(diagnosis) = diagnosis {
         doubt(&mut advice, diagnosis);
     }
+    keep_named_rows(&mut advice, analysis);
     advice
+}
+
+/// Leaves out rows of operators that the report names together with a kernel only.
+fn keep_named_rows(advice: &mut Advice, analysis: &Analysis) {
+    let Some((sheet, _)) = SHEETS.operators else { return };
+    let own = analysis.charged_work().filter(|work| !work.is_leftover);
+    let named: HashSet<&str> = own.map(|work| analysis.trace().name(work.operator)).collect();
+    for finding in &mut advice.findings {
+        finding.rows.retain(|row| row.table != sheet || named.contains(row.key.1.as_str()));
+    }
 }
 
 /// Marks findings that rest on figures which faults of the recording spoil.
@@ -90,9 +120,11 @@ impl<'a> Builder<'a> {
         let (calls, operators, call_of) = self.calls();
         let works = self.works(&call_of);
         let (idle, holds) = self.idle(&works);
+        let program = program(self.trace);
         Facts {
             units_per_us: self.trace.time_unit().per_microsecond(),
-            program: program(self.trace),
+            program,
+            sheets: if program == Program::Hip { ROCPROF_SHEETS } else { SHEETS },
             works,
             gaps: self.gaps(&operators),
             calls,

@@ -1,7 +1,8 @@
 //! The facts about an XPlane profile of GPUs.
 
 use advise::{
-    Advice, Call, DataChange, Facts, Idle, IdleCause, Input, Limits, Operator, Program, RecordingGap, Work,
+    Advice, Call, DataChange, EvidenceSheets, Facts, Idle, IdleCause, Input, Limits, Operator, Program,
+    RecordingGap, Work,
 };
 use gpu_timeline::{LaunchedEvent, TimelineEvent, WaitCause, device_waits, exposed_times};
 use hashbrown::HashMap;
@@ -10,6 +11,15 @@ use tree_perf::AnalysisOptions;
 use xla_perf::{DeviceEvent, JaxAnalysis, Operator as Instruction};
 
 use super::{Names, copied, least_time, machine, steps};
+
+/// Where reports of profiles show what findings rest on.
+const SHEETS: EvidenceSheets = EvidenceSheets {
+    timeline: Some(("gpu_timeline", "type")),
+    operators: Some(("ops_all", "name")),
+    idle_causes: None,
+    waited_for: None,
+    iterations: Some(("iterations", "iteration")),
+};
 
 /// What to change in the program of a profile: of its GPU with the most work, the others do alike. `None` without GPUs.
 pub(crate) fn of_profile(analysis: &JaxAnalysis, limits: &Limits) -> Option<Advice> {
@@ -99,6 +109,7 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
     Facts {
         units_per_us,
         program: Program::Xla,
+        sheets: SHEETS,
         idle: idle(&works, units_per_us),
         works,
         calls,

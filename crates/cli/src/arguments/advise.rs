@@ -78,10 +78,10 @@ pub(crate) struct AdviseArguments {
 
 fn rule_pattern(text: &str) -> Result<String, String> {
     let pattern = text.to_uppercase();
-    match advise::is_known_rule(&pattern) {
+    match answers::advice_rules().any(|rule| advise::means_rule(&pattern, rule)) {
         true => Ok(pattern),
         false => {
-            let known: Vec<&str> = advise::rules().iter().map(|rule| rule.id()).collect();
+            let known: Vec<&str> = answers::advice_rules().collect();
             Err(format!("no rule is called so; the rules are {}", known.join(", ")))
         }
     }

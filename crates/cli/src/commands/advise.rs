@@ -120,14 +120,7 @@ fn text(file: &Advised, style: Style) -> String {
     const INDENT: &str = "    ";
     let (advice, width) = (&file.advice, style.width.min(WIDEST));
     let mut out = String::new();
-    let share = |time: f64| if advice.window_us > 0.0 { time / advice.window_us * 100.0 } else { 0.0 };
-    let parts: Vec<String> = advice
-        .parts_us
-        .iter()
-        .map(|(bucket, time)| format!("{} {}%", bucket.as_str(), decimal(share(*time), 1)))
-        .collect();
-    let head = format!("{}: window {}: {}", file.name, duration(advice.window_us), parts.join(", "));
-    wrap(&head, "", INDENT, width, &mut out);
+    wrap(&format!("{}: {}", file.name, advice.window_in_words()), "", INDENT, width, &mut out);
     if advice.findings.is_empty() {
         out.push_str("nothing found\n");
     }

@@ -119,3 +119,14 @@ fn a_cut_recording_gives_its_findings_and_says_that_it_is_cut() {
             .any(|finding| finding["rule"] == "MISSING" && finding["subject"] == "a part of the file")
     );
 }
+
+#[test]
+fn rules_of_tenstorrent_operations_can_be_chosen_too() {
+    let operations = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/metal_ops.csv");
+    let place = Workplace::with("");
+    let outcome = place.run(&["advise", operations, "--rule", "metal-*", "--json"]).exits_with(0);
+    let found = findings(&outcome);
+    assert!(!found.is_empty());
+    assert!(found.iter().all(|finding| finding["rule"].as_str().unwrap().starts_with("METAL-")));
+    place.run(&["advise", operations, "--fail-on", "METAL-*"]).exits_with(3);
+}
