@@ -17,6 +17,7 @@ mod kernels;
 mod kineto_pftrace;
 mod metal;
 mod model;
+mod nsys;
 mod placed;
 mod plan;
 mod player;
@@ -69,8 +70,9 @@ pub(crate) struct Arguments {
     /// Format of a rocprof run [default: json]
     #[arg(long, value_enum)]
     format: Option<rocprof::Format>,
-    /// Writes a Kineto trace in other forms, too, with device times as these have them: run.json.gz, run.k1.pftrace.gz,
-    /// run.k2.pftrace and run.k3.pftrace of the directory --out
+    /// Writes a Kineto trace in other forms, too, into the directory --out: as pftrace, run.json.gz, run.k1.pftrace.gz,
+    /// run.k2.pftrace and run.k3.pftrace, with device times as these have them; as nsys, run.json.gz and run.sqlite, or
+    /// the database alone into a file --out whose name ends in .sqlite
     #[arg(long = "as", value_enum, requires = "out", conflicts_with = "format")]
     also: Option<AlsoAs>,
     /// File to write, compressed when its name ends in .gz; of CSV, the directory [default: standard output]
@@ -127,6 +129,8 @@ impl Plants {
 enum AlsoAs {
     /// Perfetto traces, as recorders of July, August and September 2026 write them.
     Pftrace,
+    /// A database as Nsight Systems exports it.
+    Nsys,
 }
 
 /// What was recorded, and by which profiler.
@@ -300,11 +304,15 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
         is_marked: !arguments.unmarked,
         plants: Plants::from_asked(&arguments.plant),
     };
-    if let (Some(AlsoAs::Pftrace), Some(folder)) = (arguments.also, &arguments.out) {
+    if let (Some(also), Some(out)) = (arguments.also, &arguments.out) {
         if options.flavour != Flavour::Cuda || arguments.truth.is_some() || !arguments.plant.is_empty() {
-            return Err("--as pftrace is for --flavour cuda, and without --truth and --plant".into());
+            return Err("--as is for --flavour cuda, and without --truth and --plant".into());
         }
-        return write_all_forms(options, folder).map(|()| Outcome::Good);
+        let written = match also {
+            AlsoAs::Pftrace => write_all_forms(options, out),
+            AlsoAs::Nsys => write_nsys(options, out),
+        };
+        return written.map(|()| Outcome::Good);
     }
     let truth = match &arguments.out {
         None => generate(options, &mut io::stdout().lock())?,
@@ -345,6 +353,19 @@ fn write_all_forms(options: Options, folder: &Path) -> Result<(), Box<dyn Error>
         write_file(&folder.join(form.file_name()), |out| Ok(run.write(form, out)?))?;
     }
     Ok(())
+}
+
+/// Writes a run as an export of Nsight Systems: into a file, or into a directory beside the JSON of the same run.
+fn write_nsys(options: Options, out: &Path) -> Result<(), Box<dyn Error>> {
+    if out.extension().is_some_and(|extension| extension == "sqlite") {
+        let mut export = nsys::Database::create(out)?;
+        generate_with(options, &mut io::sink(), Some(&mut export))?;
+        return Ok(export.finish()?);
+    }
+    std::fs::create_dir_all(out)?;
+    let mut export = nsys::Database::create(&out.join("run.sqlite"))?;
+    write_file(&out.join("run.json.gz"), |json| generate_with(options, json, Some(&mut export)))?;
+    Ok(export.finish()?)
 }
 
 /// Writes what another profiler than Kineto recorded.
@@ -404,8 +425,18 @@ fn write_file<T>(
 
 /// Writes one trace and says what happened in it.
 fn generate(options: Options, out: &mut dyn Write) -> Result<Truth, Box<dyn Error>> {
+    generate_with(options, out, None)
+}
+
+/// Writes one trace, and the same run as an export of Nsight Systems.
+fn generate_with(
+    options: Options,
+    out: &mut dyn Write,
+    export: Option<&mut nsys::Database>,
+) -> Result<Truth, Box<dyn Error>> {
     if matches!(options.length, Length::Events(events) if events < recording::FEWEST_EVENTS) {
         return Err(format!("a trace has at least {} events", recording::FEWEST_EVENTS).into());
     }
-    recording::record(options, out).map_err(|error| format!("the trace cannot be written: {error}").into())
+    recording::record(options, out, export)
+        .map_err(|error| format!("the trace cannot be written: {error}").into())
 }

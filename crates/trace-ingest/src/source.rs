@@ -30,6 +30,9 @@ pub struct ReadOptions<'a> {
     /// traces all slices of this category. They keep their
     /// place in the numbering of entries, see [`crate::Trace::skipped_frames`].
     pub skip_python_frames: bool,
+    /// Read the calls of the operating system that an export of Nsight Systems has (table `OSRT_API`), as events of category
+    /// `os_runtime`. There may be more of them than of all else.
+    pub os_calls: bool,
 }
 
 impl ReadOptions<'_> {

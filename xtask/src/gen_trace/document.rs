@@ -13,6 +13,9 @@ pub(super) fn footer_events(streams: &[Stream]) -> u64 {
     3 * (1 + WORLD_SIZE) + 2 * (2 + streams.len() as u64) + 4
 }
 
+/// What times of events count from, in nanoseconds since 1970.
+pub(super) const BASE_TIME: u64 = 1_767_189_312_000_000_000;
+
 /// What the profiler was asked to record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recorder {
@@ -61,7 +64,7 @@ pub(super) fn write_header(
          \"with_modules\": {stacks},\n  \
          \"metadata\": {{\"generator\": \"cargo xtask gen-trace\", \"synthetic\": \"true\"}},\n  \
          \"trace_id\": \"{trace_id:032X}\",\n  \"displayTimeUnit\": \"ms\",\n  \
-         \"baseTimeNanoseconds\": 1767189312000000000,\n  \"traceEvents\": [\n"
+         \"baseTimeNanoseconds\": {BASE_TIME},\n  \"traceEvents\": [\n"
     ));
 }
 

@@ -8,6 +8,7 @@ use super::document::{Recorder, footer_events, write_footer, write_header};
 use super::flavour::{Flavour, Stream, Thread};
 use super::json::{EventWriter, Layout};
 use super::model::Model;
+use super::nsys;
 use super::plan::{FrameName, Node};
 use super::player::{Place, Player};
 use super::random::Random;
@@ -88,8 +89,12 @@ impl From<io::Error> for Stop {
 /// Records a program: a number of events of it, or all of it.
 ///
 /// A stretch of the program that no longer fits is dropped whole, and allocations outside of any
-/// launch take its place, so that the number is exact.
-pub(super) fn record(options: Options, out: &mut dyn Write) -> io::Result<Truth> {
+/// launch take its place, so that the number is exact. The number is of events of the document, not of rows of the export.
+pub(super) fn record(
+    options: Options,
+    out: &mut dyn Write,
+    export: Option<&mut nsys::Database>,
+) -> io::Result<Truth> {
     let mut random = Random::new(options.seed);
     let trace_id = random.next();
     let (limit, most_layers) = match options.length {
@@ -99,6 +104,7 @@ pub(super) fn record(options: Options, out: &mut dyn Write) -> io::Result<Truth>
     let model = Model::choose(&mut random, most_layers);
     let mut recording = Recording {
         writer: EventWriter::new(out, options.layout),
+        export,
         player: Player::new(random, options.flavour, options.python_frames, options.plants),
         flavour: options.flavour,
         workload: options.workload,
@@ -120,6 +126,8 @@ pub(super) fn record(options: Options, out: &mut dyn Write) -> io::Result<Truth>
 /// A program that is being recorded.
 pub(super) struct Recording<'w> {
     writer: EventWriter<'w>,
+    /// Where the same run is written as an export of Nsight Systems.
+    export: Option<&'w mut nsys::Database>,
     player: Player,
     flavour: Flavour,
     workload: Workload,
@@ -243,7 +251,16 @@ impl Recording<'_> {
         self.player.sample(&mut segment);
         self.check_room(segment.events())?;
         self.truth.keep(&segment);
-        Ok(segment.write(&mut self.writer, self.flavour)?)
+        Ok(self.write(&segment)?)
+    }
+
+    /// Writes what was recorded, in each form that the run has.
+    fn write(&mut self, segment: &Segment<'_>) -> io::Result<()> {
+        segment.write(&mut self.writer, self.flavour)?;
+        match &mut self.export {
+            Some(export) => export.record(segment).map_err(io::Error::other),
+            None => Ok(()),
+        }
     }
 
     fn strip(&self, segment: &mut Segment<'_>) {
@@ -301,14 +318,14 @@ impl Recording<'_> {
         self.player.leave_to(0, &mut end);
         self.player.synchronize(&mut end);
         self.strip(&mut end);
-        end.write(&mut self.writer, self.flavour)?;
+        self.write(&end)?;
         // A step that never reached the device has no annotation there, and one without marks has none at all.
         let mut rest = Segment::default();
         let footer = footer_events(self.workload.streams());
         while self.writer.events() + rest.events() + footer < self.limit {
             self.player.play(&filler[..1], main, &mut rest);
         }
-        rest.write(&mut self.writer, self.flavour)?;
+        self.write(&rest)?;
         let recording = Span { start: Player::start_of_recording(), end: self.player.now() };
         write_footer(&mut self.writer, self.flavour, self.workload.streams(), recording)
     }

@@ -2,17 +2,20 @@
 
 use hashbrown::HashMap;
 
-use super::enumerations::{SyncKind, call_name, copy_kind, memory_kind, overhead_type};
+use super::enumerations::{awaited, call_name, nvtx};
 use super::global_id::GlobalId;
+use super::nccl::{self, RangeId, Ranges};
 use super::nvtx_text::{NvtxText, shapes};
-use super::references::{Key, References, clipped, correlation, kernel_name, text_warnings};
+use super::references::{Key, References, clipped, correlation, kernel_name, nvtx_text, text_warnings};
 use super::tables::{
-    GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OVERHEAD, PROCESSES, PROFILER_OVERHEAD, RUNTIME, SYNCHRONIZATION,
-    Tables,
+    GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROCESSES, PROFILER_OVERHEAD, RUNTIME,
+    SYNCHRONIZATION, Tables,
 };
 use crate::argument::SignatureId;
 use crate::category::Category;
-use crate::event_table::{LaunchGeometry, MemoryTransfer, Phase, Synchronization, process_correlation};
+use crate::event_table::{
+    EventId, LaunchGeometry, MemoryTransfer, Phase, Synchronization, process_correlation,
+};
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::StringId;
 use crate::trace::{EventArguments, NewEvent, Trace};
@@ -20,7 +23,7 @@ use crate::track_table::{RowId, Track, TrackId};
 use crate::warning::{EventFault, RecordFault, Tally, Warning};
 
 /// Times beyond, in nanoseconds, are none of a recording: differences of two stay within 64 bits.
-const LATEST: i64 = 1 << 62;
+pub(super) const LATEST: i64 = 1 << 62;
 
 /// Columns of all device work, first in every query; [`kernel_name`] expects those of a kernel's name behind them.
 const DEVICE: [&str; 4] = ["start", "end", "deviceId", "streamId"];
@@ -32,24 +35,11 @@ const NONE: [i64; 2] = [u32::MAX as i64, i32::MAX as i64];
 /// Device or stream of what has none.
 const NO_ROW: i64 = -1;
 
-/// Types of rows of NVTX.
-mod nvtx {
-    pub(super) const MARK: i64 = 34;
-    pub(super) const PUSH_POP: i64 = 59;
-    pub(super) const START_END: i64 = 60;
-    pub(super) const NVTXT_PUSH_POP: i64 = 70;
-    pub(super) const NVTXT_START_END: i64 = 71;
-    /// Names of categories and threads.
-    pub(super) const NAMES: [i64; 2] = [33, 39];
-    /// Domains that begin and end, and names of objects of CUDA.
-    pub(super) const OBJECTS: std::ops::RangeInclusive<i64> = 75..=99;
-}
-
 /// A call of the API by the id of its name.
 #[derive(Clone, Copy)]
 struct Call {
     name: StringId,
-    waits_for: Option<SyncKind>,
+    waits_for: Option<&'static str>,
 }
 
 /// What all rows of device work have.
@@ -62,6 +52,16 @@ struct DeviceWork {
     track: TrackId,
 }
 
+/// A mark or range of NVTX.
+#[derive(Clone, Copy)]
+struct NvtxRow {
+    kind: i64,
+    start: i64,
+    end: Option<i64>,
+    thread: Option<GlobalId>,
+    domain: i64,
+}
+
 /// Makes a trace of the rows.
 pub(super) struct Conversion<'t> {
     tables: &'t Tables<'t>,
@@ -69,7 +69,10 @@ pub(super) struct Conversion<'t> {
     trace: Trace,
     calls: HashMap<i64, Call>,
     /// What calls wait for, by the key that they share with a synchronization.
-    waits: HashMap<Key, SyncKind>,
+    waits: HashMap<Key, &'static str>,
+    /// Ranges of NCCL, and those around the calls of a key.
+    nccl: Ranges,
+    nccl_launches: HashMap<Key, RangeId>,
     processes: HashMap<GlobalId, RowId>,
     threads: HashMap<GlobalId, TrackId>,
     /// Signatures by what PyTorch wrote of sizes.
@@ -98,6 +101,8 @@ impl<'t> Conversion<'t> {
             trace,
             calls: HashMap::new(),
             waits: HashMap::new(),
+            nccl: Ranges::default(),
+            nccl_launches: HashMap::new(),
             processes: HashMap::new(),
             threads: HashMap::new(),
             signatures: HashMap::new(),
@@ -119,7 +124,9 @@ impl<'t> Conversion<'t> {
     /// Reads all events: what the host did first, then what it launched.
     pub(super) fn read_events(&mut self) -> Result<(), Broken> {
         self.read_nvtx()?;
+        self.nccl.arrange();
         self.read_calls()?;
+        self.read_os_calls()?;
         self.read_kernels()?;
         self.read_graphs()?;
         self.read_copies()?;
@@ -168,16 +175,22 @@ impl<'t> Conversion<'t> {
     }
 
     fn read_nvtx(&mut self) -> Result<(), Broken> {
-        const COLUMNS: [&str; 7] = ["start", "end", "globalTid", "eventType", "text", "textId", "domainId"];
-        self.rows(NVTX, &["start", "eventType"], &COLUMNS, |this, row| {
-            let kind = row.required(3)?;
+        const COLUMNS: [&str; 8] =
+            ["start", "end", "globalTid", "eventType", "text", "textId", "domainId", "binaryData"];
+        let has_payloads = !self.references.payloads.is_empty();
+        let columns = if has_payloads { &COLUMNS[..] } else { &COLUMNS[..7] };
+        self.rows(NVTX, &["start", "eventType"], columns, |this, row| {
+            let Some(kind) = this.references.enumerations.nvtx_type(row.required(3)?) else { return Ok(()) };
             match kind {
                 nvtx::MARK
                 | nvtx::PUSH_POP
                 | nvtx::START_END
                 | nvtx::NVTXT_PUSH_POP
                 | nvtx::NVTXT_START_END => {}
-                _ if nvtx::NAMES.contains(&kind) || nvtx::OBJECTS.contains(&kind) => return Ok(()),
+                nvtx::CATEGORY | nvtx::THREAD_NAME | nvtx::DOMAIN_CREATED | nvtx::DOMAIN_DESTROYED => {
+                    return Ok(());
+                }
+                _ if nvtx::CUDA_NAMES.contains(&kind) => return Ok(()),
                 _ => {
                     this.unused_nvtx += 1;
                     return Ok(());
@@ -185,56 +198,62 @@ impl<'t> Conversion<'t> {
             }
             let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
             let end = time(row, 1)?;
-            let thread = GlobalId::from_column(row.integer(2)?);
-            let domain = row.integer(6)?.unwrap_or(0);
-            let registered = row.integer(5)?;
-            let track = this.thread(thread);
-            if let Some(bytes) = row.text(4) {
+            let id = GlobalId::from_column(row.integer(2)?);
+            let range = NvtxRow { kind, start, end, thread: id, domain: row.integer(6)?.unwrap_or(0) };
+            let (inline, registered) = nvtx_text(row, 4, 5)?;
+            let track = this.thread(id);
+            let payload = has_payloads.then(|| row.bytes(7)).flatten();
+            if let Some(bytes) = inline {
                 let (text, faults) = clipped(bytes);
                 this.cut += u64::from(faults.is_cut);
                 this.invalid += u64::from(faults.is_invalid);
-                this.nvtx(kind, (start, end), (thread, track), domain, &text);
+                this.nvtx(range, track, &text, payload);
             } else {
                 let text = registered.and_then(|id| this.references.texts.get(&id).copied());
                 let text = text.map(|text| this.trace.text(text).to_string()).unwrap_or_default();
-                this.nvtx(kind, (start, end), (thread, track), domain, &text);
+                this.nvtx(range, track, &text, payload);
             }
             Ok(())
         })
     }
 
-    fn nvtx(
-        &mut self,
-        kind: i64,
-        span: (i64, Option<i64>),
-        (thread, track): (Option<GlobalId>, TrackId),
-        domain: i64,
-        text: &str,
-    ) {
+    fn nvtx(&mut self, row: NvtxRow, track: TrackId, text: &str, payload: Option<&[u8]>) {
+        let NvtxRow { kind, start, end, thread, domain } = row;
+        let process = thread.map(GlobalId::process);
+        let key = process.map(|process| (process, domain));
+        let domain_name = key.and_then(|key| self.references.domains.get(&key)).copied();
+        // Domains of NCCL without a name are known by its functions.
+        if let (true, Some(end), true) = (domain != 0, end, text.starts_with(nccl::PREFIX))
+            && domain_name.is_none_or(|name| self.trace.text(name) == "NCCL")
+        {
+            let payload = payload.and_then(|data| self.references.payloads.decode(data)).unwrap_or_default();
+            self.nccl.add((process, track), (start, end), text, payload);
+        }
         if domain != 0 {
-            let key = thread.map(|thread| (thread.process(), domain));
-            let named = key.and_then(|key| self.references.domains.get(&key));
-            let name = match named {
-                Some(&domain) => format!("{}:{text}", self.trace.text(domain)),
+            let name = match domain_name {
+                Some(domain) => format!("{}:{text}", self.trace.text(domain)),
                 None => format!("domain {domain}:{text}"),
             };
             let name = self.trace.intern(&name);
-            return self.nvtx_event(kind, name, span, track);
+            return self.nvtx_event(kind, name, (start, end), track);
         }
         let parsed = NvtxText::parse(text);
         if kind != nvtx::PUSH_POP || !parsed.is_operator() {
             // The call's number makes texts distinct that are of one range.
             let name = self.trace.intern(if kind == nvtx::PUSH_POP { parsed.name } else { text });
-            return self.nvtx_event(kind, name, span, track);
+            return self.nvtx_event(kind, name, (start, end), track);
         }
+        // Each process counts its calls for itself.
+        let number = process.map_or(0, |process| self.references.process_number(process));
+        let of_process = |id: i64| process_correlation(number, id as u64);
         let arguments = EventArguments {
-            external_id: parsed.operator,
-            sequence_number: parsed.sequence,
+            external_id: parsed.operator.map(of_process),
+            sequence_number: parsed.sequence.map(of_process),
             signature: parsed.sizes.and_then(|sizes| self.signature(sizes)),
             ..EventArguments::default()
         };
         let name = self.trace.intern(parsed.name);
-        self.host_span(Category::CPU_OP, name, track, span, arguments);
+        self.host_span(Category::CPU_OP, name, track, (start, end), arguments);
     }
 
     fn nvtx_event(&mut self, kind: i64, name: StringId, span: (i64, Option<i64>), track: TrackId) {
@@ -283,8 +302,27 @@ impl<'t> Conversion<'t> {
                 this.waits.entry(key).or_insert(waits_for);
             }
             let track = this.thread(thread);
+            if let (Some(key), Some(end)) = (key, end)
+                && let Some(range) = this.nccl.around(track, start, end)
+            {
+                this.nccl_launches.entry(key).or_insert(range);
+            }
             let arguments = EventArguments { correlation: this.linked(key), ..EventArguments::default() };
             this.host_span(category, call.name, track, (start, end), arguments);
+            Ok(())
+        })
+    }
+
+    /// Calls of the operating system, where they were asked for.
+    fn read_os_calls(&mut self) -> Result<(), Broken> {
+        let category = self.trace.intern_category("os_runtime");
+        self.rows(OS_CALLS, &["start", "end"], &["start", "end", "globalTid", "nameId"], |this, row| {
+            let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
+            let end = time(row, 1)?;
+            let thread = GlobalId::from_column(row.integer(2)?);
+            let name = this.string("call", row.required(3)?);
+            let track = this.thread(thread);
+            this.host_span(category, name, track, (start, end), EventArguments::default());
             Ok(())
         })
     }
@@ -296,7 +334,7 @@ impl<'t> Conversion<'t> {
         }
         let recorded = self.string("call", id);
         let text = call_name(self.trace.text(recorded)).to_string();
-        let call = Call { name: self.trace.intern(&text), waits_for: SyncKind::from_call(&text) };
+        let call = Call { name: self.trace.intern(&text), waits_for: awaited(&text) };
         self.calls.insert(id, call);
         call
     }
@@ -322,6 +360,11 @@ impl<'t> Conversion<'t> {
             let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
             work.arguments.geometry = geometry;
             let name = this.string("kernel", name);
+            if this.trace.text(name).starts_with(nccl::PREFIX) {
+                let range = work.key.and_then(|key| this.nccl_launches.get(&key).copied());
+                work.arguments.collective =
+                    range.and_then(|range| this.nccl.collective(range, &mut this.trace));
+            }
             this.device_event(Category::KERNEL, name, &work);
             Ok(())
         })
@@ -364,13 +407,13 @@ impl<'t> Conversion<'t> {
             let name = match this.transfers.get(&(kind, source, destination)) {
                 Some(&name) => name,
                 None => {
-                    let memory = |kind: Option<i64>| kind.and_then(memory_kind).unwrap_or("Unknown");
-                    let direction = copy_kind(kind).map_or_else(|| kind.to_string(), str::to_string);
-                    let name = this.trace.intern(&format!(
-                        "Memcpy {direction} ({} -> {})",
-                        memory(source),
-                        memory(destination)
-                    ));
+                    let labels = &this.references.enumerations;
+                    let direction = labels.copy_kind(kind).map_or_else(|| kind.to_string(), str::to_string);
+                    let [source_memory, destination_memory] =
+                        [source, destination].map(|kind| labels.memory_kind(kind));
+                    let name = this
+                        .trace
+                        .intern(&format!("Memcpy {direction} ({source_memory} -> {destination_memory})"));
                     this.transfers.insert((kind, source, destination), name);
                     name
                 }
@@ -383,7 +426,7 @@ impl<'t> Conversion<'t> {
     fn read_fills(&mut self) -> Result<(), Broken> {
         let columns = columns(&["memKind", "bytes"]);
         self.rows(MEMSET, &DEVICE[..3], &columns, |this, row| {
-            let memory = row.integer(4)?.and_then(memory_kind).unwrap_or("Unknown");
+            let memory = this.references.enumerations.memory_kind(row.integer(4)?);
             let bytes = bytes(row, 5)?;
             let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
             work.arguments.transfer = transfer(bytes, work.end - work.start);
@@ -454,13 +497,13 @@ impl<'t> Conversion<'t> {
             let (device, context, stream) = (known(row.integer(2)?), row.integer(3)?, known(row.integer(4)?));
             let correlation = correlation(row.integer(5)?);
             let process = GlobalId::from_column(row.integer(6)?).or(this.references.sole_process);
-            let recorded = SyncKind::from_column(row.integer(7)?.unwrap_or(0));
+            let recorded = this.references.enumerations.sync_type(row.integer(7)?);
             let key = process.zip(correlation);
             let kind = key.and_then(|key| this.waits.get(&key).copied()).unwrap_or(recorded);
             // The column of the device is 0 for all rows of some recorders; that of the work in the context is right.
             let of_work = process.zip(context).and_then(|key| this.references.contexts.get(&key).copied());
             let device = of_work.or(device).map(|device| this.references.gpu(process, device));
-            let name = this.trace.intern(kind.name());
+            let name = this.trace.intern(kind);
             let arguments = EventArguments {
                 correlation: this.linked(key),
                 device,
@@ -486,7 +529,7 @@ impl<'t> Conversion<'t> {
                 let name = row.integer(3)?;
                 let key = thread.map(GlobalId::process).zip(correlation(row.integer(4)?));
                 let key = key.filter(|key| this.references.keys.contains_key(key));
-                let kind = row.integer(5)?.and_then(overhead_type).unwrap_or("Unknown");
+                let kind = this.references.enumerations.overhead_type(row.integer(5)?);
                 let name = match name {
                     Some(id) => this.string("overhead", id),
                     None => this.trace.intern(kind),
@@ -533,14 +576,15 @@ impl<'t> Conversion<'t> {
         (start, end): (i64, Option<i64>),
         mut arguments: EventArguments,
     ) {
-        if end.is_none() {
-            self.first_unclosed.add(self.trace.entries);
-            self.unclosed.push(self.trace.events.len());
-            arguments.unfinished = Some(());
+        arguments.unfinished = end.is_none().then_some(());
+        let uid = self.trace.entries;
+        let until = end.unwrap_or(start);
+        self.negative += u64::from(until < start);
+        let event = self.push(Phase::Complete, category, name, track, (start, until.max(start)), arguments);
+        if let (Some(event), None) = (event, end) {
+            self.first_unclosed.add(uid);
+            self.unclosed.push(event.index());
         }
-        let end = end.unwrap_or(start);
-        self.negative += u64::from(end < start);
-        self.push(Phase::Complete, category, name, track, (start, end.max(start)), arguments);
     }
 
     fn push(
@@ -551,13 +595,14 @@ impl<'t> Conversion<'t> {
         track: TrackId,
         (start, end): (i64, i64),
         arguments: EventArguments,
-    ) {
+    ) -> Option<EventId> {
         // The reader refuses what has so many.
         if self.trace.entries == u32::MAX {
-            return;
+            return None;
         }
         self.latest = self.latest.max(end);
-        self.trace.append(NewEvent { phase, category, name, track, start, duration: end - start, arguments });
+        let duration = end - start;
+        Some(self.trace.append(NewEvent { phase, category, name, track, start, duration, arguments }))
     }
 
     /// The number that a call and its device work share among all processes.

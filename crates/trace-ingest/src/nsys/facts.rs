@@ -1,8 +1,12 @@
 //! What an export says of the machine and of itself.
 
-use super::tables::{EXPORT, GPU, GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, SESSION_START, SYSTEM, Tables};
+use super::enumerations::short_text;
+use super::events::LATEST;
+use super::tables::{
+    CAPTURE, EXPORT, GPU, GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, RUNTIME, SESSION_START, SYSTEM, Tables,
+};
 use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TraceFacts};
-use crate::sqlite::{Broken, Record};
+use crate::sqlite::Broken;
 use crate::time::TimeUnit;
 use crate::trace::Trace;
 use crate::track_table::RowId;
@@ -20,6 +24,8 @@ pub(super) struct Export {
     schema_major: Option<i64>,
     /// Whether times are UTC.
     is_normalised: bool,
+    /// What was added to all times when they were exported, in nanoseconds.
+    shift: i64,
 }
 
 impl Export {
@@ -32,13 +38,14 @@ impl Export {
                     export.is_of_nsight_systems =
                         row.text(1).is_some_and(|value| value == b"NVIDIA Nsight Systems");
                 }
-                b"EXPORT_PRODUCT_VERSION" => export.product_version = owned(row, 1),
-                b"EXPORT_SCHEMA_VERSION" => export.schema_version = owned(row, 1),
+                b"EXPORT_PRODUCT_VERSION" => export.product_version = short_text(row, 1),
+                b"EXPORT_SCHEMA_VERSION" => export.schema_version = short_text(row, 1),
                 b"EXPORT_SCHEMA_VERSION_MAJOR" => export.schema_major = row.integer(1)?,
                 b"EXPORT_PARAM_TIME_NORMALIZE" => {
                     export.is_normalised =
                         row.text(1).is_some_and(|value| value.eq_ignore_ascii_case(b"true"));
                 }
+                b"EXPORT_PARAM_TIME_SHIFT" => export.shift = row.integer(1)?.unwrap_or(0),
                 _ => {}
             }
             Ok(())
@@ -56,6 +63,10 @@ pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken>
         let detail =
             format!("version {major} of the schema is not known, {KNOWN_MAJOR} is; it was read as that");
         warnings.push(Warning::UnreadableFact { key: EXPORT, detail });
+    }
+    if export.shift != 0 {
+        let text = format!("the export shifted all times by {} ns", export.shift);
+        warnings.push(Warning::RecorderMessage { text });
     }
     trace.facts = TraceFacts {
         recorder: RecorderFacts {
@@ -93,7 +104,7 @@ pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken>
             }
         }
     }
-    warnings.extend(missing(tables));
+    warnings.extend(missing(tables, &mut trace.warnings)?);
     let unread = tables.unread()?;
     if !unread.is_empty() {
         warnings.push(Warning::UnreadTables { tables: unread });
@@ -106,7 +117,8 @@ pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken>
 fn session_start(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Option<i64>, Broken> {
     let mut start = None;
     let refused = tables.rows(SESSION_START, &[], &["utcEpochNs"], |row| {
-        start = row.integer(0)?.filter(|&start| start > 0).or(start);
+        // Later ones leave no room for the times that count from it.
+        start = row.integer(0)?.filter(|start| (1..LATEST).contains(start)).or(start);
         Ok(())
     })?;
     warnings.extend(refused);
@@ -133,7 +145,7 @@ fn devices(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Vec<Devic
         let (warp_size, warps) = (positive(6)?, positive(8)?);
         devices.push(DeviceProperties {
             id: Some(row.required(0)?),
-            name: owned(row, 1).filter(|name| !name.is_empty()),
+            name: short_text(row, 1).filter(|name| !name.is_empty()),
             total_memory: positive(2)?.map(i64::unsigned_abs),
             compute_major: positive(3)?,
             compute_minor: row.integer(4)?,
@@ -157,7 +169,7 @@ fn driver_version(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Op
     let mut version = None;
     let refused = tables.rows(SYSTEM, &[], &["name", "value"], |row| {
         if row.text(0) == Some(b"CudaDriverVersion") {
-            version = owned(row, 1);
+            version = short_text(row, 1);
         }
         Ok(())
     })?;
@@ -166,10 +178,17 @@ fn driver_version(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Op
 }
 
 /// What users would miss, because the recorder was not asked for it.
-fn missing(tables: &Tables<'_>) -> Vec<Warning> {
+fn missing(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Vec<Warning>, Broken> {
     let mut missing = Vec::new();
-    if ![KERNEL, GRAPH, MEMCPY, MEMSET].iter().any(|table| tables.has(table)) {
+    let has_work = [KERNEL, GRAPH, MEMCPY, MEMSET].iter().any(|table| tables.has(table));
+    if !has_work {
         missing.push(Warning::NotRecorded { what: "GPU activity", advice: "record with --trace=cuda,nvtx" });
+    }
+    if has_work && !tables.has(RUNTIME) {
+        missing.push(Warning::NotRecorded {
+            what: "calls of CUDA, so that what launched device work is not known",
+            advice: "record with --trace=cuda,nvtx, from before the work is launched",
+        });
     }
     if !tables.has(NVTX) {
         missing.push(Warning::NotRecorded {
@@ -177,11 +196,18 @@ fn missing(tables: &Tables<'_>) -> Vec<Warning> {
             advice: "record with --trace=cuda,nvtx, and operators of PyTorch with --pytorch=autograd-shapes-nvtx",
         });
     }
-    missing
-}
-
-fn owned(row: &Record<'_>, column: usize) -> Option<String> {
-    const LONGEST: usize = 256;
-    let text = String::from_utf8_lossy(row.text(column)?);
-    Some(text.chars().filter(|letter| !letter.is_control()).take(LONGEST).collect())
+    let mut skips_calls = false;
+    let refused = tables.rows(CAPTURE, &[], &["name", "value"], |row| {
+        skips_calls |= row.text(0) == Some(b"CUDA_SKIP_SOME_API_CALLS")
+            && row.text(1).is_some_and(|value| value.eq_ignore_ascii_case(b"true"));
+        Ok(())
+    })?;
+    warnings.extend(refused);
+    if skips_calls {
+        missing.push(Warning::NotRecorded {
+            what: "cheap calls of CUDA, which are in no count of calls",
+            advice: "record with --cuda-trace-all-apis=true",
+        });
+    }
+    Ok(missing)
 }

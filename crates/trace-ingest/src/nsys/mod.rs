@@ -9,7 +9,9 @@ mod enumerations;
 mod events;
 mod facts;
 mod global_id;
+mod nccl;
 mod nvtx_text;
+mod payload;
 mod references;
 mod tables;
 
@@ -22,6 +24,7 @@ use crate::error::IngestError;
 use crate::facts::RecordingKind;
 use crate::format::{Certainty, Format};
 use crate::recording::Recording;
+use crate::source::ReadOptions;
 use crate::sqlite::{self, Broken, Database, Entries};
 use crate::trace::Trace;
 
@@ -30,7 +33,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Nsight Systems export",
     kind: RecordingKind::Nsys,
     probe: |head| Certainty::certain_if(sqlite::is_database(head)),
-    read: |path, _, _| read(path).map(|trace| Recording::Trace(Box::new(trace))),
+    read: |path, _, options| read(path, options).map(|trace| Recording::Trace(Box::new(trace))),
 };
 
 /// Whether a database is an export: it says so, or has the table of strings and one of events.
@@ -48,12 +51,12 @@ pub(crate) fn is_export(database: &Database, entries: &Entries) -> Result<bool, 
     if has_strings && EVENTS.iter().any(|prefix| entries.has_prefix(prefix)) {
         return Ok(true);
     }
-    let tables = Tables::new(database, entries.clone());
+    let tables = Tables::new(database, entries.clone(), false);
     Ok(facts::Export::read(&tables, &mut Vec::new())?.is_of_nsight_systems)
 }
 
 /// Reads an export.
-fn read(path: &Path) -> Result<Trace, IngestError> {
+fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
     let database = sqlite::open(path)?;
     let broken = |broken: Broken| broken.of_file(path);
     let entries = Entries::read(&database).map_err(broken)?;
@@ -64,7 +67,7 @@ fn read(path: &Path) -> Result<Trace, IngestError> {
             expected: crate::open::expected(&[RecordingKind::Nsys]),
         });
     }
-    let tables = Tables::new(&database, entries);
+    let tables = Tables::new(&database, entries, options.os_calls);
     tables.check_kinds().map_err(broken)?;
 
     let mut trace = Trace::default();

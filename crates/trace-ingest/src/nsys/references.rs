@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
 
+use super::enumerations::{Enumerations, nvtx};
 use super::global_id::GlobalId;
+use super::payload::Schemas;
 use super::tables::{
-    CUDA_DEVICE, GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OVERHEAD, PROFILER_OVERHEAD, RUNTIME, STRINGS,
-    SYNCHRONIZATION, THREAD_NAMES, Tables,
+    CUDA_DEVICE, GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROFILER_OVERHEAD, RUNTIME,
+    STRINGS, SYNCHRONIZATION, THREAD_NAMES, Tables,
 };
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::{IndexSet, StringId};
@@ -27,13 +29,19 @@ enum NvtxName {
     Registered(i64),
 }
 
-/// Types of NVTX rows that name something.
-const THREAD_NAME: i64 = 39;
-const DOMAIN: i64 = 75;
+/// Names that rows of NVTX give.
+#[derive(Default)]
+struct NvtxNames {
+    domains: Vec<((GlobalId, i64), NvtxName)>,
+    threads: Vec<(GlobalId, NvtxName)>,
+}
 
 /// What rows refer to.
-#[derive(Default)]
 pub(super) struct References {
+    /// What numbers stand for.
+    pub(super) enumerations: Enumerations,
+    /// What payloads of NVTX ranges say.
+    pub(super) payloads: Schemas,
     /// Texts of the strings that events refer to.
     pub(super) texts: HashMap<i64, StringId>,
     /// Processes that have events, in the order of their numbers.
@@ -58,10 +66,24 @@ pub(super) struct References {
 impl References {
     /// Goes over all tables. Their malformed rows are told when they are read as events.
     pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<References, Broken> {
-        let mut references = References::default();
+        let mut references = References {
+            enumerations: Enumerations::read(tables, &mut trace.warnings)?,
+            payloads: Schemas::read(tables, &mut trace.warnings)?,
+            texts: HashMap::new(),
+            processes: IndexSet::default(),
+            sole_process: None,
+            keys: HashMap::new(),
+            contexts: HashMap::new(),
+            domains: HashMap::new(),
+            thread_names: Vec::new(),
+            gpus: HashMap::new(),
+            common_gpus: HashMap::new(),
+            wanted: HashSet::new(),
+            threads: HashSet::new(),
+        };
         references.read_calls(tables)?;
         references.read_device_work(tables)?;
-        let (domains, nvtx_threads) = references.read_nvtx(tables)?;
+        let NvtxNames { domains, threads: nvtx_threads } = references.read_nvtx(tables)?;
         let threads = references.read_thread_names(tables)?;
         references.read_gpus(tables, &mut trace.warnings)?;
         references.read_strings(tables, trace)?;
@@ -90,7 +112,7 @@ impl References {
     }
 
     fn read_calls(&mut self, tables: &Tables<'_>) -> Result<(), Broken> {
-        for table in [RUNTIME, OVERHEAD, PROFILER_OVERHEAD] {
+        for table in [RUNTIME, OVERHEAD, PROFILER_OVERHEAD, OS_CALLS] {
             let columns = ["globalTid", "nameId"];
             tables.rows(table, &[], &columns, |row| {
                 self.add_thread(GlobalId::from_column(row.integer(0)?));
@@ -122,9 +144,8 @@ impl References {
             "shortName",
             "mangledName",
         ];
-        for (table, is_work) in
-            [(KERNEL, true), (MEMCPY, true), (MEMSET, true), (GRAPH, false), (SYNCHRONIZATION, false)]
-        {
+        for table in [KERNEL, MEMCPY, MEMSET, GRAPH, SYNCHRONIZATION] {
+            let is_work = table != SYNCHRONIZATION;
             tables.rows(table, &[], &COLUMNS, |row| {
                 if table == KERNEL {
                     self.wanted.extend(kernel_name(row)?);
@@ -134,7 +155,7 @@ impl References {
                 };
                 self.processes.insert(process);
                 if let Some(correlation) = correlation(row.integer(1)?) {
-                    *self.keys.entry((process, correlation)).or_default() |= is_work;
+                    *self.keys.entry((process, correlation)).or_default() |= is_work && table != GRAPH;
                 }
                 if let (true, Some(context), Some(device)) = (is_work, row.integer(2)?, row.integer(3)?) {
                     self.contexts.entry((process, context)).or_insert(device);
@@ -146,37 +167,31 @@ impl References {
     }
 
     /// Names of domains and of threads.
-    #[allow(clippy::type_complexity)] // two lists of names with their keys
-    fn read_nvtx(
-        &mut self,
-        tables: &Tables<'_>,
-    ) -> Result<(Vec<((GlobalId, i64), NvtxName)>, Vec<(GlobalId, NvtxName)>), Broken> {
-        let (mut domains, mut threads) = (Vec::new(), Vec::new());
+    fn read_nvtx(&mut self, tables: &Tables<'_>) -> Result<NvtxNames, Broken> {
+        let mut names = NvtxNames::default();
         tables.rows(NVTX, &[], &["globalTid", "eventType", "textId", "domainId", "text"], |row| {
             let thread = GlobalId::from_column(row.integer(0)?);
-            let registered = row.integer(2)?.filter(|&id| id != 0);
-            let kind = row.integer(1)?;
-            if !matches!(kind, Some(DOMAIN)) {
+            let kind = row.integer(1)?.and_then(|kind| self.enumerations.nvtx_type(kind));
+            let names_domain = kind == Some(nvtx::DOMAIN_CREATED);
+            if !names_domain {
                 self.add_thread(thread);
             }
-            if row.text(4).is_none() {
-                self.wanted.extend(registered);
-            }
-            if !matches!(kind, Some(THREAD_NAME | DOMAIN)) {
+            let (inline, registered) = nvtx_text(row, 4, 2)?;
+            self.wanted.extend(registered);
+            if !names_domain && kind != Some(nvtx::THREAD_NAME) {
                 return Ok(());
             }
-            let inline = row.text(4).map(|text| NvtxName::Inline(clipped(text).0.into_owned()));
+            let inline = inline.map(|text| NvtxName::Inline(clipped(text).0.into_owned()));
             let name = inline.or(registered.map(NvtxName::Registered));
             let (Some(thread), Some(name)) = (thread, name) else { return Ok(()) };
-            match kind {
-                Some(DOMAIN) => {
-                    domains.push(((thread.process(), row.integer(3)?.unwrap_or(0)), name));
-                }
-                _ => threads.push((thread, name)),
+            if names_domain {
+                names.domains.push(((thread.process(), row.integer(3)?.unwrap_or(0)), name));
+            } else {
+                names.threads.push((thread, name));
             }
             Ok(())
         })?;
-        Ok((domains, threads))
+        Ok(names)
     }
 
     /// Ids of the names of threads. The table names every thread of the machine.
@@ -230,6 +245,20 @@ impl References {
         trace.warnings.extend(text_warnings(cut, invalid));
         Ok(())
     }
+}
+
+/// The text of an NVTX row, or else the id of a registered string. Recorders before 2022 write empty texts and zeros in
+/// place of NULL.
+pub(super) fn nvtx_text<'r>(
+    row: &Record<'r>,
+    text: usize,
+    id: usize,
+) -> Result<(Option<&'r [u8]>, Option<i64>), Fault> {
+    let inline = row.text(text);
+    if inline.is_some_and(|text| !text.is_empty()) {
+        return Ok((inline, None));
+    }
+    Ok((None, row.integer(id)?.filter(|&id| id != 0)))
 }
 
 /// Id of the name of a kernel, the fullest that it has.

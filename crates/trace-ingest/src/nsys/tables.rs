@@ -23,9 +23,18 @@ pub(super) const SESSION_START: &str = "TARGET_INFO_SESSION_START_TIME";
 pub(super) const SYSTEM: &str = "TARGET_INFO_SYSTEM_ENV";
 pub(super) const EXPORT: &str = "META_DATA_EXPORT";
 pub(super) const DIAGNOSTICS: &str = "DIAGNOSTIC_EVENT";
+pub(super) const OS_CALLS: &str = "OSRT_API";
+pub(super) const CAPTURE: &str = "META_DATA_CAPTURE";
+pub(super) const PAYLOAD_SCHEMAS: &str = "NVTX_PAYLOAD_SCHEMAS";
+pub(super) const PAYLOAD_ENTRIES: &str = "NVTX_PAYLOAD_SCHEMA_ENTRIES";
+pub(super) const COPY_KINDS: &str = "ENUM_CUDA_MEMCPY_OPER";
+pub(super) const MEMORY_KINDS: &str = "ENUM_CUDA_MEM_KIND";
+pub(super) const OVERHEAD_TYPES: &str = "ENUM_CUPTI_OVERHEAD_TYPE";
+pub(super) const SYNC_TYPES: &str = "ENUM_CUPTI_SYNC_TYPE";
+pub(super) const NVTX_TYPES: &str = "ENUM_NSYS_EVENT_TYPE";
 
 /// The tables that are read.
-const READ: [&str; 18] = [
+const READ: [&str; 26] = [
     STRINGS,
     KERNEL,
     GRAPH,
@@ -44,10 +53,18 @@ const READ: [&str; 18] = [
     SYSTEM,
     EXPORT,
     DIAGNOSTICS,
+    CAPTURE,
+    PAYLOAD_SCHEMAS,
+    PAYLOAD_ENTRIES,
+    COPY_KINDS,
+    MEMORY_KINDS,
+    OVERHEAD_TYPES,
+    SYNC_TYPES,
+    NVTX_TYPES,
 ];
 
 /// What tables begin with that hold events, which no analysis uses.
-const UNREAD: [&str; 31] = [
+const UNREAD: [&str; 33] = [
     "COMPOSITE_EVENTS",
     "CUBLAS_EVENTS",
     "CUDA_GPU_MEMORY_",
@@ -57,6 +74,7 @@ const UNREAD: [&str; 31] = [
     "CUPTI_ACTIVITY_KIND_",
     "D3D11_",
     "D3D12_",
+    "DYNAMIC_NVTXPAYLOAD_",
     "DXGI_",
     "ETW_",
     "FTRACE",
@@ -67,6 +85,7 @@ const UNREAD: [&str; 31] = [
     "MPI_",
     "NET_",
     "NIC_",
+    "NVTX_EVENTS",
     "NVVIDEO_",
     "OPENACC_",
     "OPENGL_",
@@ -85,16 +104,23 @@ const UNREAD: [&str; 31] = [
 pub(super) struct Tables<'d> {
     database: &'d Database,
     entries: Entries,
+    /// Whether the table of calls of the operating system is read.
+    os_calls: bool,
 }
 
 impl<'d> Tables<'d> {
-    pub(super) fn new(database: &'d Database, entries: Entries) -> Self {
-        Tables { database, entries }
+    pub(super) fn new(database: &'d Database, entries: Entries, os_calls: bool) -> Self {
+        Tables { database, entries, os_calls }
+    }
+
+    /// The tables that are read.
+    fn read(&self) -> impl Iterator<Item = &'static str> {
+        READ.into_iter().chain(self.os_calls.then_some(OS_CALLS))
     }
 
     /// Refuses databases in which a name that is read stands for no table.
     pub(super) fn check_kinds(&self) -> Result<(), Broken> {
-        for table in READ {
+        for table in self.read() {
             let what = match self.entries.kind(table) {
                 Some(EntryKind::View) => "a view",
                 Some(EntryKind::Virtual) => "a virtual table",
@@ -119,7 +145,8 @@ impl<'d> Tables<'d> {
         columns: &[&str],
         read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
-        if !self.has(table) {
+        let is_read = self.has(table) && (table != OS_CALLS || self.os_calls);
+        if !is_read {
             return Ok(None);
         }
         let mut refused = Refused::default();
@@ -136,8 +163,9 @@ impl<'d> Tables<'d> {
 
     /// Tables of events that are not read, with how many rows each has.
     pub(super) fn unread(&self) -> Result<Vec<(String, u64)>, Broken> {
-        let is_unread =
-            |table: &&str| !READ.contains(table) && UNREAD.iter().any(|prefix| table.starts_with(prefix));
+        let is_unread = |table: &&str| {
+            self.read().all(|read| read != *table) && UNREAD.iter().any(|prefix| table.starts_with(prefix))
+        };
         let mut found = Vec::new();
         for table in self.entries.tables().filter(is_unread) {
             let mut rows = 0;

@@ -145,6 +145,15 @@ impl<'r> Record<'r> {
         }
     }
 
+    /// Bytes of a text or of a binary value, or `None` for NULL.
+    #[cfg(feature = "nsys")]
+    pub(crate) fn bytes(&self, column: usize) -> Option<&'r [u8]> {
+        match self.value(column) {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     pub(crate) fn fault(&self, column: usize, found: &str) -> Fault {
         Fault(format!("{} is {found}", self.names[column]))
     }

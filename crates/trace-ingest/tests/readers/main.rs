@@ -10,6 +10,7 @@ mod metal;
 mod metal_corpus;
 mod nsys;
 mod nsys_corpus;
+mod nsys_meaning;
 mod open;
 mod other_recorders;
 mod perfetto_writer;

@@ -12,7 +12,7 @@ use trace_ingest::{
 };
 
 /// Tables as exports have them, with the columns that matter.
-const TABLES: &str = r#"
+pub(crate) const TABLES: &str = r#"
     CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);
     INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'NVIDIA Nsight Systems'),
         ('EXPORT_PRODUCT_VERSION', '2026.2.1.210'), ('EXPORT_SCHEMA_VERSION', '3.25.0'),
@@ -35,12 +35,12 @@ const TABLES: &str = r#"
 "#;
 
 /// A process and its first thread, packed; the second process is of a hardware id above 127.
-const PROCESS: i64 = 281_476_838_981_632;
-const THREAD: i64 = PROCESS + 111;
-const OTHER_PROCESS: i64 = -144_115_186_213_584_896;
-const OTHER_THREAD: i64 = OTHER_PROCESS + 111;
+pub(crate) const PROCESS: i64 = 281_476_838_981_632;
+pub(crate) const THREAD: i64 = PROCESS + 111;
+pub(crate) const OTHER_PROCESS: i64 = -144_115_186_213_584_896;
+pub(crate) const OTHER_THREAD: i64 = OTHER_PROCESS + 111;
 
-fn database(statements: &str) -> (TempDir, PathBuf) {
+pub(crate) fn database(statements: &str) -> (TempDir, PathBuf) {
     let directory = TempDir::new().expect("a folder");
     let path = directory.path().join("trace.sqlite");
     let database = Connection::open(&path).expect("a database");
@@ -50,41 +50,41 @@ fn database(statements: &str) -> (TempDir, PathBuf) {
     (directory, path)
 }
 
-fn read_file(path: &Path) -> Result<Trace, IngestError> {
+pub(crate) fn read_file(path: &Path) -> Result<Trace, IngestError> {
     read_path(path, &ReadOptions::default())
 }
 
-fn read(statements: &str) -> Result<Trace, IngestError> {
+pub(crate) fn read(statements: &str) -> Result<Trace, IngestError> {
     let (_directory, path) = database(&format!("{TABLES}{statements}"));
     read_file(&path)
 }
 
-fn refused(statements: &str) -> String {
+pub(crate) fn refused(statements: &str) -> String {
     read(statements).expect_err("the database is refused").to_string()
 }
 
-fn kernel(start: i64, end: i64, device: i64, correlation: i64, process: i64) -> String {
+pub(crate) fn kernel(start: i64, end: i64, device: i64, correlation: i64, process: i64) -> String {
     format!(
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({start}, {end}, {device}, 1, 7, {correlation}, {process}, 8, 8,
         32, 4, 2, 1, 128, 1, 1, 1024, 512, NULL);"
     )
 }
 
-fn call(start: i64, end: i64, correlation: i64, thread: i64, name: i64) -> String {
+pub(crate) fn call(start: i64, end: i64, correlation: i64, thread: i64, name: i64) -> String {
     format!(
         "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({start}, {end}, {}, {thread}, {correlation}, {name});",
         i64::from(name == 14)
     )
 }
 
-fn range(start: i64, end: &str, kind: i64, text: &str, domain: i64) -> String {
+pub(crate) fn range(start: i64, end: &str, kind: i64, text: &str, domain: i64) -> String {
     format!(
         "INSERT INTO NVTX_EVENTS VALUES ({start}, {end}, {kind}, {text}, {THREAD}, NULL, NULL, {domain});"
     )
 }
 
 /// Category, name, start and duration of each event.
-fn told(trace: &Trace) -> Vec<(&str, &str, i64, i64)> {
+pub(crate) fn told(trace: &Trace) -> Vec<(&str, &str, i64, i64)> {
     let events = trace.events();
     let row = |event: EventId| {
         let category = trace.category_name(events.category(event));
@@ -93,7 +93,7 @@ fn told(trace: &Trace) -> Vec<(&str, &str, i64, i64)> {
     events.ids().map(row).collect()
 }
 
-fn find(trace: &Trace, name: &str) -> EventId {
+pub(crate) fn find(trace: &Trace, name: &str) -> EventId {
     trace.events().ids().find(|&event| trace.name(event) == name).expect("an event of this name")
 }
 
