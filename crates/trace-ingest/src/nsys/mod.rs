@@ -67,7 +67,9 @@ fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
             expected: crate::open::expected(&[RecordingKind::Nsys]),
         });
     }
-    let tables = Tables::new(&database, entries, options.os_calls);
+    let tables = Tables::new(&database, entries, options.os_calls)
+        .with_pages(path)
+        .map_err(|source| IngestError::Io { path: path.to_path_buf(), source })?;
     tables.check_kinds().map_err(broken)?;
 
     let mut trace = Trace::default();

@@ -1,7 +1,12 @@
 //! The tables of an export.
 
+use std::cell::RefCell;
+use std::io;
+use std::path::Path;
+
 use crate::sqlite::{
-    Broken, Database, Entries, EntryKind, Failure, Fault, Record, Refused, columns_of, scan,
+    Broken, Database, Entries, EntryKind, Failure, Fault, Pages, Record, Refused, columns_of, scan,
+    scan_pages,
 };
 use crate::warning::Warning;
 
@@ -104,13 +109,21 @@ const UNREAD: [&str; 33] = [
 pub(super) struct Tables<'d> {
     database: &'d Database,
     entries: Entries,
+    /// The file itself, for tables that need no query.
+    pages: Option<RefCell<Pages>>,
     /// Whether the table of calls of the operating system is read.
     os_calls: bool,
 }
 
 impl<'d> Tables<'d> {
     pub(super) fn new(database: &'d Database, entries: Entries, os_calls: bool) -> Self {
-        Tables { database, entries, os_calls }
+        Tables { database, entries, pages: None, os_calls }
+    }
+
+    /// Reads plain tables from the pages of the file.
+    pub(super) fn with_pages(self, path: &Path) -> io::Result<Self> {
+        let pages = Pages::open(path, self.database.longest_row())?;
+        Ok(Tables { pages: pages.map(RefCell::new), ..self })
     }
 
     /// The tables that are read.
@@ -146,15 +159,31 @@ impl<'d> Tables<'d> {
         read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
         let is_read = self.has(table) && (table != OS_CALLS || self.os_calls);
-        if !is_read {
-            return Ok(None);
-        }
+        if is_read { self.scan(table, needed, columns, read) } else { Ok(None) }
+    }
+
+    fn scan(
+        &self,
+        table: &str,
+        needed: &[&str],
+        columns: &[&str],
+        read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+    ) -> Result<Option<Warning>, Broken> {
         let mut refused = Refused::default();
         let scanned = || {
-            let present = columns_of(self.database, table)?;
-            if let Some(missing) = needed.iter().find(|needed| !present.iter().any(|name| name == *needed)) {
-                return Err(Failure::Refused(format!("it has no column {missing}")));
+            let check = |present: &[String]| match needed.iter().find(|needed| !has_column(present, needed)) {
+                Some(missing) => Err(Failure::Refused(format!("it has no column {missing}"))),
+                None => Ok(()),
+            };
+            let plain = self.entries.plain_table(self.database, table)?;
+            if let (Some(pages), Some(plain)) = (&self.pages, plain) {
+                check(&plain.columns)?;
+                // No reader of a row reads another table.
+                let mut pages = pages.borrow_mut();
+                return scan_pages(self.database, &mut pages, &plain, columns, &mut refused, read);
             }
+            let present = columns_of(self.database, table)?;
+            check(&present)?;
             scan(self.database, table, &present, None, columns, &mut refused, read)
         };
         scanned().map_err(|failure| Broken { table: table.to_string(), failure })?;
@@ -169,17 +198,19 @@ impl<'d> Tables<'d> {
         let mut found = Vec::new();
         for table in self.entries.tables().filter(is_unread) {
             let mut rows = 0;
-            let mut refused = Refused::default();
             let count = |_: &Record<'_>| {
                 rows += 1;
                 Ok(())
             };
-            scan(self.database, table, &[], None, &["rowid"], &mut refused, count)
-                .map_err(|failure| Broken { table: table.to_string(), failure })?;
+            self.scan(table, &[], &[], count)?;
             if rows > 0 {
                 found.push((table.to_string(), rows));
             }
         }
         Ok(found)
     }
+}
+
+fn has_column(present: &[String], column: &str) -> bool {
+    present.iter().any(|name| name == column)
 }

@@ -4,7 +4,6 @@
 //! do is limited to showing rows of tables, and steps, rows and text are counted against the length of the file.
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Row, Statement};
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Statement};
 
 /// Steps of SQLite's machine per byte of the file. A row takes some thirty for the columns that are asked for and has
 /// at least six bytes, its place in the page included.
@@ -72,7 +71,7 @@ impl Database {
         let connection = Connection::open_with_flags(Path::new(uri), flags)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.pragma_update(None, "trusted_schema", false)?;
-        let longest = length.clamp(SHORT_TEXT, LONGEST_TEXT) as i32;
+        let longest = longest_row(length) as i32;
         for (limit, most) in [
             (Limit::SQLITE_LIMIT_LENGTH, longest),
             (Limit::SQLITE_LIMIT_SQL_LENGTH, longest.min(1 << 20)),
@@ -120,23 +119,28 @@ impl Database {
         self.prepare(query)
     }
 
-    /// Counts a row and the texts of these columns.
-    pub(crate) fn count(&self, row: &Row<'_>, columns: Range<usize>) -> Result<(), Failure> {
+    /// Counts a row and the texts among its values.
+    pub(crate) fn count<'v>(&self, values: impl Iterator<Item = ValueRef<'v>>) -> Result<(), Failure> {
         let Some(rows_left) = self.rows_left.get().checked_sub(1) else {
             return Err(self.refused("more rows than"));
         };
         self.rows_left.set(rows_left);
-        let mut text = 0;
-        for column in columns {
-            if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = row.get_ref(column)? {
-                text += bytes.len() as u64;
-            }
-        }
+        let length = |value: ValueRef<'_>| match value {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+            _ => 0,
+        };
+        let text = values.map(length).sum();
         let Some(text_left) = self.text_left.get().checked_sub(text) else {
             return Err(self.refused("more text than"));
         };
         self.text_left.set(text_left);
         Ok(())
+    }
+
+    /// Bytes that a row may have.
+    #[cfg(feature = "nsys")]
+    pub(crate) fn longest_row(&self) -> u64 {
+        longest_row(self.length)
     }
 
     fn refused(&self, what: &str) -> Failure {
@@ -155,6 +159,11 @@ impl Database {
             _ => Failure::Sqlite(error),
         }
     }
+}
+
+/// Bytes of a text, or of a row, of a file of `length` bytes.
+fn longest_row(length: u64) -> u64 {
+    length.clamp(SHORT_TEXT, LONGEST_TEXT)
 }
 
 fn most_steps(length: u64) -> u64 {

@@ -4,6 +4,8 @@
 //! file beside it.
 
 mod bounded;
+#[cfg(feature = "nsys")]
+mod pages;
 mod rows;
 
 use std::ffi::OsString;
@@ -13,9 +15,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub(crate) use bounded::{Database, Failure};
+#[cfg(feature = "nsys")]
+pub(crate) use pages::Pages;
 #[cfg(feature = "rocprof")]
 pub(crate) use rows::quoted;
 pub(crate) use rows::{Fault, Record, Refused, columns_of, scan};
+#[cfg(feature = "nsys")]
+pub(crate) use rows::{PlainTable, scan_pages};
 
 use crate::error::IngestError;
 use crate::source::{file_name, is_standard_input};
@@ -71,23 +77,35 @@ pub(crate) enum EntryKind {
 #[derive(Clone)]
 pub(crate) struct Entries {
     /// Sorted by name.
-    entries: Vec<(String, EntryKind)>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    name: String,
+    kind: EntryKind,
+    /// Where its pages begin; 0 of what has none.
+    root: u32,
+    /// The statement that created it.
+    creation: String,
 }
 
 impl Entries {
     pub(crate) fn read(database: &Database) -> Result<Entries, Broken> {
         let read = || {
             let mut statement = database.prepare(
-                "SELECT name, type = 'view', rootpage > 0 FROM sqlite_master
+                "SELECT name, type = 'view', rootpage, sql FROM sqlite_master
                 WHERE type = 'view' OR type = 'table' ORDER BY name",
             )?;
             let rows = statement.query_map([], |row| {
-                let kind = match (row.get(1)?, row.get::<_, Option<bool>>(2)?) {
+                let root = row.get::<_, Option<u32>>(2)?.unwrap_or(0);
+                let kind = match (row.get(1)?, root > 0) {
                     (true, _) => EntryKind::View,
-                    (false, Some(true)) => EntryKind::Table,
-                    (false, _) => EntryKind::Virtual,
+                    (false, true) => EntryKind::Table,
+                    (false, false) => EntryKind::Virtual,
                 };
-                Ok((row.get(0)?, kind))
+                let creation = row.get::<_, Option<String>>(3)?.unwrap_or_default();
+                Ok(Entry { name: row.get(0)?, kind, root, creation })
             })?;
             rows.collect::<Result<Vec<_>, _>>().map_err(|error| database.explained(error))
         };
@@ -97,19 +115,32 @@ impl Entries {
 
     /// Names of all tables with pages of their own, sorted.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &str> {
-        let tables = self.entries.iter().filter(|(_, kind)| *kind == EntryKind::Table);
-        tables.map(|(name, _)| name.as_str())
+        let tables = self.entries.iter().filter(|entry| entry.kind == EntryKind::Table);
+        tables.map(|entry| entry.name.as_str())
     }
 
     /// What a name stands for.
     pub(crate) fn kind(&self, name: &str) -> Option<EntryKind> {
-        let at = self.entries.binary_search_by(|(entry, _)| entry.as_str().cmp(name)).ok()?;
-        Some(self.entries[at].1)
+        self.entry(name).map(|entry| entry.kind)
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        let at = self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
+        self.entries.get(at)
+    }
+
+    /// A table that can be read from its pages.
+    #[cfg(feature = "nsys")]
+    pub(crate) fn plain_table(&self, database: &Database, name: &str) -> Result<Option<PlainTable>, Failure> {
+        match self.entry(name).filter(|entry| entry.kind == EntryKind::Table) {
+            Some(entry) => PlainTable::new(database, name, entry.root, &entry.creation),
+            None => Ok(None),
+        }
     }
 
     /// Whether a name begins so.
     pub(crate) fn has_prefix(&self, prefix: &str) -> bool {
-        self.entries.iter().any(|(name, _)| name.starts_with(prefix))
+        self.entries.iter().any(|entry| entry.name.starts_with(prefix))
     }
 
     /// What the database looks like, for messages.

@@ -4,6 +4,8 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use super::bounded::{Database, Failure};
+#[cfg(feature = "nsys")]
+use super::pages::{Pages, Place};
 use crate::warning::Warning;
 
 /// A field that cannot be read.
@@ -49,17 +51,99 @@ pub(crate) fn scan(
         false => "NULL".to_string(),
     };
     let asked: Vec<String> = lead.map(str::to_string).into_iter().chain(columns.iter().map(wanted)).collect();
+    let asked = if asked.is_empty() { vec!["NULL".to_string()] } else { asked };
     let query = format!("SELECT {} FROM {}", asked.join(", "), quoted(table, '"'));
     let mut statement = database.prepare_scan(&query)?;
     let mut found = statement.query([]).map_err(said)?;
     let first = usize::from(lead.is_some());
     while let Some(row) = found.next().map_err(said)? {
-        database.count(row, first..asked.len())?;
-        if let Err(fault) = read(&Record { row, names: columns, first }) {
+        database.count((first..asked.len()).map(|column| row.get_ref(column).unwrap_or(ValueRef::Null)))?;
+        if let Err(fault) = read(&Record { cells: Cells::Row(row), names: columns, first }) {
             refused.add(fault);
         }
     }
     Ok(())
+}
+
+/// Reads `columns` of every row of a plain table from its pages, as [`scan`] does by a query.
+#[cfg(feature = "nsys")]
+pub(crate) fn scan_pages(
+    database: &Database,
+    pages: &mut Pages,
+    table: &PlainTable,
+    columns: &[&str],
+    refused: &mut Refused,
+    mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+) -> Result<(), Failure> {
+    let places: Vec<Place> = columns.iter().map(|column| table.place(column)).collect();
+    pages.scan(table.root, &places, |values| {
+        database.count(values.iter().copied())?;
+        if let Err(fault) = read(&Record { cells: Cells::Values(values), names: columns, first: 0 }) {
+            refused.add(fault);
+        }
+        Ok(())
+    })
+}
+
+/// A table of which each row is a record of all its columns, in their order.
+#[cfg(feature = "nsys")]
+pub(crate) struct PlainTable {
+    root: u32,
+    pub(crate) columns: Vec<String>,
+    /// The column that is the row's id.
+    id: Option<usize>,
+}
+
+#[cfg(feature = "nsys")]
+impl PlainTable {
+    /// A table by its root page and the statement that created it; `None` of what only SQLite can read: tables without row
+    /// ids, computed columns, and columns with defaults, which rows from before the column was added do not have.
+    pub(crate) fn new(
+        database: &Database,
+        table: &str,
+        root: u32,
+        creation: &str,
+    ) -> Result<Option<PlainTable>, Failure> {
+        let creation = without_comments(creation).to_ascii_uppercase();
+        let mut words = creation.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        if words.any(|word| matches!(word, "WITHOUT" | "GENERATED" | "AS" | "DEFAULT" | "VIRTUAL")) {
+            return Ok(None);
+        }
+        let mut statement = database.prepare(&format!("PRAGMA table_info({})", quoted(table, '"')))?;
+        let mut rows = statement.query([])?;
+        let (mut columns, mut keys) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next().map_err(|error| database.explained(error))? {
+            if row.get::<_, i64>("pk")? > 0 {
+                keys.push((columns.len(), row.get::<_, String>("type")?));
+            }
+            columns.push(row.get(1)?);
+        }
+        let id = match &keys[..] {
+            [(place, kind)] if kind.eq_ignore_ascii_case("INTEGER") => Some(*place),
+            _ => None,
+        };
+        Ok(Some(PlainTable { root, columns, id }))
+    }
+
+    #[cfg(test)]
+    pub(super) fn root(&self) -> u32 {
+        self.root
+    }
+
+    pub(super) fn place(&self, column: &str) -> Place {
+        match self.columns.iter().position(|name| name == column) {
+            Some(place) if self.id == Some(place) => Place::RowId(place),
+            Some(place) => Place::Record(place),
+            None => Place::Nowhere,
+        }
+    }
+}
+
+/// SQL without what stands behind `--` in its lines.
+#[cfg(feature = "nsys")]
+fn without_comments(sql: &str) -> String {
+    let code = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
+    code.collect::<Vec<_>>().join("\n")
 }
 
 /// Names of the columns of a table, those that it computes left out.
@@ -77,21 +161,39 @@ pub(crate) fn quoted(text: &str, quote: char) -> String {
 
 /// A row: the columns that were asked for, by position.
 pub(crate) struct Record<'r> {
-    row: &'r Row<'r>,
+    cells: Cells<'r>,
     names: &'r [&'r str],
     /// Where the columns begin.
     first: usize,
 }
 
+/// Where the values of a row are.
+#[derive(Clone, Copy)]
+enum Cells<'r> {
+    Row(&'r Row<'r>),
+    #[cfg(feature = "nsys")]
+    Values(&'r [ValueRef<'r>]),
+}
+
+impl<'r> Cells<'r> {
+    fn get(self, at: usize) -> ValueRef<'r> {
+        // There are as many as were asked for.
+        match self {
+            Cells::Row(row) => row.get_ref(at).unwrap_or(ValueRef::Null),
+            #[cfg(feature = "nsys")]
+            Cells::Values(values) => values.get(at).copied().unwrap_or(ValueRef::Null),
+        }
+    }
+}
+
 impl<'r> Record<'r> {
     fn value(&self, column: usize) -> ValueRef<'r> {
-        // The query has as many columns as were asked for.
-        self.row.get_ref(self.first + column).unwrap_or(ValueRef::Null)
+        self.cells.get(self.first + column)
     }
 
     /// The value of the reader's own expression.
     pub(crate) fn lead(&self) -> ValueRef<'r> {
-        self.row.get_ref(0).unwrap_or(ValueRef::Null)
+        self.cells.get(0)
     }
 
     /// A whole number, or `None` for NULL.
