@@ -8,6 +8,7 @@ import io
 import json
 import pathlib
 import sqlite3
+import struct
 import sys
 import tempfile
 import zipfile
@@ -15,6 +16,9 @@ import zlib
 
 # Files of a CSV profile in one input: ASCII's record separator, in the order of `CSV_FILES` of the probes.
 SEPARATOR = b"\x1e"
+# A range of an operator, and the payload of a collective of NCCL: header, communicator, bytes.
+NVTX_OPERATOR = b"aten::addmm, seq = 12, op_id = 345, sizes = [[4096], [8, 4], []], input_op_ids = [(340,0)]"
+NCCL_PAYLOAD = struct.pack("<6Q", 1, 16777220, 16, 32, 0xA1B2C3D4E5F60718, 4 << 20)
 CSV_FILES = [
     "agent_info",
     "kernel_trace",
@@ -50,6 +54,12 @@ def main(testdata, corpus):
         database = trimmed_database(run / "run_results.db", keep)
         put(corpus / "rocpd", f"run_{keep}", database)
         put(corpus / "rocpd", f"statements_{keep}", statements(database))
+        database = trimmed_database(testdata / "generated" / "nsys" / "run.sqlite", keep)
+        put(corpus / "nsys", f"run_{keep}", database)
+        put(corpus / "nsys", f"statements_{keep}", statements(database))
+    put(corpus / "nvtx_text", "operator", NVTX_OPERATOR)
+    put(corpus / "nvtx_text", "payload", NCCL_PAYLOAD)
+    put(corpus / "nvtx_text", "digits", NCCL_PAYLOAD.hex().encode())
     seed_rocprof_csv(run / "csv", corpus / "rocprof_csv")
     ops = (testdata / "generated" / "metal_ops.csv").read_bytes().splitlines(keepends=True)
     put(corpus / "metal_ops", "one", b"".join(ops[:6]))
@@ -152,7 +162,7 @@ def trimmed_database(path, keep):
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
         for (table,) in tables.fetchall():
             # Names are kept: nearly every record refers to some.
-            if "string" not in table:
+            if "string" not in table.lower():
                 kept = f'SELECT rowid FROM "{table}" ORDER BY rowid LIMIT {keep}'
                 database.execute(f'DELETE FROM "{table}" WHERE rowid NOT IN ({kept})')
         database.execute("PRAGMA page_size = 512")

@@ -182,10 +182,9 @@ pub enum Error {
     },
     /// Ranks that the paths of profiles are to tell.
     #[error(
-        "{path}: is {kind}, whose devices get their ranks by the order of the hosts; name the profiles in that order and \
+        "{path}: is the recording of a host, whose devices get their ranks by the order of the hosts; name these in that order and \
          leave out --rank_regex and --world_size",
-        path = .path.display(),
-        kind = RecordingKind::XPlane
+        path = .path.display()
     )]
     RanksOfProfile {
         /// A profile.
@@ -202,6 +201,26 @@ pub enum Error {
         path: PathBuf,
         /// Its planes.
         planes: String,
+    },
+    /// An export of Nsight Systems without work of a GPU, among those of a job.
+    #[error(
+        "{path}: shows no work of a GPU, and the ranks of a job are GPUs; leave it out, or record with --trace=cuda,nvtx",
+        path = .path.display()
+    )]
+    NoGpuInExport {
+        /// The export.
+        path: PathBuf,
+    },
+    /// Two exports of Nsight Systems are of one session, so that its ranks would count twice.
+    #[error(
+        "{second}: is the same session twice: it began when that of {first} did, and processes are in both; name each once",
+        first = .first.display(), second = .second.display()
+    )]
+    SameSession {
+        /// One of them.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
     },
     /// A trace without device events.
     #[error("{path}: contains no GPU events ({events} host events only); {advice}", path = .path.display())]

@@ -7,7 +7,7 @@ mod critical_path;
 mod diff;
 mod error;
 mod gate;
-mod host_profiles;
+mod host_recordings;
 mod known_sheets;
 pub mod model;
 mod notice;

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use advise::{ADVICE, Limits};
 use multi_rank::{
     CauseKind, FindingRow, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder,
-    JobOptions, Members, RankFolder, RankPattern, Source, Straggler, job_sheets, rank_tables, single_events,
-    waits,
+    JobOptions, Members, RankFolder, RankPattern, RankTables, Source, Straggler, job_sheets, rank_tables,
+    single_events, waits,
 };
 use perf_models::CommunicationPatterns;
 use tempfile::TempDir;
@@ -18,7 +18,7 @@ use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::advice::{self, first_of, tables_of};
 use crate::error::Error;
-use crate::host_profiles::{HostMapper, are_profiles};
+use crate::host_recordings::{HostMapper, HostRecording, host_recordings};
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, decimal, duration, grouped};
 use crate::parallel::{MemoryBudget, map_in_order};
@@ -58,12 +58,12 @@ pub enum Mapped {
 }
 
 /// Brings recordings into the tables of a folder, unless they are there already, and tells of each as it is done. The
-/// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles of all hosts of the job:
-/// of these each GPU is a rank, numbered on over the hosts in their order.
+/// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles or exports of Nsight Systems
+/// of all hosts of the job: of these each GPU is a rank, numbered on over the hosts in their order.
 ///
 /// # Errors
-/// When the folder cannot be made or listed, some recordings are traces and others profiles, a profile is named twice, or
-/// profiles are to have tables that there are of traces alone: single events, what was waited for.
+/// When the folder cannot be made or listed, some recordings are of ranks and others of hosts, a profile is named twice, two
+/// exports of Nsight Systems are of one session, or profiles are to have tables that there are of traces alone: single events, what was waited for.
 /// What is wrong with one recording is in its place in the answer.
 pub fn map_ranks(
     recordings: &[PathBuf],
@@ -72,21 +72,21 @@ pub fn map_ranks(
     reading: &ReadOptions<'_>,
     done: impl Fn(&Path, &Result<Mapped, Error>) + Sync,
 ) -> Result<Vec<Result<Mapped, Error>>, Error> {
-    let are_profiles = are_profiles(recordings)?;
+    let of_hosts = host_recordings(recordings)?;
     let folder = JobFolder::open(folder)?;
     let threads = reading.thread_count();
     let jobs = options.jobs.unwrap_or(threads).clamp(1, recordings.len().max(1));
     // Each recording is told of when it is done; bars of several at once would fight for the line.
     let reading = ReadOptions { threads: Some((threads / jobs).max(1)), progress: None, ..*reading };
     let memory = MemoryBudget::new(available_memory());
-    if are_profiles {
+    if let Some(kind) = of_hosts {
         let asked = [(options.keep_events, "--keep-events"), (options.waits, "--waits")];
-        if let (Some((_, option)), Some(first)) =
-            (asked.into_iter().find(|(asked, _)| *asked), recordings.first())
+        if let (HostRecording::Profile, Some((_, option)), Some(first)) =
+            (kind, asked.into_iter().find(|(asked, _)| *asked), recordings.first())
         {
             return Err(Error::TablesOfProfile { path: first.clone(), option });
         }
-        return HostMapper { options, reading, jobs, memory }.map(recordings, folder, done);
+        return HostMapper { kind, options, reading, jobs, memory }.map(recordings, folder, done);
     }
     let job = Mutex::new(folder);
     Ok(map_in_order(recordings, jobs, |path| {
@@ -119,14 +119,24 @@ fn map_rank(
         let events = trace.events().len() + trace.skipped_frames() as usize;
         let communication = options.communication.clone();
         let analysis = Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
-        let mut tables = rank_tables(&analysis, path);
-        tables.findings = findings(analysis.tree());
-        tables.waits = waits_too.then(|| waits(&analysis));
-        tables.events = keep_events.then(|| single_events(&analysis));
-        Ok::<_, Error>((tables, events))
+        Ok::<_, Error>((tables_of_rank(&analysis, path, keep_events, waits_too), events))
     })?;
     folder().add(&tables, source)?;
     Ok(Mapped::Written { ranks: members(tables.rank.rank), events })
+}
+
+/// All tables of a rank; those of single events and of waits where they are asked for.
+pub(crate) fn tables_of_rank(
+    analysis: &Analysis,
+    path: &Path,
+    keep_events: bool,
+    waits_too: bool,
+) -> RankTables {
+    let mut tables = rank_tables(analysis, path);
+    tables.findings = findings(analysis.tree());
+    tables.waits = waits_too.then(|| waits(analysis));
+    tables.events = keep_events.then(|| single_events(analysis));
+    tables
 }
 
 /// What is wrong with a recording, as rows of its tables.
@@ -229,7 +239,7 @@ impl JobRecordings {
 
     /// The tables of the recordings that can be used.
     fn mapped(&self, recordings: &[PathBuf], reading: &ReadOptions<'_>) -> Result<Folders, Error> {
-        if let (true, Some(first)) = (are_profiles(recordings)?, recordings.first()) {
+        if let (Some(_), Some(first)) = (host_recordings(recordings)?, recordings.first()) {
             self.refuse_other_ranks(first)?;
         }
         let mut temporary = None;

@@ -52,7 +52,7 @@ pub enum Error {
     },
     /// Traces of ranks and profiles of hosts as one job.
     #[error(
-        "{profile}: is the XPlane profile of a host, and {trace} is the trace of a rank; a job has recordings of one kind: \
+        "{profile}: is the recording of a host with several GPUs, and {trace} is none of these; a job has recordings of one kind: \
          make a report of each kind, from tables in folders of their own",
         profile = .profile.display(), trace = .trace.display()
     )]

@@ -188,6 +188,9 @@ pub struct RecorderFacts {
     pub operators: bool,
     /// Calls of the runtime on the host, and which device events each launched
     pub launches: bool,
+    /// The launches of all device events, but of those that came before the recording began. Where there may be others,
+    /// device events without a launch are as sound as those with one
+    pub all_launches: bool,
     /// Shapes and types of the operators' arguments
     pub shapes: bool,
     /// Python frames of the host's threads
@@ -208,6 +211,7 @@ impl Default for RecorderFacts {
             kind: None,
             operators: true,
             launches: true,
+            all_launches: true,
             shapes: true,
             python_frames: true,
             launch_geometry: true,

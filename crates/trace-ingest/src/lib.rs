@@ -18,7 +18,7 @@ mod memory;
 #[cfg(feature = "metal")]
 pub mod metal;
 #[cfg(feature = "nsys")]
-mod nsys;
+pub mod nsys;
 mod open;
 // Each recorder's reader uses a part of it.
 #[cfg(feature = "kineto")]

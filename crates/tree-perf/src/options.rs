@@ -1,9 +1,7 @@
 //! What an analysis is asked to do.
 
 use perf_models::{Architecture, CommunicationPatterns, PeakBasis, Tables};
-#[cfg(doc)]
-use trace_ingest::RecorderFacts;
-use trace_ingest::{Accelerator, TraceFacts};
+use trace_ingest::{Accelerator, RecorderFacts, RecordingKind, TraceFacts};
 use trace2tree::{LinkBy, TreeOptions};
 
 /// Which report the sheets are for, where reports differ in columns that no other option decides.
@@ -45,7 +43,7 @@ pub struct AnalysisOptions {
     /// Among these tables the sequences of kernels below operators whose names contain this; reads Python frames.
     pub hta_sequences_of: Option<String>,
     /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
-    /// ([`RecorderFacts::launches`], [`Accelerator::links_all_work`]): the timeline would be empty, or lack a part.
+    /// ([`RecorderFacts::launches`], [`RecorderFacts::all_launches`], [`Accelerator::links_all_work`]): the timeline would be empty, or lack a part.
     pub include_unlinked_kernels: bool,
     /// Split idle time at this gap length in µs.
     pub micro_idle_threshold_us: Option<f64>,
@@ -65,7 +63,8 @@ pub struct AnalysisOptions {
     /// Group calls by the `nn.Module` that they ran in too, and show the modules around them; reads Python
     /// frames.
     pub group_by_parent_module: bool,
-    /// Write the kernel summary. On where the recorder cannot know operators ([`RecorderFacts::operators`]).
+    /// Write the kernel summary. On where the recorder cannot know operators ([`RecorderFacts::operators`]), and for exports
+    /// of Nsight Systems.
     pub kernel_summary: bool,
     /// Write a row per kernel, copy and fill.
     pub kernel_details: bool,
@@ -158,8 +157,10 @@ impl AnalysisOptions {
     /// Turns on what a trace without host calls, or without those of some work, needs, where its recorder cannot know them.
     pub(crate) fn adapt_to(&mut self, facts: &TraceFacts) {
         let links_all = facts.accelerator.is_none_or(Accelerator::links_all_work);
-        self.include_unlinked_kernels |= !facts.recorder.launches || !links_all;
-        self.kernel_summary |= !facts.recorder.operators;
+        let RecorderFacts { launches, all_launches, operators, kind, .. } = facts.recorder;
+        self.include_unlinked_kernels |= !(launches && all_launches && links_all);
+        // Users of Nsight Systems look for its table of kernels first.
+        self.kernel_summary |= !operators || kind == Some(RecordingKind::Nsys);
     }
 
     /// The tables of operators that answer for the trace.
@@ -193,13 +194,14 @@ mod tests {
     fn kernels_are_in_the_timeline_where_no_launch_could_be_recorded() {
         let everything = RecorderFacts::default();
         let device_alone = RecorderFacts { operators: false, launches: false, ..everything };
-        for recorder in [everything, device_alone] {
+        let cut = RecorderFacts { all_launches: false, ..everything };
+        for recorder in [everything, device_alone, cut] {
             let mut builder = TraceBuilder::new();
             let stream = builder.track(0, 7);
             builder.event(Category::KERNEL, "gemm", stream, 0, 1_000, EventArguments::default());
             builder.facts(TraceFacts { recorder, ..TraceFacts::default() });
             let analysis = Analysis::new(builder.finish(), AnalysisOptions::default());
-            assert_eq!(analysis.timeline().is_some(), !recorder.launches);
+            assert_eq!(analysis.timeline().is_some(), !recorder.launches || !recorder.all_launches);
             assert_eq!(analysis.options().kernel_summary, !recorder.operators);
         }
     }

@@ -452,7 +452,7 @@ impl<'t> Conversion<'t> {
             self.uncollected += 1;
             return Ok(None);
         };
-        if end < start || (start == 0 && end == 0) {
+        if !is_collected(start, end) {
             self.uncollected += 1;
             return Ok(None);
         }
@@ -472,7 +472,7 @@ impl<'t> Conversion<'t> {
 
     /// Number of a GPU among those of the machine.
     fn device(&mut self, process: Option<GlobalId>, recorded: i64) -> i64 {
-        let device = self.references.gpu(process, recorded);
+        let device = self.references.gpus.number(process, recorded);
         self.renumbered += u64::from(device != recorded);
         device
     }
@@ -502,7 +502,7 @@ impl<'t> Conversion<'t> {
             let kind = key.and_then(|key| this.waits.get(&key).copied()).unwrap_or(recorded);
             // The column of the device is 0 for all rows of some recorders; that of the work in the context is right.
             let of_work = process.zip(context).and_then(|key| this.references.contexts.get(&key).copied());
-            let device = of_work.or(device).map(|device| this.references.gpu(process, device));
+            let device = of_work.or(device).map(|device| this.references.gpus.number(process, device));
             let name = this.trace.intern(kind);
             let arguments = EventArguments {
                 correlation: this.linked(key),
@@ -650,6 +650,11 @@ impl<'t> Conversion<'t> {
         self.processes.insert(process, row);
         row
     }
+}
+
+/// Whether CUPTI collected the times of device work. After long runs of graphs it may not have.
+pub(super) fn is_collected(start: i64, end: i64) -> bool {
+    start <= end && (start, end) != (0, 0)
 }
 
 /// The columns of a table of device work: those of all, its own, those of all.

@@ -5,6 +5,7 @@ use super::events::LATEST;
 use super::tables::{
     CAPTURE, EXPORT, GPU, GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, RUNTIME, SESSION_START, SYSTEM, Tables,
 };
+use crate::category::Category;
 use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TraceFacts};
 use crate::sqlite::Broken;
 use crate::time::TimeUnit;
@@ -23,7 +24,7 @@ pub(super) struct Export {
     schema_version: Option<String>,
     schema_major: Option<i64>,
     /// Whether times are UTC.
-    is_normalised: bool,
+    pub(super) is_normalised: bool,
     /// What was added to all times when they were exported, in nanoseconds.
     shift: i64,
 }
@@ -71,8 +72,11 @@ pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken>
     trace.facts = TraceFacts {
         recorder: RecorderFacts {
             kind: Some(RecordingKind::Nsys),
-            operators: true,
-            launches: true,
+            // Operators of PyTorch are ranges that the recorder was asked for.
+            operators: trace.events.category.contains(&Category::CPU_OP),
+            launches: tables.has(RUNTIME),
+            // An export may be cut to a stretch of the session, in which kernels run that were launched before.
+            all_launches: false,
             shapes: true,
             python_frames: false,
             launch_geometry: true,
@@ -114,7 +118,7 @@ pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken>
 }
 
 /// When the session began: what to add to a time for the wall clock.
-fn session_start(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Option<i64>, Broken> {
+pub(super) fn session_start(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Option<i64>, Broken> {
     let mut start = None;
     let refused = tables.rows(SESSION_START, &[], &["utcEpochNs"], |row| {
         // Later ones leave no room for the times that count from it.

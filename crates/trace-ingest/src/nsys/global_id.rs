@@ -15,6 +15,11 @@ impl GlobalId {
         value.filter(|&value| value != 0).map(|value| GlobalId(value as u64))
     }
 
+    /// The number itself.
+    pub(super) fn packed(self) -> u64 {
+        self.0
+    }
+
     /// The process, of which it is itself or a thread.
     pub(super) fn process(self) -> GlobalId {
         GlobalId(self.0 & !MASK)

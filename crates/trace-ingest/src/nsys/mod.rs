@@ -9,16 +9,19 @@ mod enumerations;
 mod events;
 mod facts;
 mod global_id;
+mod gpus;
 mod nccl;
 mod nvtx_text;
 mod payload;
 mod references;
+mod session;
 mod tables;
 
 use std::path::Path;
 
 use self::events::Conversion;
 use self::references::References;
+pub use self::session::{Session, read_session};
 use self::tables::Tables;
 use crate::error::IngestError;
 use crate::facts::RecordingKind;
@@ -55,22 +58,39 @@ pub(crate) fn is_export(database: &Database, entries: &Entries) -> Result<bool, 
     Ok(facts::Export::read(&tables, &mut Vec::new())?.is_of_nsight_systems)
 }
 
-/// Reads an export.
-fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
+/// Opens an export.
+fn export_database(path: &Path) -> Result<(Database, Entries), IngestError> {
     let database = sqlite::open(path)?;
-    let broken = |broken: Broken| broken.of_file(path);
-    let entries = Entries::read(&database).map_err(broken)?;
-    if !is_export(&database, &entries).map_err(broken)? {
-        return Err(IngestError::UnknownFormat {
+    let entries = Entries::read(&database).map_err(|broken| broken.of_file(path))?;
+    match is_export(&database, &entries).map_err(|broken| broken.of_file(path))? {
+        true => Ok((database, entries)),
+        false => Err(IngestError::UnknownFormat {
             path: path.to_path_buf(),
             found: entries.describe(),
             expected: crate::open::expected(&[RecordingKind::Nsys]),
-        });
+        }),
     }
-    let tables = Tables::new(&database, entries, options.os_calls)
+}
+
+/// The tables of an export, none of which may be anything else.
+fn checked_tables<'d>(
+    database: &'d Database,
+    entries: Entries,
+    path: &Path,
+    options: &ReadOptions<'_>,
+) -> Result<Tables<'d>, IngestError> {
+    let tables = Tables::new(database, entries, options.os_calls)
         .with_pages(path)
         .map_err(|source| IngestError::Io { path: path.to_path_buf(), source })?;
-    tables.check_kinds().map_err(broken)?;
+    tables.check_kinds().map_err(|broken| broken.of_file(path))?;
+    Ok(tables)
+}
+
+/// Reads an export.
+fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
+    let (database, entries) = export_database(path)?;
+    let tables = checked_tables(&database, entries, path, options)?;
+    let broken = |broken: Broken| broken.of_file(path);
 
     let mut trace = Trace::default();
     trace.warnings.extend(sqlite::unread_journal(path));

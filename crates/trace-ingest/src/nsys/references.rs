@@ -6,10 +6,11 @@ use hashbrown::{HashMap, HashSet};
 
 use super::enumerations::{Enumerations, nvtx};
 use super::global_id::GlobalId;
+use super::gpus::Gpus;
 use super::payload::Schemas;
 use super::tables::{
-    CUDA_DEVICE, GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROFILER_OVERHEAD, RUNTIME,
-    STRINGS, SYNCHRONIZATION, THREAD_NAMES, Tables,
+    GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROFILER_OVERHEAD, RUNTIME, STRINGS,
+    SYNCHRONIZATION, THREAD_NAMES, Tables,
 };
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::{IndexSet, StringId};
@@ -56,9 +57,8 @@ pub(super) struct References {
     pub(super) domains: HashMap<(GlobalId, i64), StringId>,
     /// Names of threads that have events; NVTX's own come last.
     pub(super) thread_names: Vec<(GlobalId, StringId)>,
-    /// `gpuId` by PID and `cudaId`, and by `cudaId` alone where all processes agree.
-    gpus: HashMap<(i64, i64), i64>,
-    common_gpus: HashMap<i64, Option<i64>>,
+    /// GPUs of the machine by the numbers that processes give them.
+    pub(super) gpus: Gpus,
     wanted: HashSet<i64>,
     threads: HashSet<GlobalId>,
 }
@@ -76,8 +76,7 @@ impl References {
             contexts: HashMap::new(),
             domains: HashMap::new(),
             thread_names: Vec::new(),
-            gpus: HashMap::new(),
-            common_gpus: HashMap::new(),
+            gpus: Gpus::read(tables, &mut trace.warnings)?,
             wanted: HashSet::new(),
             threads: HashSet::new(),
         };
@@ -85,7 +84,6 @@ impl References {
         references.read_device_work(tables)?;
         let NvtxNames { domains, threads: nvtx_threads } = references.read_nvtx(tables)?;
         let threads = references.read_thread_names(tables)?;
-        references.read_gpus(tables, &mut trace.warnings)?;
         references.read_strings(tables, trace)?;
 
         let mut text = |name: NvtxName| match name {
@@ -97,13 +95,6 @@ impl References {
         references.thread_names = named.filter_map(|(thread, name)| Some((thread, text(name)?))).collect();
         references.domains = domains.into_iter().filter_map(|(key, name)| Some((key, text(name)?))).collect();
         Ok(references)
-    }
-
-    /// The number of a GPU among those of the machine, of a process's own number.
-    pub(super) fn gpu(&self, process: Option<GlobalId>, device: i64) -> i64 {
-        let of_process = process.and_then(|process| self.gpus.get(&(process.pid(), device)).copied());
-        let common = || self.common_gpus.get(&device).copied().flatten();
-        of_process.or_else(common).unwrap_or(device)
     }
 
     /// Number of a process that has events.
@@ -207,25 +198,6 @@ impl References {
             Ok(())
         })?;
         Ok(names)
-    }
-
-    fn read_gpus(&mut self, tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<(), Broken> {
-        let refused = tables.rows(CUDA_DEVICE, &[], &["gpuId", "cudaId", "pid"], |row| {
-            let (Some(gpu), Some(device)) = (row.integer(0)?, row.integer(1)?) else { return Ok(()) };
-            if gpu < 0 {
-                return Err(row.fault(0, &gpu.to_string()));
-            }
-            if let Some(pid) = row.integer(2)? {
-                self.gpus.insert((pid, device), gpu);
-            }
-            let common = self.common_gpus.entry(device).or_insert(Some(gpu));
-            if *common != Some(gpu) {
-                *common = None;
-            }
-            Ok(())
-        })?;
-        warnings.extend(refused);
-        Ok(())
     }
 
     /// Texts of the strings that are wanted, and of no others.

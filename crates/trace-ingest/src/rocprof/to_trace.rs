@@ -90,6 +90,7 @@ impl Conversion<'_> {
                 operators: false,
                 // Calls are traced only when that is asked for.
                 launches: profile.calls.iter().any(|call| launches(call.domain)),
+                all_launches: true,
                 shapes: false,
                 python_frames: false,
                 launch_geometry: true,

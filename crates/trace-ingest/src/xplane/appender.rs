@@ -280,6 +280,7 @@ fn recorder(profile: &Profile) -> RecorderFacts {
         kind: Some(RecordingKind::XPlane),
         operators: traces_host,
         launches: traces_host,
+        all_launches: true,
         shapes: false,
         python_frames: traces_host,
         launch_geometry: true,

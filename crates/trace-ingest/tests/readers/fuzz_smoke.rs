@@ -255,3 +255,18 @@ CREATE TABLE TARGET_INFO_GPU (id, name, totalMemory, smCount, threadsPerWarp, ma
 INSERT INTO TARGET_INFO_GPU VALUES (0, 'GPU', 80, 132, 32, 64);";
     with_probes(|probes| survive(statements.as_bytes(), |bytes| probes.nsys(bytes)));
 }
+
+#[test]
+fn nsys_as_a_file() {
+    with_probes(|probes| survive(&testdata("generated/nsys/run.sqlite"), |bytes| probes.nsys(bytes)));
+}
+
+#[test]
+fn texts_and_payloads_of_nvtx() {
+    let text =
+        b"aten::addmm, seq = 12, op_id = 345, sizes = [[4096], [8192, 1024], []], input_op_ids = [(340,0)]";
+    with_probes(|probes| survive(text, |bytes| probes.nvtx_text(bytes)));
+    let payload = "010000000000000004000001000000001000000000000000200000000000000018\
+                   07f6e5d4c3b2a10000400000000000";
+    with_probes(|probes| survive(payload.as_bytes(), |bytes| probes.nvtx_text(bytes)));
+}

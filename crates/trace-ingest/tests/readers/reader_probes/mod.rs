@@ -109,6 +109,34 @@ impl Probes {
         outcome.map_err(|error| error.to_string()).ok().map(|trace| exhaust(&trace))
     }
 
+    /// The text of a range of NVTX, and the payload of one of NCCL: an export with two ranges of these bytes around the launch of
+    /// a kernel, under a schema that NCCL has.
+    pub fn nvtx_text(&self, bytes: &[u8]) -> Option<Found> {
+        // One in a line.
+        const STATEMENTS: &str = r#"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+INSERT INTO StringIds VALUES (1, 'ncclDevKernel_AllReduce'), (2, 'cudaLaunchKernel_v7000');
+CREATE TABLE NVTX_PAYLOAD_SCHEMAS (domainId, schemaId, payloadSize);
+INSERT INTO NVTX_PAYLOAD_SCHEMAS VALUES (1, 16777220, 16);
+CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId, schemaId, idx, type, name, "offset");
+INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (1, 16777220, 0, 18, 'NCCL communicator ID', NULL);
+INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (1, 16777220, 1, 22, 'Message size [bytes]', 8);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, "end", globalTid, correlationId, nameId);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (20, 30, 281476838981743, 5, 2);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "end", deviceId, streamId, correlationId, globalPid, demangledName);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (50, 90, 0, 7, 5, 281476838981632, 1);
+CREATE TABLE NVTX_EVENTS (start, "end", eventType, text, globalTid, textId, domainId, binaryData);"#;
+        let path = self.put("made.sqlite", b"")?;
+        execute(&path, STATEMENTS).ok()?;
+        let database = Connection::open(&path).ok()?;
+        let insert = "INSERT INTO NVTX_EVENTS VALUES
+            (?1, ?2, 59, CAST(?3 AS TEXT), 281476838981743, NULL, ?4, ?5)";
+        database.execute(insert, (0, 100, bytes, 0, rusqlite::types::Null)).ok()?;
+        database.execute(insert, (10, 40, b"ncclAllReduce", 1, bytes)).ok()?;
+        database.close().ok()?;
+        let outcome = read_path(&path, &one_thread());
+        outcome.map_err(|error| error.to_string()).ok().map(|trace| exhaust(&trace))
+    }
+
     /// CSV files of rocprofv3: one, known by its header, or those of [`CSV_FILES`] with a [`SEPARATOR`] between
     /// them.
     pub fn rocprof_csv(&self, bytes: &[u8]) -> Option<Found> {
