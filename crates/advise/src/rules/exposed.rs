@@ -42,16 +42,12 @@ impl Rule for CommExposed {
             .iter()
             .zip(0..)
             .filter(|(work, _)| work.activity == Activity::Communication && work.exposed > 0);
-        let cannot_overlap = last_of_steps(facts);
+        let (cannot_overlap, typical) = (last_of_steps(facts), facts.typical_collective());
         let mut parts = Vec::new();
         let (mut time, mut unavoidable, mut by_name) = (0, 0, BTreeMap::<&str, (i64, usize)>::new());
         for (work, position) in exposed {
             // The last collective of a step has nothing behind it that could hide it.
-            let kept = if cannot_overlap.contains(&position) {
-                work.exposed.min(facts.typical_collective())
-            } else {
-                0
-            };
+            let kept = if cannot_overlap.contains(&position) { work.exposed.min(typical) } else { 0 };
             time += work.exposed;
             unavoidable += kept;
             let sum = by_name.entry(facts.name(work.name)).or_default();
