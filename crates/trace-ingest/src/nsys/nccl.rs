@@ -44,8 +44,8 @@ pub(super) struct RangeId(TrackId, usize);
 #[derive(Default)]
 pub(super) struct Ranges {
     threads: HashMap<TrackId, Thread>,
-    /// Ranks of a communicator, and which of them a process is.
-    members: HashMap<(Option<GlobalId>, u64), (Option<u64>, Option<u64>)>,
+    /// What a process said of a communicator when it joined it.
+    members: HashMap<(Option<GlobalId>, u64), Payload>,
 }
 
 impl Ranges {
@@ -58,7 +58,7 @@ impl Ranges {
         payload: Payload,
     ) {
         if let (Some(communicator), Some(_)) = (payload.communicator, payload.ranks) {
-            self.members.insert((process, communicator), (payload.ranks, payload.rank));
+            self.members.insert((process, communicator), payload);
         }
         let operation = match function {
             GROUP_START | GROUP_END => function.to_string(),
@@ -126,7 +126,7 @@ impl Ranges {
             communicator = communicator.or(call.payload.communicator);
             let Some(part) = call.payload.bytes else { continue };
             let members = communicator.and_then(|id| self.members.get(&(thread.process, id)));
-            let ranks = members.and_then(|&(ranks, _)| ranks).unwrap_or(1);
+            let ranks = members.and_then(|member| member.ranks).unwrap_or(1);
             let all = part.saturating_mul(ranks);
             let (of_sent, of_received) = match call.operation.as_str() {
                 "send" => (part, 0),
@@ -145,8 +145,8 @@ impl Ranges {
         Some(Collective {
             name: (!names.is_empty()).then(|| trace.intern(&names.join("+"))),
             group_name: communicator.map(|id| trace.intern(&format!("{id:#018x}"))),
-            group_size: members.and_then(|&(ranks, _)| ranks).and_then(number),
-            rank: members.and_then(|&(_, rank)| rank).and_then(number),
+            group_size: members.and_then(|member| member.ranks).and_then(number),
+            rank: members.and_then(|member| member.rank).and_then(number),
             dtype: has_size.then(|| trace.intern("Byte")),
             in_elements: number(sent).filter(|_| has_size),
             out_elements: number(received).filter(|_| has_size),

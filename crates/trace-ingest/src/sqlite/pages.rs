@@ -217,7 +217,7 @@ impl<'p> Page<'p> {
     }
 
     /// What begins at the place of a cell.
-    fn from_cell(&self, cell: usize) -> &'p [u8] {
+    fn content(&self, cell: usize) -> &'p [u8] {
         let at = self.pointers() + 2 * cell;
         let start = usize::from(u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]]));
         self.bytes.get(start..).unwrap_or_default()
@@ -227,7 +227,7 @@ impl<'p> Page<'p> {
     fn children(&self) -> Result<Vec<u32>, Failure> {
         let mut children = vec![big_endian(&self.bytes[self.header + 8..self.header + 12])];
         for cell in (0..self.cells).rev() {
-            let child = self.from_cell(cell).get(..4).ok_or_else(|| damaged(self.number, "a cell is cut"))?;
+            let child = self.content(cell).get(..4).ok_or_else(|| damaged(self.number, "a cell is cut"))?;
             children.push(big_endian(child));
         }
         Ok(children)
@@ -235,7 +235,7 @@ impl<'p> Page<'p> {
 
     fn cell(&self, cell: usize, longest: u64) -> Result<Cell<'p>, Failure> {
         let cut = || damaged(self.number, "a cell is cut");
-        let (length, rest) = varint(self.from_cell(cell)).ok_or_else(cut)?;
+        let (length, rest) = varint(self.content(cell)).ok_or_else(cut)?;
         let (id, rest) = varint(rest).ok_or_else(cut)?;
         if length > longest {
             return Err(damaged(self.number, &format!("a row has {length} bytes")));
@@ -353,7 +353,7 @@ fn value(kind: u64, bytes: &[u8]) -> ValueRef<'_> {
         }
         8 => ValueRef::Integer(0),
         9 => ValueRef::Integer(1),
-        _ if kind % 2 == 0 => ValueRef::Blob(bytes),
+        _ if kind.is_multiple_of(2) => ValueRef::Blob(bytes),
         _ => ValueRef::Text(bytes),
     }
 }
@@ -382,7 +382,7 @@ mod tests {
         let mut of_pages = Vec::new();
         let mut pages = Pages::open(path, database.longest_row()).expect("the file").expect("in UTF-8");
         pages.scan(plain.root(), &places, |values| {
-            of_pages.push(values.iter().map(|&value| Value::try_from(value).expect("a value")).collect());
+            of_pages.push(values.iter().map(|&value| Value::from(value)).collect());
             Ok(())
         })?;
         Ok([of_sqlite, of_pages])
