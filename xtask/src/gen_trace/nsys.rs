@@ -76,6 +76,9 @@ pub(super) struct Database {
 
 type Written = rusqlite::Result<()>;
 
+/// Type, name and offset of a payload's field; the first has no offset.
+type Field = (i64, &'static str, Option<i64>);
+
 impl Database {
     /// Makes a database at a path, over one that is there.
     pub(super) fn create(path: &Path) -> Result<Database, Box<dyn std::error::Error>> {
@@ -301,8 +304,8 @@ impl Database {
         if std::mem::replace(&mut self.has_collectives, true) {
             return Ok(());
         }
-        const COMMUNICATOR_FIELD: (i64, &str, Option<i64>) = (ID, "NCCL communicator ID", None);
-        let schemas: [(i64, i64, &[(i64, &str, Option<i64>)]); 3] = [
+        const COMMUNICATOR_FIELD: Field = (ID, "NCCL communicator ID", None);
+        let schemas: [(i64, i64, &[Field]); 3] = [
             (
                 INIT,
                 24,
