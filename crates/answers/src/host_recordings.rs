@@ -295,7 +295,7 @@ mod tests {
     fn gpus_of_an_export_of_the_corpus_are_ranks() {
         let Some(export) = testdata::corpus("nsys/h100-2gpu-1s/trace.sqlite") else { return };
         let options = MapOptions { keep_events: true, waits: true, ..MapOptions::default() };
-        let (folder, mapped) = map(&[export.clone()], &options);
+        let (folder, mapped) = map(std::slice::from_ref(&export), &options);
         let ranks = Members::new(0..2);
         assert_eq!(mapped.unwrap(), [Mapped::Written { ranks: ranks.clone(), events: 27_388 }]);
         let job = JobFolder::open(folder.path()).expect("tables");
