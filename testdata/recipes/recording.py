@@ -23,6 +23,9 @@ def parser(description, gpu_only=False):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--out", type=pathlib.Path, required=True, help="directory to write into")
     parser.add_argument("--device", choices=["cuda"] if gpu_only else ["cuda", "cpu"], default="cuda")
+    parser.add_argument(
+        "--nsys", action="store_true", help="mark the step for Nsight Systems, which runs this program (record_nsys.sh)"
+    )
     return parser
 
 
@@ -50,6 +53,9 @@ def record(name, step, options, **profiler_options):
     for _ in range(WARM_UP_STEPS):
         step()
     synchronise(options.device)
+    if options.nsys:
+        mark_for_nsys(step)
+        return
 
     # acc_events only silences a warning about cycles; there is a single cycle here.
     with profile(
@@ -58,6 +64,15 @@ def record(name, step, options, **profiler_options):
         step()
         synchronise(options.device)
     write(profiler, name, options)
+
+
+def mark_for_nsys(step):
+    """One call of `step` between the marks of the CUDA profiler, its operators as NVTX ranges with their shapes."""
+    torch.cuda.profiler.start()
+    with torch.autograd.profiler.emit_nvtx(record_shapes=True):
+        step()
+        torch.cuda.synchronize()
+    torch.cuda.profiler.stop()
 
 
 def record_loop(name, iterate, iterations, options, warm_up=1, **profiler_options):

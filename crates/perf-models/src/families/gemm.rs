@@ -19,60 +19,65 @@ const MM: Operands = Operands { a: 0, b: 1, bias: false };
 /// `addmm(self, mat1, mat2)`: what is added counts as one row.
 const ADDMM: Operands = Operands { a: 1, b: 2, bias: true };
 
-pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
-    Family::Gemm,
-    Category::Gemm,
-    &[
-        gemm("aten::mm", |call| plain(call, &MM)),
-        gemm("aten::addmm", |call| plain(call, &ADDMM)),
-        gemm("aten::_scaled_mm", scaled_mm),
-        gemm("aten::bmm", |call| batched(call, &MM)),
-        gemm("aten::baddbmm", |call| batched(call, &ADDMM)),
-        gemm("trtllm::cublas_scaled_mm", cublas_scaled_mm),
-        gemm("bitsandbytes::int8_linear_matmul", int8_linear_matmul),
-        gemm("tex_ts::te_gemm_ts", transformer_engine),
-        gemm("vllm::gemm_with_dynamic_quant", dynamic_quantization),
-        gemm("vllm::rocm_aiter_triton_gemm_a8w8_blockscale", a8w8),
-        gemm("vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm", a8w8),
-        gemm("vllm::rocm_unquantized_gemm", unquantized),
-        gemm("_Linear_yfwd_mm", linear_layer),
-        gemm("_LinearBackward_xgrad_mm", linear_layer),
-        gemm("_LinearBackward_wgrad_mm", linear_layer),
-        gemm("_LayerNormLinear_yfwd_mm", linear_layer),
-        gemm("_LayerNormLinearBackward_xgrad_mm", linear_layer),
-        gemm("_LayerNormLinearBackward_wgrad_mm", linear_layer),
-        gemm("primus_turbo_cpp_extension::hipblaslt_gemm_fp8", |call| hipblaslt(call, ScaledNumbers::Fp8)),
-        gemm("primus_turbo_cpp_extension::hipblaslt_gemm_fp4", |call| {
-            hipblaslt(call, ScaledNumbers::PackedFp4)
-        }),
-        gemm("primus_turbo::hipblaslt_gemm_fp8", |call| hipblaslt(call, ScaledNumbers::Fp8)),
-        gemm("primus_turbo::hipblaslt_gemm_fp4", |call| hipblaslt(call, ScaledNumbers::PackedFp4)),
-        gemm("aiter::gemm_a4w4", a4w4),
-        gemm("aiter::_gemm_a4w4_asm", a4w4),
-        gemm("aiter::batched_gemm_a16wfp4_", batched_a16_wfp4),
-        gemm("aiter::gemm_a8w8_blockscale_ck", a8w8),
-        gemm("aiter::gemm_a8w8_blockscale_cktile", a8w8),
-        gemm("aiter::gemm_a8w8_blockscale_bpreshuffle_ck", a8w8),
-        gemm("aiter::gemm_a8w8_blockscale_bpreshuffle_cktile", a8w8),
-        gemm("aiter::flatmm_a8w8_blockscale_asm", a8w8),
-        gemm("aiter::gfx950_a8w8_blockscale_asm", a8w8),
-        gemm("aiter::gemm_a8w8_ck", a8w8),
-        gemm("aiter::gemm_a8w8_bpreshuffle_ck", a8w8),
-        gemm("aiter::gemm_a8w8_bpreshuffle", a8w8),
-        gemm("aiter::gemm_a16w16", a16w16),
-        gemm("aiter::gemm_a16w16_atomic_", a16w16_atomic),
-        gemm("aiter::_gemm_a16w16_asm", a16w16_assembly),
-        gemm("aiter::gemm_afp4wfp4_", afp4_wfp4),
-        gemm("aiter::_gemm_a8w8_blockscale_bpreshuffle_asm", a8w8),
-        gemm("sglang_profiler::fp8_utils_gemm_a8w8_blockscale", a8w8),
-        gemm("sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale", a8w8),
-        gemm("sglang_profiler::gemm_kernels_flydsl_hgemm", a16w16_atomic),
-        gemm(
-            "sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant",
-            batched_a8w8,
-        ),
-    ],
-)];
+pub(super) const GROUPS: &[OpGroup] = &[
+    OpGroup::modelled(
+        Family::Gemm,
+        Category::Gemm,
+        &[
+            gemm("aten::mm", |call| plain(call, &MM)),
+            gemm("aten::addmm", |call| plain(call, &ADDMM)),
+            gemm("aten::_scaled_mm", scaled_mm),
+            gemm("aten::bmm", |call| batched(call, &MM)),
+            gemm("aten::baddbmm", |call| batched(call, &ADDMM)),
+            gemm("trtllm::cublas_scaled_mm", cublas_scaled_mm),
+            gemm("bitsandbytes::int8_linear_matmul", int8_linear_matmul),
+            gemm("tex_ts::te_gemm_ts", transformer_engine),
+            gemm("vllm::gemm_with_dynamic_quant", dynamic_quantization),
+            gemm("vllm::rocm_aiter_triton_gemm_a8w8_blockscale", a8w8),
+            gemm("vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm", a8w8),
+            gemm("vllm::rocm_unquantized_gemm", unquantized),
+            gemm("_Linear_yfwd_mm", linear_layer),
+            gemm("_LinearBackward_xgrad_mm", linear_layer),
+            gemm("_LinearBackward_wgrad_mm", linear_layer),
+            gemm("_LayerNormLinear_yfwd_mm", linear_layer),
+            gemm("_LayerNormLinearBackward_xgrad_mm", linear_layer),
+            gemm("_LayerNormLinearBackward_wgrad_mm", linear_layer),
+            gemm("primus_turbo_cpp_extension::hipblaslt_gemm_fp8", |call| {
+                hipblaslt(call, ScaledNumbers::Fp8)
+            }),
+            gemm("primus_turbo_cpp_extension::hipblaslt_gemm_fp4", |call| {
+                hipblaslt(call, ScaledNumbers::PackedFp4)
+            }),
+            gemm("primus_turbo::hipblaslt_gemm_fp8", |call| hipblaslt(call, ScaledNumbers::Fp8)),
+            gemm("primus_turbo::hipblaslt_gemm_fp4", |call| hipblaslt(call, ScaledNumbers::PackedFp4)),
+            gemm("aiter::gemm_a4w4", a4w4),
+            gemm("aiter::_gemm_a4w4_asm", a4w4),
+            gemm("aiter::batched_gemm_a16wfp4_", batched_a16_wfp4),
+            gemm("aiter::gemm_a8w8_blockscale_ck", a8w8),
+            gemm("aiter::gemm_a8w8_blockscale_cktile", a8w8),
+            gemm("aiter::gemm_a8w8_blockscale_bpreshuffle_ck", a8w8),
+            gemm("aiter::gemm_a8w8_blockscale_bpreshuffle_cktile", a8w8),
+            gemm("aiter::flatmm_a8w8_blockscale_asm", a8w8),
+            gemm("aiter::gfx950_a8w8_blockscale_asm", a8w8),
+            gemm("aiter::gemm_a8w8_ck", a8w8),
+            gemm("aiter::gemm_a8w8_bpreshuffle_ck", a8w8),
+            gemm("aiter::gemm_a8w8_bpreshuffle", a8w8),
+            gemm("aiter::gemm_a16w16", a16w16),
+            gemm("aiter::gemm_a16w16_atomic_", a16w16_atomic),
+            gemm("aiter::_gemm_a16w16_asm", a16w16_assembly),
+            gemm("aiter::gemm_afp4wfp4_", afp4_wfp4),
+            gemm("aiter::_gemm_a8w8_blockscale_bpreshuffle_asm", a8w8),
+            gemm("sglang_profiler::fp8_utils_gemm_a8w8_blockscale", a8w8),
+            gemm("sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale", a8w8),
+            gemm("sglang_profiler::gemm_kernels_flydsl_hgemm", a16w16_atomic),
+            gemm(
+                "sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant",
+                batched_a8w8,
+            ),
+        ],
+    ),
+    OpGroup::ours(Family::Gemm, Category::Gemm, &[gemm("aten::_int_mm", int_mm)]),
+];
 
 /// Reads a multiplication out of the recorded arguments; an activation is no argument, so the operator's row names
 /// it.
@@ -210,6 +215,11 @@ fn scaled_mm<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
 fn cublas_scaled_mm<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let bias = if call.input_count() == 3 { 2 } else { 4 };
     scaled(call, call.has_dimensions(bias), recorded_output(call, 5))
+}
+
+/// `aten::_int_mm(self, mat2)`, which returns 32-bit integers.
+fn int_mm<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
+    scaled(call, false, Output::Is("int"))
 }
 
 /// `bitsandbytes::int8_linear_matmul(A, B)`, which returns 32-bit integers.

@@ -14,6 +14,7 @@ mod counters;
 mod extensions;
 mod golden;
 mod gpu_timeline;
+mod hardware_counters;
 mod held_against;
 mod host_ops;
 mod hta;

@@ -37,7 +37,7 @@ pub(crate) const GROUPS: &[Group] = &[
         growing: "0.0",
     },
     Group {
-        names: &["bitsandbytes::int8_linear_matmul"],
+        names: &["bitsandbytes::int8_linear_matmul", "aten::_int_mm"],
         shapes: "17,32 32,5",
         types: "int8",
         scalars: &[],
