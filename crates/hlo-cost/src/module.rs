@@ -3,8 +3,9 @@
 //! The structs are those messages: field numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto` in
 //! OpenXLA, and what is not listed is skipped. Only shapes and groups of devices have another form in memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 use prost::Message;
 
@@ -50,6 +51,8 @@ pub struct HloModule {
     computation_of_id: HashMap<i64, usize>,
     by_name: HashMap<String, Place>,
     by_id: HashMap<(usize, i64), usize>,
+    /// The only instruction with this name as a kernel has it; built when first asked.
+    by_kernel: OnceLock<HashMap<String, Option<Place>>>,
 }
 
 /// Where an instruction stands: its computation, and its position in that.
@@ -422,6 +425,30 @@ impl HloModule {
         Some(InstructionRef { module: self, computation, position })
     }
 
+    /// The instruction that a kernel of this name was compiled for: XLA calls a kernel as the instruction, with `_` in
+    /// place of what is neither letter nor digit. `None` where several instructions have this name; those inside a
+    /// fusion have no kernel.
+    #[must_use]
+    pub fn instruction_of_kernel(&self, kernel: &str) -> Option<InstructionRef<'_>> {
+        let (computation, position) = (*self.by_kernel.get_or_init(|| self.kernel_names()).get(kernel)?)?;
+        Some(InstructionRef { module: self, computation, position })
+    }
+
+    fn kernel_names(&self) -> HashMap<String, Option<Place>> {
+        let fusions = self.instructions().filter(|instruction| instruction.opcode == "fusion");
+        let fused: HashSet<i64> =
+            fusions.flat_map(|fusion| fusion.instruction().called_computations.iter().copied()).collect();
+        let mut names = HashMap::new();
+        for instruction in self.instructions() {
+            if !fused.contains(&instruction.computation().id) {
+                let name = instruction.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+                let place = Some((instruction.computation, instruction.position));
+                names.entry(name).and_modify(|place| *place = None).or_insert(place);
+            }
+        }
+        names
+    }
+
     /// All instructions of all computations.
     pub fn instructions(&self) -> impl Iterator<Item = InstructionRef<'_>> {
         (0..self.message.computations.len()).flat_map(|computation| self.instructions_at(computation))
@@ -546,6 +573,25 @@ mod tests {
         let mut alone = chain(&["negate"]).message.computations;
         alone[0].instructions[0].operands = vec![77];
         assert_eq!(HloModule::new("m", 0, alone).instruction("negate.0").unwrap().operand_texts(), ["%77"]);
+    }
+
+    #[test]
+    fn a_kernel_is_called_as_its_instruction_unless_several_have_the_name() {
+        let named = |id, name: &str, opcode: &str| HloInstruction {
+            name: name.to_owned(),
+            opcode: opcode.to_owned(),
+            id,
+            ..HloInstruction::default()
+        };
+        let fusion =
+            HloInstruction { called_computations: vec![1], ..named(0, "loop_add-fusion.1", "fusion") };
+        let entry = vec![fusion, named(1, "copy.2", "copy"), named(2, "copy_2", "copy")];
+        let fused = vec![named(0, "add.3", "add")];
+        let computation = |id, instructions| HloComputation { id, instructions, ..HloComputation::default() };
+        let module = HloModule::new("m", 0, vec![computation(0, entry), computation(1, fused)]);
+        let found = |kernel| module.instruction_of_kernel(kernel).map(|of| of.name.clone());
+        assert_eq!(found("loop_add_fusion_1").as_deref(), Some("loop_add-fusion.1"));
+        assert_eq!([found("copy_2"), found("add_3"), found("nvjet_sm90")], [None, None, None]);
     }
 
     #[test]

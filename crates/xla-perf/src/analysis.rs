@@ -152,7 +152,7 @@ impl JaxAnalysis {
 
     /// The instruction that an event ran, with its module, by program id and name.
     pub fn instruction(&self, event: EventId) -> Option<InstructionRef<'_>> {
-        self.programs.instruction(&self.profile, self.profile.xla(event)?)
+        self.programs.instruction(&self.profile, event)
     }
 
     /// The architecture from the options, or else that of the device that the profile describes.

@@ -10,7 +10,7 @@ use trace_ingest::{Category as EventCategory, EventId, StringId};
 use crate::IndexMap;
 use crate::device_events::DeviceEvent;
 use crate::options::JaxOptions;
-use crate::programs::{DecodedPrograms, innermost};
+use crate::programs::{DecodedPrograms, innermost, is_command_buffer};
 
 /// What kernels were launched for: an HLO instruction of a program; for what no instruction launched, kernels, copies
 /// and fills of one name.
@@ -83,15 +83,21 @@ pub(crate) fn assign(
             (program != Program { id: None, module: None }).then_some(program)
         });
         let hlo_op = call.and_then(|call| call.hlo_op);
+        let named = hlo_op.map(|op| innermost(profile.trace.text(op)));
+        // Of a command buffer, what each kernel ran is an operator, and the rest of the buffer is one.
+        let of_buffer =
+            named.filter(|name| is_command_buffer(name)).and_then(|_| programs.instruction(profile, event));
         let category = match options.counts_as_copy(profile.trace.text(kernel)) {
             true => EventCategory::GPU_MEMCPY,
             false => profile.trace.events().category(event),
         };
-        let entry = operators.entry((program, hlo_op.unwrap_or(kernel), category));
+        let launched_for = hlo_op.filter(|_| of_buffer.is_none()).unwrap_or(kernel);
+        let entry = operators.entry((program, launched_for, category));
         device_event.operator = entry.index();
         let operator = entry.or_insert_with(|| {
-            let name = hlo_op.map_or(profile.trace.text(kernel), |op| innermost(profile.trace.text(op)));
-            let instruction = call.and_then(|call| programs.instruction(profile, call));
+            let instruction = of_buffer.or_else(|| programs.instruction(profile, event));
+            let name = of_buffer.map(|instruction| instruction.instruction().name.as_str());
+            let name = name.or(named).unwrap_or(profile.trace.text(kernel));
             let cost = instruction.map(InstructionRef::cost);
             let category = match &cost {
                 Some(cost) => op_category(cost.kind),

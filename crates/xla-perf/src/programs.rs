@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use hlo_cost::{HloDecodeError, HloModule, InstructionRef};
+use trace_ingest::EventId;
 use trace_ingest::xplane::{Profile, XlaCall};
 
 /// Why a program that a profile embeds cannot be used.
@@ -51,11 +52,22 @@ impl DecodedPrograms {
         of_name.next().is_none().then_some(only)
     }
 
-    /// The instruction that an event ran: the innermost where calls nest.
-    pub(crate) fn instruction(&self, profile: &Profile, call: &XlaCall) -> Option<InstructionRef<'_>> {
+    /// The instruction that an event ran: the innermost where calls nest. The kernels of a command buffer, which is a
+    /// CUDA graph of several instructions, name the buffer; the name of the kernel tells the instruction.
+    pub(crate) fn instruction(&self, profile: &Profile, event: EventId) -> Option<InstructionRef<'_>> {
+        let call = profile.xla(event)?;
         let name = innermost(profile.trace.text(call.hlo_op?));
-        find(self.module(profile, self.program_of(profile, call)?)?.ok()?, name)
+        let module = self.module(profile, self.program_of(profile, call)?)?.ok()?;
+        match is_command_buffer(name) {
+            true => module.instruction_of_kernel(profile.trace.name(event)),
+            false => find(module, name),
+        }
     }
+}
+
+/// Whether an event's `hlo_op` is no instruction but a command buffer of several.
+pub(crate) fn is_command_buffer(hlo_op: &str) -> bool {
+    hlo_op.starts_with("command_buffer")
 }
 
 /// The innermost instruction of nested calls, which profilers join by `::`.

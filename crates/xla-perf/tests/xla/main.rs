@@ -3,5 +3,7 @@
 
 #[path = "../../../tree-perf/tests/common/table.rs"]
 mod common;
+
+mod command_buffers;
 mod corpus;
 mod tpu;
