@@ -137,7 +137,13 @@ impl Analysis {
             rule_notices = changes.notices;
             ExtendedOperators::new(extension, changes.attributes, tree.trace())
         });
-        let recomputed = options.detect_recompute.then(|| tree.recompute_events());
+        let recomputed = options.detect_recompute.then(|| {
+            let mut roots = tree.recompute_roots();
+            if !options.parity {
+                roots.extend(tree.forward_events_in_backward());
+            }
+            tree.events_below(&roots)
+        });
         let device = DeviceEvents::collect(&tree, &options.communication);
         let models = Models::new(tree.trace(), extended, &options.communication, options.tables());
         let launchers = Launchers::find(&tree, &options.communication, &models, options.parity);

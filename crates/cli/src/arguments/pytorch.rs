@@ -97,7 +97,7 @@ pub(crate) struct AnalysisArguments {
     #[arg(long = "host_ops", alias = "host-ops")]
     pub(crate) host_ops: bool,
 
-    /// Mark work repeated by activation checkpointing (column is_recompute); needs a trace with stacks
+    /// Mark work repeated by activation checkpointing (column is_recompute)
     #[arg(long = "detect_recompute")]
     pub(crate) detect_recompute: bool,
 
