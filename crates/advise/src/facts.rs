@@ -26,6 +26,8 @@ pub struct Facts {
     pub idle: Vec<Idle>,
     /// Stretches in which a thread that launches was held, by start.
     pub holds: Vec<Hold>,
+    /// Launches that held the host because the device's queue was full, by start.
+    pub full_queue: Vec<Interval>,
     /// Where the time of the devices went; parts add up to the window.
     pub breakdown: Breakdown,
     /// What the device can do at most, where that is known.
@@ -164,10 +166,21 @@ pub struct LeastTime {
     pub flops: f64,
     /// Unit and precision of the arithmetic, where the model knows it.
     pub spec: Option<ComputeSpec>,
-    /// Whether it is attention.
-    pub is_attention: bool,
+    /// Of attention, how near to the speed of a product its kernels come.
+    pub attention: Option<AttentionSpeed>,
     /// Share of the arithmetic that the best tiles leave to the result, where that is known; at most 1.
     pub quantisation: Option<f64>,
+}
+
+/// What decides how much of the speed of a matrix product attention reaches, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AttentionSpeed {
+    /// Elements of a head.
+    pub head_dim: Option<f64>,
+    /// Keys that a query sees on average.
+    pub keys: Option<f64>,
+    /// Whether it is the gradient.
+    pub is_backward: bool,
 }
 
 /// An operator with arguments.
@@ -314,6 +327,8 @@ pub enum RecordingGap {
     Device,
     /// The launches of more than a twentieth of the device time.
     Launches,
+    /// These, of work that was launched before the recording began.
+    EarlierLaunches,
     /// Operators.
     Operators,
 }

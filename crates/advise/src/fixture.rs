@@ -3,7 +3,7 @@
 use gpu_timeline::{Activity, Breakdown, Interval, TimelineEvent, exposed_times};
 use perf_models::{Category, ComputeSpec, ComputeUnit, DataPath, Precision};
 
-use crate::facts::{Call, Facts, Idle, IdleCause, Input, LeastTime, Machine, Operator, Work};
+use crate::facts::{Call, Copied, Facts, Idle, IdleCause, Input, LeastTime, Machine, Operator, Work};
 
 /// A kernel on queue 0, of no call.
 pub(crate) fn work(launch: i64, start: i64, end: i64) -> Work {
@@ -33,7 +33,11 @@ impl Program {
         let machine = Machine {
             name: "machine".into(),
             bytes_per_us: 3.35e6,
-            matrix_flops_per_us: vec![(Precision::Bf16, 989.4e6), (Precision::Fp32, 67e6)],
+            matrix_flops_per_us: vec![
+                (Precision::Bf16, 989.4e6),
+                (Precision::Tf32, 494.7e6),
+                (Precision::Fp32, 67e6),
+            ],
             units: Some(132),
             is_nominal: true,
         };
@@ -115,6 +119,29 @@ impl Program {
             recomputed: false,
         });
         self.now = end;
+        self
+    }
+
+    /// One more device event of the last call, after its others.
+    pub(crate) fn also(mut self, us: f64, copy: Option<Copied>) -> Self {
+        let Some(&last) = self.facts.works.last().as_ref() else { return self };
+        let (start, end) = (self.now, self.now + (us * 1e3) as i64);
+        let activity = if copy.is_some() { Activity::Memcpy } else { Activity::Computation };
+        let uid = self.facts.works.len() as u32;
+        let (call, name) = (last.call, last.name);
+        self.facts.works.push(Work { call, name, uid, activity, copy, ..work(0, start, end) });
+        if let Some(call) = self.facts.calls.last_mut() {
+            call.time += end - start;
+        }
+        self.now = end;
+        self
+    }
+
+    /// The extents of the last call's product.
+    pub(crate) fn of_extents(mut self, [m, n, k]: [u64; 3]) -> Self {
+        if let Some(operator) = self.facts.operators.last_mut() {
+            operator.product = Some(crate::Product { m, n, k, batch: 1 });
+        }
         self
     }
 

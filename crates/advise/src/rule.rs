@@ -8,7 +8,7 @@ use perf_models::{changes_layout, kernel_library};
 use crate::facts::{Facts, IdleCause, Program, SheetColumn, Work};
 use crate::finding::{Bucket, Confidence, EvidenceRow};
 use crate::late_launches::{LateLaunch, late_launches};
-use crate::rows::{Link, rows};
+use crate::rows::rows;
 
 /// A rule.
 pub(crate) trait Rule: Sync {
@@ -37,7 +37,7 @@ pub(crate) struct Inspection<'f> {
     /// By device event: the stretch without any that it ended.
     idle_before: Vec<Option<u32>>,
     late_launches: OnceLock<Vec<LateLaunch>>,
-    rows: OnceLock<Vec<Vec<Link>>>,
+    rows: OnceLock<Vec<Vec<u32>>>,
 }
 
 impl<'f> Inspection<'f> {
@@ -94,7 +94,7 @@ impl<'f> Inspection<'f> {
     }
 
     /// The rows of calls with one kernel each, which follow each other on a queue.
-    pub(crate) fn rows(&self) -> &[Vec<Link>] {
+    pub(crate) fn rows(&self) -> &[Vec<u32>] {
         self.rows.get_or_init(|| rows(self))
     }
 

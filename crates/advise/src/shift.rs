@@ -23,7 +23,7 @@ pub(crate) struct Shift {
     leads: Vec<Option<i64>>,
     /// By work: what the host took until its launch, since the launch before.
     launches: Vec<i64>,
-    /// Holds that waited for the device: when they ended, and how long they took.
+    /// Calls that waited for the device, or for room in its queue: when they ended, and how long they took.
     waits: Vec<(i64, i64)>,
 }
 
@@ -39,7 +39,9 @@ impl Shift {
         let usual = usual_wait(facts);
         let holds = facts.holds.iter().filter(|hold| hold.kind != HoldKind::DataLoader);
         let mut waits: Vec<(i64, i64)> = holds
-            .map(|hold| (hold.time.end, hold.time.length()))
+            .map(|hold| hold.time)
+            .chain(facts.full_queue.iter().copied())
+            .map(|time| (time.end, time.length()))
             .filter(|&(_, length)| length > usual)
             .collect();
         waits.sort_unstable();
@@ -100,6 +102,14 @@ mod tests {
 
     fn saved(facts: &Facts, less: &[(u32, i64)]) -> i64 {
         Shift::new(facts).shortened(facts, less)
+    }
+
+    #[test]
+    fn a_host_that_waits_for_room_in_the_queue_gains_what_the_device_saves() {
+        let held =
+            Facts { full_queue: vec![Interval::new(0, 190)], ..facts(&[(-5, 0), (-4, 100), (195, 200)]) };
+        assert_eq!(saved(&held, &[(0, 60), (1, 60)]), 120);
+        assert!(saved(&Facts { full_queue: Vec::new(), ..held }, &[(0, 60), (1, 60)]) < 120);
     }
 
     #[test]

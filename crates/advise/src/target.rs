@@ -2,14 +2,20 @@
 
 use perf_models::{ComputeSpec, ComputeUnit, DataPath};
 
-use crate::facts::{LeastTime, Machine};
+use crate::facts::{AttentionSpeed, LeastTime, Machine};
 
 /// Share of a data sheet's matrix peak that the best library kernels reach with large operands: clocks fall under the load.
 const OF_NOMINAL_MATRIX_PEAK: f64 = 0.70;
 /// Share of a measured peak that good kernels reach with operands that are not the best ones.
 const OF_MEASURED_PEAK: f64 = 0.90;
-/// Of those shares what attention reaches, whose softmax runs between its products.
-const OF_PRODUCTS_IN_ATTENTION: f64 = 0.70;
+/// Of those shares what the best attention kernels reach with long sequences, whose softmax runs between the products, by
+/// elements of a head: the exponentials weigh the more the smaller the head. From the measurements of FlashAttention-3 on
+/// an H100 (arXiv:2407.08608, figures 5 and 6: 497, 648 and 756 TFLOP/s forward, of products' 690).
+const OF_PRODUCTS_IN_ATTENTION: [(f64, f64); 3] = [(64.0, 0.72), (128.0, 0.93), (256.0, 1.0)];
+/// Of that what the gradient reaches (there: 561 of 648 TFLOP/s).
+const OF_ATTENTION_BACKWARD: f64 = 0.87;
+/// Keys whose time goes into the beginning and the end of a row of scores: at 512 keys two thirds of the speed are left.
+const KEYS_OF_BEGINNING: f64 = 256.0;
 /// Share of a data sheet's memory bandwidth that streaming kernels reach.
 pub(crate) const OF_BANDWIDTH: f64 = 0.85;
 /// Share of a link's rate that copies reach.
@@ -33,11 +39,28 @@ pub(crate) fn target_us(least: &LeastTime, machine: &Machine, kernels: usize) ->
         Some(measured) => (measured / OF_MEASURED_PEAK).max(least.compute_us),
         None => least.compute_us / of_arithmetic,
     };
-    let compute = match least.is_attention {
-        true => compute / OF_PRODUCTS_IN_ATTENTION,
-        false => compute / quantisation,
+    let compute = match &least.attention {
+        Some(attention) => compute / of_products(attention),
+        None => compute / quantisation,
     };
     compute.max(least.memory_us / of_data) + KERNEL_US * kernels.max(1) as f64
+}
+
+/// Share of the speed of a product that attention reaches; what is not known is taken as common: heads of 128, 2048 keys.
+fn of_products(attention: &AttentionSpeed) -> f64 {
+    let head_dim = attention.head_dim.unwrap_or(128.0);
+    let [(smallest, of_smallest), .., (_, of_largest)] = OF_PRODUCTS_IN_ATTENTION;
+    let of_head = OF_PRODUCTS_IN_ATTENTION
+        .windows(2)
+        .find(|two| (two[0].0..two[1].0).contains(&head_dim))
+        .map(|two| two[0].1 + (two[1].1 - two[0].1) * (head_dim - two[0].0) / (two[1].0 - two[0].0));
+    let of_head = of_head.unwrap_or(match head_dim < smallest {
+        true => of_smallest * head_dim.max(1.0) / smallest,
+        false => of_largest,
+    });
+    let keys = attention.keys.unwrap_or(2048.0).max(1.0);
+    let of_direction = if attention.is_backward { OF_ATTENTION_BACKWARD } else { 1.0 };
+    of_head * of_direction * keys / (keys + KEYS_OF_BEGINNING)
 }
 
 #[cfg(test)]
@@ -65,7 +88,7 @@ mod tests {
             flops,
             spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: Precision::Bf16 }),
             quantisation: None,
-            is_attention: false,
+            attention: None,
         }
     }
 
@@ -75,6 +98,27 @@ mod tests {
         let least = product(2.0 * 8192_f64.powi(3), 3.0 * 2.0 * 8192_f64.powi(2));
         let ordinary = least.compute_us / 0.65;
         assert!(ordinary < 1.1 * target_us(&least, &h100(), 1));
+    }
+
+    #[test]
+    fn attention_is_as_fast_as_it_was_measured() {
+        // TFLOP/s of an H100 for forward and backward of 16 Ki keys, and forward of 1 Ki, from the paper's figures.
+        for (head_dim, keys, is_backward, measured) in [
+            (128.0, 16384.0, false, 648.0),
+            (64.0, 16384.0, false, 497.0),
+            (256.0, 16384.0, false, 756.0),
+            (128.0, 16384.0, true, 561.0),
+        ] {
+            let attention = AttentionSpeed { head_dim: Some(head_dim), keys: Some(keys), is_backward };
+            let least = LeastTime { attention: Some(attention), ..product(1e12, 1e6) };
+            let reached = 1e12 / (target_us(&least, &h100(), 1) - KERNEL_US) / 1e6;
+            assert!((reached / measured - 1.0).abs() < 0.1, "{head_dim} {keys} {is_backward}: {reached}");
+        }
+        let of = |keys| of_products(&AttentionSpeed { keys: Some(keys), ..AttentionSpeed::default() });
+        assert!((of(512.0) / of(1e9) - 2.0 / 3.0).abs() < 1e-6);
+        let of =
+            |head_dim| of_products(&AttentionSpeed { head_dim: Some(head_dim), ..AttentionSpeed::default() });
+        assert!(of(32.0) < of(64.0) && of(64.0) < of(96.0) && of(96.0) < of(128.0) && of(512.0) == of(256.0));
     }
 
     #[test]

@@ -50,8 +50,8 @@ impl Operator {
     }
 
     /// Parameters of the model of its work.
-    pub(crate) fn parameters(&self) -> impl Iterator<Item = &Parameter> {
-        self.work.iter().flat_map(|work| &work.parameters)
+    pub fn parameters(&self) -> &[Parameter] {
+        self.work.as_ref().map_or(&[], |work| &work.parameters)
     }
 
     /// What the figures assume, or why there are none.

@@ -5,14 +5,23 @@ use sheets::numbers::counted;
 
 use crate::facts::{Call, LeastTime, Program};
 use crate::finding::Confidence;
-use crate::rule::{Claim, Inspection, Rule};
+use crate::rule::{Claim, Inspection, Part, Rule};
 use crate::target::target_us;
 
-/// Matrix products in FP32 in a program that multiplies in 16 bits elsewhere.
+/// Matrix products in FP32 in a program that multiplies in 16 bits elsewhere, and in any program those that FP32 without
+/// TF32 keeps off the matrix units.
 pub(super) struct Precision;
 
-/// Share of the time of matrix products that is in 16 bits, from which on FP32 is the exception.
+/// Share of the FLOPs of matrix products that are in 16 bits, from which on FP32 is the exception.
 const NARROW_FROM: f64 = 0.3;
+
+#[derive(Default)]
+struct Group {
+    parts: Vec<Part>,
+    calls: usize,
+    /// Time by operator.
+    operators: BTreeMap<u32, i64>,
+}
 
 impl Rule for Precision {
     fn id(&self) -> &'static str {
@@ -20,67 +29,73 @@ impl Rule for Precision {
     }
 
     fn what(&self) -> &'static str {
-        "matrix products in FP32 among others in 16 bits"
+        "matrix products in FP32 that could be faster in fewer bits"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "see whether these products need FP32: autocast leaves them out, or an operand was made without a type; where they do, \
-         allow TF32 (torch.set_float32_matmul_precision(\"high\"))"
+        "see whether these products need FP32: allow TF32 (torch.set_float32_matmul_precision(\"high\")), or compute in 16 bits \
+         (autocast; an operand may have been made without a type)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         let Some(machine) = &facts.machine else { return Vec::new() };
-        // FP32 is multiplied on the vector units where TF32 is not allowed.
-        let of_call = |call: &Call| {
+        let spec_of = |call: &Call| {
             let is_product = facts.operators[call.operator as usize].product.is_some();
-            let spec = call.least.filter(|_| is_product)?.spec?;
-            Some(spec.precision)
+            call.least.filter(|_| is_product)?.spec
         };
-        let mut times: BTreeMap<Of, i64> = BTreeMap::new();
+        // By FLOPs: FP32 takes most of the time even where it is the exception.
+        let mut flops: BTreeMap<Of, f64> = BTreeMap::new();
         for call in &facts.calls {
-            if let Some(precision) = of_call(call) {
-                *times.entry(precision).or_default() += call.time;
+            if let (Some(spec), Some(least)) = (spec_of(call), call.least) {
+                *flops.entry(spec.precision).or_default() += least.flops;
             }
         }
-        let all: i64 = times.values().sum();
-        let time = |precision: Of| times.get(&precision).copied().unwrap_or(0);
-        let narrow = if time(Of::Bf16) >= time(Of::Fp16) { Of::Bf16 } else { Of::Fp16 };
-        if (time(narrow) as f64) < NARROW_FROM * all as f64 {
-            return Vec::new();
-        }
-        let Some(peak) = machine.matrix(narrow) else { return Vec::new() };
-        let mut by_operator = BTreeMap::new();
+        let all: f64 = flops.values().sum();
+        let share = |precision: Of| flops.get(&precision).map_or(0.0, |flops| flops / all);
+        let narrow = if share(Of::Bf16) >= share(Of::Fp16) { Of::Bf16 } else { Of::Fp16 };
+        let is_exception = share(narrow) >= NARROW_FROM;
+        let mut groups: BTreeMap<(ComputeSpec, Of), Group> = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
             let (Some(least), Some(kernels)) = (call.least, look.kernels(position)) else { continue };
-            if !matches!(of_call(call), Some(Of::Fp32 | Of::Tf32 | Of::Fp64)) {
-                continue;
-            }
+            let Some(spec) = spec_of(call) else { continue };
+            let (precision, bytes) = match spec {
+                ComputeSpec { precision: Of::Fp32 | Of::Tf32 | Of::Fp64, .. } if is_exception => {
+                    (narrow, 0.5)
+                }
+                ComputeSpec { unit: ComputeUnit::Vector, precision: Of::Fp32 } => (Of::Tf32, 1.0),
+                _ => continue,
+            };
+            let Some(peak) = machine.matrix(precision) else { continue };
             let narrowed = LeastTime {
                 compute_us: least.flops / peak,
                 measured_compute_us: None,
-                memory_us: least.memory_us / 2.0,
-                spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: narrow }),
+                memory_us: least.memory_us * bytes,
+                spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision }),
                 ..least
             };
             let excess = call.time - facts.units(target_us(&narrowed, machine, kernels.len()));
             if excess > 0 {
-                let found = by_operator.entry(call.operator).or_insert_with(|| (Vec::new(), 0, least.spec));
-                found.0.extend(look.divided(kernels, excess));
-                found.1 += 1;
+                let group = groups.entry((spec, precision)).or_default();
+                group.parts.extend(look.divided(kernels, excess));
+                group.calls += 1;
+                *group.operators.entry(call.operator).or_default() += call.time;
             }
         }
-        let claims = by_operator.into_iter().map(|(operator, (parts, calls, spec))| {
-            let operator = &facts.operators[operator as usize];
-            let name = facts.name(operator.name);
-            let spec = spec.map(|spec| spec.to_string()).unwrap_or_default();
-            Claim::new(format!("{name} {}", operator.arguments), parts)
+        let claims = groups.into_iter().map(|((spec, precision), group)| {
+            let most = group.operators.iter().max_by_key(|(_, time)| **time).map_or(0, |(&operator, _)| operator);
+            let most = &facts.operators[most as usize];
+            let name = facts.name(most.name);
+            let of_several = if group.operators.len() > 1 { "most in " } else { "" };
+            Claim::new(format!("{of_several}{name} {}", most.arguments), group.parts)
                 .with_range(0.6, 1.1)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
-                    "{} in {spec}; {:.0}% of the time of matrix products is in {}",
-                    counted(calls, "call", "calls"),
-                    time(narrow) as f64 / all as f64 * 100.0,
+                    "{} of {} in {spec}, here held against {}; {:.0}% of the FLOPs of matrix products are in {}",
+                    counted(group.calls, "call", "calls"),
+                    counted(group.operators.len(), "operator with its shapes", "operators with their shapes"),
+                    precision.as_str(),
+                    share(narrow) * 100.0,
                     narrow.as_str()
                 ))
                 .with_row(facts.sheets.operators, name)

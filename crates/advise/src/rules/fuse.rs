@@ -3,9 +3,8 @@ use std::collections::BTreeMap;
 use perf_models::{Category, ComputeSpec, ComputeUnit};
 use sheets::numbers::{counted, duration};
 
-use crate::facts::{Call, Facts, Input, LeastTime, Program};
+use crate::facts::{AttentionSpeed, Call, Facts, Input, LeastTime, Program};
 use crate::finding::Confidence;
-use crate::rows::Link;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 use crate::target::target_us;
 
@@ -24,42 +23,54 @@ const LONGEST_CHAIN: usize = 15;
 const LONGEST_ATTENTION: usize = 14;
 
 impl Inspection<'_> {
-    fn kind(&self, link: Link) -> Option<Category> {
-        self.facts.operator(link.call).kind
+    fn kind(&self, call: u32) -> Option<Category> {
+        self.facts.operator(call).kind
     }
 
-    fn call(&self, link: Link) -> &Call {
-        &self.facts.calls[link.call as usize]
+    fn call(&self, call: u32) -> &Call {
+        &self.facts.calls[call as usize]
     }
 
-    fn inputs(&self, link: Link) -> &[Input] {
-        &self.facts.operator(link.call).inputs
+    fn inputs(&self, call: u32) -> &[Input] {
+        &self.facts.operator(call).inputs
+    }
+
+    /// Sum of the durations of these calls' device events.
+    fn duration(&self, calls: &[u32]) -> i64 {
+        let works = calls.iter().flat_map(|&call| &self.works_of[call as usize]);
+        works.map(|&work| self.work(work).duration()).sum()
     }
 
     /// Whether a call is one of PyTorch's own operators, run one by one: others were fused already, or mean to be alone.
-    fn is_eager(&self, link: Link) -> bool {
-        self.facts.name(self.facts.operator(link.call).name).starts_with("aten::")
-            && !self.named(self.work(link.work).name).is_generated
+    fn is_eager(&self, call: u32) -> bool {
+        let mut works = self.works_of[call as usize].iter();
+        self.facts.name(self.facts.operator(call).name).starts_with("aten::")
+            && works.all(|&work| !self.named(self.work(work).name).is_generated)
     }
 
-    fn is_product(&self, link: Link) -> bool {
-        matches!(self.kind(link), Some(Category::Gemm | Category::ConvForward | Category::ConvBackward))
+    fn is_product(&self, call: u32) -> bool {
+        matches!(self.kind(call), Some(Category::Gemm | Category::ConvForward | Category::ConvBackward))
     }
 
     /// Elements and bytes of a result: what a call moves beside its inputs.
-    fn result(&self, link: Link) -> Option<(f64, f64)> {
-        let inputs = self.inputs(link);
-        let bytes = self.call(link).bytes? - inputs.iter().map(Input::bytes).sum::<f64>();
+    fn result(&self, call: u32) -> Option<(f64, f64)> {
+        let inputs = self.inputs(call);
+        let bytes = self.call(call).bytes? - inputs.iter().map(Input::bytes).sum::<f64>();
         let element = inputs.first()?.element_bytes;
         (bytes >= element).then(|| (bytes / element, bytes))
     }
 
-    /// Bytes that these kernels move without what one writes for the next one.
+    /// Bytes that the calls of these device events move without what one writes for the next one.
     pub(super) fn bytes_of_row(&self, row: &[u32]) -> f64 {
-        let links: Vec<Link> =
-            row.iter().filter_map(|&work| Some(Link { call: self.work(work).call?, work })).collect();
-        let all: f64 = links.iter().filter_map(|&link| self.call(link).bytes).sum();
-        let between = links.windows(2).filter_map(|two| {
+        let mut calls: Vec<u32> = row.iter().filter_map(|&work| self.work(work).call).collect();
+        calls.dedup();
+        self.bytes_between(&calls)
+    }
+
+    /// The same of these calls.
+    fn bytes_between(&self, calls: &[u32]) -> f64 {
+        let all: f64 = calls.iter().filter_map(|&call| self.call(call).bytes).sum();
+        let between = calls.windows(2).filter_map(|two| {
             let result = self.result(two[0]).or_else(|| self.in_place(two[0]))?;
             self.takes(two[1], result).then_some(2.0 * result.1)
         });
@@ -67,21 +78,21 @@ impl Inspection<'_> {
     }
 
     /// The result of a call that writes where it reads.
-    fn in_place(&self, link: Link) -> Option<(f64, f64)> {
-        let first = self.inputs(link).first()?;
+    fn in_place(&self, call: u32) -> Option<(f64, f64)> {
+        let first = self.inputs(call).first()?;
         Some((first.elements(), first.bytes()))
     }
 
     /// Whether a call takes the result of the one before it.
-    fn takes(&self, link: Link, result: (f64, f64)) -> bool {
+    fn takes(&self, call: u32, result: (f64, f64)) -> bool {
         let is_result = |input: &Input| (input.elements() - result.0).abs() <= 0.01 * result.0;
-        self.inputs(link).iter().any(is_result)
+        self.inputs(call).iter().any(is_result)
     }
 }
 
 /// What these calls are called together.
-fn sequence(facts: &Facts, links: &[Link]) -> Vec<u32> {
-    links.iter().map(|link| facts.operators[facts.calls[link.call as usize].operator as usize].name).collect()
+fn sequence(facts: &Facts, calls: &[u32]) -> Vec<u32> {
+    calls.iter().map(|&call| facts.operator(call).name).collect()
 }
 
 /// Sequences of one kind.
@@ -123,8 +134,9 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
 
 impl Found {
     /// Adds a row of which so much is saved: calls go from its end, with the waits before them, until that is reached.
-    fn add(&mut self, look: &Inspection<'_>, links: &[Link], saved: i64) {
-        let works: Vec<u32> = links.iter().map(|link| link.work).collect();
+    fn add(&mut self, look: &Inspection<'_>, calls: &[u32], saved: i64) {
+        let works: Vec<u32> =
+            calls.iter().flat_map(|&call| look.works_of[call as usize].iter().copied()).collect();
         for part in look.whole_from_the_end(&works, saved) {
             let Slot::Work(work) = part.slot else { continue };
             self.saved += part.mid;
@@ -136,7 +148,7 @@ impl Found {
             }
         }
         self.count += 1;
-        self.time += works.iter().map(|&work| look.work(work).duration()).sum::<i64>();
+        self.time += look.duration(calls);
     }
 }
 
@@ -174,7 +186,7 @@ impl Rule for FuseChain {
             let mut from = 0;
             while from < row.len() {
                 let mut to = from + 1;
-                let is_member = |link: Link| is_chained(look.kind(link)) && look.is_eager(link);
+                let is_member = |call: u32| is_chained(look.kind(call)) && look.is_eager(call);
                 if is_member(row[from]) {
                     while to < row.len() && to - from < LONGEST_CHAIN && is_member(row[to]) {
                         let goes_on =
@@ -186,10 +198,10 @@ impl Rule for FuseChain {
                     }
                 }
                 if to - from > 1 {
-                    let links = &row[from..to];
-                    let saved = saved_by_fusing(look, links);
+                    let calls = &row[from..to];
+                    let saved = saved_by_fusing(look, calls);
                     if saved > 0 {
-                        found.entry(sequence(facts, links)).or_default().add(look, links, saved);
+                        found.entry(sequence(facts, calls)).or_default().add(look, calls, saved);
                     }
                 }
                 from = to;
@@ -200,12 +212,11 @@ impl Rule for FuseChain {
 }
 
 /// What one kernel for all of these calls saves: it moves what they move without the results between them.
-fn saved_by_fusing(look: &Inspection<'_>, links: &[Link]) -> i64 {
+fn saved_by_fusing(look: &Inspection<'_>, calls: &[u32]) -> i64 {
     let facts = look.facts;
-    let works: Vec<u32> = links.iter().map(|link| link.work).collect();
-    let fused = look.bytes_of_row(&works);
-    let all: f64 = links.iter().filter_map(|&link| look.call(link).bytes).sum();
-    let time: i64 = links.iter().map(|&link| look.work(link.work).duration()).sum();
+    let fused = look.bytes_between(calls);
+    let all: f64 = calls.iter().filter_map(|&call| look.call(call).bytes).sum();
+    let time = look.duration(calls);
     let of_fused = match &facts.machine {
         Some(machine) => {
             let least = LeastTime { memory_us: fused / machine.bytes_per_us, ..LeastTime::default() };
@@ -241,17 +252,17 @@ impl Rule for FuseEpilogue {
                     continue;
                 }
                 let Some(result) = look.result(product) else { continue };
-                let after = row[at + 1..].iter().take_while(|&&link| {
-                    look.kind(link) == Some(Category::Elementwise)
-                        && look.is_eager(link)
-                        && look.facts.operator(link.call).change.is_none()
-                        && look.takes(link, result)
+                let after = row[at + 1..].iter().take_while(|&&call| {
+                    look.kind(call) == Some(Category::Elementwise)
+                        && look.is_eager(call)
+                        && look.facts.operator(call).change.is_none()
+                        && look.takes(call, result)
                 });
                 let length = after.count();
                 if length > 0 {
-                    let links = &row[at + 1..=at + length];
-                    let saved = links.iter().map(|link| look.work(link.work).duration()).sum();
-                    found.entry(sequence(facts, &row[at..=at + length])).or_default().add(look, links, saved);
+                    let calls = &row[at + 1..=at + length];
+                    let names = sequence(facts, &row[at..=at + length]);
+                    found.entry(names).or_default().add(look, calls, look.duration(calls));
                 }
             }
         }
@@ -283,23 +294,23 @@ impl Rule for FuseAttention {
                     at += 1;
                     continue;
                 };
-                let links = &row[at..at + length];
+                let calls = &row[at..at + length];
                 at += length;
-                let products: Vec<LeastTime> = links
-                    .iter()
-                    .filter(|&&link| look.is_product(link))
-                    .filter_map(|&link| look.call(link).least)
-                    .collect();
-                let flops: f64 = products.iter().map(|least| least.flops).sum();
+                let products = calls.iter().filter(|&&call| look.is_product(call));
+                let products: Vec<LeastTime> = products.filter_map(|&call| look.call(call).least).collect();
+                // A gradient of four products is five in one kernel, which computes the scores again.
+                let is_backward = products.len() > 2;
+                let again = if is_backward { 1.25 } else { 1.0 };
+                let flops = again * products.iter().map(|least| least.flops).sum::<f64>();
                 let spec = products.iter().find_map(|least| least.spec);
                 let Some(ComputeSpec { unit: ComputeUnit::Matrix, precision }) = spec else { continue };
                 let Some(peak) = machine.matrix(precision) else { continue };
-                let time: i64 = links.iter().map(|link| look.work(link.work).duration()).sum();
-                let least =
-                    LeastTime { compute_us: flops / peak, spec, is_attention: true, ..LeastTime::default() };
-                let saved = time - facts.units(target_us(&least, machine, 1));
+                let (head_dim, keys) = extents(look, calls[0]).unzip();
+                let attention = Some(AttentionSpeed { head_dim, keys, is_backward });
+                let least = LeastTime { compute_us: flops / peak, spec, attention, ..LeastTime::default() };
+                let saved = look.duration(calls) - facts.units(target_us(&least, machine, 1));
                 if saved > 0 {
-                    found.entry(sequence(facts, links)).or_default().add(look, links, saved);
+                    found.entry(sequence(facts, calls)).or_default().add(look, calls, saved);
                 }
             }
         }
@@ -307,21 +318,32 @@ impl Rule for FuseAttention {
     }
 }
 
-/// How many calls at the start of a row are an attention or its gradient: products of batches and elementwise operators around
-/// a softmax, from the first product to the last.
-fn attention(look: &Inspection<'_>, row: &[Link]) -> Option<usize> {
+/// Elements of a head and keys, by a product of attention: the smaller and the larger of the extents of its second factor.
+fn extents(look: &Inspection<'_>, product: u32) -> Option<(f64, f64)> {
+    let [.., inner, outer] = *look.inputs(product).get(1)?.shape.as_slice() else { return None };
+    Some((inner.min(outer) as f64, inner.max(outer) as f64))
+}
+
+/// How many calls at the start of a row are an attention or its gradient: from the first product of a batch to the last one,
+/// with a softmax among them, and else what scales, masks, drops and copies scores. What works on all heads at once, such as
+/// a linear layer or a norm, is not part of it.
+fn attention(look: &Inspection<'_>, row: &[u32]) -> Option<usize> {
     // One for each head and sequence: others with a softmax between them are a loss.
     let is_batched =
-        |link: Link| look.is_product(link) && look.inputs(link).iter().any(|input| input.shape.len() > 2);
-    let is_softmax = |link: Link| {
-        look.kind(link) == Some(Category::Softmax)
-            || look.named(look.facts.operator(link.call).name).is_softmax
+        |call: u32| look.is_product(call) && look.inputs(call).iter().any(|input| input.shape.len() > 2);
+    let is_softmax = |call: u32| {
+        look.kind(call) == Some(Category::Softmax) || look.named(look.facts.operator(call).name).is_softmax
     };
     if !is_batched(*row.first()?) {
         return None;
     }
-    let is_part = |&&link: &&Link| {
-        is_batched(link) || is_softmax(link) || look.kind(link) == Some(Category::Elementwise)
+    let is_part = |&&call: &&u32| {
+        let kind = look.kind(call);
+        let is_other = matches!(
+            kind,
+            Some(Category::NormForward | Category::NormBackward | Category::RmsNorm | Category::RopeForward)
+        );
+        is_batched(call) || is_softmax(call) || (look.is_eager(call) && !look.is_product(call) && !is_other)
     };
     let length = row.iter().take(LONGEST_ATTENTION).take_while(is_part).count();
     let mut softmaxes = (0..length).filter(|&at| is_softmax(row[at]));

@@ -40,6 +40,11 @@ impl Rule for Missing {
                     "launches of device work",
                     "record the host's side, too: work without a launch belongs to no operator and waits have no cause",
                 ),
+                RecordingGap::EarlierLaunches => (
+                    "launches before it began",
+                    "the device still had work when the recording began: wait for it before (torch.cuda.synchronize()), or let the \
+                     profiler warm up for a step more",
+                ),
                 RecordingGap::Operators => {
                     ("operators", "record the host (ProfilerActivity.CPU): kernels belong to no operator")
                 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use gpu_timeline::Interval;
-use perf_models::{Category, ComputeSpec, ComputeUnit, Precision};
+use perf_models::{Category, ComputeSpec, ComputeUnit, CopyDirection, Precision};
 use proptest::prelude::*;
 
 use super::{RULES, means_rule};
-use crate::facts::{Facts, Hold, HoldKind, IdleCause, LeastTime, Program as Language, RecordingGap};
+use crate::facts::{Copied, Facts, Hold, HoldKind, IdleCause, LeastTime, Program as Language, RecordingGap};
 use crate::fixture::{Program, elementwise, operands, product, tensor};
 use crate::{Advice, Finding, Limits};
 
@@ -220,6 +220,100 @@ fn single_precision_among_half_is_named() {
         program.call("aten::mm", Category::Gemm, least.compute_us / 0.9, least, &operands(&[4096, 4097]));
     let advice = advice(&program.facts());
     assert_eq!(advice.findings[0].rule, "DTYPE");
+}
+
+#[test]
+fn products_without_matrix_units_could_be_in_tf32() {
+    let (_, half) = product(4096.0, 1.0);
+    let spec = |unit| Some(ComputeSpec { unit, precision: Precision::Fp32 });
+    let least = LeastTime { compute_us: half.flops / 67e6, spec: spec(ComputeUnit::Vector), ..half };
+    let us = least.compute_us / 0.9;
+    let all_single = (0..5).fold(Program::new(), |program, _| {
+        program.call("aten::mm", Category::Gemm, us, least, &operands(&[4096, 4096]))
+    });
+    let advice_of_all = advice(&all_single.facts());
+    assert_eq!(advice_of_all.findings[0].rule, "DTYPE");
+    assert!(
+        advice_of_all.findings[0].evidence[0].contains("held against tf32"),
+        "{:?}",
+        advice_of_all.findings[0].evidence
+    );
+    let tf32 = half.flops / 494.7e6 / 0.7;
+    assert!((gain(&advice_of_all, "DTYPE") / (5.0 * (us - tf32 - 2.0)) - 1.0).abs() < 0.01);
+    // With FP32 of the matrix units nothing is faster that is as exact.
+    let of_matrix_units = LeastTime { spec: spec(ComputeUnit::Matrix), ..least };
+    let program =
+        Program::new().call("aten::mm", Category::Gemm, us, of_matrix_units, &operands(&[4096, 4096]));
+    assert!(!rules(&advice(&program.facts())).contains(&"DTYPE"));
+}
+
+#[test]
+fn single_precision_is_the_exception_by_flops_whatever_its_time() {
+    let (us, half) = product(4096.0, 0.65);
+    let spec = Some(ComputeSpec { unit: ComputeUnit::Vector, precision: Precision::Fp32 });
+    let single = LeastTime { compute_us: half.flops / 67e6, spec, ..half };
+    let program = (0..4).fold(Program::new(), |program, _| {
+        program.call("aten::mm", Category::Gemm, us, half, &operands(&[4096, 4096])).call(
+            "aten::mm",
+            Category::Gemm,
+            single.compute_us,
+            single,
+            &operands(&[4096, 4096, 1]),
+        )
+    });
+    let advice = advice(&program.facts());
+    assert!(
+        advice.findings[0].evidence[0].contains("held against bf16; 50% of the FLOPs"),
+        "{:?}",
+        advice.findings[0].evidence
+    );
+}
+
+#[test]
+fn rows_that_are_no_multiple_of_a_vector_are_named_where_they_cost() {
+    for (share, n, expected) in [(0.15, 32769, true), (0.15, 32768, false), (0.65, 32769, false)] {
+        let (us, least) = product(8192.0, share);
+        let program = Program::new().call("aten::mm", Category::Gemm, us, least, &operands(&[8192, 8193]));
+        let advice = advice(&program.of_extents([16384, n, 1024]).facts());
+        assert_eq!(rules(&advice).contains(&"GEMM-DIMS"), expected, "{share} {n}");
+    }
+}
+
+#[test]
+fn attention_may_copy_its_scores_and_clear_workspaces() {
+    let scores = [16_u64, 16, 1024, 1024];
+    let elements = scores.iter().product::<u64>() as f64;
+    let flops = 2.0 * elements * 64.0;
+    let of_product = LeastTime {
+        compute_us: flops / 989.4e6,
+        memory_us: 2.0 * elements / 3.35e6,
+        flops,
+        spec: Some(ComputeSpec { unit: ComputeUnit::Matrix, precision: Precision::Bf16 }),
+        ..LeastTime::default()
+    };
+    let product_us = of_product.memory_us / 0.8;
+    let (us, least) = elementwise(elements);
+    let within =
+        Copied { direction: CopyDirection::WithinDevice, bytes: Some(elements as u64 * 2), pageable: false };
+    let out = Copied { direction: CopyDirection::DeviceToHost, ..within };
+    for (copied, expected) in [(within, true), (out, false)] {
+        let program = (0..4).fold(ordinary(Program::new(), 1), |program, _| {
+            program
+                .call(
+                    "aten::bmm",
+                    Category::Gemm,
+                    1.0,
+                    of_product,
+                    &[tensor(&[256, 1024, 64]), tensor(&[256, 64, 1024])],
+                )
+                .also(product_us, None)
+                .call("aten::masked_fill", Category::Elementwise, us, least, &[tensor(&scores)])
+                .also(us, Some(copied))
+                .call("aten::_softmax", Category::Softmax, us, least, &[tensor(&scores)])
+                .call("aten::bmm", Category::Gemm, product_us, of_product, &[tensor(&[256, 1024, 1024])])
+        });
+        assert_eq!(rules(&advice(&program.facts())).contains(&"FUSE-ATTN"), expected);
+    }
 }
 
 #[test]

@@ -9,14 +9,16 @@ mod xla;
 use std::path::{Path, PathBuf};
 
 use advise::agent::AgentReport;
-use advise::{Advice, Copied, Finding, LeastTime, Limits, Machine, Regression, Step, advice_sheet};
+use advise::{
+    Advice, AttentionSpeed, Copied, Finding, LeastTime, Limits, Machine, Regression, Step, advice_sheet,
+};
 use gpu_timeline::Interval;
 use hashbrown::HashMap;
 use metal_perf::{MetalOptions, MetalReport};
 use operator_sheets::{Figures, Iterated};
 use perf_models::{
     Architecture, Category, CommunicationPatterns, ComputeSpec, ComputeUnit, HostMemory, MemoryCopy,
-    PeakBasis, Precision,
+    Parameter, PeakBasis, Precision, Value,
 };
 use sheets::{Layout, Table, TableError};
 use trace_diff::{DiffOptions, TreeDiff};
@@ -216,12 +218,10 @@ fn least_time(
     figures: &Figures,
     part: f64,
     category: &str,
+    parameters: &[Parameter],
     quantisation: Option<f64>,
     architecture: Option<&Architecture>,
 ) -> Option<LeastTime> {
-    /// Kinds of work that are attention.
-    const ATTENTION: [Category; 3] =
-        [Category::SdpaForward, Category::SdpaBackward, Category::InferenceAttention];
     let roofline = figures.roofline?;
     let spec = roofline.peak.or(figures.spec);
     let measured = architecture.zip(spec).and_then(|(known, spec)| known.achievable_tflops.get(&spec));
@@ -232,8 +232,27 @@ fn least_time(
         path: roofline.path,
         flops: figures.flops * part,
         spec,
-        is_attention: ATTENTION.iter().any(|kind| kind.as_str() == category),
+        attention: attention(category, parameters),
         quantisation,
+    })
+}
+
+/// What the category of a call and the parameters of its model say of attention; `None` for other work.
+fn attention(category: &str, parameters: &[Parameter]) -> Option<AttentionSpeed> {
+    let kinds = [Category::SdpaForward, Category::SdpaBackward, Category::InferenceAttention];
+    let kind = kinds.into_iter().find(|kind| kind.as_str() == category)?;
+    let parameter =
+        |name| parameters.iter().find(|parameter| parameter.0 == name).map(|parameter| &parameter.1);
+    let number = |name| match parameter(name) {
+        Some(&Value::Int(value)) => Some(value as f64),
+        _ => None,
+    };
+    // A causal mask leaves half of the keys.
+    let seen = if parameter("causal") == Some(&Value::Bool(true)) { 0.5 } else { 1.0 };
+    Some(AttentionSpeed {
+        head_dim: number("d_h_qk"),
+        keys: number("N_KV").map(|keys| keys * seen),
+        is_backward: kind == Category::SdpaBackward,
     })
 }
 

@@ -20,6 +20,10 @@ use crate::report::lost_events;
 
 /// Share of device time without launches from which on the recording lacks them.
 const UNLINKED_FROM: f64 = 0.05;
+/// Launches that wait to be run from which on a queue may be full: those of CUDA hold 1023.
+const FULL_QUEUE: usize = 500;
+/// Duration in µs from which on a launch into such a queue waited for room in it.
+const LONG_LAUNCH_US: f64 = 100.0;
 /// Frames above an operator that are searched for its module.
 const MODULE_DEPTH: usize = 64;
 
@@ -127,6 +131,7 @@ impl<'a> Builder<'a> {
             sheets: if program == Program::Hip { ROCPROF_SHEETS } else { SHEETS },
             works,
             gaps: self.gaps(&operators),
+            full_queue: self.full_queue(),
             calls,
             operators,
             idle,
@@ -206,7 +211,7 @@ impl<'a> Builder<'a> {
         let part = if figures.time_us > 0.0 { (time_us / figures.time_us).min(1.0) } else { 1.0 };
         let fit = |units| self.product(work).map(|product| product.best_fit(units));
         let quantisation = units.and_then(fit);
-        least_time(figures, part, work.category, quantisation, self.analysis.architecture())
+        least_time(figures, part, work.category, work.parameters, quantisation, self.analysis.architecture())
     }
 
     /// The matrix product that a call is, by the parameters of its model.
@@ -321,6 +326,40 @@ impl<'a> Builder<'a> {
         (idle, holds.collect())
     }
 
+    /// Launches that take long while many others wait to be run: the queue is full, and they wait for the device.
+    fn full_queue(&self) -> Vec<Interval> {
+        let (events, tree) = (self.trace.events(), self.analysis.tree());
+        // By launch: the end of the last thing that it launched.
+        let mut ends: HashMap<EventId, i64> = HashMap::new();
+        // What was launched before the recording began is in the queue from its beginning.
+        let mut done: Vec<i64> = Vec::new();
+        let mut launched_before = 0;
+        for event in self.analysis.device_events() {
+            match tree.recorded_launch(event) {
+                Some(launch) => {
+                    let end = ends.entry(launch).or_insert(i64::MIN);
+                    *end = (*end).max(events.end(event));
+                }
+                None => {
+                    launched_before += 1;
+                    done.push(events.end(event));
+                }
+            }
+        }
+        done.extend(ends.values());
+        done.sort_unstable();
+        let mut launches: Vec<EventId> = ends.into_keys().collect();
+        launches.sort_unstable_by_key(|&launch| (events.start(launch), launch));
+        let is_held = |&(at, launch): &(usize, EventId)| {
+            let start = events.start(launch);
+            let waiting =
+                launched_before + at - done.partition_point(|&end| end <= start).min(at + launched_before);
+            waiting >= FULL_QUEUE && self.trace.to_microseconds(events.duration(launch)) >= LONG_LAUNCH_US
+        };
+        let held = launches.into_iter().enumerate().filter(is_held);
+        held.map(|(_, launch)| Interval::new(events.start(launch), events.end(launch))).collect()
+    }
+
     /// What the recording lacks.
     fn gaps(&self, operators: &[Operator]) -> Vec<RecordingGap> {
         let (trace, coverage) = (self.trace, self.analysis.coverage());
@@ -339,10 +378,29 @@ impl<'a> Builder<'a> {
                 || operators.iter().all(|operator| operator.arguments.is_empty())
         };
         let gpu_only = self.analysis.is_gpu_only();
+        let lacks_launches = !gpu_only && unlinked >= UNLINKED_FROM;
+        // A queue runs in the order of launches: what has none in the recording comes first.
+        let began_before = || {
+            let events = trace.events();
+            let queue = |event: EventId| (events.device(event), events.stream(event));
+            let launched: Vec<(EventId, bool)> = (self.analysis.device_events())
+                .map(|event| (event, self.analysis.tree().recorded_launch(event).is_some()))
+                .collect();
+            let mut first_launched: HashMap<_, i64> = HashMap::new();
+            for &(event, _) in launched.iter().filter(|(_, is_launched)| *is_launched) {
+                let first = first_launched.entry(queue(event)).or_insert(i64::MAX);
+                *first = (*first).min(events.start(event));
+            }
+            let mut without = launched.iter().filter(|(_, is_launched)| !is_launched);
+            without.all(|&(event, _)| {
+                first_launched.get(&queue(event)).is_none_or(|&first| events.start(event) < first)
+            })
+        };
         let lacks = [
             (RecordingGap::CutOff, lost_events(trace)),
             (RecordingGap::Operators, gpu_only && is_pytorch),
-            (RecordingGap::Launches, !gpu_only && unlinked >= UNLINKED_FROM),
+            (RecordingGap::Launches, lacks_launches && !began_before()),
+            (RecordingGap::EarlierLaunches, lacks_launches && began_before()),
             (RecordingGap::Shapes, !gpu_only && lacks_shapes()),
             (RecordingGap::Device, self.analysis.architecture().is_none()),
             (RecordingGap::Stacks, !gpu_only && !has_frames()),

@@ -61,7 +61,14 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
         let operator = &analysis.operators()[call.operator];
         let figures = analysis.figures(call);
         let least = figures.as_ref().and_then(|figures| {
-            least_time(figures, 1.0, operator.category.as_str(), None, analysis.architecture())
+            least_time(
+                figures,
+                1.0,
+                operator.category.as_str(),
+                operator.parameters(),
+                None,
+                analysis.architecture(),
+            )
         });
         calls.push(Call {
             operator: call.operator as u32,

@@ -193,7 +193,7 @@ impl Extents {
             };
         }
         let parameter = |name: &str| {
-            let (_, value) = operator.parameters().find(|(key, _)| *key == name)?;
+            let (_, value) = operator.parameters().iter().find(|(key, _)| *key == name)?;
             Value::as_int(value)
         };
         Extents {

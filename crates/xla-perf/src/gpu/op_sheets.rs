@@ -83,7 +83,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
             "Instructions of the row: those of one name, numbers aside, with the same operands and work.",
         ),
         parameter_field(|row: &OperatorRow<'_>, name| {
-            let value = row.operator.parameters().find(|(parameter, _)| *parameter == name);
+            let value = row.operator.parameters().iter().find(|(parameter, _)| *parameter == name);
             value.map(|(_, value)| value.to_string()).into()
         }),
     ];
@@ -205,7 +205,7 @@ impl<'a> Key<'a> {
             program: operator.program,
             stem: stem(&operator.name),
             category: operator.category.as_str(),
-            parameters: operator.parameters().map(|(_, value)| value.to_string()).collect(),
+            parameters: operator.parameters().iter().map(|(_, value)| value.to_string()).collect(),
             dims: record.map(|record| record.dims.as_slice()),
             types: record.map(|record| record.types.as_slice()),
             work: operator.work.as_ref().map(|work| [bits(&work.forward.flops), bits(&work.forward.bytes)]),
