@@ -31,6 +31,7 @@ const ORDER: &[&str] = &[
     "script-extension",
     "xla-perf",
     "rocprof-perf",
+    "nsys-perf",
     "metal-perf",
     "multi-rank",
     "multi-rank-sql",
@@ -46,7 +47,7 @@ const ALONE: &[&str] = &["perf-models"];
 const LEAVES: &[&str] = &["python-literal"];
 
 /// Crates of one kind of recording each, which know nothing of each other.
-const RECORDERS: &[&str] = &["tree-perf", "xla-perf", "rocprof-perf", "metal-perf"];
+const RECORDERS: &[&str] = &["tree-perf", "xla-perf", "rocprof-perf", "nsys-perf", "metal-perf"];
 
 /// Crates that must build in seconds, so without any package named `polars*`.
 const WITHOUT_POLARS: &[&str] =

@@ -5,6 +5,7 @@ mod bound;
 mod call_figures;
 mod category;
 pub mod columns;
+pub mod durations;
 mod figures;
 mod iterations;
 mod kernel_list;

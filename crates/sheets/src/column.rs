@@ -20,8 +20,12 @@ pub enum Unit {
     Kibibytes,
     /// 1024² bytes.
     Mebibytes,
+    /// 1e6 bytes.
+    Megabytes,
     /// 1e9 bytes.
     Gigabytes,
+    /// 1e6 bytes per second.
+    MegabytesPerSecond,
     /// 1e9 bytes per second.
     GigabytesPerSecond,
     /// 1024³ bytes per second.
@@ -63,7 +67,9 @@ impl Unit {
             Unit::Bytes => "B",
             Unit::Kibibytes => "KiB",
             Unit::Mebibytes => "MiB",
+            Unit::Megabytes => "MB",
             Unit::Gigabytes => "GB",
+            Unit::MegabytesPerSecond => "MB/s",
             Unit::GigabytesPerSecond => "GB/s",
             Unit::GibibytesPerSecond => "GiB/s",
             Unit::TerabytesPerSecond => "TB/s",

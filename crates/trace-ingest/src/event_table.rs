@@ -131,6 +131,15 @@ pub struct TritonCall {
     pub stages: Option<u32>,
 }
 
+/// What is special about a range of NVTX.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NvtxRange {
+    /// It is of a domain other than the default one, with whose name and a colon its own begins.
+    pub has_domain: bool,
+    /// It was started and ended, maybe by two threads, not pushed and popped: it need not nest.
+    pub is_start_end: bool,
+}
+
 /// What a synchronization waits for. On events of the category `cuda_sync`, which PyTorch records on request
 /// (`enable_cuda_sync_events`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -249,6 +258,8 @@ pub struct ArgumentColumns {
     pub call_stack: SparseColumn<StringId>,
     /// `finished: false`: spans that were still open when the recording ended. Their durations are lower bounds.
     pub unfinished: SparseColumn<()>,
+    /// What is special about a range of NVTX; none of those that a thread pushes and pops in the default domain.
+    pub nvtx: SparseColumn<NvtxRange>,
 }
 
 impl EventTable {

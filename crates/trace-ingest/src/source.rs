@@ -33,6 +33,20 @@ pub struct ReadOptions<'a> {
     /// Read the calls of the operating system that an export of Nsight Systems has (table `OSRT_API`), as events of category
     /// `os_runtime`. There may be more of them than of all else.
     pub os_calls: bool,
+    /// Which of the names that an export of Nsight Systems has for a kernel.
+    pub nsys_kernel_names: NsysKernelNames,
+}
+
+/// Names of kernels in an export of Nsight Systems. Where one is missing, the next in this order that is there stands in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NsysKernelNames {
+    /// With template arguments and parameters.
+    #[default]
+    Demangled,
+    /// The function alone.
+    Short,
+    /// As the linker knows it.
+    Mangled,
 }
 
 impl ReadOptions<'_> {

@@ -6,7 +6,7 @@ use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, Signatu
 use crate::category::{Category, KNOWN};
 use crate::event_table::{
     ArgumentColumns, Collective, CounterSample, Event, EventId, EventTable, Flow, LaunchGeometry,
-    MemoryEvent, MemoryTransfer, Phase, PythonFrame, Synchronization, TritonCall,
+    MemoryEvent, MemoryTransfer, NvtxRange, Phase, PythonFrame, Synchronization, TritonCall,
 };
 use crate::facts::TraceFacts;
 use crate::string_table::{StringId, StringTable};
@@ -35,7 +35,8 @@ macro_rules! each_argument {
             graph_node,
             launched_kernel,
             call_stack,
-            unfinished
+            unfinished,
+            nvtx
         )
     };
 }
@@ -314,6 +315,7 @@ pub struct EventArguments {
     pub launched_kernel: Option<StringId>,
     pub call_stack: Option<StringId>,
     pub unfinished: Option<()>,
+    pub nvtx: Option<NvtxRange>,
 }
 
 impl EventArguments {

@@ -11,7 +11,7 @@ use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::rocprof::{Domain, Profile};
 use trace_ingest::{StringId, StringTable};
 
-use super::durations::{TOTAL, durations, ms, us};
+use operator_sheets::durations::{TOTAL, durations, ms, us};
 use crate::analysis::RocprofAnalysis;
 
 /// The call behind each kernel and copy, as a position in [`Profile::calls`].

@@ -7,7 +7,7 @@ use sheets::ColumnKind::{Count, Number};
 use sheets::Unit::{Microseconds, Milliseconds, One};
 use sheets::{Column, Field, Role, Sheet};
 
-use super::durations::{ms, us};
+use operator_sheets::durations::{ms, us};
 use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds};
 use crate::{IndexMap, IndexSet};

@@ -8,7 +8,7 @@ use sheets::{ColumnKind, Field, Nested, Role, Sheet, shares};
 use trace_ingest::rocprof::Launch;
 
 use super::counters::{NAME, TARGET};
-use super::durations::durations;
+use operator_sheets::durations::durations;
 use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds, Occupancy, occupancy, waves_per_work_group};
 

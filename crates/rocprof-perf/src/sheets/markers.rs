@@ -11,7 +11,7 @@ use trace_ingest::StringId;
 use trace_ingest::rocprof::{Call, Domain, Profile};
 
 use super::calls::Callers;
-use super::durations::{TOTAL, durations, ms};
+use operator_sheets::durations::{TOTAL, durations, ms};
 use crate::analysis::{RocprofAnalysis, interval};
 
 struct Row<'a> {

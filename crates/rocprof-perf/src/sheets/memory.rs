@@ -10,7 +10,7 @@ use sheets::{Chart, ChartShape, Field, Sheet};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
-use super::durations::{durations, ms};
+use operator_sheets::durations::{durations, ms};
 use crate::analysis::{RocprofAnalysis, interval};
 
 /// Name of each agent of a profile: kind and number, `GPU 0`, where the file gives both, else what its records call it.

@@ -4,7 +4,6 @@
 pub(crate) mod calls;
 mod counter_metrics;
 mod counters;
-mod durations;
 pub(crate) mod kernels;
 mod launch_shapes;
 mod markers;

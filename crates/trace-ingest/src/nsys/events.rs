@@ -14,7 +14,7 @@ use super::tables::{
 use crate::argument::SignatureId;
 use crate::category::Category;
 use crate::event_table::{
-    EventId, LaunchGeometry, MemoryTransfer, Phase, Synchronization, process_correlation,
+    EventId, LaunchGeometry, MemoryTransfer, NvtxRange, Phase, Synchronization, process_correlation,
 };
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::StringId;
@@ -235,13 +235,13 @@ impl<'t> Conversion<'t> {
                 None => format!("domain {domain}:{text}"),
             };
             let name = self.trace.intern(&name);
-            return self.nvtx_event(kind, name, (start, end), track);
+            return self.nvtx_event(kind, name, (start, end), track, true);
         }
         let parsed = NvtxText::parse(text);
         if kind != nvtx::PUSH_POP || !parsed.is_operator() {
             // The call's number makes texts distinct that are of one range.
             let name = self.trace.intern(if kind == nvtx::PUSH_POP { parsed.name } else { text });
-            return self.nvtx_event(kind, name, (start, end), track);
+            return self.nvtx_event(kind, name, (start, end), track, false);
         }
         // Each process counts its calls for itself.
         let number = process.map_or(0, |process| self.references.process_number(process));
@@ -256,7 +256,14 @@ impl<'t> Conversion<'t> {
         self.host_span(Category::CPU_OP, name, track, (start, end), arguments);
     }
 
-    fn nvtx_event(&mut self, kind: i64, name: StringId, span: (i64, Option<i64>), track: TrackId) {
+    fn nvtx_event(
+        &mut self,
+        kind: i64,
+        name: StringId,
+        span: (i64, Option<i64>),
+        track: TrackId,
+        has_domain: bool,
+    ) {
         if kind == nvtx::MARK {
             self.push(
                 Phase::Instant,
@@ -267,7 +274,11 @@ impl<'t> Conversion<'t> {
                 EventArguments::default(),
             );
         } else {
-            self.host_span(Category::USER_ANNOTATION, name, track, span, EventArguments::default());
+            let is_start_end = matches!(kind, nvtx::START_END | nvtx::NVTXT_START_END);
+            let special = has_domain || is_start_end;
+            let nvtx = special.then_some(NvtxRange { has_domain, is_start_end });
+            let arguments = EventArguments { nvtx, ..EventArguments::default() };
+            self.host_span(Category::USER_ANNOTATION, name, track, span, arguments);
         }
     }
 
@@ -355,7 +366,7 @@ impl<'t> Conversion<'t> {
             "dynamicSharedMemory",
         ]);
         self.rows(KERNEL, &DEVICE[..3], &columns, |this, row| {
-            let name = kernel_name(row)?.ok_or_else(|| row.fault(4, "NULL"))?;
+            let name = kernel_name(row, this.tables.kernel_names())?.ok_or_else(|| row.fault(4, "NULL"))?;
             let geometry = geometry(row)?;
             let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
             work.arguments.geometry = geometry;

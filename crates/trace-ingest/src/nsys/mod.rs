@@ -54,7 +54,7 @@ pub(crate) fn is_export(database: &Database, entries: &Entries) -> Result<bool, 
     if has_strings && EVENTS.iter().any(|prefix| entries.has_prefix(prefix)) {
         return Ok(true);
     }
-    let tables = Tables::new(database, entries.clone(), false);
+    let tables = Tables::new(database, entries.clone(), &ReadOptions::default());
     Ok(facts::Export::read(&tables, &mut Vec::new())?.is_of_nsight_systems)
 }
 
@@ -79,7 +79,7 @@ fn checked_tables<'d>(
     path: &Path,
     options: &ReadOptions<'_>,
 ) -> Result<Tables<'d>, IngestError> {
-    let tables = Tables::new(database, entries, options.os_calls)
+    let tables = Tables::new(database, entries, options)
         .with_pages(path)
         .map_err(|source| IngestError::Io { path: path.to_path_buf(), source })?;
     tables.check_kinds().map_err(|broken| broken.of_file(path))?;

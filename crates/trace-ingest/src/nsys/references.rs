@@ -12,6 +12,7 @@ use super::tables::{
     GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROFILER_OVERHEAD, RUNTIME, STRINGS,
     SYNCHRONIZATION, THREAD_NAMES, Tables,
 };
+use crate::source::NsysKernelNames;
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::{IndexSet, StringId};
 use crate::trace::Trace;
@@ -139,7 +140,7 @@ impl References {
             let is_work = table != SYNCHRONIZATION;
             tables.rows(table, &[], &COLUMNS, |row| {
                 if table == KERNEL {
-                    self.wanted.extend(kernel_name(row)?);
+                    self.wanted.extend(kernel_name(row, tables.kernel_names())?);
                 }
                 let Some(process) = GlobalId::from_column(row.integer(0)?).or(self.sole_process) else {
                     return Ok(());
@@ -233,10 +234,15 @@ pub(super) fn nvtx_text<'r>(
     Ok((None, row.integer(id)?.filter(|&id| id != 0)))
 }
 
-/// Id of the name of a kernel, the fullest that it has.
-pub(super) fn kernel_name(row: &Record<'_>) -> Result<Option<i64>, Fault> {
+/// Id of the name of a kernel: the one that is asked for, or else the fullest that it has.
+pub(super) fn kernel_name(row: &Record<'_>, names: NsysKernelNames) -> Result<Option<i64>, Fault> {
     const DEMANGLED: usize = 4;
-    for column in DEMANGLED..DEMANGLED + 3 {
+    let wanted = match names {
+        NsysKernelNames::Demangled => DEMANGLED,
+        NsysKernelNames::Short => DEMANGLED + 1,
+        NsysKernelNames::Mangled => DEMANGLED + 2,
+    };
+    for column in std::iter::once(wanted).chain(DEMANGLED..DEMANGLED + 3) {
         if let Some(id) = row.integer(column)? {
             return Ok(Some(id));
         }

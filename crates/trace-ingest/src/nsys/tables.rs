@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 
+use crate::source::{NsysKernelNames, ReadOptions};
 use crate::sqlite::{
     Broken, Database, Entries, EntryKind, Failure, Fault, Pages, Record, Refused, columns_of, scan,
     scan_pages,
@@ -113,11 +114,18 @@ pub(super) struct Tables<'d> {
     pages: Option<RefCell<Pages>>,
     /// Whether the table of calls of the operating system is read.
     os_calls: bool,
+    kernel_names: NsysKernelNames,
 }
 
 impl<'d> Tables<'d> {
-    pub(super) fn new(database: &'d Database, entries: Entries, os_calls: bool) -> Self {
-        Tables { database, entries, pages: None, os_calls }
+    pub(super) fn new(database: &'d Database, entries: Entries, options: &ReadOptions<'_>) -> Self {
+        let ReadOptions { os_calls, nsys_kernel_names: kernel_names, .. } = *options;
+        Tables { database, entries, pages: None, os_calls, kernel_names }
+    }
+
+    /// Which name of a kernel is read.
+    pub(super) fn kernel_names(&self) -> NsysKernelNames {
+        self.kernel_names
     }
 
     /// Reads plain tables from the pages of the file.

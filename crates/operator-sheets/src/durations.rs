@@ -5,20 +5,25 @@ use sheets::ColumnKind::Number;
 use sheets::Unit::{Microseconds, Milliseconds};
 use sheets::{Column, Field, Role};
 
-pub(super) fn us(nanoseconds: f64) -> f64 {
+/// Microseconds of nanoseconds.
+#[must_use]
+pub fn us(nanoseconds: f64) -> f64 {
     nanoseconds / 1e3
 }
 
-pub(super) fn ms(nanoseconds: i64) -> f64 {
+/// Milliseconds of nanoseconds.
+#[must_use]
+pub fn ms(nanoseconds: i64) -> f64 {
     nanoseconds as f64 / 1e6
 }
 
-pub(super) const TOTAL: Column =
+/// Sum of the durations.
+pub const TOTAL: Column =
     Column::new("Total Time (ms)", Number(Milliseconds), "Sum of the durations in ms.")
         .with_role(Role::Headline);
 
 /// Sum, mean, median, deviation, shortest and longest of the durations of a row, in nanoseconds.
-pub(super) fn durations<C, R>(
+pub fn durations<C, R>(
     of: impl Fn(&R) -> &Summary + Copy + Send + Sync + 'static,
 ) -> [Field<C, R>; 6] {
     [

@@ -1,0 +1,127 @@
+//! What the sheets of a recording are made from.
+
+use std::sync::OnceLock;
+
+use trace_ingest::{Category, EventId, RowId, StringId, Trace};
+use trace2tree::TraceTree;
+
+use crate::ranges::NvtxRanges;
+
+/// What is shown, and how much of it.
+#[derive(Clone, Debug)]
+pub struct NsysOptions {
+    /// Levels of ranges in the sheet `nvtx_tree`; deeper ones are part of their parents.
+    pub nvtx_depth: usize,
+    /// Paths in the sheet `nvtx_tree`; the rest are one row.
+    pub most_paths: usize,
+    /// Add the sheet of all device work in order.
+    pub gpu_trace: bool,
+}
+
+impl Default for NsysOptions {
+    fn default() -> Self {
+        NsysOptions { nvtx_depth: 8, most_paths: 100_000, gpu_trace: false }
+    }
+}
+
+/// A recording of Nsight Systems with what its sheets share. Times are nanoseconds.
+pub struct NsysAnalysis<'t> {
+    tree: &'t TraceTree,
+    options: NsysOptions,
+    device_work: Vec<DeviceWork>,
+    ranges: OnceLock<NvtxRanges>,
+}
+
+/// A kernel, copy or fill, or the replay of a graph whose nodes were not recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceWork {
+    pub(crate) event: EventId,
+    /// Index of the GPU.
+    pub(crate) device: i64,
+    /// The call that launched it, if that is in the recording.
+    pub(crate) call: Option<EventId>,
+}
+
+impl<'t> NsysAnalysis<'t> {
+    /// Lists the device work with its calls.
+    #[must_use]
+    pub fn new(tree: &'t TraceTree, options: NsysOptions) -> Self {
+        let events = tree.trace().events();
+        let device_work = events.ids().filter(|&event| events.category(event).is_device()).map(|event| {
+            let device = events.device(event).unwrap_or(0);
+            DeviceWork { event, device, call: tree.recorded_launch(event) }
+        });
+        NsysAnalysis { device_work: device_work.collect(), tree, options, ranges: OnceLock::new() }
+    }
+
+    /// The events.
+    #[must_use]
+    pub fn trace(&self) -> &'t Trace {
+        self.tree.trace()
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn options(&self) -> &NsysOptions {
+        &self.options
+    }
+
+    /// The ranges of NVTX with the device work that their threads launched in them. Computed once.
+    pub fn ranges(&self) -> &NvtxRanges {
+        self.ranges.get_or_init(|| NvtxRanges::new(self))
+    }
+
+    pub(crate) fn device_work(&self) -> &[DeviceWork] {
+        &self.device_work
+    }
+
+    /// The device work of a category.
+    pub(crate) fn work_of(&self, category: Category) -> impl Iterator<Item = DeviceWork> + Clone + '_ {
+        let events = self.trace().events();
+        self.device_work.iter().copied().filter(move |work| events.category(work.event) == category)
+    }
+
+    /// The kernels, without replays of whole graphs.
+    pub(crate) fn kernels(&self) -> impl Iterator<Item = DeviceWork> + Clone + '_ {
+        let is_graph = self.trace().strings().classify(|name| name.starts_with(GRAPH_REPLAY));
+        let events = self.trace().events();
+        let is_graph = move |event: EventId| {
+            is_graph[events.name(event).index()] && events.arguments().geometry.get(event.index()).is_none()
+        };
+        self.work_of(Category::KERNEL).filter(move |work| !is_graph(work.event))
+    }
+
+    /// Calls of the CUDA runtime and driver.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = EventId> + '_ {
+        let events = self.trace().events();
+        events
+            .ids()
+            .filter(|&event| matches!(events.category(event), Category::CUDA_RUNTIME | Category::CUDA_DRIVER))
+    }
+
+    pub(crate) fn duration(&self, event: EventId) -> i64 {
+        self.trace().events().duration(event)
+    }
+
+    pub(crate) fn name(&self, event: EventId) -> StringId {
+        self.trace().events().name(event)
+    }
+
+    /// Process and thread of a call or range.
+    pub(crate) fn thread(&self, event: EventId) -> (Option<i64>, Option<i64>) {
+        let track = self.trace().tracks().get(self.trace().events().track(event));
+        let number = |row: RowId| match row {
+            RowId::Number(number) => Some(number),
+            _ => None,
+        };
+        (number(track.pid), number(track.tid))
+    }
+
+    /// A time as the recorder has it.
+    pub(crate) fn recorded_time(&self, time: i64) -> i64 {
+        self.trace().origin().saturating_add(time)
+    }
+}
+
+/// Beginning of the names of spans that are replays of whole graphs.
+const GRAPH_REPLAY: &str = "CUDA graph";

@@ -1,0 +1,441 @@
+//! The sheets in our names and units.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use gpu_timeline::Summary;
+use operator_sheets::durations::{TOTAL, durations, ms, us};
+use sheets::ColumnKind::{Count, Number, Text, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds, Milliseconds};
+use sheets::{Column, ColumnKind, Field, Nested, Role, Sheet};
+use trace_ingest::Category;
+
+use super::{RangeKernels, RangeSum, range_kernels, range_sums};
+use crate::analysis::NsysAnalysis;
+use crate::rows::{self, Bandwidth, Coverage, LaunchedKernel, OverheadSum, Shape, Sum, Synchronizations};
+
+const SHARE: Column =
+    Column::percent("Time (%)", "Share in the time of all rows, in percent.").with_role(Role::Headline);
+const NAME: Column = Column::text("name", "Name.").with_role(Role::Name);
+const DEVICE: Column = Column::identifier("device", "Index of the GPU.").with_role(Role::Name);
+const PROCESS: Column = Column::identifier("PID", "Process.").with_role(Role::Name);
+const THREAD: Column = Column::identifier("TID", "Thread.").with_role(Role::Name);
+const COUNT: Column = Column::count("Count", "How many.");
+const KERNEL: Column = Column::text("kernel", "Kernel.").with_role(Role::Name);
+const STYLE: Column = Column::text(
+    "style",
+    "PushPop: a thread pushed and popped it, so that ranges nest. StartEnd: it was started and ended, maybe by two threads.",
+)
+.with_role(Role::Detail);
+const RANGE: Column = Column::text(
+    "range",
+    "Domain, colon, text, without the numbers that PyTorch gives each call. The default domain has no name.",
+)
+.with_role(Role::Name);
+
+/// The sheets, in order; one without rows is left out.
+#[must_use]
+pub fn nsys_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
+    vec![
+        nvtx_ranges(),
+        nvtx_tree(),
+        nvtx_kernels(),
+        kernel_launch_shapes(),
+        api_summary(
+            "api_summary",
+            "Calls of the CUDA runtime and driver by name, most time first.",
+            rows::calls,
+        ),
+        api_kernel_latency(),
+        launch_coverage(),
+        memory(
+            "memory_copy_bandwidth",
+            "Copies by GPU, direction and kinds of memory.",
+            Category::GPU_MEMCPY,
+        ),
+        memory("memory_fills", "Fills of memory by GPU and kind of memory.", Category::GPU_MEMSET),
+        sync_summary(),
+        overheads(),
+        api_summary(
+            "os_runtime_summary",
+            "Calls of the operating system by name, most time first; read with --os_calls.",
+            rows::system_calls,
+        ),
+    ]
+}
+
+fn milliseconds<R>(
+    name: &'static str,
+    description: &'static str,
+    of: impl Fn(&R) -> Option<i64> + Send + Sync + 'static,
+) -> Field<(), R> {
+    Field::new(Number(Milliseconds), name, move |_, row| of(row).map(ms).into()).described(description)
+}
+
+fn api_summary<'a, 't: 'a>(
+    name: &'static str,
+    description: &'static str,
+    rows: fn(&'a NsysAnalysis<'t>) -> Vec<Sum<&'a str>>,
+) -> Sheet<'a, NsysAnalysis<'t>> {
+    let fields = [
+        NAME.field(|row: &Sum<&str>| row.key.into()),
+        COUNT.field(|row: &Sum<&str>| row.values.count.into()),
+    ];
+    let share = [SHARE.field(|row: &Sum<&str>| (row.share * 100.0).into())];
+    let fields = fields.into_iter().chain(durations(|row: &Sum<&str>| &row.values)).chain(share);
+    Sheet::new(name, description, fields, rows)
+}
+
+fn kernel_launch_shapes<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row<'a> = Sum<(&'a str, Shape)>;
+    let extents =
+        |[x, y, z]: [u32; 3]| Nested::Tuple([x, y, z].map(|extent| Nested::Whole(extent.into())).to_vec());
+    let fields = [
+        KERNEL.field(|row: &Row<'_>| row.key.0.into()),
+        Field::new(ColumnKind::Nested, "grid", move |_, row: &Row<'_>| extents(row.key.1.0).into())
+            .described("Blocks per dimension.")
+            .with_role(Role::Name),
+        Field::new(ColumnKind::Nested, "block", move |_, row: &Row<'_>| extents(row.key.1.1).into())
+            .described("Threads of a block per dimension.")
+            .with_role(Role::Name),
+        COUNT.field(|row: &Row<'_>| row.values.count.into()),
+    ];
+    let share = [SHARE.field(|row: &Row<'_>| (row.share * 100.0).into())];
+    let fields = fields.into_iter().chain(durations(|row: &Row<'_>| &row.values)).chain(share);
+    Sheet::new(
+        "kernel_launch_shapes",
+        "Kernels by name and by how they were launched, most time first.",
+        fields,
+        rows::launch_shapes,
+    )
+}
+
+fn memory<'a, 't: 'a>(
+    name: &'static str,
+    description: &'static str,
+    category: Category,
+) -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row<'a> = Bandwidth<'a>;
+    let rate = |bytes: i64, time: i64| (time > 0).then(|| bytes as f64 / time as f64);
+    let fields = [
+        DEVICE.field(|row: &Row<'_>| row.device.into()),
+        Field::new(Text, "direction", |_, row: &Row<'_>| {
+            row.kind.map_or(row.name, |kind| kind.direction).into()
+        })
+        .described("From where to where; of fills what is filled.")
+        .with_role(Role::Name),
+        Field::new(Text, "source", |_, row: &Row<'_>| row.kind.map(|kind| kind.source).into())
+            .described("Kind of memory that is read.")
+            .with_role(Role::Name),
+        Field::new(Text, "destination", |_, row: &Row<'_>| row.kind.map(|kind| kind.destination).into())
+            .described("Kind of memory that is written.")
+            .with_role(Role::Name),
+        COUNT.field(|row: &Row<'_>| row.durations.count.into()),
+        Field::new(Whole(Bytes), "Bytes", |_, row: &Row<'_>| row.bytes.into()).described("Sum of the bytes."),
+        Field::new(Number(GigabytesPerSecond), "Bandwidth (GB/s)", move |_, row: &Row<'_>| {
+            rate(row.bytes, row.durations.sum).into()
+        })
+        .described("Bytes over the sum of the durations, in units of 1e9 bytes per second.")
+        .with_role(Role::Headline),
+        Field::new(Number(GigabytesPerSecond), "Union Bandwidth (GB/s)", move |_, row: &Row<'_>| {
+            rate(row.bytes, row.union).into()
+        })
+        .described("Bytes over the time in which at least one ran, in units of 1e9 bytes per second."),
+        milliseconds("Union Time (ms)", "Time in which at least one ran, in ms.", |row: &Row<'_>| {
+            Some(row.union)
+        }),
+    ];
+    let fields = fields.into_iter().chain(durations(|row: &Row<'_>| &row.durations));
+    Sheet::new(name, description, fields, move |analysis| rows::bandwidths(analysis, category))
+}
+
+fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    let fields = [
+        RANGE.field(|row: &RangeSum| row.label.as_str().into()),
+        STYLE.field(|row: &RangeSum| row.style().into()),
+        COUNT.field(|row: &RangeSum| row.host.count.into()),
+    ];
+    let of_device = [
+        Field::new(Count, "Instances with GPU Work", |_, row: &RangeSum| row.with_work().into())
+            .described("Ranges in which their thread launched something that ran on a GPU."),
+        Field::new(Count, "GPU Ops", |_, row: &RangeSum| row.operations.into()).described(
+            "Kernels, copies and fills that were launched in these ranges and in the ranges in them.",
+        ),
+        milliseconds(
+            "Projected Time (ms)",
+            "Sum over the ranges of the time from the first start to the last end of what was launched in them, in ms.",
+            |row: &RangeSum| row.projected.map(|projected| projected.sum),
+        ),
+        milliseconds(
+            "GPU Op Time (ms)",
+            "Sum of the durations of what was launched in these ranges, in ms. Nested ranges each have it.",
+            |row: &RangeSum| Some(row.operation_time),
+        ),
+        milliseconds(
+            "Own GPU Op Time (ms)",
+            "The same of what was launched in no range inside: adds up, over all ranges, to the time of all device work that was launched in a range.",
+            |row: &RangeSum| Some(row.own_operation_time),
+        ),
+        Field::new(Number(sheets::Unit::One), "Mean Level", |_, row: &RangeSum| row.mean(row.levels).into())
+            .described("Ranges around one in its thread, mean of those with device work."),
+        Field::new(Number(sheets::Unit::One), "Mean Children", |_, row: &RangeSum| {
+            row.mean(row.children).into()
+        })
+        .described("Ranges directly inside, mean of those with device work."),
+    ];
+    let fields = fields.into_iter().chain(durations(|row: &RangeSum| &row.host)).chain(of_device);
+    Sheet::new(
+        "nvtx_ranges",
+        "Ranges of NVTX by domain and text, most time on the host first, with the device work that their threads launched in them.",
+        fields,
+        range_sums,
+    )
+}
+
+fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row<'a> = RangeKernels<'a>;
+    let fields = [
+        RANGE.field(|row: &Row<'_>| row.label.as_str().into()),
+        STYLE.field(|row: &Row<'_>| if row.is_start_end { "StartEnd" } else { "PushPop" }.into()),
+        PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
+        THREAD.field(|row: &Row<'_>| row.thread.1.into()),
+        KERNEL.field(|row: &Row<'_>| row.kernel.into()),
+        Field::new(Count, "Ranges", |_, row: &Row<'_>| row.ranges.into())
+            .described("Ranges in which it was launched."),
+        COUNT.field(|row: &Row<'_>| row.durations.count.into()),
+        milliseconds(
+            "Own Time (ms)",
+            "Time of the kernels whose innermost range it is, in ms: no kernel counts twice.",
+            |row: &Row<'_>| Some(row.own_time),
+        ),
+    ];
+    let fields = fields.into_iter().chain(durations(|row: &Row<'_>| &row.durations));
+    Sheet::new(
+        "nvtx_kernels",
+        "Kernels by each range that they were launched in, most time first. A kernel in nested ranges has a row of each.",
+        fields,
+        range_kernels,
+    )
+}
+
+/// Ranges with one path of names. Times are ns.
+#[derive(Default)]
+struct PathSum {
+    path: String,
+    level: usize,
+    count: u64,
+    host: i64,
+    own_host: i64,
+    operations: u64,
+    operation_time: i64,
+    own_operation_time: i64,
+    projected: i64,
+}
+
+fn nvtx_tree<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    let fields = [
+        Field::new(Text, "path", |_, row: &PathSum| row.path.as_str().into())
+            .described("The ranges from the outermost one on, with ` / ` between.")
+            .with_role(Role::Name),
+        Field::new(Count, "level", |_, row: &PathSum| row.level.into()).described("Ranges around."),
+        COUNT.field(|row: &PathSum| row.count.into()),
+        milliseconds("Host Time (ms)", "Sum of the durations on the host in ms.", |row: &PathSum| {
+            Some(row.host)
+        }),
+        milliseconds(
+            "Own Host Time (ms)",
+            "The same without the ranges directly inside.",
+            |row: &PathSum| Some(row.own_host),
+        ),
+        Field::new(Count, "GPU Ops", |_, row: &PathSum| row.operations.into())
+            .described("Kernels, copies and fills that were launched inside."),
+        milliseconds("GPU Op Time (ms)", "Sum of their durations in ms.", |row: &PathSum| {
+            Some(row.operation_time)
+        })
+        .with_role(Role::Headline),
+        milliseconds(
+            "Own GPU Op Time (ms)",
+            "The same of those launched in no range inside.",
+            |row: &PathSum| Some(row.own_operation_time),
+        ),
+        milliseconds(
+            "Projected Time (ms)",
+            "Sum of the times from the first start to the last end of what was launched in one range, in ms.",
+            |row: &PathSum| Some(row.projected),
+        ),
+    ];
+    Sheet::new("nvtx_tree", "Ranges of NVTX by their paths, most device time first.", fields, path_sums)
+}
+
+fn path_sums(analysis: &NsysAnalysis<'_>) -> Vec<PathSum> {
+    let ranges = analysis.ranges();
+    let options = analysis.options();
+    // Paths as numbers: that of the parent and what the range is called.
+    let mut numbers: BTreeMap<(Option<u32>, String), u32> = BTreeMap::new();
+    let mut sums: Vec<PathSum> = Vec::new();
+    let mut path_of: Vec<u32> = Vec::with_capacity(ranges.instances.len());
+    for (instance, position) in ranges.instances.iter().zip(0..) {
+        let parent = instance.parent.map(|parent| path_of[parent as usize]);
+        let level = parent.map_or(0, |parent| sums[parent as usize].level + 1);
+        let host = analysis.duration(instance.event);
+        if level >= options.nvtx_depth {
+            // Too deep for a row: part of the range around it.
+            path_of.extend(parent);
+            continue;
+        }
+        let path =
+            *numbers.entry((parent, ranges.label(analysis, position))).or_insert_with_key(|(_, label)| {
+                let path = match parent {
+                    Some(parent) => format!("{} / {label}", sums[parent as usize].path),
+                    None => label.clone(),
+                };
+                sums.push(PathSum { path, level, ..PathSum::default() });
+                sums.len() as u32 - 1
+            });
+        path_of.push(path);
+        if let Some(parent) = parent {
+            sums[parent as usize].own_host -= host;
+        }
+        let sum = &mut sums[path as usize];
+        sum.count += 1;
+        sum.host += host;
+        sum.own_host += host;
+        sum.operations += u64::from(instance.operations);
+        sum.operation_time += instance.operation_time;
+        sum.projected += instance.projected();
+    }
+    for (instance, &path) in ranges.instances.iter().zip(&path_of) {
+        sums[path as usize].own_operation_time += instance.own_operation_time;
+    }
+    sums.sort_by(|a, b| (Reverse(a.operation_time), &a.path).cmp(&(Reverse(b.operation_time), &b.path)));
+    if sums.len() > options.most_paths {
+        let rest = sums.split_off(options.most_paths);
+        let mut all = PathSum { path: format!("… {} more", rest.len()), ..PathSum::default() };
+        for sum in rest {
+            all.count += sum.count;
+            all.own_host += sum.own_host;
+            all.own_operation_time += sum.own_operation_time;
+        }
+        sums.push(all);
+    }
+    sums
+}
+
+fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row<'a> = LaunchedKernel<'a>;
+    fn median<'a>(
+        name: &'static str,
+        description: &'static str,
+        of: impl for<'r> Fn(&'r LaunchedKernel<'a>) -> Option<&'r Summary> + Send + Sync + 'static,
+    ) -> Field<(), LaunchedKernel<'a>> {
+        Field::new(Number(Microseconds), name, move |_, row: &LaunchedKernel<'a>| {
+            of(row).map(|values| us(values.median)).into()
+        })
+        .described(description)
+    }
+    let fields = [
+        Field::new(Text, "call", |_, row: &Row<'_>| row.call.into())
+            .described("Call that launched.")
+            .with_role(Role::Name),
+        KERNEL.field(|row: &Row<'_>| row.kernel.into()),
+        PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
+        THREAD.field(|row: &Row<'_>| row.thread.1.into()),
+        DEVICE.field(|row: &Row<'_>| row.device.into()),
+        COUNT.field(|row: &Row<'_>| row.total.count.into()),
+        TOTAL
+            .described("Sum of the times from the start of the call to the end of call and kernel, in ms.")
+            .field(|row: &Row<'_>| ms(row.total.sum).into()),
+        Field::new(Count, "Queued", |_, row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into())
+            .described("Kernels that started after their call had ended."),
+        median("Median Call (µs)", "Median duration of the call in µs.", |row| Some(&row.calls)),
+        median(
+            "Median Queue (µs)",
+            "Median time from the end of the call to the start of the kernel in µs, of those that started later.",
+            |row| row.queued.as_ref(),
+        ),
+        median("Median Kernel (µs)", "Median duration of the kernel in µs.", |row| Some(&row.kernels)),
+        Field::new(Number(Microseconds), "Max Call (µs)", |_, row: &Row<'_>| {
+            us(row.calls.max as f64).into()
+        })
+        .described("Longest call in µs."),
+        Field::new(Number(Microseconds), "Max Queue (µs)", |_, row: &Row<'_>| {
+            row.queued.map(|queued| us(queued.max as f64)).into()
+        })
+        .described("Longest time in the queue in µs."),
+    ];
+    Sheet::new(
+        "api_kernel_latency",
+        "Kernels with the calls that launched them, by thread, GPU, call and kernel; kernels without a call in the recording are left out (sheet launch_coverage).",
+        fields,
+        rows::launched_kernels,
+    )
+}
+
+fn launch_coverage<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    let fields = [
+        DEVICE.field(|row: &Coverage| row.device.into()),
+        Field::new(Text, "kind", |_, row: &Coverage| row.kind.into())
+            .described("kernel, memcpy or memset.")
+            .with_role(Role::Name),
+        COUNT.field(|row: &Coverage| row.count.into()),
+        Field::new(Count, "With Call", |_, row: &Coverage| row.with_call.into())
+            .described("Those whose call is in the recording."),
+        Field::new(Count, "Without Call", |_, row: &Coverage| (row.count - row.with_call).into())
+            .described("Those whose call is not: the recording began or was cut after it."),
+        Field::new(Count, "Started after Call", |_, row: &Coverage| row.after_call.into())
+            .described("Those that started when their call had ended, or later."),
+        Field::new(Count, "Started before Call's End", |_, row: &Coverage| {
+            (row.with_call - row.after_call).into()
+        })
+        .described("Those that started while their call was under way."),
+    ];
+    Sheet::new(
+        "launch_coverage",
+        "Device work by GPU and kind, and how much of it can be said who launched it.",
+        fields,
+        rows::coverage,
+    )
+}
+
+fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row<'a> = Synchronizations<'a>;
+    let fields = [
+        Field::new(Text, "call", |_, row: &Row<'_>| row.call.into()).described("Call.").with_role(Role::Name),
+        Field::new(Text, "sync_type", |_, row: &Row<'_>| row.kind.into())
+            .described("What it waits for; empty for copies.")
+            .with_role(Role::Name),
+        COUNT.field(|row: &Row<'_>| row.count.into()),
+        milliseconds("Call Time (ms)", "Sum of the durations of the calls in ms.", |row: &Row<'_>| {
+            Some(row.call_time)
+        })
+        .with_role(Role::Headline),
+        milliseconds(
+            "Sync Time (ms)",
+            "Sum of the durations of the synchronizations in them in ms.",
+            |row: &Row<'_>| Some(row.sync_time),
+        ),
+        Field::new(Text, "finding", |_, row: &Row<'_>| row.finding.map(rows::SyncFinding::as_str).into())
+            .described("What it is a sign of.")
+            .with_role(Role::Detail),
+    ];
+    Sheet::new(
+        "sync_summary",
+        "Calls that synchronize host or streams with the device, by call and kind, and copies that make the host wait.",
+        fields,
+        rows::synchronizations,
+    )
+}
+
+fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    let fields = [
+        NAME.field(|row: &OverheadSum<'_>| row.name.into()),
+        COUNT.field(|row: &OverheadSum<'_>| row.durations.count.into()),
+    ];
+    let fields = fields.into_iter().chain(durations(|row: &OverheadSum<'_>| &row.durations));
+    Sheet::new(
+        "overheads",
+        "Work of the driver inside calls, such as loading of modules or waiting for room in the queue, and of the recorder itself.",
+        fields,
+        rows::overheads,
+    )
+}

@@ -1,0 +1,357 @@
+//! The tables of `nsys stats`: its names of tables and columns, in nanoseconds and megabytes of 1e6 bytes.
+
+use std::cmp::Reverse;
+
+use gpu_timeline::Summary;
+use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::Unit::{Megabytes, MegabytesPerSecond, Nanoseconds, One, Percent};
+use sheets::{Column, Field, Sheet};
+
+use super::{RangeKernels, RangeSum, range_kernels, range_sums};
+use crate::analysis::{DeviceWork, NsysAnalysis};
+use crate::rows::{self, CopyKind, LaunchedKernel, Shape, Sum};
+
+const TIME_SHARE: Column =
+    Column::new("Time (%)", Number(Percent), "100 × total over the totals of all rows.");
+const TOTAL: Column = Column::new("Total Time (ns)", Whole(Nanoseconds), "Sum of the durations in ns.");
+const NAME: Column = Column::text("Name", "Name.");
+const OPERATION: Column = Column::text("Operation", "Direction of the copy, or fill.");
+const PID: Column = Column::identifier("PID", "Process.");
+const TID: Column = Column::identifier("TID", "Thread.");
+const STYLE: Column = Column::text("Style", "PushPop or StartEnd.");
+
+/// The tables, in order; one without rows is left out.
+#[must_use]
+pub fn nsys_stats_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
+    vec![
+        nvtx_sum(),
+        osrt_sum(),
+        cuda_api_sum(),
+        kern_sum(),
+        kern_gb_sum(),
+        mem_time_sum(),
+        mem_size_sum(),
+        kern_exec_sum(),
+        nvtx_kern_sum(),
+        nvtx_gpu_proj_sum(),
+        gpu_trace(),
+    ]
+}
+
+/// Average, median, least, most and deviation.
+fn statistics<R>(
+    names: [&'static str; 5],
+    of: impl Fn(&R) -> Option<&Summary> + Copy + Send + Sync + 'static,
+) -> [Field<(), R>; 5] {
+    let number = |name, value: fn(&Summary) -> f64| {
+        Field::new(Number(Nanoseconds), name, move |_, row: &R| of(row).map(value).into())
+            .described("In ns; the deviation is that of a sample, 0 for one value.")
+    };
+    let whole = |name, value: fn(&Summary) -> i64| {
+        Field::new(Whole(Nanoseconds), name, move |_, row: &R| of(row).map(value).into()).described("In ns.")
+    };
+    let [average, median, least, most, deviation] = names;
+    [
+        number(average, |values| values.mean),
+        number(median, |values| values.median),
+        whole(least, |values| values.min),
+        whole(most, |values| values.max),
+        number(deviation, |values| values.sample_std.unwrap_or(0.0)),
+    ]
+}
+
+const TIMES: [&str; 5] = ["Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)"];
+
+/// Share, total, count and statistics of rows with a key.
+fn sum_fields<K>(count: &'static str) -> impl Iterator<Item = Field<(), Sum<K>>> {
+    let first = [
+        TIME_SHARE.field(|row: &Sum<K>| (row.share * 100.0).into()),
+        TOTAL.field(|row: &Sum<K>| row.values.sum.into()),
+        Field::new(Count, count, |_, row: &Sum<K>| row.values.count.into()).described("How many."),
+    ];
+    first.into_iter().chain(statistics(TIMES, |row: &Sum<K>| Some(&row.values)))
+}
+
+fn by_name<'a, 't: 'a>(
+    name: &'static str,
+    description: &'static str,
+    count: &'static str,
+    rows: impl Fn(&'a NsysAnalysis<'t>) -> Vec<Sum<&'a str>> + Send + Sync + 'a,
+) -> Sheet<'a, NsysAnalysis<'t>> {
+    let named = |sum: Sum<&'a str>| Sum { key: sum.key.to_owned(), values: sum.values, share: sum.share };
+    let fields = sum_fields::<String>(count).chain([NAME.field(|row: &Sum<String>| row.key.as_str().into())]);
+    Sheet::new(name, description, fields, move |analysis| rows(analysis).into_iter().map(named).collect())
+}
+
+fn kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    by_name("cuda_gpu_kern_sum", "Kernels by name.", "Instances", |analysis| {
+        let kernels = analysis.kernels();
+        rows::sums(
+            kernels.map(|work| (analysis.trace().name(work.event), analysis.duration(work.event))),
+            |&name| name,
+        )
+    })
+}
+
+fn cuda_api_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    by_name("cuda_api_sum", "Calls of the CUDA runtime and driver by name.", "Num Calls", rows::calls)
+}
+
+fn osrt_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    by_name("osrt_sum", "Calls of the operating system by name.", "Num Calls", rows::system_calls)
+}
+
+fn kern_gb_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row = Sum<(String, Shape)>;
+    // As NVIDIA prints them: each number in four columns.
+    let extents = |[x, y, z]: [u32; 3]| format!("{x:>4} {y:>4} {z:>4}");
+    let fields = sum_fields::<(String, Shape)>("Instances").chain([
+        Field::new(Text, "GridXYZ", move |_, row: &Row| extents(row.key.1.0).into())
+            .described("Blocks per dimension."),
+        Field::new(Text, "BlockXYZ", move |_, row: &Row| extents(row.key.1.1).into())
+            .described("Threads of a block per dimension."),
+        NAME.field(|row: &Row| row.key.0.as_str().into()),
+    ]);
+    Sheet::new("cuda_gpu_kern_gb_sum", "Kernels by name, grid and block.", fields, |analysis| {
+        let shapes = rows::launch_shapes(analysis).into_iter();
+        shapes
+            .map(|sum| Sum { key: (sum.key.0.to_owned(), sum.key.1), values: sum.values, share: sum.share })
+            .collect()
+    })
+}
+
+fn mem_time_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    let fields =
+        sum_fields::<String>("Count").chain([OPERATION.field(|row: &Sum<String>| row.key.as_str().into())]);
+    Sheet::new("cuda_gpu_mem_time_sum", "Copies and fills by operation.", fields, |analysis| {
+        rows::memory_operations(analysis, |work| Some(analysis.duration(work.event)))
+    })
+}
+
+fn mem_size_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    fn megabytes(
+        name: &'static str,
+        value: impl Fn(&Summary) -> f64 + Send + Sync + 'static,
+    ) -> Field<(), Sum<String>> {
+        Field::new(Number(Megabytes), name, move |_, row: &Sum<String>| (value(&row.values) / 1e6).into())
+            .described("In units of 1e6 bytes.")
+    }
+    let fields = [
+        megabytes("Total (MB)", |values| values.sum as f64),
+        Field::new(Count, "Count", |_, row: &Sum<String>| row.values.count.into()).described("How many."),
+        megabytes("Avg (MB)", |values| values.mean),
+        megabytes("Med (MB)", |values| values.median),
+        megabytes("Min (MB)", |values| values.min as f64),
+        megabytes("Max (MB)", |values| values.max as f64),
+        megabytes("StdDev (MB)", |values| values.sample_std.unwrap_or(0.0)),
+        OPERATION.field(|row: &Sum<String>| row.key.as_str().into()),
+    ];
+    Sheet::new("cuda_gpu_mem_size_sum", "Bytes of copies and fills by operation.", fields, |analysis| {
+        rows::memory_operations(analysis, |work| rows::bytes(analysis, work))
+    })
+}
+
+fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row = Sum<(String, &'static str)>;
+    let fields = sum_fields::<(String, &'static str)>("Instances").chain([
+        STYLE.field(|row: &Row| row.key.1.into()),
+        Field::new(Text, "Range", |_, row: &Row| row.key.0.as_str().into())
+            .described("Domain, colon, text without the numbers of PyTorch's calls."),
+    ]);
+    Sheet::new("nvtx_sum", "Ranges of NVTX.", fields, |analysis| {
+        let sums = range_sums(analysis);
+        let all: i128 = sums.iter().map(|sum| i128::from(sum.host.sum)).sum();
+        let share = |time: i64| if all > 0 { time as f64 / all as f64 } else { 0.0 };
+        sums.into_iter()
+            .map(|sum| Sum {
+                share: share(sum.host.sum),
+                values: sum.host,
+                key: (sum.label.clone(), sum.style()),
+            })
+            .collect()
+    })
+}
+
+fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    let first = [
+        Field::new(Text, "Range", |_, row: &RangeSum| row.label.as_str().into())
+            .described("Domain, colon, text."),
+        STYLE.field(|row: &RangeSum| row.style().into()),
+        Field::new(Whole(Nanoseconds), "Total Proj Time (ns)", |_, row: &RangeSum| {
+            row.projected.map(|projected| projected.sum).into()
+        })
+        .described("Sum of the times from the first start to the last end of what a range launched, in ns."),
+        Field::new(Whole(Nanoseconds), "Total Range Time (ns)", |_, row: &RangeSum| {
+            row.host_with_work.into()
+        })
+        .described("Time on the host of the ranges that launched something, in ns."),
+        Field::new(Count, "Range Instances", |_, row: &RangeSum| row.with_work().into())
+            .described("Ranges that launched something."),
+    ];
+    let times = ["Proj Avg (ns)", "Proj Med (ns)", "Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)"];
+    let last = [
+        Field::new(Count, "Total GPU Ops", |_, row: &RangeSum| row.operations.into())
+            .described("What they launched."),
+        Field::new(Number(One), "Avg GPU Ops", |_, row: &RangeSum| row.mean(row.operations).into())
+            .described("Mean of what a range launched."),
+        Field::new(Number(One), "Avg Range Lvl", |_, row: &RangeSum| row.mean(row.levels).into())
+            .described("Mean number of ranges around one."),
+        Field::new(Number(One), "Avg Num Child", |_, row: &RangeSum| row.mean(row.children).into())
+            .described("Mean number of ranges directly in one."),
+    ];
+    let fields =
+        first.into_iter().chain(statistics(times, |row: &RangeSum| row.projected.as_ref())).chain(last);
+    Sheet::new("nvtx_gpu_proj_sum", "Ranges of NVTX projected onto the device.", fields, |analysis| {
+        let mut sums = range_sums(analysis);
+        sums.retain(|sum| sum.projected.is_some());
+        sums.sort_by_cached_key(|sum| {
+            (Reverse(sum.projected.map(|projected| projected.sum)), sum.label.clone(), sum.is_start_end)
+        });
+        sums
+    })
+}
+
+fn nvtx_kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row<'a> = RangeKernels<'a>;
+    let first = [
+        Field::new(Text, "NVTX Range", |_, row: &Row<'_>| row.label.as_str().into())
+            .described("Domain, colon, text."),
+        STYLE.field(|row: &Row<'_>| if row.is_start_end { "StartEnd" } else { "PushPop" }.into()),
+        PID.field(|row: &Row<'_>| row.thread.0.into()),
+        TID.field(|row: &Row<'_>| row.thread.1.into()),
+        Field::new(Count, "NVTX Inst", |_, row: &Row<'_>| row.ranges.into())
+            .described("Ranges with this kernel."),
+        Field::new(Count, "Kern Inst", |_, row: &Row<'_>| row.durations.count.into()).described("Kernels."),
+        TOTAL.field(|row: &Row<'_>| row.durations.sum.into()),
+    ];
+    let last = Field::new(Text, "Kernel Name", |_, row: &Row<'_>| row.kernel.into()).described("Kernel.");
+    let fields =
+        first.into_iter().chain(statistics(TIMES, |row: &Row<'_>| Some(&row.durations))).chain([last]);
+    Sheet::new("nvtx_kern_sum", "Kernels by each range around their calls.", fields, range_kernels)
+}
+
+fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    type Row<'a> = LaunchedKernel<'a>;
+    let first = [
+        PID.field(|row: &Row<'_>| row.thread.0.into()),
+        TID.field(|row: &Row<'_>| row.thread.1.into()),
+        Field::new(Identifier, "DevId", |_, row: &Row<'_>| row.device.into()).described("Index of the GPU."),
+        Field::new(Count, "Count", |_, row: &Row<'_>| row.total.count.into()).described("Kernels."),
+        Field::new(Count, "QCount", |_, row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into())
+            .described("Kernels that started after the end of their call."),
+    ];
+    const T: [&str; 5] = ["TAvg (ns)", "TMed (ns)", "TMin (ns)", "TMax (ns)", "TStdDev (ns)"];
+    const A: [&str; 5] = ["AAvg (ns)", "AMed (ns)", "AMin (ns)", "AMax (ns)", "AStdDev (ns)"];
+    const Q: [&str; 5] = ["QAvg (ns)", "QMed (ns)", "QMin (ns)", "QMax (ns)", "QStdDev (ns)"];
+    const K: [&str; 5] = ["KAvg (ns)", "KMed (ns)", "KMin (ns)", "KMax (ns)", "KStdDev (ns)"];
+    let last = [
+        Field::new(Text, "API Name", |_, row: &Row<'_>| row.call.into()).described("Call."),
+        Field::new(Text, "Kernel Name", |_, row: &Row<'_>| row.kernel.into()).described("Kernel."),
+    ];
+    let fields = first
+        .into_iter()
+        .chain(statistics(T, |row: &Row<'_>| Some(&row.total)))
+        .chain(statistics(A, |row: &Row<'_>| Some(&row.calls)))
+        .chain(statistics(Q, |row: &Row<'_>| row.queued.as_ref()))
+        .chain(statistics(K, |row: &Row<'_>| Some(&row.kernels)))
+        .chain(last);
+    Sheet::new(
+        "cuda_kern_exec_sum",
+        "Kernels with the calls that launched them; those whose call is not in the recording are left out. T: from the start of the call to the end of both, A: call, Q: from the end of the call to the start of the kernel, where that is later, K: kernel.",
+        fields,
+        rows::launched_kernels,
+    )
+}
+
+/// A kernel, copy or fill.
+struct Traced<'a> {
+    name: String,
+    kind: Option<CopyKind<'a>>,
+    work: DeviceWork,
+    start: i64,
+    duration: i64,
+    stream: Option<i64>,
+    correlation: Option<i64>,
+    bytes: Option<i64>,
+    shape: Option<Shape>,
+    registers: Option<u32>,
+    shared_memory: Option<u32>,
+}
+
+fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    fn extent<'a>(
+        name: &'static str,
+        of: impl Fn(&Shape) -> u32 + Send + Sync + 'static,
+    ) -> Field<(), Traced<'a>> {
+        Field::new(Count, name, move |_, row: &Traced<'a>| row.shape.as_ref().map(&of).into())
+            .described("Extent of the launch.")
+    }
+    let fields = [
+        Field::new(Whole(Nanoseconds), "Start (ns)", |_, row: &Traced<'_>| row.start.into())
+            .described("As the recorder has it."),
+        Field::new(Whole(Nanoseconds), "Duration (ns)", |_, row: &Traced<'_>| row.duration.into())
+            .described("In ns."),
+        Field::new(Identifier, "CorrId", |_, row: &Traced<'_>| row.correlation.into())
+            .described("Number that it shares with its call."),
+        extent("GrdX", |(grid, _)| grid[0]),
+        extent("GrdY", |(grid, _)| grid[1]),
+        extent("GrdZ", |(grid, _)| grid[2]),
+        extent("BlkX", |(_, block)| block[0]),
+        extent("BlkY", |(_, block)| block[1]),
+        extent("BlkZ", |(_, block)| block[2]),
+        Field::new(Count, "Reg/Trd", |_, row: &Traced<'_>| row.registers.into())
+            .described("Registers of a thread."),
+        Field::new(Number(Megabytes), "ShrMem (MB)", |_, row: &Traced<'_>| {
+            row.shared_memory.map(|bytes| f64::from(bytes) / 1e6).into()
+        })
+        .described("Shared memory of a block, static and dynamic, in units of 1e6 bytes."),
+        Field::new(Number(Megabytes), "Bytes (MB)", |_, row: &Traced<'_>| {
+            row.bytes.map(|bytes| bytes as f64 / 1e6).into()
+        })
+        .described("In units of 1e6 bytes."),
+        Field::new(Number(MegabytesPerSecond), "Throughput (MB/s)", |_, row: &Traced<'_>| {
+            row.bytes
+                .filter(|_| row.duration > 0)
+                .map(|bytes| bytes as f64 * 1e3 / row.duration as f64)
+                .into()
+        })
+        .described("In units of 1e6 bytes per second."),
+        Field::new(Text, "SrcMemKd", |_, row: &Traced<'_>| row.kind.map(|kind| kind.source).into())
+            .described("Kind of memory that is read."),
+        Field::new(Text, "DstMemKd", |_, row: &Traced<'_>| row.kind.map(|kind| kind.destination).into())
+            .described("Kind of memory that is written."),
+        Field::new(Identifier, "Device", |_, row: &Traced<'_>| row.work.device.into())
+            .described("Index of the GPU."),
+        Field::new(Identifier, "Strm", |_, row: &Traced<'_>| row.stream.into()).described("Stream."),
+        NAME.field(|row: &Traced<'_>| row.name.as_str().into()),
+    ];
+    Sheet::new("cuda_gpu_trace", "All device work in the order of its starts.", fields, traced)
+}
+
+/// All device work, where it is asked for.
+fn traced<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Traced<'a>> {
+    if !analysis.options().gpu_trace {
+        return Vec::new();
+    }
+    let (trace, events) = (analysis.trace(), analysis.trace().events());
+    let mut works: Vec<DeviceWork> = analysis.device_work().to_vec();
+    works.sort_by_key(|work| (events.start(work.event), work.event));
+    let row = |work: DeviceWork| {
+        let geometry = events.arguments().geometry.get(work.event.index());
+        let is_kernel = events.category(work.event) == trace_ingest::Category::KERNEL;
+        Traced {
+            name: if is_kernel { trace.name(work.event).to_owned() } else { rows::operation(analysis, work) },
+            kind: CopyKind::of(trace.name(work.event)),
+            start: analysis.recorded_time(events.start(work.event)),
+            duration: analysis.duration(work.event),
+            stream: events.stream(work.event),
+            correlation: events.correlation(work.event),
+            bytes: rows::bytes(analysis, work),
+            shape: geometry.map(|geometry| (geometry.grid, geometry.block)),
+            registers: geometry.and_then(|geometry| geometry.registers_per_thread),
+            shared_memory: geometry.and_then(|geometry| geometry.shared_memory),
+            work,
+        }
+    };
+    works.into_iter().map(row).collect()
+}

@@ -1,0 +1,287 @@
+//! The reference tables of the corpus, computed independently with Python and SQL: integers exactly, others to 1e-12.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use trace_ingest::NsysKernelNames;
+
+use crate::{table, tree};
+
+const CASES: [&str; 2] = ["nsys/h100-2gpu-1s", "nsys/mock"];
+
+/// Rows of a table: cells by header.
+type Rows = Vec<BTreeMap<String, String>>;
+
+fn reference(path: &Path) -> Rows {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    reader.deserialize().map(Result::unwrap).collect()
+}
+
+/// How a reference table is compared with one of ours.
+struct Comparison {
+    reference: &'static str,
+    ours: &'static str,
+    kernel_names: NsysKernelNames,
+    /// Columns that tell rows apart: `(reference's, ours)`.
+    keys: &'static [(&'static str, &'static str)],
+    /// Columns with figures: `(reference's, ours, factor of ours)`.
+    figures: &'static [(&'static str, &'static str, f64)],
+}
+
+const TIMES: &[(&str, &str, f64)] = &[
+    ("Time (%)", "Time (%)", 1.0),
+    ("Total Time (ns)", "Total Time (ns)", 1.0),
+    ("Avg (ns)", "Avg (ns)", 1.0),
+    ("Med (ns)", "Med (ns)", 1.0),
+    ("Min (ns)", "Min (ns)", 1.0),
+    ("Max (ns)", "Max (ns)", 1.0),
+    ("StdDev (ns)", "StdDev (ns)", 1.0),
+];
+
+const fn same(
+    reference: &'static str,
+    keys: &'static [(&'static str, &'static str)],
+    figures: &'static [(&'static str, &'static str, f64)],
+) -> Comparison {
+    Comparison { reference, ours: reference, kernel_names: NsysKernelNames::Demangled, keys, figures }
+}
+
+const COMPARISONS: &[Comparison] = &[
+    same("cuda_gpu_kern_sum", &[("Name", "Name"), ("Instances", "Instances")], TIMES),
+    Comparison {
+        reference: "cuda_gpu_kern_sum_base",
+        kernel_names: NsysKernelNames::Short,
+        ..same("cuda_gpu_kern_sum", &[("Name", "Name"), ("Instances", "Instances")], TIMES)
+    },
+    same(
+        "cuda_gpu_kern_gb_sum",
+        &[("Name", "Name"), ("Grid", "GridXYZ"), ("Block", "BlockXYZ"), ("Instances", "Instances")],
+        TIMES,
+    ),
+    same("cuda_api_sum", &[("Name", "Name"), ("Num Calls", "Num Calls")], TIMES),
+    same("cuda_gpu_mem_time_sum", &[("Operation", "Operation"), ("Count", "Count")], TIMES),
+    same(
+        "cuda_gpu_mem_size_sum",
+        &[("Operation", "Operation"), ("Count", "Count")],
+        &[
+            ("Total (bytes)", "Total (MB)", 1e6),
+            ("Avg (bytes)", "Avg (MB)", 1e6),
+            ("Med (bytes)", "Med (MB)", 1e6),
+            ("Min (bytes)", "Min (MB)", 1e6),
+            ("Max (bytes)", "Max (MB)", 1e6),
+            ("StdDev (bytes)", "StdDev (MB)", 1e6),
+        ],
+    ),
+    same("nvtx_sum", &[("Range", "Range"), ("Style", "Style"), ("Instances", "Instances")], TIMES),
+    same(
+        "nvtx_kern_sum",
+        &[
+            ("NVTX Range", "NVTX Range"),
+            ("Style", "Style"),
+            ("PID", "PID"),
+            ("TID", "TID"),
+            ("NVTX Inst", "NVTX Inst"),
+            ("Kern Inst", "Kern Inst"),
+            ("Kernel Name", "Kernel Name"),
+        ],
+        TIMES.split_first().unwrap().1,
+    ),
+    same(
+        "nvtx_gpu_proj_sum",
+        &[
+            ("Range", "Range"),
+            ("Style", "Style"),
+            ("Range Instances", "Range Instances"),
+            ("Total GPU Ops", "Total GPU Ops"),
+        ],
+        &[
+            ("Total Proj Time (ns)", "Total Proj Time (ns)", 1.0),
+            ("Total Range Time (ns)", "Total Range Time (ns)", 1.0),
+            ("Proj Avg (ns)", "Proj Avg (ns)", 1.0),
+            ("Proj Med (ns)", "Proj Med (ns)", 1.0),
+            ("Proj Min (ns)", "Proj Min (ns)", 1.0),
+            ("Proj Max (ns)", "Proj Max (ns)", 1.0),
+            ("Proj StdDev (ns)", "Proj StdDev (ns)", 1.0),
+            ("Avg GPU Ops", "Avg GPU Ops", 1.0),
+            ("Avg Range Lvl", "Avg Range Lvl", 1.0),
+            ("Avg Num Child", "Avg Num Child", 1.0),
+        ],
+    ),
+    Comparison {
+        ours: "nvtx_ranges",
+        ..same(
+            "nvtx_gpu_proj_sum",
+            &[
+                ("Range", "range"),
+                ("Style", "style"),
+                ("All Instances", "Count"),
+                ("Range Instances", "Instances with GPU Work"),
+            ],
+            &[
+                ("GPU Op Time (ns)", "GPU Op Time (ms)", 1e6),
+                ("Own GPU Op Time (ns)", "Own GPU Op Time (ms)", 1e6),
+                ("Total Proj Time (ns)", "Projected Time (ms)", 1e6),
+            ],
+        )
+    },
+    same(
+        "cuda_kern_exec_sum",
+        &[
+            ("PID", "PID"),
+            ("TID", "TID"),
+            ("DevId", "DevId"),
+            ("Count", "Count"),
+            ("QCount", "QCount"),
+            ("API Name", "API Name"),
+            ("Kernel Name", "Kernel Name"),
+        ],
+        &[
+            ("TAvg (ns)", "TAvg (ns)", 1.0),
+            ("TMed (ns)", "TMed (ns)", 1.0),
+            ("TMin (ns)", "TMin (ns)", 1.0),
+            ("TMax (ns)", "TMax (ns)", 1.0),
+            ("TStdDev (ns)", "TStdDev (ns)", 1.0),
+            ("AAvg (ns)", "AAvg (ns)", 1.0),
+            ("AMed (ns)", "AMed (ns)", 1.0),
+            ("AMin (ns)", "AMin (ns)", 1.0),
+            ("AMax (ns)", "AMax (ns)", 1.0),
+            ("AStdDev (ns)", "AStdDev (ns)", 1.0),
+            ("QAvg (ns)", "QAvg (ns)", 1.0),
+            ("QMed (ns)", "QMed (ns)", 1.0),
+            ("QMin (ns)", "QMin (ns)", 1.0),
+            ("QMax (ns)", "QMax (ns)", 1.0),
+            ("QStdDev (ns)", "QStdDev (ns)", 1.0),
+            ("KAvg (ns)", "KAvg (ns)", 1.0),
+            ("KMed (ns)", "KMed (ns)", 1.0),
+            ("KMin (ns)", "KMin (ns)", 1.0),
+            ("KMax (ns)", "KMax (ns)", 1.0),
+            ("KStdDev (ns)", "KStdDev (ns)", 1.0),
+        ],
+    ),
+    same(
+        "nvtx_tree",
+        &[("path", "path"), ("level", "level"), ("Instances", "Count"), ("GPU Ops", "GPU Ops")],
+        &[
+            ("Host Time (ns)", "Host Time (ms)", 1e6),
+            ("Own Host Time (ns)", "Own Host Time (ms)", 1e6),
+            ("GPU Op Time (ns)", "GPU Op Time (ms)", 1e6),
+            ("Own GPU Op Time (ns)", "Own GPU Op Time (ms)", 1e6),
+            ("Proj Time (ns)", "Projected Time (ms)", 1e6),
+        ],
+    ),
+    same(
+        "launch_coverage",
+        &[
+            ("device", "device"),
+            ("op", "kind"),
+            ("Count", "Count"),
+            ("with call", "With Call"),
+            ("without call", "Without Call"),
+            ("started after the call ended", "Started after Call"),
+            ("started before the call ended", "Started before Call's End"),
+        ],
+        &[],
+    ),
+    same(
+        "memory_copy_bandwidth",
+        &[
+            ("device", "device"),
+            ("direction", "direction"),
+            ("source", "source"),
+            ("destination", "destination"),
+            ("Count", "Count"),
+            ("Bytes", "Bytes"),
+        ],
+        &[
+            ("Total Time (ns)", "Total Time (ms)", 1e6),
+            ("Union Time (ns)", "Union Time (ms)", 1e6),
+            ("Bandwidth (GB/s)", "Bandwidth (GB/s)", 1.0),
+            ("Union Bandwidth (GB/s)", "Union Bandwidth (GB/s)", 1.0),
+        ],
+    ),
+    // What calls wait for has PyTorch's names here.
+    same(
+        "sync_summary",
+        &[("call", "call"), ("Count", "Count")],
+        &[("Call Time (ns)", "Call Time (ms)", 1e6), ("Sync Time (ns)", "Sync Time (ms)", 1e6)],
+    ),
+    // The name tells table and type.
+    same(
+        "overheads",
+        &[("name", "name"), ("Count", "Count")],
+        &[("Total Time (ns)", "Total Time (ms)", 1e6), ("Max Time (ns)", "Max Time (µs)", 1e3)],
+    ),
+];
+
+/// The cell of a row: extents of a launch stand in three columns of the reference.
+fn cell(row: &BTreeMap<String, String>, column: &str) -> String {
+    match column {
+        "Grid" | "Block" => {
+            let extents = ["X", "Y", "Z"].map(|axis| row[&format!("{column}{axis}")].parse::<u32>().unwrap());
+            let [x, y, z] = extents;
+            format!("{x:>4} {y:>4} {z:>4}")
+        }
+        _ => row[column].clone(),
+    }
+}
+
+#[test]
+fn tables_are_those_of_the_references() {
+    for case in CASES {
+        let Some(folder) = testdata::corpus(case) else { return };
+        let trees = [NsysKernelNames::Demangled, NsysKernelNames::Short]
+            .map(|names| (names, tree(&folder.join("trace.sqlite"), names)));
+        let mut faults = Vec::new();
+        for Comparison { reference: name, ours, kernel_names, keys, figures } in COMPARISONS {
+            let path = folder.join(format!("reference/{name}.csv"));
+            if !path.exists() {
+                continue;
+            }
+            let tree = &trees.iter().find(|(names, _)| names == kernel_names).unwrap().1;
+            let theirs = reference(&path);
+            let Some(table) = table(tree, ours) else {
+                faults.extend((!theirs.is_empty()).then(|| format!("{case} {name}: no rows")));
+                continue;
+            };
+            let of_ours = |row: &[Option<String>], column: &str| {
+                let at = table.headers.iter().position(|header| header == column);
+                row[at.unwrap_or_else(|| panic!("{ours} has no column {column}: {:?}", table.headers))]
+                    .clone()
+            };
+            let key_of_ours = |row: &[Option<String>]| -> Vec<String> {
+                keys.iter().map(|(_, column)| of_ours(row, column).unwrap_or_default()).collect()
+            };
+            let rows: BTreeMap<Vec<String>, &Vec<Option<String>>> =
+                table.rows.iter().map(|row| (key_of_ours(row), row)).collect();
+            let is_subset = *ours == "nvtx_ranges" || *ours == "sync_summary" || *ours == "overheads";
+            if table.rows.len() != theirs.len() && !is_subset {
+                faults.push(format!("{case} {name}: {} rows, not {}", table.rows.len(), theirs.len()));
+            }
+            for row in &theirs {
+                let key: Vec<String> = keys.iter().map(|(column, _)| cell(row, column)).collect();
+                let Some(our_row) = rows.get(&key) else {
+                    faults.push(format!("{case} {name}: no row {key:?}"));
+                    continue;
+                };
+                for &(column, our_column, factor) in *figures {
+                    let expected = row[column].parse::<f64>().ok();
+                    let found =
+                        of_ours(our_row, our_column).map(|cell| cell.parse::<f64>().unwrap() * factor);
+                    let is_whole = row[column].parse::<i64>().is_ok();
+                    let agrees = match (expected, found) {
+                        (None, None) => true,
+                        (Some(expected), Some(found)) if is_whole => {
+                            found.round() == expected && (found - expected).abs() < 1e-3
+                        }
+                        (Some(expected), Some(found)) => (found - expected).abs() <= 1e-12 * expected.abs(),
+                        _ => false,
+                    };
+                    if !agrees {
+                        faults.push(format!("{case} {name} {key:?} {column}: {found:?}, not {expected:?}"));
+                    }
+                }
+            }
+        }
+        assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), &faults[..faults.len().min(30)]);
+    }
+}
