@@ -7,6 +7,7 @@ use critical_path::{critical_path_sheets, graph_replays_sheet};
 use inference_phase::sheets::phase_sheets;
 use metal_perf::metal_sheets;
 use multi_rank::job_sheets;
+use nsys_perf::{nsys_sheets, nsys_stats_sheets};
 use rocprof_perf::rocprof_sheets;
 use sheets::{Column, Sheet};
 use trace_diff::{all_comparison_sheets, device_rows_sheet, tree_diff_sheets};
@@ -66,6 +67,8 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::Rocprof), overview()));
     all.extend(known(of(RecordingKind::Rocprof), vec![advice_sheet()]));
     all.extend(known(of(RecordingKind::Rocprof), rocprof_sheets()));
+    all.extend(known(of(RecordingKind::Nsys), nsys_sheets()));
+    all.extend(known(of(RecordingKind::Nsys), nsys_stats_sheets()));
     all.extend(known(of(RecordingKind::TenstorrentOps), overview()));
     all.extend(known(of(RecordingKind::TenstorrentOps), metal_sheets()));
     all.extend(known(of(RecordingKind::TenstorrentOps), baseline_sheets()));
@@ -121,6 +124,10 @@ mod tests {
             (ReportOf::Recording(RecordingKind::Trace), "Traces of PyTorch"),
             (ReportOf::Recording(RecordingKind::XPlane), "XPlane profiles"),
             (ReportOf::Recording(RecordingKind::Rocprof), "rocprofv3 profiles"),
+            (
+                ReportOf::Recording(RecordingKind::Nsys),
+                "Recordings of Nsight Systems, beside those of traces",
+            ),
             (ReportOf::Recording(RecordingKind::TenstorrentOps), "Tenstorrent operations"),
             (ReportOf::Job, "Jobs of many ranks"),
             (ReportOf::Comparison, "Comparisons of runs"),
@@ -206,6 +213,7 @@ mod tests {
         check(&[device_rows_sheet::<TraceTree>()]);
         check(&jax_sheets());
         check(&rocprof_sheets());
+        check(&nsys_sheets());
         check(&metal_sheets());
         check(&job_sheets());
         check(&all_comparison_sheets(""));
@@ -231,6 +239,7 @@ mod tests {
         check(&phase_sheets());
         check(&jax_sheets());
         check(&rocprof_sheets());
+        check(&nsys_sheets());
     }
 
     #[test]

@@ -46,5 +46,5 @@ pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report}
 pub use rocprof::RocprofReporter;
 pub use summary::{LeftOut, Summary, Timeline};
 pub use tenstorrent::TenstorrentReporter;
-pub use trace::{OtherTrace, SheetNames, TraceReporter};
+pub use trace::{NsysTables, OtherTrace, SheetNames, TraceReporter};
 pub use xla::XlaReporter;

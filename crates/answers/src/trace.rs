@@ -13,6 +13,7 @@ use inference_phase::sheets::{
     PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets, work_of_iterations,
 };
 use iterations::{Program, Selected, Window, WindowError};
+use nsys_perf::{NsysAnalysis, NsysOptions, nsys_findings, nsys_sheets, nsys_stats_sheets};
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use script_extension::Extension;
 use sheets::{Layout, Sheet, Table};
@@ -58,8 +59,19 @@ pub struct TraceReporter {
     pub window: Option<Window>,
     /// Another trace that this one is held against.
     pub other: Option<OtherTrace>,
+    /// Sheets that only recordings of Nsight Systems have.
+    pub nsys: NsysTables,
     /// Whether to tell the modules that work belongs to, though no sheet has them: a page shows them. Reads Python frames.
     pub modules: bool,
+}
+
+/// The sheets that only recordings of Nsight Systems have.
+#[derive(Clone, Debug, Default)]
+pub struct NsysTables {
+    /// How much they show.
+    pub options: NsysOptions,
+    /// Write the tables of `nsys stats`, with its names and units, and no others.
+    pub names_of_nsys: bool,
 }
 
 /// A trace that another one is compared with, tree by tree.
@@ -237,6 +249,7 @@ impl Reporter for TraceReporter {
             phases: phases.as_ref(),
             diagnosis: diagnosis.as_ref(),
             of_comparison,
+            nsys: &self.nsys,
         };
         let (tables, mut summary, advice) =
             tables_and_summary(&examined, &title, self.sheet_names, threads_of_sheets, run)?;
@@ -257,7 +270,10 @@ impl Reporter for TraceReporter {
         drop(phases);
         let report =
             Report { tables, summary, notices, pictures, advice, analysis: Analysed::Trace(analysis) };
-        self.sheet_names.with_overview(report, run)
+        match self.nsys.names_of_nsys {
+            true => Ok(report),
+            false => self.sheet_names.with_overview(report, run),
+        }
     }
 }
 
@@ -326,6 +342,7 @@ struct Examined<'a> {
     diagnosis: Option<&'a Diagnosis>,
     /// Sheets of this trace and another one.
     of_comparison: Vec<Table>,
+    nsys: &'a NsysTables,
 }
 
 /// A piece of the work of making a report.
@@ -391,6 +408,22 @@ fn tables_and_summary(
             all.extend(tables(phases, phase_sheets(), layout)?.0);
         }
     }
+    let mut of_recorder = Vec::new();
+    if analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys) {
+        let NsysTables { options, names_of_nsys } = examined.nsys;
+        let of_nsys = NsysAnalysis::new(analysis.tree(), options.clone());
+        let (made, names) = match names_of_nsys {
+            true => tables(&of_nsys, nsys_stats_sheets(), Layout::Reference)?,
+            false => tables(&of_nsys, nsys_sheets(), layout)?,
+        };
+        if *names_of_nsys {
+            all.clear();
+            known.clear();
+        }
+        all.extend(made);
+        known.extend(names);
+        of_recorder.extend(nsys_findings(&of_nsys).iter().map(ToString::to_string));
+    }
     all.extend(examined.of_comparison.iter().cloned());
     known.extend(sheets_in_report::<&TraceTree>().into_iter().map(|sheet| sheet.name.into_owned()));
     let extension_sheets = analysis.extension_sheets();
@@ -407,7 +440,8 @@ fn tables_and_summary(
     known.extend([GRAPH_REPLAYS, SHEET_NAME].map(ToOwned::to_owned));
     known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
     let findings = advice::first_of(advice.as_ref());
-    let summary = Summary { left_out, findings, ..summary.clone() };
+    let mut summary = Summary { left_out, findings, ..summary.clone() };
+    summary.statements.extend(of_recorder);
     Ok((titled(title, (all, known), run)?, summary, advice))
 }
 
@@ -581,7 +615,16 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
     };
     let covered = if analysis.is_host_only() { host_alone(analysis) } else { linked() };
     let timeline =
-        |timeline| Timeline::new(device(analysis), timeline, |time| analysis.trace().to_microseconds(time));
+        |name, timeline| Timeline::new(name, timeline, |time| analysis.trace().to_microseconds(time));
+    // One timeline of several devices would hide that some of them are idle.
+    let of_devices = analysis.timelines_of_devices();
+    let timelines: Vec<Timeline> = match of_devices.len() {
+        0 | 1 => analysis.timeline().map(|all| timeline(device(analysis), all)).into_iter().collect(),
+        _ => {
+            let shown = of_devices.iter().take(Summary::MOST_TIMELINES);
+            shown.map(|(device, breakdown)| timeline(format!("GPU {device}"), *breakdown)).collect()
+        }
+    };
     Summary {
         head: head(analysis.trace(), title),
         recorder: recorder(analysis.trace()),
@@ -593,7 +636,8 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .chain(analysis.idle_finding().map(|finding| finding.to_string()))
             .chain(memory_in_words(analysis))
             .collect(),
-        timelines: analysis.timeline().map(timeline).into_iter().collect(),
+        timelines,
+        more_timelines: Summary::more_timelines(of_devices.len(), "gpu_timeline_per_device"),
         program: steps_in_words(analysis).into_iter().chain(phases.and_then(phase_shares)).collect(),
         check: (analysis.options().layout == ReportLayout::Inference)
             .then(|| analysis.sanity_check())

@@ -13,6 +13,7 @@ pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod metal;
 pub(crate) mod model;
+pub(crate) mod nsys;
 pub(crate) mod phases;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
@@ -48,6 +49,7 @@ use jax::JaxArguments;
 use match_blocks::MatchArguments;
 use metal::MetalArguments;
 use model::ModelArguments;
+use nsys::NsysArguments;
 use pytorch::TraceArguments;
 use ranks::{FuseArguments, MapArguments, PackArguments, RanksArguments};
 use reference_tools::ReferenceTool;
@@ -116,6 +118,9 @@ pub(crate) enum Command {
     /// Write a performance report of an XPlane profile (*.xplane.pb): JAX, TensorFlow, PyTorch/XLA on GPUs and TPUs
     #[command(after_help = jax::EXAMPLES)]
     Jax(Box<JaxArguments>),
+    /// Write a performance report of a recording of NVIDIA Nsight Systems: the SQLite database that `nsys export` makes
+    #[command(after_help = nsys::EXAMPLES)]
+    Nsys(Box<NsysArguments>),
     /// Write a performance report of a profile of AMD's rocprofv3: JSON, CSV, rocpd or Perfetto
     #[command(after_help = rocprof::EXAMPLES)]
     Rocprof(Box<RocprofArguments>),

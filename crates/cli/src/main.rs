@@ -42,6 +42,7 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Pytorch(arguments) => commands::pytorch::run(&arguments, given, timings),
         Command::Inference(arguments) => commands::pytorch::inference(&arguments, given, timings),
         Command::Jax(arguments) => commands::jax::run(&arguments, given, timings),
+        Command::Nsys(arguments) => commands::nsys::run(&arguments, given, timings),
         Command::Rocprof(arguments) => commands::rocprof::run(&arguments, given, timings),
         Command::Metal(arguments) => commands::metal::run(&arguments, given, timings),
         Command::Advise(arguments) => commands::advise::run(&arguments),

@@ -18,14 +18,11 @@ pub fn ms(nanoseconds: i64) -> f64 {
 }
 
 /// Sum of the durations.
-pub const TOTAL: Column =
-    Column::new("Total Time (ms)", Number(Milliseconds), "Sum of the durations in ms.")
-        .with_role(Role::Headline);
+pub const TOTAL: Column = Column::new("Total Time (ms)", Number(Milliseconds), "Sum of the durations in ms.")
+    .with_role(Role::Headline);
 
 /// Sum, mean, median, deviation, shortest and longest of the durations of a row, in nanoseconds.
-pub fn durations<C, R>(
-    of: impl Fn(&R) -> &Summary + Copy + Send + Sync + 'static,
-) -> [Field<C, R>; 6] {
+pub fn durations<C, R>(of: impl Fn(&R) -> &Summary + Copy + Send + Sync + 'static) -> [Field<C, R>; 6] {
     [
         Field::from_column(TOTAL, move |_, row| ms(of(row).sum).into()),
         Field::new(Number(Microseconds), "Mean Time (µs)", move |_, row| us(of(row).mean).into())

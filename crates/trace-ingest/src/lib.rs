@@ -61,7 +61,7 @@ pub use facts::{
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, Member, RawEntry, check_entries, members, visit_entries};
 pub use memory::MemoryDevice;
-pub use open::{open, read_path, recognise};
+pub use open::{check_kind, open, read_path, recognise};
 pub use recording::Recording;
 pub use source::{NsysKernelNames, Progress, ReadOptions, is_standard_input};
 pub use sparse_column::SparseColumn;

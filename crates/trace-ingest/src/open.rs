@@ -122,6 +122,17 @@ pub(crate) fn other_kind(path: &Path, found: RecordingKind, expected: &[Recordin
     IngestError::OtherKind { path: path.to_path_buf(), found, expected: self::expected(expected) }
 }
 
+/// Checks that a recording is of one of these kinds, by its content.
+///
+/// # Errors
+/// Those of [`recognise`], and [`IngestError::OtherKind`] for a recording of another kind.
+pub fn check_kind(path: &Path, kinds: &[RecordingKind]) -> Result<(), IngestError> {
+    match recognise(path)? {
+        kind if kinds.contains(&kind) => Ok(()),
+        kind => Err(other_kind(path, kind, kinds)),
+    }
+}
+
 /// Reads a recording of any known kind, recognised by content: a file, plain or compressed (gzip, zstd, zip), a
 /// directory of rocprofv3's CSV files, or standard input where the path is `-`.
 ///

@@ -35,6 +35,9 @@ pub struct ReadOptions<'a> {
     pub os_calls: bool,
     /// Which of the names that an export of Nsight Systems has for a kernel.
     pub nsys_kernel_names: NsysKernelNames,
+    /// Element type that all tensors of operators in an export of Nsight Systems are taken to have, as PyTorch spells it
+    /// (`c10::BFloat16`): NVTX ranges record shapes alone.
+    pub nsys_element_type: Option<&'a str>,
 }
 
 /// Names of kernels in an export of Nsight Systems. Where one is missing, the next in this order that is there stands in.

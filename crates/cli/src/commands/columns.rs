@@ -10,7 +10,8 @@ use crate::wrapping::wrap;
 /// Report that a sheet is of, where other reports have a sheet of its name.
 fn report(sheet: &KnownSheet) -> Option<&'static str> {
     match sheet.report {
-        ReportOf::Recording(RecordingKind::Trace | RecordingKind::Nsys) => None,
+        ReportOf::Recording(RecordingKind::Trace) => None,
+        ReportOf::Recording(RecordingKind::Nsys) => Some("tracelens nsys"),
         ReportOf::Recording(RecordingKind::XPlane) => Some("tracelens jax"),
         ReportOf::Recording(RecordingKind::Rocprof) => Some("tracelens rocprof"),
         ReportOf::Recording(RecordingKind::TenstorrentOps) => Some("tracelens metal"),

@@ -14,6 +14,7 @@ pub(crate) mod jax;
 pub(crate) mod match_blocks;
 pub(crate) mod metal;
 pub(crate) mod model;
+pub(crate) mod nsys;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
 #[cfg(feature = "cluster")]

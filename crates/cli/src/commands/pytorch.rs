@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use answers::{Analysed, OtherTrace, Picture, Report, TraceReporter, write_counters};
+use answers::{Analysed, NsysTables, OtherTrace, Picture, Report, TraceReporter, write_counters};
 use inference_phase::capture::CaptureLibrary;
 use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
@@ -97,7 +97,7 @@ fn check_details(path: &Path, folder: &Path, read: &[PathBuf]) -> Result<(), Fai
     }
 }
 
-fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Request<'a>, Failure> {
+pub(super) fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Request<'a>, Failure> {
     let output = &arguments.output;
     let rooflines = output.roofline_svg.as_deref().map(|path| (Picture::Rooflines, path));
     let steps = output.step_svg.as_deref().map(|path| (Picture::Steps, path));
@@ -115,7 +115,7 @@ fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Reques
     Ok(request)
 }
 
-fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
+pub(super) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
     let (asked, output) = (&arguments.analysis, &arguments.output);
     if asked.hta_sequences_of.is_some() && asked.parity != Some(Reference::Hta) {
         let lacks = "--hta_sequences_of is about the tables of --parity hta; frequent_sequences of --waits has those of \
@@ -163,6 +163,7 @@ fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
         sheet_names: output.naming.sheet_names,
         window: arguments.window.window(),
         other: None,
+        nsys: NsysTables::default(),
         modules: output.tables.html.is_some(),
     })
 }

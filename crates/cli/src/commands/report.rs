@@ -8,7 +8,9 @@ use answers::{Picture, Report, Reporter, Run, Stage, Watch};
 use atomic_file::AtomicFile;
 use report_writers::terminal::{Color, Style};
 use report_writers::{Json, Workbook};
-use trace_ingest::{IngestError, ReadOptions, RecordingKind, check_entries, is_standard_input, recognise};
+use trace_ingest::{
+    IngestError, NsysKernelNames, ReadOptions, RecordingKind, check_entries, is_standard_input, recognise,
+};
 
 use crate::arguments::Given;
 use crate::arguments::any_report;
@@ -62,6 +64,10 @@ pub(crate) struct Request<'a> {
     /// The workbook where nothing else is asked for, instead of that beside the recording.
     pub(crate) default_workbook: Option<PathBuf>,
     pub(crate) threads: Option<usize>,
+    /// How recordings of Nsight Systems are read.
+    pub(crate) os_calls: bool,
+    pub(crate) nsys_kernel_names: NsysKernelNames,
+    pub(crate) nsys_element_type: Option<&'static str>,
     /// Which options were given.
     pub(crate) given: &'a Given,
     /// What was written before.
@@ -100,7 +106,20 @@ impl<'a> Request<'a> {
         let warnings = given.without_effect(subcommand);
         let (pictures, written) = (Vec::new(), Vec::new());
         let (workbook, default_workbook, threads) = (None, None, None);
-        Request { files, output, pictures, workbook, default_workbook, threads, given, written, warnings }
+        Request {
+            files,
+            output,
+            pictures,
+            workbook,
+            default_workbook,
+            threads,
+            os_calls: false,
+            nsys_kernel_names: NsysKernelNames::default(),
+            nsys_element_type: None,
+            given,
+            written,
+            warnings,
+        }
     }
 
     /// Makes, writes and prints the report.
@@ -165,7 +184,14 @@ impl<'a> Request<'a> {
         let pictures: Vec<Picture> = self.pictures.iter().map(|(picture, _)| *picture).collect();
         let mut followed = Followed { timings, progress: &progress };
         let mut run = Run {
-            reading: ReadOptions { threads: self.threads, progress: Some(&update), ..ReadOptions::default() },
+            reading: ReadOptions {
+                threads: self.threads,
+                progress: Some(&update),
+                os_calls: self.os_calls,
+                nsys_kernel_names: self.nsys_kernel_names,
+                nsys_element_type: self.nsys_element_type,
+                ..ReadOptions::default()
+            },
             pictures: &pictures,
             options: self.given.described(),
             watch: Some(&mut followed),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use nsys_perf::{NsysAnalysis, NsysFinding, NsysOptions, nsys_findings};
 use trace_ingest::NsysKernelNames;
 
 use crate::{table, tree};
@@ -223,6 +224,17 @@ fn cell(row: &BTreeMap<String, String>, column: &str) -> String {
         }
         _ => row[column].clone(),
     }
+}
+
+#[test]
+fn a_full_queue_is_told_from_slow_launches() {
+    let Some(folder) = testdata::corpus(CASES[0]) else { return };
+    let tree = tree(&folder.join("trace.sqlite"), NsysKernelNames::Demangled);
+    let found = nsys_findings(&NsysAnalysis::new(&tree, NsysOptions::default()));
+    let [NsysFinding::FullQueue { share }, NsysFinding::PageableCopies { count: 4, .. }] = found[..] else {
+        panic!("{found:?}")
+    };
+    assert!((share - 911_969_806.0 / 932_277_983.0).abs() < 1e-12, "{share}");
 }
 
 #[test]

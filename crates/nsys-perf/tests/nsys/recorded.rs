@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nsys_perf::{NsysAnalysis, NsysOptions};
+use nsys_perf::{NsysAnalysis, NsysFinding, NsysOptions, nsys_findings};
 use trace_ingest::NsysKernelNames;
 
 use crate::{table, tree};
@@ -31,6 +31,18 @@ fn device_work_belongs_to_the_innermost_range_once() {
     for instance in &ranges.instances {
         assert!(instance.own_operation_time <= instance.operation_time);
         assert_eq!(instance.operations == 0, instance.projection.is_none());
+    }
+}
+
+#[test]
+fn what_the_recorder_left_out_is_said() {
+    for (name, expected) in [
+        ("transformer_step", &[NsysFinding::NoElementTypes][..]),
+        ("cuda_graph_nodes", &[NsysFinding::NoElementTypes]),
+        ("cuda_graph_whole", &[NsysFinding::LostGraphs { count: 3 }, NsysFinding::NoElementTypes]),
+    ] {
+        let tree = tree(&recording(name), NsysKernelNames::Demangled);
+        assert_eq!(nsys_findings(&NsysAnalysis::new(&tree, NsysOptions::default())), expected, "{name}");
     }
 }
 

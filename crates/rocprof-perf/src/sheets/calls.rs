@@ -11,8 +11,8 @@ use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::rocprof::{Domain, Profile};
 use trace_ingest::{StringId, StringTable};
 
-use operator_sheets::durations::{TOTAL, durations, ms, us};
 use crate::analysis::RocprofAnalysis;
+use operator_sheets::durations::{TOTAL, durations, ms, us};
 
 /// The call behind each kernel and copy, as a position in [`Profile::calls`].
 pub(crate) struct Callers {

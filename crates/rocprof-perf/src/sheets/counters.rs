@@ -7,10 +7,10 @@ use sheets::ColumnKind::{Count, Number};
 use sheets::Unit::{Microseconds, Milliseconds, One};
 use sheets::{Column, Field, Role, Sheet};
 
-use operator_sheets::durations::{ms, us};
 use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds};
 use crate::{IndexMap, IndexSet};
+use operator_sheets::durations::{ms, us};
 
 pub(super) const NAME: Column = Column::text("name", "Kernel.");
 pub(super) const TARGET: Column =

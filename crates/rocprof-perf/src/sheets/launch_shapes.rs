@@ -8,9 +8,9 @@ use sheets::{ColumnKind, Field, Nested, Role, Sheet, shares};
 use trace_ingest::rocprof::Launch;
 
 use super::counters::{NAME, TARGET};
-use operator_sheets::durations::durations;
 use crate::analysis::RocprofAnalysis;
 use crate::hardware::{Hardware, HardwareKinds, Occupancy, occupancy, waves_per_work_group};
+use operator_sheets::durations::durations;
 
 pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     type F<'a> = Field<(), Row<'a>>;

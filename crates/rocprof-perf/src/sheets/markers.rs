@@ -11,8 +11,8 @@ use trace_ingest::StringId;
 use trace_ingest::rocprof::{Call, Domain, Profile};
 
 use super::calls::Callers;
-use operator_sheets::durations::{TOTAL, durations, ms};
 use crate::analysis::{RocprofAnalysis, interval};
+use operator_sheets::durations::{TOTAL, durations, ms};
 
 struct Row<'a> {
     name: &'a str,

@@ -10,8 +10,8 @@ use sheets::{Chart, ChartShape, Field, Sheet};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
-use operator_sheets::durations::{durations, ms};
 use crate::analysis::{RocprofAnalysis, interval};
+use operator_sheets::durations::{durations, ms};
 
 /// Name of each agent of a profile: kind and number, `GPU 0`, where the file gives both, else what its records call it.
 /// Agents that would have one name, as those of several machines do, also have the label that records give them.

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use super::enumerations::{awaited, call_name, nvtx};
 use super::global_id::GlobalId;
 use super::nccl::{self, RangeId, Ranges};
-use super::nvtx_text::{NvtxText, shapes};
+use super::nvtx_text::{NvtxText, shapes, types};
 use super::references::{Key, References, clipped, correlation, kernel_name, nvtx_text, text_warnings};
 use super::tables::{
     GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROCESSES, PROFILER_OVERHEAD, RUNTIME,
@@ -287,7 +287,10 @@ impl<'t> Conversion<'t> {
         if let Some(known) = self.signatures.get(sizes) {
             return *known;
         }
-        let signature = shapes(sizes).map(|dims| self.trace.intern_signature([Some(dims), None, None, None]));
+        let signature = shapes(sizes).map(|dims| {
+            let types = self.tables.element_type().map(|element| types(&dims, element));
+            self.trace.intern_signature([Some(dims), types, None, None])
+        });
         self.signatures.insert(sizes.to_string(), signature);
         signature
     }

@@ -77,7 +77,7 @@ fn checked_tables<'d>(
     database: &'d Database,
     entries: Entries,
     path: &Path,
-    options: &ReadOptions<'_>,
+    options: &ReadOptions<'d>,
 ) -> Result<Tables<'d>, IngestError> {
     let tables = Tables::new(database, entries, options)
         .with_pages(path)

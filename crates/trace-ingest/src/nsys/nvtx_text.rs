@@ -105,6 +105,16 @@ pub(super) fn shapes(sizes: &str) -> Option<ArgumentValue> {
     Some(ArgumentValue::List(shapes))
 }
 
+/// The types that go with shapes where all tensors have one: inputs without a shape are none.
+pub(super) fn types(dims: &ArgumentValue, element: &str) -> ArgumentValue {
+    let ArgumentValue::List(shapes) = dims else { return ArgumentValue::Null };
+    let of_shape = |shape: &ArgumentValue| match shape {
+        ArgumentValue::List(extents) if !extents.is_empty() => element.to_owned(),
+        _ => String::new(),
+    };
+    ArgumentValue::List(shapes.iter().map(|shape| ArgumentValue::Text(of_shape(shape))).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +132,12 @@ mod tests {
             "((4096,), (8192, 1024), (1024, 4096), (), ())"
         );
         assert!(parsed.is_operator());
+    }
+
+    #[test]
+    fn tensors_have_the_type_that_is_assumed() {
+        let types = types(&shapes("[[2, 3], [], [3]]").unwrap(), "float");
+        assert_eq!(types.display(Sequence::Tuple).to_string(), "('float', '', 'float')");
     }
 
     #[test]

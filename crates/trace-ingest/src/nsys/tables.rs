@@ -115,12 +115,20 @@ pub(super) struct Tables<'d> {
     /// Whether the table of calls of the operating system is read.
     os_calls: bool,
     kernel_names: NsysKernelNames,
+    element_type: Option<&'d str>,
 }
 
 impl<'d> Tables<'d> {
-    pub(super) fn new(database: &'d Database, entries: Entries, options: &ReadOptions<'_>) -> Self {
-        let ReadOptions { os_calls, nsys_kernel_names: kernel_names, .. } = *options;
-        Tables { database, entries, pages: None, os_calls, kernel_names }
+    pub(super) fn new(database: &'d Database, entries: Entries, options: &ReadOptions<'d>) -> Self {
+        let ReadOptions {
+            os_calls, nsys_kernel_names: kernel_names, nsys_element_type: element_type, ..
+        } = *options;
+        Tables { database, entries, pages: None, os_calls, kernel_names, element_type }
+    }
+
+    /// Element type that all tensors are taken to have.
+    pub(super) fn element_type(&self) -> Option<&'d str> {
+        self.element_type
     }
 
     /// Which name of a kernel is read.

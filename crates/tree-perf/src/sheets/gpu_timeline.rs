@@ -99,20 +99,25 @@ fn rows(analysis: &Analysis) -> Vec<Row> {
 }
 
 fn rows_per_device(analysis: &Analysis) -> Option<Vec<Row>> {
-    let events = analysis.trace().events();
-    let device_of = |position: usize| events.device(analysis.device.ids[position]);
-    let mut devices: Vec<i64> = analysis.counted().filter_map(device_of).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    if devices.len() < 2 {
-        return None;
+    let devices = analysis.timelines_of_devices();
+    let rows = devices.iter().flat_map(|(device, breakdown)| breakdown_rows(breakdown, Some(*device), false));
+    (devices.len() > 1).then(|| rows.collect())
+}
+
+impl Analysis {
+    /// The breakdown of each device that has events in the timeline, by its index.
+    pub fn timelines_of_devices(&self) -> Vec<(i64, Breakdown)> {
+        let events = self.trace().events();
+        let device_of = |position: usize| events.device(self.device.ids[position]);
+        let mut devices: Vec<i64> = self.counted().filter_map(device_of).collect();
+        devices.sort_unstable();
+        devices.dedup();
+        let breakdown = |device| {
+            let chosen = self.counted().filter(move |&position| device_of(position) == Some(device));
+            Some((device, self.breakdown(chosen)?))
+        };
+        devices.into_iter().filter_map(breakdown).collect()
     }
-    let breakdown = |device| {
-        let chosen = analysis.counted().filter(move |&position| device_of(position) == Some(device));
-        Some((analysis.breakdown(chosen)?, device))
-    };
-    let breakdowns = devices.into_iter().filter_map(breakdown);
-    Some(breakdowns.flat_map(|(breakdown, device)| breakdown_rows(&breakdown, Some(device), false)).collect())
 }
 
 fn breakdown_rows(breakdown: &Breakdown, device: Option<i64>, is_recompute: bool) -> Vec<Row> {

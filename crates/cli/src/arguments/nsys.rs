@@ -1,0 +1,70 @@
+//! Flags of `tracelens nsys` beside those of a report.
+
+use clap::Args;
+use trace_ingest::NsysKernelNames;
+
+use super::one_of;
+use super::pytorch::TraceArguments;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tracelens nsys run.sqlite                                   summary here, workbook beside the database
+  tracelens nsys run.sqlite --nsys_names --output_csvs_dir t  the tables of nsys stats
+  tracelens nsys run.sqlite --os_calls --waits                with calls of the operating system and causes of waits
+  tracelens nsys run.sqlite --iteration_range 100-120         these iterations alone
+
+`nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
+makes the database. Several databases of one job go to `tracelens ranks`. Options may be written with _ or with -.
+`tracelens columns` explains the sheets.";
+
+#[derive(Args)]
+pub(crate) struct NsysArguments {
+    #[command(flatten)]
+    pub(crate) trace: TraceArguments,
+    #[command(flatten)]
+    pub(crate) recorder: NsysOnlyArguments,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Nsight Systems")]
+pub(crate) struct NsysOnlyArguments {
+    /// Write the tables of `nsys stats` and no others, with its names, columns and units; numbers are not rounded
+    #[arg(long = "nsys_names", alias = "nsys-names")]
+    pub(crate) nsys_names: bool,
+
+    /// Which of a kernel's names the sheets show: with template arguments and parameters (demangled), the function alone
+    /// (short), or the symbol's (mangled)
+    #[arg(long = "kernel_names", value_parser = one_of(KERNEL_NAMES), value_name = "NAMES", default_value = "demangled")]
+    pub(crate) kernel_names: NsysKernelNames,
+
+    /// Take all tensors to be of this type, which the recorder does not write: gives operators FLOPs, bytes and rooflines
+    #[arg(long = "assume_dtype", value_parser = one_of(ELEMENT_TYPES), value_name = "TYPE")]
+    pub(crate) assume_dtype: Option<(&'static str, &'static str)>,
+
+    /// Levels of ranges in the sheet nvtx_tree; deeper ones are part of the range around them
+    #[arg(long = "nvtx_depth", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) nvtx_depth: u16,
+
+    /// Read the calls of the operating system and add os_runtime_summary; there may be more of them than of all else
+    #[arg(long = "os_calls")]
+    pub(crate) os_calls: bool,
+
+    /// With --nsys_names, add cuda_gpu_trace: all device work in the order of its starts
+    #[arg(long = "gpu_trace", requires = "nsys_names")]
+    pub(crate) gpu_trace: bool,
+}
+
+/// With PyTorch's spelling.
+const ELEMENT_TYPES: &[(&str, (&str, &str))] = &[
+    ("bf16", ("bf16", "c10::BFloat16")),
+    ("fp16", ("fp16", "c10::Half")),
+    ("fp32", ("fp32", "float")),
+    ("fp64", ("fp64", "double")),
+    ("fp8", ("fp8", "c10::Float8_e4m3fn")),
+];
+
+const KERNEL_NAMES: &[(&str, NsysKernelNames)] = &[
+    ("demangled", NsysKernelNames::Demangled),
+    ("short", NsysKernelNames::Short),
+    ("mangled", NsysKernelNames::Mangled),
+];
