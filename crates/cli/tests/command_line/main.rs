@@ -20,6 +20,7 @@ mod jax_hosts;
 mod match_blocks;
 mod metal;
 mod model;
+mod nsys;
 mod options;
 mod output_safety;
 mod outputs;

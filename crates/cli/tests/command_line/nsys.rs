@@ -1,0 +1,105 @@
+//! `tracelens nsys`: reports of exports of Nsight Systems, its options, and what it says of files that are none.
+
+use std::path::{Path, PathBuf};
+
+use crate::program::{Sheets, Workplace, generated};
+
+fn recorded(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recorded/h200/nsys").join(name)
+}
+
+fn place() -> Workplace {
+    let place = Workplace::with("{}");
+    std::fs::copy(recorded("transformer_step.sqlite"), place.path("step.sqlite")).unwrap();
+    place
+}
+
+fn sheets(place: &Workplace, options: &[&str]) -> Sheets {
+    let outcome = place.run(&[&["nsys", "step.sqlite", "--json"], options].concat()).exits_with(0);
+    Sheets::parse(&outcome.out)
+}
+
+#[test]
+fn a_report_has_the_sheets_of_traces_and_those_of_the_recorder() {
+    let place = place();
+    let (of_nsys, of_report) =
+        (sheets(&place, &[]), place.run(&["report", "step.sqlite", "--json"]).exits_with(0));
+    assert_eq!(of_nsys.names(), Sheets::parse(&of_report.out).names());
+    for sheet in [
+        "gpu_timeline",
+        "ops_summary",
+        "nvtx_ranges",
+        "nvtx_tree",
+        "nvtx_kernels",
+        "api_summary",
+        "api_kernel_latency",
+    ] {
+        assert!(of_nsys.has(sheet), "{sheet}");
+    }
+    let kernels: u64 =
+        of_nsys.column("nvtx_kernels", "Ranges").iter().filter_map(|count| count.as_u64()).sum();
+    assert!(kernels > 0);
+}
+
+#[test]
+fn the_tables_of_nsys_stats_come_alone() {
+    let place = place();
+    let tables = sheets(&place, &["--nsys_names", "--gpu_trace", "--kernel_names", "short"]);
+    let expected = [
+        "nvtx_sum",
+        "cuda_api_sum",
+        "cuda_gpu_kern_sum",
+        "cuda_gpu_kern_gb_sum",
+        "cuda_gpu_mem_time_sum",
+        "cuda_gpu_mem_size_sum",
+        "cuda_kern_exec_sum",
+        "nvtx_kern_sum",
+        "nvtx_gpu_proj_sum",
+        "cuda_gpu_trace",
+    ];
+    assert_eq!(tables.names(), expected);
+    let columns = [
+        "Time (%)",
+        "Total Time (ns)",
+        "Instances",
+        "Avg (ns)",
+        "Med (ns)",
+        "Min (ns)",
+        "Max (ns)",
+        "StdDev (ns)",
+        "Name",
+    ];
+    assert_eq!(tables.columns("cuda_gpu_kern_sum"), columns);
+    assert_eq!(tables.rows("cuda_gpu_trace").len(), 100);
+    let names = tables.column("cuda_gpu_kern_sum", "Name");
+    assert!(names.iter().all(|name| !name.as_str().unwrap().contains('<')), "{names:?}");
+}
+
+#[test]
+fn operators_have_figures_where_a_type_is_assumed() {
+    let place = place();
+    place
+        .run(&["nsys", "step.sqlite"])
+        .exits_with(0)
+        .with_summary(&["FLOPs and bytes are known for 0.0%", "--assume_dtype"]);
+    let assumed = place.run(&["nsys", "step.sqlite", "--assume_dtype", "bf16"]).exits_with(0);
+    assumed.with_summary(&["take all tensors to be bf16", "FLOPs and bytes are known for 40.9%"]);
+    place
+        .run(&["nsys", "step.sqlite", "--assume_dtype", "int3"])
+        .exits_with(2)
+        .with_error(&["bf16, fp16, fp32, fp64, fp8"]);
+}
+
+#[test]
+fn other_recordings_are_named() {
+    let place = place();
+    let trace = generated().to_str().unwrap();
+    place.run(&["nsys", trace]).exits_with(2).with_error(&["Nsight Systems", "`tracelens report` reads it"]);
+    place.put("run.nsys-rep", b"NVR\0\x10");
+    place.run(&["nsys", "run.nsys-rep"]).exits_with(2).with_error(&["nsys export --type sqlite"]);
+    place.run(&["nsys", "missing.sqlite"]).exits_with(2).with_error(&["missing.sqlite"]);
+    let whole = std::fs::read(place.path("step.sqlite")).unwrap();
+    place.put("cut.sqlite", &whole[..whole.len() / 2]);
+    place.run(&["nsys", "cut.sqlite"]).exits_with(2).with_error(&["cut.sqlite"]);
+    place.run(&["nsys", "step.sqlite", "--nvtx_depth", "0"]).exits_with(2);
+}
