@@ -577,7 +577,7 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
     let events = trace.events();
     let has_noted_stacks = !events.arguments().call_stack.is_empty();
     let needs_frames = (options.include_call_stack && !has_noted_stacks)
-        || (options.detect_recompute && options.parity)
+        || (options.detect_recompute && (options.parity || events.arguments().forward_thread.is_empty()))
         || options.group_by_parent_module;
     if needs_frames && !events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION) {
         let recordable = trace.facts().recorder.python_frames;

@@ -215,7 +215,8 @@ impl From<IngestError> for Failure {
 /// The subcommand with the full report of a kind of recording.
 fn reader_of(kind: RecordingKind) -> &'static str {
     match kind {
-        RecordingKind::Trace | RecordingKind::Nsys => "`tracelens report` reads it",
+        RecordingKind::Trace => "`tracelens report` reads it",
+        RecordingKind::Nsys => "`tracelens nsys` reads it",
         RecordingKind::XPlane => "`tracelens jax` reads it",
         RecordingKind::Rocprof => "`tracelens rocprof` reads it",
         RecordingKind::TenstorrentOps => "`tracelens metal` reads it",

@@ -83,9 +83,13 @@ impl NvtxRanges {
                     open.push(next as u32);
                     next += 1;
                 }
-                let around =
-                    open.iter().filter(|&&range| events.end(found.instances[range as usize].event) >= end);
-                let around: Vec<u32> = around.copied().collect();
+                let holds = |range: u32| {
+                    let event = found.instances[range as usize].event;
+                    // What another thread ends says nothing of this thread's calls.
+                    let special = events.arguments().nvtx.get(event.index()).unwrap_or_default();
+                    events.end(event) >= end && !special.crosses_threads
+                };
+                let around: Vec<u32> = open.iter().copied().filter(|&range| holds(range)).collect();
                 found.launch(analysis, &around, &launches[&call]);
             }
         }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::{Interval, IntervalSet, Summary};
+use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, StringId};
 
 use crate::analysis::{DeviceWork, NsysAnalysis};
@@ -154,7 +155,10 @@ pub(crate) fn bandwidths<'a>(analysis: &'a NsysAnalysis<'_>, category: Category)
     rows
 }
 
-/// Kernels of one name that one call of one thread launched on one GPU. Times are ns.
+/// Kernels of one name that calls of one name and thread launched on one GPU. Times are ns.
+///
+/// Of a call that launched several kernels, such as the replay of a graph, call and queue count once, with the first of
+/// them; the total ends with the last.
 #[derive(Clone, Debug)]
 pub struct LaunchedKernel<'a> {
     /// Process and thread of the call.
@@ -165,10 +169,10 @@ pub struct LaunchedKernel<'a> {
     pub call: &'a str,
     /// Name of the kernel.
     pub kernel: &'a str,
-    /// From the start of the call to the end of both.
-    pub total: Summary,
+    /// From the start of the call to the end of both; `None` where another kernel is the first of all calls.
+    pub total: Option<Summary>,
     /// The calls.
-    pub calls: Summary,
+    pub calls: Option<Summary>,
     /// From the end of the call to the start of the kernel, of those that started later.
     pub queued: Option<Summary>,
     /// The kernels.
@@ -179,15 +183,27 @@ pub struct LaunchedKernel<'a> {
 pub(crate) fn launched_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<LaunchedKernel<'a>> {
     type Key = ((Option<i64>, Option<i64>), i64, StringId, StringId);
     let (trace, events) = (analysis.trace(), analysis.trace().events());
+    // By call: the first kernel, and the end of the last one.
+    let mut launched: HashMap<EventId, (EventId, i64)> = HashMap::new();
+    for (work, call) in analysis.kernels().filter_map(|work| Some((work.event, work.call?))) {
+        let (first, end) = launched.entry(call).or_insert((work, i64::MIN));
+        if (events.start(work), work) < (events.start(*first), *first) {
+            *first = work;
+        }
+        *end = (*end).max(events.end(work));
+    }
     let mut groups: BTreeMap<Key, [Vec<i64>; 4]> = BTreeMap::new();
     for work in analysis.kernels() {
         let Some(call) = work.call else { continue };
         let key = (analysis.thread(call), work.device, analysis.name(call), analysis.name(work.event));
         let [total, calls, queued, kernels] = groups.entry(key).or_default();
-        total.push(events.end(call).max(events.end(work.event)) - events.start(call));
-        calls.push(analysis.duration(call));
-        queued.extend(Some(events.start(work.event) - events.end(call)).filter(|&time| time > 0));
         kernels.push(analysis.duration(work.event));
+        let (first, end) = launched[&call];
+        if work.event == first {
+            total.push(events.end(call).max(end) - events.start(call));
+            calls.push(analysis.duration(call));
+            queued.extend(Some(events.start(work.event) - events.end(call)).filter(|&time| time > 0));
+        }
     }
     let row = |((thread, device, call, kernel), [total, calls, queued, kernels]): (Key, [Vec<i64>; 4])| {
         Some(LaunchedKernel {
@@ -195,14 +211,15 @@ pub(crate) fn launched_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Launch
             device,
             call: trace.text(call),
             kernel: trace.text(kernel),
-            total: Summary::from_values(&total)?,
-            calls: Summary::from_values(&calls)?,
+            total: Summary::from_values(&total),
+            calls: Summary::from_values(&calls),
             queued: Summary::from_values(&queued),
             kernels: Summary::from_values(&kernels)?,
         })
     };
     let mut rows: Vec<LaunchedKernel<'a>> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| (Reverse(row.total.sum), row.thread, row.device, row.call, row.kernel));
+    let total = |row: &LaunchedKernel<'_>| row.total.map_or(0, |total| total.sum);
+    rows.sort_by_key(|row| (Reverse(total(row)), row.thread, row.device, row.call, row.kernel));
     rows
 }
 
@@ -291,14 +308,14 @@ fn is_blocking_copy(call: &str) -> bool {
 /// Synchronizations by call and kind, then copies that make the host wait.
 pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchronizations<'a>> {
     let (trace, events) = (analysis.trace(), analysis.trace().events());
-    let mut call_of = hashbrown::HashMap::new();
+    let mut call_of = HashMap::new();
     for call in analysis.calls() {
         if let Some(correlation) = events.correlation(call) {
             call_of.entry(correlation).or_insert(call);
         }
     }
     let mut rows: BTreeMap<(&str, Option<&str>), Synchronizations<'a>> = BTreeMap::new();
-    let mut waited: hashbrown::HashSet<EventId> = hashbrown::HashSet::new();
+    let mut waited: HashSet<EventId> = HashSet::new();
     let mut add = |call: EventId, kind: Option<&'a str>, sync_time: i64, finding: Option<SyncFinding>| {
         let name = trace.name(call);
         let empty = Synchronizations { call: name, kind, count: 0, call_time: 0, sync_time: 0, finding };
@@ -315,7 +332,7 @@ pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchr
             add(call, Some(trace.name(event)), analysis.duration(event), finding);
         }
     }
-    let mut seen = hashbrown::HashSet::new();
+    let mut seen = HashSet::new();
     for work in analysis.work_of(Category::GPU_MEMCPY) {
         let Some(call) = work.call.filter(|&call| !waited.contains(&call) && seen.insert(call)) else {
             continue;

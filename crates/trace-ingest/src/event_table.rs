@@ -136,8 +136,10 @@ pub struct TritonCall {
 pub struct NvtxRange {
     /// It is of a domain other than the default one, with whose name and a colon its own begins.
     pub has_domain: bool,
-    /// It was started and ended, maybe by two threads, not pushed and popped: it need not nest.
+    /// It was started and ended, not pushed and popped: it need not nest.
     pub is_start_end: bool,
+    /// Another thread ended it.
+    pub crosses_threads: bool,
 }
 
 /// What a synchronization waits for. On events of the category `cuda_sync`, which PyTorch records on request

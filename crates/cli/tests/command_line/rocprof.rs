@@ -550,7 +550,8 @@ fn other_subcommands_read_profiles_or_say_which_one_does() {
     assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
     let summary = place.run(&["pytorch", "run_results.json.gz"]).exits_with(0);
     summary.with_summary(&[
-        "GPU span ",
+        "GPU 0 span ",
+        "GPU 1 span ",
         "a rocprofv3 profile has a report of its own",
         "`tracelens rocprof`",
     ]);

@@ -341,13 +341,13 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
         THREAD.field(|row: &Row<'_>| row.thread.1.into()),
         DEVICE.field(|row: &Row<'_>| row.device.into()),
-        COUNT.field(|row: &Row<'_>| row.total.count.into()),
+        COUNT.field(|row: &Row<'_>| row.kernels.count.into()),
         TOTAL
             .described("Sum of the times from the start of the call to the end of call and kernel, in ms.")
-            .field(|row: &Row<'_>| ms(row.total.sum).into()),
+            .field(|row: &Row<'_>| row.total.map(|total| ms(total.sum)).into()),
         Field::new(Count, "Queued", |_, row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into())
             .described("Kernels that started after their call had ended."),
-        median("Median Call (µs)", "Median duration of the call in µs.", |row| Some(&row.calls)),
+        median("Median Call (µs)", "Median duration of the call in µs.", |row| row.calls.as_ref()),
         median(
             "Median Queue (µs)",
             "Median time from the end of the call to the start of the kernel in µs, of those that started later.",
@@ -355,7 +355,7 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         ),
         median("Median Kernel (µs)", "Median duration of the kernel in µs.", |row| Some(&row.kernels)),
         Field::new(Number(Microseconds), "Max Call (µs)", |_, row: &Row<'_>| {
-            us(row.calls.max as f64).into()
+            row.calls.map(|calls| us(calls.max as f64)).into()
         })
         .described("Longest call in µs."),
         Field::new(Number(Microseconds), "Max Queue (µs)", |_, row: &Row<'_>| {

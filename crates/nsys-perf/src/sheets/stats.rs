@@ -236,7 +236,7 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         PID.field(|row: &Row<'_>| row.thread.0.into()),
         TID.field(|row: &Row<'_>| row.thread.1.into()),
         Field::new(Identifier, "DevId", |_, row: &Row<'_>| row.device.into()).described("Index of the GPU."),
-        Field::new(Count, "Count", |_, row: &Row<'_>| row.total.count.into()).described("Kernels."),
+        Field::new(Count, "Count", |_, row: &Row<'_>| row.kernels.count.into()).described("Kernels."),
         Field::new(Count, "QCount", |_, row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into())
             .described("Kernels that started after the end of their call."),
     ];
@@ -250,8 +250,8 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     ];
     let fields = first
         .into_iter()
-        .chain(statistics(T, |row: &Row<'_>| Some(&row.total)))
-        .chain(statistics(A, |row: &Row<'_>| Some(&row.calls)))
+        .chain(statistics(T, |row: &Row<'_>| row.total.as_ref()))
+        .chain(statistics(A, |row: &Row<'_>| row.calls.as_ref()))
         .chain(statistics(Q, |row: &Row<'_>| row.queued.as_ref()))
         .chain(statistics(K, |row: &Row<'_>| Some(&row.kernels)))
         .chain(last);

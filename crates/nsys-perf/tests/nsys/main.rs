@@ -5,6 +5,7 @@
 mod common;
 
 mod corpus;
+mod graphs;
 mod recorded;
 
 use std::path::Path;

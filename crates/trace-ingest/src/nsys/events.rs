@@ -60,6 +60,7 @@ struct NvtxRow {
     end: Option<i64>,
     thread: Option<GlobalId>,
     domain: i64,
+    crosses_threads: bool,
 }
 
 /// Makes a trace of the rows.
@@ -175,10 +176,19 @@ impl<'t> Conversion<'t> {
     }
 
     fn read_nvtx(&mut self) -> Result<(), Broken> {
-        const COLUMNS: [&str; 8] =
-            ["start", "end", "globalTid", "eventType", "text", "textId", "domainId", "binaryData"];
+        const COLUMNS: [&str; 9] = [
+            "start",
+            "end",
+            "globalTid",
+            "eventType",
+            "text",
+            "textId",
+            "domainId",
+            "endGlobalTid",
+            "binaryData",
+        ];
         let has_payloads = !self.references.payloads.is_empty();
-        let columns = if has_payloads { &COLUMNS[..] } else { &COLUMNS[..7] };
+        let columns = if has_payloads { &COLUMNS[..] } else { &COLUMNS[..8] };
         self.rows(NVTX, &["start", "eventType"], columns, |this, row| {
             let Some(kind) = this.references.enumerations.nvtx_type(row.required(3)?) else { return Ok(()) };
             match kind {
@@ -199,10 +209,13 @@ impl<'t> Conversion<'t> {
             let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
             let end = time(row, 1)?;
             let id = GlobalId::from_column(row.integer(2)?);
-            let range = NvtxRow { kind, start, end, thread: id, domain: row.integer(6)?.unwrap_or(0) };
+            let ended_by = GlobalId::from_column(row.integer(7)?);
+            let crosses_threads = kind != nvtx::PUSH_POP && ended_by.is_some_and(|other| Some(other) != id);
+            let domain = row.integer(6)?.unwrap_or(0);
+            let range = NvtxRow { kind, start, end, thread: id, domain, crosses_threads };
             let (inline, registered) = nvtx_text(row, 4, 5)?;
             let track = this.thread(id);
-            let payload = has_payloads.then(|| row.bytes(7)).flatten();
+            let payload = has_payloads.then(|| row.bytes(8)).flatten();
             if let Some(bytes) = inline {
                 let (text, faults) = clipped(bytes);
                 this.cut += u64::from(faults.is_cut);
@@ -218,7 +231,7 @@ impl<'t> Conversion<'t> {
     }
 
     fn nvtx(&mut self, row: NvtxRow, track: TrackId, text: &str, payload: Option<&[u8]>) {
-        let NvtxRow { kind, start, end, thread, domain } = row;
+        let NvtxRow { kind, start, end, thread, domain, crosses_threads } = row;
         let process = thread.map(GlobalId::process);
         let key = process.map(|process| (process, domain));
         let domain_name = key.and_then(|key| self.references.domains.get(&key)).copied();
@@ -235,13 +248,15 @@ impl<'t> Conversion<'t> {
                 None => format!("domain {domain}:{text}"),
             };
             let name = self.trace.intern(&name);
-            return self.nvtx_event(kind, name, (start, end), track, true);
+            let special = NvtxRange { has_domain: true, crosses_threads, ..NvtxRange::default() };
+            return self.nvtx_event(kind, name, (start, end), track, special);
         }
         let parsed = NvtxText::parse(text);
         if kind != nvtx::PUSH_POP || !parsed.is_operator() {
             // The call's number makes texts distinct that are of one range.
             let name = self.trace.intern(if kind == nvtx::PUSH_POP { parsed.name } else { text });
-            return self.nvtx_event(kind, name, (start, end), track, false);
+            let special = NvtxRange { crosses_threads, ..NvtxRange::default() };
+            return self.nvtx_event(kind, name, (start, end), track, special);
         }
         // Each process counts its calls for itself.
         let number = process.map_or(0, |process| self.references.process_number(process));
@@ -262,7 +277,7 @@ impl<'t> Conversion<'t> {
         name: StringId,
         span: (i64, Option<i64>),
         track: TrackId,
-        has_domain: bool,
+        special: NvtxRange,
     ) {
         if kind == nvtx::MARK {
             self.push(
@@ -275,8 +290,8 @@ impl<'t> Conversion<'t> {
             );
         } else {
             let is_start_end = matches!(kind, nvtx::START_END | nvtx::NVTXT_START_END);
-            let special = has_domain || is_start_end;
-            let nvtx = special.then_some(NvtxRange { has_domain, is_start_end });
+            let special = NvtxRange { is_start_end, ..special };
+            let nvtx = Some(special).filter(|&special| special != NvtxRange::default());
             let arguments = EventArguments { nvtx, ..EventArguments::default() };
             self.host_span(Category::USER_ANNOTATION, name, track, span, arguments);
         }
