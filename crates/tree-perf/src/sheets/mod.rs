@@ -20,6 +20,7 @@ pub(crate) mod ops_summary;
 pub(crate) mod rooflines;
 mod series;
 pub(crate) mod short_kernels;
+mod time_budget;
 pub(crate) mod unified_perf_summary;
 
 use operator_sheets::{iteration_groups_sheet, iterations_sheet, roofline_points_sheet, roofline_sheet};
@@ -54,6 +55,8 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
     let before = [
         gpu_timeline::sheet(),
         gpu_timeline::sheet_per_device(),
+        time_budget::sheet(),
+        time_budget::causes_sheet(),
         iterations_sheet(),
         iteration_groups_sheet(),
         ops_summary::sheet_by_category(),
@@ -85,6 +88,7 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         kernel_details::sheet(),
         short_kernels::histogram_sheet(),
         short_kernels::details_sheet(),
+        time_budget::gaps_sheet(),
         idle_causes::sheet(),
         idle_causes::sheet_per_stream(),
         launches::queue_length_sheet(),

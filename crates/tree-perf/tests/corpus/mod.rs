@@ -1,5 +1,6 @@
 //! The recorded traces, and what holds of them without a reference.
 
+mod budget;
 mod conservation;
 mod devices;
 mod hta;

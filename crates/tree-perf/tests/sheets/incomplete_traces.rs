@@ -39,6 +39,7 @@ fn a_trace_of_device_events_alone_has_the_sheets_of_the_device() {
     assert!(analysis.is_gpu_only());
     let expected = [
         "gpu_timeline: 8",
+        "time_budget: 1",
         "kernel_summary: 2",
         "short_kernels_histogram: 100",
         "short_kernels_all_details: 1",
@@ -89,6 +90,7 @@ fn a_trace_that_only_communicates_has_operator_sheets_but_not_as_tracelens_has_t
             false,
             &[
                 "gpu_timeline: 8",
+                "time_budget: 1",
                 "ops_summary_by_category: 1",
                 "ops_summary: 1",
                 "ops_all: 1",
@@ -132,6 +134,8 @@ fn launches_without_operators_are_no_operators() {
     assert!(analysis.is_gpu_only());
     let expected = [
         "gpu_timeline: 8",
+        "time_budget: 1",
+        "gpu_gap_causes: 2",
         "kernel_summary: 2",
         "short_kernels_histogram: 100",
         "short_kernels_all_details: 2",

@@ -31,5 +31,6 @@ mod roofline;
 mod rooflines;
 mod sanity_check;
 mod short_kernels;
+mod time_budget;
 mod unified;
 mod waits;

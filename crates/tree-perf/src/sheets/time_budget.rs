@@ -1,0 +1,199 @@
+//! Where the time of each device went, and what its gaps were spent on.
+
+use std::cmp::Reverse;
+
+use sheets::{Column, Field, Role, Sheet};
+
+use crate::analysis::Analysis;
+use crate::gaps::{Gap, GapParts, TimeBudget};
+
+const DEVICE: Column = Column::identifier("device", "Index of the device.").with_role(Role::Name);
+
+const PARTS: [Column; 6] = [
+    Column::milliseconds(
+        "Sync (ms)",
+        "Idle: the thread that launches what ends the gap waited in a call that synchronizes, for this device or another one.",
+    ),
+    Column::milliseconds("Other Calls (ms)", "Idle: it was in another call of the runtime or driver."),
+    Column::milliseconds("Launch (ms)", "Idle: it was in the call that launches."),
+    Column::milliseconds("Host (ms)", "Idle: it was in no call: in the program, its framework or its data."),
+    Column::milliseconds(
+        "Queued (ms)",
+        "Idle: launched and not started: the queue, a dependency, a busy copy engine.",
+    ),
+    Column::milliseconds("Unknown (ms)", "Idle: the launch of what ends the gap is not in the recording."),
+];
+
+fn part_fields<'a, R: 'static>(of: fn(&R) -> GapParts) -> impl Iterator<Item = Field<&'a Analysis, R>> {
+    PARTS.into_iter().enumerate().map(move |(at, column)| {
+        column.field_in(move |analysis: &&Analysis, row: &R| analysis.ms(of(row).named()[at].1).into())
+    })
+}
+
+/// Whether there are launches that tell what the host did, and the report is ours.
+fn is_told(analysis: &Analysis) -> bool {
+    !analysis.options().parity && analysis.coverage().linked_events > 0
+}
+
+/// The budget of each device for the whole window and for each iteration.
+pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    type F<'a> = Field<&'a Analysis, TimeBudget>;
+    fn ms<'a>(
+        name: &'static str,
+        description: &'static str,
+        of: fn(&TimeBudget) -> i64,
+    ) -> Field<&'a Analysis, TimeBudget> {
+        Column::milliseconds(name, description)
+            .field_in(move |analysis: &&Analysis, row: &TimeBudget| analysis.ms(of(row)).into())
+    }
+    let first = [
+        Column::text("range", "Name of the iterations; empty for the whole window, from the first to the last work of the device.")
+            .with_role(Role::Name)
+            .field(|row: &TimeBudget| row.range.as_deref().into()),
+        Column::identifier("index", "Number of the iteration, from 0.")
+            .with_role(Role::Name)
+            .field(|row: &TimeBudget| row.index.into()),
+        DEVICE.field(|row: &TimeBudget| row.device.into()),
+        ms("Wall (ms)", "Length of the stretch: of an iteration, that on the host. The parts add up to it.", |row| row.time.length())
+            .with_role(Role::Headline),
+        ms("Compute (ms)", "Computation ran.", |row| row.computation),
+        ms("Exposed Communication (ms)", "Communication ran, and no computation.", |row| row.exposed_communication),
+        ms("Exposed Copies (ms)", "Copies ran, and nothing else.", |row| row.exposed_copies),
+    ];
+    let fields: Vec<F<'a>> = first.into_iter().chain(part_fields(|row: &TimeBudget| row.idle)).collect();
+    Sheet::with_context(
+        "time_budget",
+        "Where the time of each device went, for the whole window and for each iteration: what it worked on, and what the host did while it had nothing to do.",
+        fields,
+        |analysis: &'a Analysis| {
+            let budgets = if is_told(analysis) { analysis.time_budgets() } else { Vec::new() };
+            (!budgets.is_empty()).then_some((analysis, budgets))
+        },
+    )
+}
+
+/// Gaps of a device of a length.
+struct Lengths {
+    device: i64,
+    length: &'static str,
+    count: usize,
+    parts: GapParts,
+    loading: i64,
+    profiler: i64,
+}
+
+/// What the gaps were spent on, by device and by how long they are.
+pub(super) fn causes_sheet<'a>() -> Sheet<'a, Analysis> {
+    let ms = |column: Column, of: fn(&Lengths) -> i64| {
+        column.field_in(move |analysis: &&Analysis, row: &Lengths| analysis.ms(of(row)).into())
+    };
+    let first = [
+        DEVICE.field(|row: &Lengths| row.device.into()),
+        Column::text("length", "How long the gaps are.")
+            .with_role(Role::Name)
+            .field(|row: &Lengths| row.length.into()),
+        Column::count("Count", "Gaps.").field(|row: &Lengths| row.count.into()),
+        ms(
+            Column::milliseconds("Idle (ms)", "Sum of the gaps. The parts add up to it.")
+                .with_role(Role::Headline),
+            |row| row.parts.total(),
+        ),
+    ];
+    let last = [
+        ms(
+            Column::milliseconds(
+                "Loading (ms)",
+                "Of the gaps: modules or functions were loaded or compiled on the thread that launches; part of the other columns.",
+            ),
+            |row| row.loading,
+        ),
+        ms(
+            Column::milliseconds(
+                "Profiler (ms)",
+                "Of the gaps: the profiler itself worked in the process that launches; part of the other columns.",
+            ),
+            |row| row.profiler,
+        ),
+    ];
+    let fields: Vec<Field<&'a Analysis, Lengths>> =
+        first.into_iter().chain(part_fields(|row: &Lengths| row.parts)).chain(last).collect();
+    Sheet::with_context(
+        "gpu_gap_causes",
+        "What the gaps between the work of each device were spent on, by their length.",
+        fields,
+        |analysis: &'a Analysis| {
+            let rows = if is_told(analysis) { lengths(analysis) } else { Vec::new() };
+            (!rows.is_empty()).then_some((analysis, rows))
+        },
+    )
+}
+
+fn lengths(analysis: &Analysis) -> Vec<Lengths> {
+    const BOUNDS_US: [(&str, f64); 4] = [
+        ("< 10 µs", 10.0),
+        ("10 to 100 µs", 100.0),
+        ("100 µs to 1 ms", 1000.0),
+        ("1 ms and more", f64::INFINITY),
+    ];
+    let gaps = analysis.gaps();
+    let mut rows = Vec::new();
+    for of_device in gaps.chunk_by(|a, b| a.device == b.device) {
+        let row = |length: &'static str, gaps: &[&Gap]| Lengths {
+            device: of_device[0].device,
+            length,
+            count: gaps.len(),
+            parts: gaps.iter().map(|gap| gap.parts).sum(),
+            loading: gaps.iter().map(|gap| gap.loading).sum(),
+            profiler: gaps.iter().map(|gap| gap.profiler).sum(),
+        };
+        let mut least = 0.0;
+        for (length, bound) in BOUNDS_US {
+            let is_meant = |gap: &&Gap| (least..bound).contains(&analysis.us(gap.time.length()));
+            let meant: Vec<&Gap> = of_device.iter().filter(is_meant).collect();
+            rows.extend((!meant.is_empty()).then(|| row(length, &meant)));
+            least = bound;
+        }
+        rows.push(row("all", &of_device.iter().collect::<Vec<_>>()));
+    }
+    rows
+}
+
+/// The gaps one by one, the longest of each device first.
+pub(super) fn gaps_sheet<'a>() -> Sheet<'a, Analysis> {
+    let name_of = |analysis: &&'a Analysis, event: Option<trace_ingest::EventId>| {
+        event.map(|event| analysis.trace().name(event))
+    };
+    let first = [
+        DEVICE.field(|row: &Gap| row.device.into()),
+        Column::microseconds("Start (µs)", "Start, from the beginning of the recording.")
+            .field_in(|analysis: &&Analysis, row: &Gap| analysis.us(row.time.start).into()),
+        Column::milliseconds("Duration (ms)", "Length. The parts add up to it.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&Analysis, row: &Gap| analysis.ms(row.time.length()).into()),
+        Column::text("cause", "The largest part.").field(|row: &Gap| row.parts.cause().into()),
+        Column::text("next op", "What ended it.")
+            .field_in(move |analysis: &&'a Analysis, row: &Gap| name_of(analysis, row.next).into()),
+        Column::text("next call", "The call that launched that.")
+            .field_in(move |analysis: &&'a Analysis, row: &Gap| name_of(analysis, row.call).into()),
+        Column::text("operator", "The operator or range around that call.").field_in(
+            |analysis: &&'a Analysis, row: &Gap| {
+                let above = row.call.and_then(|call| analysis.tree().parent(call));
+                above.map(|event| analysis.trace().name(event)).into()
+            },
+        ),
+    ];
+    let fields: Vec<Field<&'a Analysis, Gap>> =
+        first.into_iter().chain(part_fields(|row: &Gap| row.parts)).collect();
+    Sheet::with_context(
+        "gpu_gaps",
+        "Gaps between the work of each device of 10 µs and more, the longest first, with what the host did meanwhile; with --waits.",
+        fields,
+        |analysis: &'a Analysis| {
+            let waits = analysis.options().waits && is_told(analysis);
+            let mut gaps = if waits { analysis.gaps() } else { Vec::new() };
+            gaps.retain(|gap| analysis.us(gap.time.length()) >= 10.0);
+            gaps.sort_by_key(|gap| (gap.device, Reverse(gap.time.length()), gap.time.start));
+            (!gaps.is_empty()).then_some((analysis, gaps))
+        },
+    )
+}
