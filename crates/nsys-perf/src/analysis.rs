@@ -32,6 +32,9 @@ pub struct NsysAnalysis<'t> {
     ranges: OnceLock<NvtxRanges>,
 }
 
+/// Process and thread, where they have numbers.
+pub type Thread = (Option<i64>, Option<i64>);
+
 /// A kernel, copy or fill, or the replay of a graph whose nodes were not recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceWork {
@@ -108,7 +111,7 @@ impl<'t> NsysAnalysis<'t> {
     }
 
     /// Process and thread of a call or range.
-    pub(crate) fn thread(&self, event: EventId) -> (Option<i64>, Option<i64>) {
+    pub(crate) fn thread(&self, event: EventId) -> Thread {
         let track = self.trace().tracks().get(self.trace().events().track(event));
         let number = |row: RowId| match row {
             RowId::Number(number) => Some(number),

@@ -7,7 +7,7 @@ mod ranges;
 mod rows;
 mod sheets;
 
-pub use analysis::{NsysAnalysis, NsysOptions};
+pub use analysis::{NsysAnalysis, NsysOptions, Thread};
 pub use finding::{NsysFinding, nsys_findings};
 pub use ranges::{NvtxInstance, NvtxRanges};
 pub use rows::{LaunchedKernel, OverheadSum, SyncFinding};

@@ -7,7 +7,7 @@ use gpu_timeline::{Interval, IntervalSet, Summary};
 use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, StringId};
 
-use crate::analysis::{DeviceWork, NsysAnalysis};
+use crate::analysis::{DeviceWork, NsysAnalysis, Thread};
 
 /// A name with its durations in ns.
 pub(crate) struct Sum<K> {
@@ -162,7 +162,7 @@ pub(crate) fn bandwidths<'a>(analysis: &'a NsysAnalysis<'_>, category: Category)
 #[derive(Clone, Debug)]
 pub struct LaunchedKernel<'a> {
     /// Process and thread of the call.
-    pub thread: (Option<i64>, Option<i64>),
+    pub thread: Thread,
     /// The GPU.
     pub device: i64,
     /// Name of the call.
@@ -181,7 +181,7 @@ pub struct LaunchedKernel<'a> {
 
 /// Kernels with their calls, most time from call to end first.
 pub(crate) fn launched_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<LaunchedKernel<'a>> {
-    type Key = ((Option<i64>, Option<i64>), i64, StringId, StringId);
+    type Key = (Thread, i64, StringId, StringId);
     let (trace, events) = (analysis.trace(), analysis.trace().events());
     // By call: the first kernel, and the end of the last one.
     let mut launched: HashMap<EventId, (EventId, i64)> = HashMap::new();

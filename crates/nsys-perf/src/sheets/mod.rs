@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 use hashbrown::HashSet;
-use trace_ingest::{Category, EventId};
+use trace_ingest::{Category, EventId, StringId};
 
 pub use self::own::nsys_sheets;
 pub use self::stats::nsys_stats_sheets;
-use crate::analysis::NsysAnalysis;
+use crate::analysis::{NsysAnalysis, Thread};
 
 /// Ranges with one name. Times are ns.
 struct RangeSum {
@@ -52,7 +52,7 @@ impl RangeSum {
 /// Ranges by name and style, by host time.
 fn range_sums(analysis: &NsysAnalysis<'_>) -> Vec<RangeSum> {
     let ranges = analysis.ranges();
-    let mut groups: BTreeMap<(trace_ingest::StringId, bool, bool), Vec<u32>> = BTreeMap::new();
+    let mut groups: BTreeMap<(StringId, bool, bool), Vec<u32>> = BTreeMap::new();
     for (instance, position) in ranges.instances.iter().zip(0..) {
         let special =
             analysis.trace().events().arguments().nvtx.get(instance.event.index()).unwrap_or_default();
@@ -86,7 +86,7 @@ fn range_sums(analysis: &NsysAnalysis<'_>) -> Vec<RangeSum> {
 struct RangeKernels<'a> {
     label: String,
     is_start_end: bool,
-    thread: (Option<i64>, Option<i64>),
+    thread: Thread,
     /// Ranges in which the kernel was launched.
     ranges: usize,
     kernel: &'a str,
@@ -123,18 +123,17 @@ fn range_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<RangeKernels<'a>> {
             group.own_time += analysis.duration(event);
         }
     }
-    let row =
-        |((_, thread, kernel), group): ((_, (Option<i64>, Option<i64>), trace_ingest::StringId), Group)| {
-            Some(RangeKernels {
-                label: ranges.label(analysis, group.first),
-                is_start_end: ranges.is_start_end(analysis, group.first),
-                thread,
-                ranges: group.ranges.len(),
-                kernel: trace.text(kernel),
-                durations: Summary::from_values(&group.durations)?,
-                own_time: group.own_time,
-            })
-        };
+    let row = |((_, thread, kernel), group): ((_, Thread, StringId), Group)| {
+        Some(RangeKernels {
+            label: ranges.label(analysis, group.first),
+            is_start_end: ranges.is_start_end(analysis, group.first),
+            thread,
+            ranges: group.ranges.len(),
+            kernel: trace.text(kernel),
+            durations: Summary::from_values(&group.durations)?,
+            own_time: group.own_time,
+        })
+    };
     let mut rows: Vec<RangeKernels<'a>> = groups.into_iter().filter_map(row).collect();
     rows.sort_by(|a, b| {
         let key = |row: &RangeKernels<'a>| (Reverse(row.durations.sum), row.thread, row.kernel);
