@@ -63,6 +63,16 @@ const LEAST_CONTRAST: &str = r"{
     }));
 }";
 
+/// Entries of the navigation bar that a pointer does not reach where they are shown.
+const HIDDEN_ENTRIES: &str = r"{
+    window.scrollTo({ top: 0, behavior: 'instant' });
+    [...document.querySelectorAll('nav.sections a, nav.sections button')].filter((entry) => {
+        const { left, right, top, bottom } = entry.getBoundingClientRect();
+        const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+        return left < 0 || right > innerWidth || at !== entry;
+    }).map((entry) => entry.textContent);
+}";
+
 #[test]
 fn a_page_asks_nobody_and_fits_every_width_light_and_dark() {
     let Some(mut browser) = Browser::start() else { return };
@@ -85,6 +95,7 @@ fn a_page_asks_nobody_and_fits_every_width_light_and_dark() {
             assert_eq!(browser.requests(), 1, "the file itself");
             let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
             assert_eq!(browser.evaluate(overflow), 0, "{width}: the page scrolls sideways");
+            assert_eq!(browser.evaluate(HIDDEN_ENTRIES), json!([]), "{width}: entries of the bar out of reach");
             assert_eq!(browser.evaluate("document.documentElement.dataset.theme"), theme);
             let canvas = "document.querySelector('#timeline canvas').getContext('2d').getImageData(1, 1, 1, 1).data[0]";
             assert_eq!(

@@ -1186,6 +1186,9 @@
   if (contents.length) drawTables();
   drawMade();
   links.append(theme);
+  // Where the bar stays in view, what is jumped to stands below it, whatever number of lines it has.
+  new ResizeObserver(() => document.documentElement.style.setProperty("--bar-height",
+    getComputedStyle(links).position === "sticky" ? `${links.offsetHeight}px` : "0px")).observe(links);
   await waits;
   let width = innerWidth;
   addEventListener("resize", () => innerWidth !== width && ((width = innerWidth), redraw()));
