@@ -35,7 +35,7 @@ use xla_perf::{JaxAnalysis, JaxOptions};
 pub(crate) use job::of_job;
 pub(crate) use tenstorrent::of_operations;
 pub(crate) use trace::of_trace;
-pub(crate) use xla::of_profile;
+pub(crate) use xla::{of_profile, short_wait};
 
 use crate::error::Error;
 use crate::notice::Notice;

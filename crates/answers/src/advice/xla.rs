@@ -166,14 +166,18 @@ fn is_rematerialised(operator: &Instruction) -> bool {
     operator.name.contains(".remat") || operator.record.as_ref().is_some_and(of_checkpoint)
 }
 
+/// Up to which length the wait of a launched event is the device's own.
+pub(crate) fn short_wait(units_per_us: i64) -> i64 {
+    (AnalysisOptions::default().kernel_wait_threshold_us * units_per_us as f64).round() as i64
+}
+
 /// Waits between the events of a GPU, by launches alone: a profile does not say what held the host.
 fn idle(works: &[Work], units_per_us: i64) -> Vec<Idle> {
-    let short = AnalysisOptions::default().kernel_wait_threshold_us * units_per_us as f64;
     let launched: Vec<LaunchedEvent> = works
         .iter()
         .map(|work| LaunchedEvent { stream: 0, start: work.start, end: work.end, launch: work.launch })
         .collect();
-    let waits = device_waits(&launched, short.round() as i64).into_iter();
+    let waits = device_waits(&launched, short_wait(units_per_us)).into_iter();
     let waits = waits.filter(|wait| wait.time.length() > 0).map(|wait| Idle {
         time: wait.time,
         work: wait.event as u32,

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, Breakdown, TimelineEvent};
+use gpu_timeline::{
+    Activity, Breakdown, Interval, LaunchedEvent, TimelineEvent, Wait, WaitCause, device_waits,
+};
 use hashbrown::HashMap;
 use iterations::{MeasuredIterations, Part};
 use report_writers::page::{
-    EventKind, Icicle, IcicleBuilder, Lane, LaneEvent, StackedBar, StackedBars, Timeline, TimelineMark,
+    EventKind, Icicle, IcicleBuilder, Lane, LaneEvent, LaneKind, StackedBar, StackedBars, Timeline,
+    TimelineMark,
 };
 use trace_ingest::TimeUnit;
+
+use crate::advice::short_wait;
 
 pub(super) const COMMUNICATION: &str = "exposed communication";
 pub(super) const COPIES: &str = "exposed copies";
@@ -67,8 +72,68 @@ pub(super) struct WorkEvent {
     pub(super) device: i64,
     /// Whether the timeline of the report counts it.
     pub(super) counts: bool,
+    /// Start of the call that launched it, for [`DeviceWork::find_idle_by_launches`].
+    pub(super) launch: Option<i64>,
     /// The step that launched it.
     pub(super) part: Option<Part>,
+}
+
+/// Why a device ran nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum IdleCause {
+    /// The launch came after the device ran dry.
+    LateLaunch,
+    /// That, while the host waited for its data loader.
+    DataLoader,
+    /// That, after the host waited for the device.
+    Synchronization,
+    /// That, after a copy that the host waits for.
+    BlockingCopy,
+    /// The launch came in time, and the wait is short.
+    BetweenKernels,
+    /// The launch came in time, and the wait is long.
+    LaunchedInTime,
+    /// The launch is not recorded.
+    Unlinked,
+}
+
+impl IdleCause {
+    /// Its kind of time in the page, which has a colour for each of these.
+    const fn as_str(self) -> &'static str {
+        match self {
+            IdleCause::LateLaunch => "idle: late launch",
+            IdleCause::DataLoader => "idle: data loader",
+            IdleCause::Synchronization => "idle: synchronisation",
+            IdleCause::BlockingCopy => "idle: blocking copy",
+            IdleCause::BetweenKernels => "idle: between kernels",
+            IdleCause::LaunchedInTime => "idle: launched in time",
+            IdleCause::Unlinked => "idle: unknown launch",
+        }
+    }
+
+    /// What happened.
+    const fn in_words(self) -> &'static str {
+        match self {
+            IdleCause::LateLaunch => "late launch: the device had run dry before",
+            IdleCause::DataLoader => "late launch: the host waited for its data loader",
+            IdleCause::Synchronization => "late launch: the host waited for the device",
+            IdleCause::BlockingCopy => "late launch: the host waited for a copy",
+            IdleCause::BetweenKernels => "between kernels: launched in time, a short wait",
+            IdleCause::LaunchedInTime => "launched in time, a long wait",
+            IdleCause::Unlinked => "the launch of what follows is not recorded",
+        }
+    }
+}
+
+/// A stretch in which a device ran nothing. Times are in the recording's unit.
+#[derive(Clone, Copy)]
+pub(super) struct IdleStretch {
+    pub(super) time: Interval,
+    pub(super) cause: IdleCause,
+    /// Number of the name of the event that ended it.
+    pub(super) before: u32,
+    /// The device; the smallest number where several count as one.
+    pub(super) device: i64,
 }
 
 /// What the devices of a recording did.
@@ -78,6 +143,7 @@ pub(super) struct DeviceWork {
     places: Vec<Place>,
     numbers_of_places: HashMap<Place, u32>,
     pub(super) events: Vec<WorkEvent>,
+    pub(super) idle: Vec<IdleStretch>,
     /// Names of the lanes, by device and stream.
     pub(super) lanes: BTreeMap<(i64, i64), String>,
     /// Names of the devices.
@@ -101,6 +167,7 @@ impl DeviceWork {
             places: Vec::new(),
             numbers_of_places: HashMap::new(),
             events: Vec::new(),
+            idle: Vec::new(),
             lanes: BTreeMap::new(),
             devices: BTreeMap::new(),
         }
@@ -112,6 +179,37 @@ impl DeviceWork {
             self.places.push(place.clone());
             next
         })
+    }
+
+    /// Finds when each device was idle, and why, by the launches alone.
+    pub(super) fn find_idle_by_launches(&mut self) {
+        let short = short_wait(self.unit.per_microsecond());
+        for &device in self.devices.keys() {
+            let of_device: Vec<&WorkEvent> =
+                self.events.iter().filter(|event| event.counts && event.device == device).collect();
+            let launched: Vec<LaunchedEvent> = of_device
+                .iter()
+                .map(|event| LaunchedEvent {
+                    stream: 0,
+                    start: event.start,
+                    end: event.end,
+                    launch: event.launch,
+                })
+                .collect();
+            let waits = device_waits(&launched, short).into_iter().filter(|wait| !wait.time.is_empty());
+            let stretch = |wait: Wait| IdleStretch {
+                time: wait.time,
+                cause: match wait.cause {
+                    WaitCause::Unlinked => IdleCause::Unlinked,
+                    WaitCause::Host => IdleCause::LateLaunch,
+                    WaitCause::Kernel => IdleCause::BetweenKernels,
+                    WaitCause::Dependency { .. } => IdleCause::LaunchedInTime,
+                },
+                before: of_device[wait.event].name,
+                device,
+            };
+            self.idle.extend(waits.map(stretch));
+        }
     }
 
     fn per_nanosecond(&self) -> i64 {
@@ -276,6 +374,10 @@ impl DeviceWork {
             let duration_ns = self.ns(event.end - origin) - start_ns;
             lanes.entry(event.lane).or_default().push(LaneEvent { start_ns, duration_ns, kind });
         }
+        let mut categories: Vec<String> =
+            categories.iter().map(|&category| self.names.text(category).to_owned()).collect();
+        // What a device waited for stands above its streams.
+        let mut by_key = self.idle_lanes(origin, &mut categories, &mut kinds);
         let mut marks = Vec::new();
         if let Some((level, measured)) = iterations.and_then(MeasuredIterations::steps) {
             for (index, figures) in measured.iterations.iter().enumerate() {
@@ -287,16 +389,49 @@ impl DeviceWork {
                 });
             }
         }
-        let lane = |(key, events): ((i64, i64), Vec<LaneEvent>)| Lane {
-            name: self.lanes.get(&key).cloned().unwrap_or_default(),
-            events,
-        };
-        Some(Timeline {
-            categories: categories.iter().map(|&category| self.names.text(category).to_owned()).collect(),
-            kinds,
-            lanes: lanes.into_iter().map(lane).collect(),
-            marks,
-        })
+        by_key.extend(lanes.into_iter().map(|(key, events)| {
+            let name = self.lanes.get(&key).cloned().unwrap_or_default();
+            (key, Lane { name, kind: LaneKind::Work, events })
+        }));
+        Some(Timeline { categories, kinds, lanes: by_key.into_values().collect(), marks })
+    }
+
+    /// The idle times of each device as a lane, with the causes among the categories and kinds.
+    fn idle_lanes(
+        &self,
+        origin: i64,
+        categories: &mut Vec<String>,
+        kinds: &mut Vec<EventKind>,
+    ) -> BTreeMap<(i64, i64), Lane> {
+        let mut place_of: BTreeMap<IdleCause, usize> = self.idle.iter().map(|idle| (idle.cause, 0)).collect();
+        for (cause, place) in &mut place_of {
+            *place = categories.len();
+            categories.push(cause.as_str().to_owned());
+        }
+        let mut numbers: HashMap<(IdleCause, u32), usize> = HashMap::new();
+        let mut lanes: BTreeMap<(i64, i64), Lane> = BTreeMap::new();
+        for idle in &self.idle {
+            let kind = *numbers.entry((idle.cause, idle.before)).or_insert_with(|| {
+                kinds.push(EventKind {
+                    name: idle.cause.in_words().to_owned(),
+                    category: place_of[&idle.cause],
+                    place: self.names.text(idle.before).to_owned(),
+                });
+                kinds.len() - 1
+            });
+            let start_ns = self.ns(idle.time.start - origin);
+            let duration_ns = self.ns(idle.time.end - origin) - start_ns;
+            let lane = lanes.entry((idle.device, i64::MIN)).or_insert_with(|| {
+                let device = self.devices.get(&idle.device).map(|name| format!("{name} "));
+                Lane {
+                    name: format!("{}idle", device.unwrap_or_default()),
+                    kind: LaneKind::Idle,
+                    events: Vec::new(),
+                }
+            });
+            lane.events.push(LaneEvent { start_ns, duration_ns, kind });
+        }
+        lanes
     }
 
     fn place_in_words(&self, place: u32) -> String {
@@ -330,6 +465,7 @@ mod tests {
                 lane,
                 device: 0,
                 counts: true,
+                launch: Some(0),
                 part: None,
             };
             work.events.push(event);
@@ -383,6 +519,24 @@ mod tests {
             assert_eq!(icicle.nodes[0].time_ns, 1_000, "{}", icicle.title);
             assert_eq!(icicle.nodes[0].count, 3);
         }
+    }
+
+    #[test]
+    fn idle_times_stand_above_the_streams_with_their_causes() {
+        let mut work = work();
+        work.events[2].launch = Some(850);
+        work.find_idle_by_launches();
+        let timeline = work.timeline(None).unwrap();
+        let idle = &timeline.lanes[0];
+        assert_eq!((idle.name.as_str(), idle.kind), ("GPU idle", LaneKind::Idle));
+        let &[LaneEvent { start_ns, duration_ns, kind }] = idle.events.as_slice() else {
+            panic!("{:?}", idle.events)
+        };
+        // As long as the idle part of the bar.
+        assert_eq!((start_ns, duration_ns), (800, 100));
+        let kind = &timeline.kinds[kind];
+        assert_eq!(timeline.categories[kind.category], IdleCause::LateLaunch.as_str());
+        assert_eq!(kind.place, "copy/fill");
     }
 
     #[test]

@@ -10,13 +10,13 @@ use operator_sheets::Iterated;
 use perf_models::Category;
 use report_writers::page::{Page, PageFigure, StackedBar, StackedBars};
 use rocprof_perf::RocprofAnalysis;
-use trace_ingest::rocprof::{AgentKind, Profile};
+use trace_ingest::rocprof::{AgentKind, Domain, Profile};
 use trace_ingest::{Category as EventCategory, EventId, TimeUnit};
 use trace2tree::module_name;
-use tree_perf::Analysis;
+use tree_perf::{Analysis, Dependency, HostActivity};
 use xla_perf::JaxAnalysis;
 
-use super::device_work::{DeviceWork, Names, WorkEvent};
+use super::device_work::{DeviceWork, IdleCause, IdleStretch, Names, WorkEvent};
 use crate::numbers::{counted, duration, grouped};
 
 /// Without a device or a stream.
@@ -27,6 +27,26 @@ fn show(work: &DeviceWork, iterated: &impl Iterated, page: &mut Page) {
     page.bars = work.bars(iterations);
     page.icicles = work.icicles();
     page.timeline = work.timeline(iterations);
+}
+
+/// Why the device of a trace ran nothing.
+fn idle_cause(cause: tree_perf::IdleCause) -> IdleCause {
+    use tree_perf::IdleCause as Cause;
+    match cause {
+        Cause::Unlinked => IdleCause::Unlinked,
+        Cause::KernelWait => IdleCause::BetweenKernels,
+        Cause::HostWait(HostActivity::DataLoader) => IdleCause::DataLoader,
+        Cause::HostWait(HostActivity::Sync) => IdleCause::Synchronization,
+        Cause::HostWait(HostActivity::Copy) => IdleCause::BlockingCopy,
+        // The call that launches was under way when the device ran dry: late, too.
+        Cause::HostWait(HostActivity::GraphLaunch | HostActivity::Other)
+        | Cause::DependencyWait(Dependency::Launch | Dependency::GraphLaunch | Dependency::Copy) => {
+            IdleCause::LateLaunch
+        }
+        Cause::DependencyWait(Dependency::OtherStream | Dependency::Sync | Dependency::Unknown) => {
+            IdleCause::LaunchedInTime
+        }
+    }
 }
 
 /// Of PyTorch's profiler: kernels below operators below modules.
@@ -79,10 +99,17 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
             // The timeline of a trace has all devices as one.
             device: 0,
             counts: analysis.options().include_unlinked_kernels || tree.contains(event),
+            launch: None,
             part,
         });
     }
     work.devices.insert(0, device);
+    for stretch in analysis.idle_stretches().0 {
+        let before = work.names.number(trace.name(stretch.event));
+        let (time, cause) = (stretch.time, idle_cause(stretch.cause));
+        // All devices of a trace are idle at the same time: their lane stands above those of all.
+        work.idle.push(IdleStretch { time, cause, before, device: i64::MIN });
+    }
     show(&work, analysis, page);
 }
 
@@ -146,9 +173,11 @@ pub(super) fn xla(analysis: &JaxAnalysis, page: &mut Page) {
             lane,
             device,
             counts: true,
+            launch: event.launch.map(|launch| events.start(launch)),
             part: event.part,
         });
     }
+    work.find_idle_by_launches();
     show(&work, analysis, page);
 }
 
@@ -157,6 +186,17 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
     let profile = analysis.profile();
     let mut work = DeviceWork::new(TimeUnit::Nanoseconds);
     let place = work.place(Vec::new());
+    // Of several calls with one number the innermost launches: that which began last.
+    let mut launches: HashMap<(u32, u64), i64> = HashMap::new();
+    for call in profile.calls.iter().filter(|call| call.domain == Domain::Hip) {
+        let Some(correlation) = call.correlation else { continue };
+        let start = launches.entry((call.process, correlation)).or_insert(call.start.0);
+        *start = (*start).max(call.start.0);
+    }
+    // The number 0 says that there is none.
+    let launch = |process: u32, correlation: Option<u64>| {
+        launches.get(&(process, correlation.filter(|&correlation| correlation != 0)?)).copied()
+    };
     for dispatch in analysis.dispatches() {
         let device = device(profile, dispatch.agent, &mut work);
         // Queues are what runs side by side; some programs make a stream per call.
@@ -177,6 +217,7 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
             lane,
             device,
             counts: true,
+            launch: launch(dispatch.process, dispatch.correlation),
             part: None,
         });
     }
@@ -199,9 +240,11 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
             lane,
             device,
             counts: true,
+            launch: launch(copy.process, copy.correlation),
             part: None,
         });
     }
+    work.find_idle_by_launches();
     page.icicles = work.icicles();
     page.timeline = work.timeline(Iterated::iterations(analysis));
     page.bars = work.bars(None);

@@ -26,7 +26,7 @@ use crate::report::Report;
 use crate::writer::{WriteError, create_file};
 pub use fallback::markup_text;
 pub use icicle::{Icicle, IcicleBuilder, IcicleNode};
-pub use timeline::{EventKind, Lane, LaneEvent, Timeline, TimelineMark};
+pub use timeline::{EventKind, Lane, LaneEvent, LaneKind, Timeline, TimelineMark};
 
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");

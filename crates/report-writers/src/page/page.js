@@ -64,6 +64,13 @@
 
   // ---- colours: one per kind of work on every page, told apart by the colour-blind, with a letter each ----------------
   const KINDS = [
+    [/^idle: late launch/, "#f0a58f", "L"],
+    [/^idle: data loader/, "#cbb2e3", "D"],
+    [/^idle: synchronisation/, "#8fc1e3", "S"],
+    [/^idle: blocking copy/, "#e3cf6b", "B"],
+    [/^idle: between kernels/, "#a9d6b5", "K"],
+    [/^idle: launched in time/, "#c9b8a4", "W"],
+    [/^idle: unknown launch/, "#b9bfc7", "?"],
     [/^(grouped)?gemm|^matmul|^dot|^gemm/i, "#0072b2", "G"],
     [/sdpa|attention|flash/i, "#d55e00", "A"],
     [/^conv/i, "#56b4e9", "V"],
@@ -90,7 +97,7 @@
       const kind = KINDS.find(([pattern]) => pattern.test(category));
       let fill = kind?.[1];
       let letter = kind?.[2];
-      if (/^idle/i.test(category)) [fill, letter] = ["var(--idle)", ""];
+      if (/^idle$/i.test(category)) [fill, letter] = ["var(--idle)", ""];
       else if (!category) [fill, letter] = ["var(--mixed)", ""];
       else if (!kind) {
         others.push(category);
@@ -416,22 +423,21 @@
         factor *= 128;
       }
     }
-    const lanes = timeline.lanes.map((name) => {
+    const lanes = timeline.lanes.map((described) => {
       const count = number();
-      const lane = { name, start: new Float64Array(count), length: new Float64Array(count), kind: new Uint32Array(count), bins: [] };
+      const lane = { ...described, start: new Float64Array(count), length: new Float64Array(count), kind: new Uint32Array(count), bins: [] };
       for (let i = 0, before = 0; i < count; i++) lane.start[i] = before += number();
       for (let i = 0; i < count; i++) lane.length[i] = number();
       for (let i = 0; i < count; i++) lane.kind[i] = number();
       lane.longest = lane.length.reduce((a, b) => Math.max(a, b), 0);
       return lane;
     });
-    if (!timeline.exact)
-      for (const lane of lanes)
-        for (let left = number(); left > 0; left--) {
-          const times = { category: number(), time: new Float64Array(timeline.bins) };
-          for (let some = number(), bin = 0; some > 0; some--) times.time[(bin += number())] = number();
-          lane.bins.push(times);
-        }
+    for (const lane of lanes.filter((one) => !one.exact))
+      for (let left = number(); left > 0; left--) {
+        const times = { category: number(), time: new Float64Array(timeline.bins) };
+        for (let some = number(), bin = 0; some > 0; some--) times.time[(bin += number())] = number();
+        lane.bins.push(times);
+      }
     return lanes;
   }
 
@@ -450,13 +456,30 @@
       : `${whole(timeline.events)} device events: how busy each of ${whole(timeline.bins)} moments was, and the longest events one by one. Drag to move; click, then turn the wheel or press + and − to zoom.`),
     box, paper, said);
     const all = await readEvents();
-    const busy = (lane) => (lane.bins.length ? sum(lane.bins.map((bin) => sum([...bin.time]))) : sum([...lane.length]));
+    const categoryOf = (one, at) => timeline.kinds[one.kind[at]].category;
+    for (const one of all) {
+      one.times = new Map();
+      const add = (category, ns) => one.times.set(category, (one.times.get(category) ?? 0) + ns);
+      if (one.exact) one.length.forEach((ns, at) => add(categoryOf(one, at), ns));
+      else one.bins.forEach((bin) => add(bin.category, bin.time.reduce((a, b) => a + b, 0)));
+      one.time = sum([...one.times.values()]);
+    }
     const MOST = 24;
-    const busiest = new Set([...all].sort((a, b) => busy(b) - busy(a)).slice(0, MOST));
-    let lanes = all.length > MOST + 8 ? all.filter((lane) => busiest.has(lane)) : all;
+    const streams = all.filter((lane) => !lane.idle);
+    const busiest = new Set([...streams].sort((a, b) => b.time - a.time).slice(0, MOST));
+    let lanes = streams.length > MOST + 8 ? all.filter((lane) => lane.idle || busiest.has(lane)) : all;
     if (lanes.length < all.length)
-      part.querySelector("header").append(el("button", { type: "button", click: (event) => ((lanes = all), ([lane, picked] = [0, -1]), event.currentTarget.remove(), draw()) }, `all ${whole(all.length)} streams, not the busiest ${MOST} alone`));
-    part.append(twin(["stream", "events here", "busy"], () => all.map((lane) => [lane.name, whole(lane.start.length), time(busy(lane))])));
+      part.querySelector("header").append(el("button", { type: "button", click: (event) => ((lanes = all), ([lane, picked] = [0, -1]), event.currentTarget.remove(), draw()) }, `all ${whole(streams.length)} streams, not the busiest ${MOST} alone`));
+    const legend = (title, of) => {
+      const times = new Map();
+      for (const one of of) for (const [category, ns] of one.times) times.set(category, (times.get(category) ?? 0) + ns);
+      const order = [...times].filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]);
+      return order.length ? el("ul", { class: "legend", "aria-label": title }, el("li", {}, `${title}:`),
+        order.map(([category, ns]) => el("li", {}, swatch(timeline.categories[category]), timeline.categories[category].replace(/^idle: /, ""), el("b", {}, time(ns))))) : null;
+    };
+    box.after(...[legend("Work", streams), legend("Idle, by cause", all.filter((lane) => lane.idle))].filter(Boolean));
+    part.append(twin(["stream", "events here", "time", "by kind"], () => all.map((lane) => [lane.name, whole(lane.start.length), time(lane.time),
+      [...lane.times].sort((a, b) => b[1] - a[1]).map(([category, ns]) => `${timeline.categories[category]} ${time(ns)}`).join(", ")])));
     const [TOP, HIGH] = [timeline.marks.length ? 42 : 24, lanes.length > 16 ? 18 : 24];
     let [from, to] = (view.get("zoom") ?? "").split("-").map(Number);
     if (!(to > from)) [from, to] = [0, timeline.end_ns];
@@ -518,14 +541,15 @@
         for (let at = first; at < end; at++) {
           const [start, stop] = [x(one.start[at]), x(one.start[at] + one.length[at])];
           if (stop < names || (isDense && stop - start < 3)) continue;
-          const { fill, ink } = look(timeline.categories[timeline.kinds[one.kind[at]].category]);
+          const { fill, letter, ink } = look(timeline.categories[categoryOf(one, at)]);
           const left = Math.max(names, start);
           const wide = Math.max(0.6, stop - left - (stop - left > 3 ? 0.5 : 0));
           // What lies in the pixel of the event before it, in its colour, is there already.
           if (left + wide < last.right && fill === last.fill) continue;
           rect(fill, left, top + 1, wide, HIGH - 3);
           last = { right: Math.max(Math.ceil(left + wide), last.right), fill };
-          if (wide > 34) text(ink, left + 3, top + HIGH - 7, shortened(timeline.kinds[one.kind[at]].name, Math.floor((wide - 6) / 6.6)));
+          const name = wide > 34 ? shortened(timeline.kinds[one.kind[at]].name, Math.floor((wide - 6) / 6.6)) : wide > 14 ? letter : "";
+          if (name) text(ink, left + 3, top + HIGH - 7, name);
         }
         if (row === lane && picked >= 0) {
           const [left, right] = [Math.max(names, x(one.start[picked])), x(one.start[picked] + one.length[picked])];
@@ -540,7 +564,7 @@
       const sums = new Map();
       const size = (to - from) / columns;
       for (let at = first; at < end; at++) {
-        const { category } = timeline.kinds[one.kind[at]];
+        const category = categoryOf(one, at);
         if (!sums.has(category)) sums.set(category, new Float64Array(columns));
         const [times, stop] = [sums.get(category), Math.min(to, one.start[at] + one.length[at])];
         for (let ns = Math.max(from, one.start[at]); ns < stop; ) {
@@ -580,12 +604,14 @@
       const one = lanes[row];
       if (at >= 0) {
         const kind = timeline.kinds[one.kind[at]];
+        const code = (text) => el("span", { class: "code" }, text);
         said.replaceChildren(el("dl", {}, [
-          ["event", el("span", { class: "code" }, kind.name)], ["kind of work", timeline.categories[kind.category]],
-          kind.place ? ["launched by", el("span", { class: "code" }, kind.place)] : null, ["stream", one.name],
+          ...(one.idle ? [["idle", kind.name], ["until", code(kind.place)]] : [
+            ["event", code(kind.name)], ["kind of work", timeline.categories[kind.category]],
+            ...(kind.place ? [["launched by", code(kind.place)]] : []), ["stream", one.name]]),
           ["time", `${time(one.length[at])}, from ${time(one.start[at])}`],
-        ].filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-        el("button", { type: "button", click: () => showRows(null, kind.name) }, "Rows of tables"));
+        ].map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
+        el("button", { type: "button", click: () => showRows(null, one.idle ? kind.place : kind.name) }, "Rows of tables"));
         if (one.start[at] < from || one.start[at] > to) show(one.start[at] - (to - from) / 2, one.start[at] + (to - from) / 2);
       }
       draw();

@@ -51,8 +51,12 @@ fn page() -> Page {
             categories: vec!["GEMM".into(), "other".into()],
             kinds: vec![kind("unused", 1), kind(HOSTILE, 0), kind("copy", 1)],
             lanes: vec![
-                Lane { name: "stream 7".into(), events: vec![event(300, 200, 2), event(0, 200, 1)] },
-                Lane { name: "stream 8".into(), events: vec![event(70_000, 1, 1)] },
+                Lane {
+                    name: "stream 7".into(),
+                    events: vec![event(300, 200, 2), event(0, 200, 1)],
+                    ..Lane::default()
+                },
+                Lane { name: "stream 8".into(), events: vec![event(70_000, 1, 1)], ..Lane::default() },
             ],
             marks: vec![TimelineMark { name: "step 0".into(), start_ns: 0, end_ns: 500 }],
         }),
@@ -263,7 +267,15 @@ fn beyond_the_limit_moments_are_summed_up_and_the_longest_events_stay() {
     let timeline = |count: usize| Timeline {
         categories: vec!["GEMM".into(), "other".into()],
         kinds: kinds.clone().collect(),
-        lanes: vec![Lane { name: "s".into(), events: events(count) }],
+        // One idle time stands between very many events, and stays one.
+        lanes: vec![
+            Lane { name: "s".into(), events: events(count), ..Lane::default() },
+            Lane {
+                name: "idle".into(),
+                kind: LaneKind::Idle,
+                events: vec![LaneEvent { start_ns: 4, duration_ns: 3, kind: 1 }],
+            },
+        ],
         marks: Vec::new(),
     };
     let page = |count: usize| Page { timeline: Some(timeline(count)), ..Page::default() };
@@ -274,7 +286,10 @@ fn beyond_the_limit_moments_are_summed_up_and_the_longest_events_stay() {
     let numbers = numbers(&slot(&html, "events")[0]);
     assert_eq!(numbers[0] as usize, LONGEST);
     assert!(numbers[1 + LONGEST..1 + 2 * LONGEST].contains(&9), "the longest is there");
-    let mut bins = numbers[1 + 3 * LONGEST..].iter().copied();
+    let (idle, bins) = numbers[1 + 3 * LONGEST..].split_at(4);
+    assert_eq!(idle, [1, 4, 3, 1]);
+    assert_eq!(header["lanes"][1], serde_json::json!({"name": "idle", "idle": true, "exact": true}));
+    let mut bins = bins.iter().copied();
     let mut next = || bins.next().unwrap();
     let mut sum = 0;
     assert_eq!(next(), 2, "categories");
@@ -288,8 +303,9 @@ fn beyond_the_limit_moments_are_summed_up_and_the_longest_events_stay() {
         }
     }
     assert_eq!(sum, 4 * count as u64 + 5, "no time is lost");
+    assert_eq!(bins.next(), None, "only lanes that are not exact have bins");
     let exact = slot(&self::html(&page(MOST_EXACT), Vec::new()), "events");
-    assert_eq!(self::numbers(&exact[0]).len(), 1 + 3 * MOST_EXACT);
+    assert_eq!(self::numbers(&exact[0]).len(), 1 + 3 * MOST_EXACT + 4);
 }
 
 #[test]

@@ -6,8 +6,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// Most events that a page has one by one.
+/// Most events of devices that a page has one by one.
 pub(super) const MOST_EXACT: usize = 300_000;
+/// Most idle times that a page has one by one.
+const MOST_EXACT_IDLE: usize = 50_000;
 /// Moments of the timeline where events are summed up.
 pub(super) const BINS: i64 = 4_096;
 /// Events that stand one by one beside the sums.
@@ -33,7 +35,7 @@ pub struct EventKind {
     pub name: String,
     /// Place of the kind of work among the categories.
     pub category: usize,
-    /// What launched it, the outermost first; may be empty.
+    /// What launched it, the outermost first, and of an idle time the event that ended it; may be empty.
     pub place: String,
 }
 
@@ -42,8 +44,51 @@ pub struct EventKind {
 pub struct Lane {
     /// Name.
     pub name: String,
+    /// What its events are.
+    pub kind: LaneKind,
     /// Its events, in any order.
     pub events: Vec<LaneEvent>,
+}
+
+/// What a lane shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LaneKind {
+    /// What a stream or queue ran.
+    #[default]
+    Work,
+    /// When a device ran nothing; the kinds of its events are the causes.
+    Idle,
+}
+
+impl LaneKind {
+    /// Most events of lanes of this kind that a page has one by one.
+    const fn most_exact(self) -> usize {
+        match self {
+            LaneKind::Work => MOST_EXACT,
+            LaneKind::Idle => MOST_EXACT_IDLE,
+        }
+    }
+}
+
+/// Which events of the lanes of one kind stand one by one.
+struct Exact {
+    /// The least duration of the longest; `None` where all events do.
+    shortest: Option<i64>,
+    /// How many there is room for: events as long as the shortest go as far as that.
+    room: usize,
+}
+
+impl Exact {
+    fn keep(&mut self, event: &LaneEvent) -> bool {
+        match self.shortest {
+            None => true,
+            Some(shortest) if event.duration_ns >= shortest && self.room > 0 => {
+                self.room -= 1;
+                true
+            }
+            Some(_) => false,
+        }
+    }
 }
 
 /// An event. Times are whole nanoseconds from the start of the timeline.
@@ -69,13 +114,17 @@ pub struct TimelineMark {
 }
 
 impl Timeline {
-    fn event_count(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.events.len()).sum()
+    fn lanes_of(&self, kind: LaneKind) -> impl Iterator<Item = &Lane> {
+        self.lanes.iter().filter(move |lane| lane.kind == kind)
     }
 
-    /// Whether every event is in the page.
-    fn is_exact(&self) -> bool {
-        self.event_count() <= MOST_EXACT
+    fn event_count(&self, kind: LaneKind) -> usize {
+        self.lanes_of(kind).map(|lane| lane.events.len()).sum()
+    }
+
+    /// Whether every event of lanes of this kind is in the page.
+    fn is_exact(&self, kind: LaneKind) -> bool {
+        self.event_count(kind) <= kind.most_exact()
     }
 
     fn end(&self) -> i64 {
@@ -83,29 +132,26 @@ impl Timeline {
         events.map(|event| event.start_ns + event.duration_ns).max().unwrap_or(0).max(1)
     }
 
+    fn longest(&self, kind: LaneKind) -> Exact {
+        if self.is_exact(kind) {
+            return Exact { shortest: None, room: 0 };
+        }
+        let mut all: Vec<i64> =
+            self.lanes_of(kind).flat_map(|lane| &lane.events).map(|event| event.duration_ns).collect();
+        all.sort_unstable_by_key(|&duration| Reverse(duration));
+        Exact { shortest: all.get(LONGEST - 1).copied(), room: LONGEST }
+    }
+
     /// Which events stand one by one, by lane, each lane's by start.
     fn exact(&self) -> Vec<Vec<LaneEvent>> {
-        let shortest = if self.is_exact() {
-            None
-        } else {
-            let mut all: Vec<i64> =
-                self.lanes.iter().flat_map(|lane| &lane.events).map(|event| event.duration_ns).collect();
-            all.sort_unstable_by_key(|&duration| Reverse(duration));
-            all.get(LONGEST - 1).copied()
-        };
-        // Events as long as the shortest of them go as far as there is room.
-        let mut room = LONGEST;
-        let mut keep = |event: &LaneEvent| match shortest {
-            None => true,
-            Some(shortest) if event.duration_ns >= shortest && room > 0 => {
-                room -= 1;
-                true
-            }
-            Some(_) => false,
-        };
+        let (mut work, mut idle) = (self.longest(LaneKind::Work), self.longest(LaneKind::Idle));
         let of_lane = |lane: &Lane| {
+            let exact = match lane.kind {
+                LaneKind::Work => &mut work,
+                LaneKind::Idle => &mut idle,
+            };
             let mut events: Vec<LaneEvent> =
-                lane.events.iter().filter(|event| keep(event)).copied().collect();
+                lane.events.iter().filter(|event| exact.keep(event)).copied().collect();
             events.sort_by_key(|event| (event.start_ns, Reverse(event.duration_ns), event.kind));
             events
         };
@@ -116,15 +162,19 @@ impl Timeline {
     pub(super) fn write_header(&self, out: &mut dyn Write) -> io::Result<()> {
         let used = self.used_kinds();
         let kinds: Vec<&EventKind> = used.iter().map(|&kind| &self.kinds[kind]).collect();
-        let lanes: Vec<&str> = self.lanes.iter().map(|lane| lane.name.as_str()).collect();
+        let lane = |lane: &Lane| {
+            let is_idle = lane.kind == LaneKind::Idle;
+            serde_json::json!({"name": lane.name, "idle": is_idle, "exact": self.is_exact(lane.kind)})
+        };
+        let lanes: Vec<_> = self.lanes.iter().map(lane).collect();
         let header = serde_json::json!({
             "categories": self.categories,
             "kinds": kinds,
             "lanes": lanes,
             "marks": self.marks,
             "end_ns": self.end(),
-            "events": self.event_count(),
-            "exact": self.is_exact(),
+            "events": self.event_count(LaneKind::Work),
+            "exact": self.is_exact(LaneKind::Work),
             "bins": BINS,
         });
         Ok(serde_json::to_writer(out, &header)?)
@@ -137,8 +187,8 @@ impl Timeline {
         (0..used.len()).filter(|&kind| used[kind]).collect()
     }
 
-    /// The events: for each lane their number, then all distances of starts, all lengths and all kinds. Where not all
-    /// are there, for each lane the number of categories, then for each of these its place, the number of bins that it
+    /// The events: for each lane their number, then all distances of starts, all lengths and all kinds. Then, for each
+    /// lane that is not exact, the number of categories, for each of these its place, the number of bins that it
     /// has time in, and for each of these the distance to the bin before it and the time in nanoseconds. Every number
     /// is unsigned, seven bits a byte, the lowest first; the highest bit says that more follow.
     pub(super) fn write_events(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -156,11 +206,8 @@ impl Timeline {
             events.iter().try_for_each(|event| write_number(out, event.duration_ns.unsigned_abs()))?;
             events.iter().try_for_each(|event| write_number(out, places[event.kind]))?;
         }
-        if self.is_exact() {
-            return Ok(());
-        }
         let width = (self.end() + BINS - 1) / BINS;
-        for lane in &self.lanes {
+        for lane in self.lanes.iter().filter(|lane| !self.is_exact(lane.kind)) {
             let bins = self.bins(lane, width);
             write_number(out, bins.len() as u64)?;
             for (category, times) in bins {
