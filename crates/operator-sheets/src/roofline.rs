@@ -40,6 +40,8 @@ pub struct RooflinePoint {
     pub category: OpCategory,
     /// Calls.
     pub calls: usize,
+    /// Bytes that a call moves.
+    pub bytes: f64,
     /// Arithmetic intensity in operations per byte, above zero.
     pub intensity: f64,
     /// Mean over calls of the achieved rate in 10¹² operations a second, above zero.

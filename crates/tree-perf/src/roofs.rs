@@ -55,9 +55,9 @@ fn point(
     analysis: &Analysis,
     group: &CallGroup<'_, UnifiedRow>,
 ) -> Option<(ComputeSpec, ComputeSpec, RooflinePoint)> {
-    let (spec, peak, intensity) = group.figure(|figures| {
+    let (spec, peak, intensity, bytes) = group.figure(|figures| {
         let intensity = figures.intensity().filter(|intensity| *intensity > 0.0)?;
-        Some((figures.spec?, figures.roofline?.peak?, intensity))
+        Some((figures.spec?, figures.roofline?.peak?, intensity, figures.bytes?))
     })?;
     let trace = analysis.trace();
     let dims = trace.argument(group.first(), |signature| signature.dims);
@@ -65,6 +65,7 @@ fn point(
         name: group.key.name.text(analysis).into_owned(),
         category: group.key.category.clone(),
         calls: group.calls.len(),
+        bytes,
         intensity,
         tflops: group.spread(|row| row.figures?.tflops_per_s()).mean.filter(|rate| *rate > 0.0)?,
         kernel_time_us: analysis.us(group.time()),

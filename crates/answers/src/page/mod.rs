@@ -8,8 +8,8 @@ use advise::{Advice, Finding};
 use gpu_timeline::Summary as Statistics;
 use operator_sheets::{Iterated, Roof, Rooflines};
 use report_writers::page::{
-    Evidence, Page, PageFigure, PageFinding, PagePoint, PageRoofline, PageWarning, Saving, StackedBar,
-    StackedBars, WarningSeverity,
+    Ceilings, Evidence, Page, PageFigure, PageFinding, PagePoint, PageRoofline, PageWarning, PointRates,
+    Saving, StackedBar, StackedBars, WarningSeverity,
 };
 use trace_ingest::Warning;
 
@@ -36,6 +36,7 @@ pub fn page(report: &Report, options: &[String]) -> Page {
     match &report.analysis {
         Analysed::Trace(analysis) => {
             recorders::trace(analysis, &mut page);
+            page.communication = runs::communication_of_rank(&report.tables);
             page.rooflines = rooflines(&**analysis);
             page.figures.extend(step_figure(&**analysis));
         }
@@ -54,9 +55,13 @@ pub fn page(report: &Report, options: &[String]) -> Page {
             recorders::tenstorrent(analysis, &mut page);
             page.waterfall = comparison.as_ref().and_then(runs::waterfall_of);
         }
-        Analysed::Job(_) => page.bars.extend(runs::bars_of_ranks(&report.tables)),
+        Analysed::Job(_) => {
+            page.bars.extend(runs::bars_of_ranks(&report.tables));
+            page.communication = runs::communication_of_job(&report.tables);
+        }
         Analysed::Comparisons(comparisons) => {
-            page.waterfall = comparisons.first().and_then(runs::waterfall_of)
+            page.waterfall = comparisons.first().and_then(runs::waterfall_of);
+            page.rooflines.extend(comparisons.first().and_then(runs::rates_of));
         }
         Analysed::Trees(diff) => runs::trees(diff, &mut page),
         Analysed::CriticalPath(_) => {}
@@ -156,14 +161,20 @@ fn rooflines(analysis: &impl Rooflines) -> Vec<PageRoofline> {
         category: point.category.as_str().to_owned(),
         dims: point.dims.as_ref().map(ToString::to_string).unwrap_or_default(),
         calls: point.calls,
-        intensity: point.intensity,
-        tflops: point.tflops,
-        time_us: point.kernel_time_us,
+        rates: PointRates {
+            bytes: point.bytes,
+            tflops: point.tflops,
+            tb_per_s: point.tflops / point.intensity,
+            time_us: point.kernel_time_us,
+        },
+        before: None,
     };
     let roof = |roof: &Roof| PageRoofline {
         title: roof.spec.to_string(),
-        peak_tflops: roof.peak_tflops,
-        bandwidth_gb_per_s: roof.bandwidth_gb_per_s,
+        ceilings: Some(Ceilings {
+            peak_tflops: roof.peak_tflops,
+            bandwidth_gb_per_s: roof.bandwidth_gb_per_s,
+        }),
         points: roof.points.iter().map(point).collect(),
     };
     analysis.roofs().iter().map(roof).collect()

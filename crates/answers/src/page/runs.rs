@@ -1,13 +1,16 @@
-//! What there is to show of several runs or ranks: waterfalls, what differs, bars by rank.
+//! What there is to show of several runs or ranks: waterfalls, what differs, bars by rank, communication.
 
 use report_writers::Report as Tables;
-use report_writers::page::{Difference, DifferingUnit, Page, StackedBar, StackedBars, Waterfall};
+use report_writers::page::{
+    Communication, CommunicationPoint, Difference, DifferingUnit, Page, PagePoint, PageRoofline, PointRates,
+    StackedBar, StackedBars, UnitChange, Waterfall,
+};
 use sheets::{Cell, Table};
-use trace_diff::{Comparison, LedgerItem, TreeDiff, waterfall};
+use trace_diff::{Comparison, Figures, LedgerItem, Row, Subject, TreeDiff, UnitStatus, waterfall};
 
 use super::device_work::{COMMUNICATION, COPIES, EXPOSED, IDLE};
 
-/// Pieces of differing work that are shown.
+/// Pieces of work that are shown.
 const MOST_UNITS: usize = 2_000;
 
 /// The waterfall of a comparison; `None` where it has no times.
@@ -57,8 +60,7 @@ pub(super) fn trees(diff: &TreeDiff, page: &mut Page) {
             steps: merged(changes),
         });
     }
-    let groups = diff.unit_groups();
-    let mut units = groups.into_iter().filter(|group| group.delta() != 0);
+    let mut units = diff.unit_groups().into_iter();
     let shown = units.by_ref().take(MOST_UNITS).map(|group| {
         let name = match &group.names {
             [a, b] if a == b || b.is_empty() => a.clone(),
@@ -66,9 +68,16 @@ pub(super) fn trees(diff: &TreeDiff, page: &mut Page) {
             [a, b] => format!("{a} → {b}"),
         };
         DifferingUnit {
-            place: group.module.clone(),
+            modules: group.modules,
             name,
-            status: group.status.as_str().replace('-', " "),
+            status: match group.status {
+                UnitStatus::SameKernels => UnitChange::Same,
+                UnitStatus::ChangedKernels => UnitChange::Kernels,
+                UnitStatus::ChangedStructure => UnitChange::Structure,
+                UnitStatus::Moved => UnitChange::Moved,
+                UnitStatus::OnlyA => UnitChange::OnlyA,
+                UnitStatus::OnlyB => UnitChange::OnlyB,
+            },
             count: group.count,
             times_ns: group.busy.map(ns),
             kernels: group.kernels,
@@ -90,11 +99,133 @@ fn merged(mut changes: Vec<(String, i64)>) -> Vec<(String, i64)> {
     changes
 }
 
+/// The calls that both runs make, by their rates in both; `None` where no rates are known.
+pub(super) fn rates_of(comparison: &Comparison) -> Option<PageRoofline> {
+    fn rates(figures: &Figures) -> Option<PointRates> {
+        let [tflops, tb_per_s] = figures.rates;
+        let tb_per_s = tb_per_s.filter(|&rate| rate > 0.0)?;
+        // 1 TB/s is 10⁶ bytes a µs.
+        let bytes = tb_per_s * 1e6 * figures.mean_us?;
+        Some(PointRates { bytes, tflops: tflops.unwrap_or_default(), tb_per_s, time_us: figures.time_us })
+    }
+    let point = |row: &Row| {
+        let [a, b] = row.figures.each_ref().map(rates);
+        let key = |at: usize| row.keys.get(at).cloned().flatten().unwrap_or_default();
+        Some(PagePoint {
+            name: row.name().to_owned(),
+            category: String::new(),
+            // The keys are name, types, shapes.
+            dims: key(2),
+            calls: row.figures[1].calls.unwrap_or_default().round() as usize,
+            rates: b?,
+            before: Some(a?),
+        })
+    };
+    let tables = comparison.tables.iter().filter(|table| table.subject == Subject::Call);
+    let mut points: Vec<PagePoint> = tables
+        .map(|table| table.rows.iter().filter_map(point).collect())
+        .find(|points: &Vec<_>| !points.is_empty())?;
+    points.sort_by(|a, b| b.rates.time_us.total_cmp(&a.rates.time_us));
+    points.truncate(MOST_UNITS);
+    Some(PageRoofline { title: comparison.names.join(" → "), ceilings: None, points })
+}
+
+/// Collectives of a job, by the sheet of groups: the exchange alone, without the time until the last rank is there.
+pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
+    let columns = CollectiveColumns {
+        table: "group_summary",
+        name: "collective",
+        group: "group",
+        bandwidth: "bus bandwidth (GB/s)",
+        count: "count",
+        time: "exchange (ms)",
+        per_ms: 1.0,
+    };
+    let ranks = |table: &Table| {
+        let rank = table.column("rank")?;
+        let bar = |row: usize| {
+            let waiting = nanoseconds(table, "waiting (ms)", row)?;
+            let exchange = (nanoseconds(table, "communication (ms)", row)? - waiting).max(0);
+            let parts = [(0, waiting), (1, exchange)];
+            Some(StackedBar::new(format!("rank {}", rank.cell(row).text()), parts, 1))
+        };
+        let bars: Vec<StackedBar> = (0..table.height().min(MOST_RANKS)).filter_map(bar).collect();
+        bars.iter().any(|bar| bar.total_ns > 0).then(|| StackedBars {
+            title: "communication rank by rank".to_owned(),
+            note: "Time in collectives, as far as computation hides it, too.".to_owned(),
+            parts: ["waiting for other ranks", "communication"].map(ToOwned::to_owned).to_vec(),
+            bars,
+            left_out: table.height().saturating_sub(MOST_RANKS),
+        })
+    };
+    let points = points_of_collectives(tables, &columns).unwrap_or_default();
+    let ranks = named(tables, "ranks_overview").and_then(ranks);
+    (!points.is_empty() || ranks.is_some()).then(|| Communication {
+        note: "Bus bandwidth of the exchange alone, without waiting for the last rank.".to_owned(),
+        points,
+        ranks,
+    })
+}
+
+/// Collectives of one rank, by their fastest run: the others wait for other ranks, which one rank's recording does not tell.
+pub(super) fn communication_of_rank(tables: &Tables) -> Option<Communication> {
+    let columns = CollectiveColumns {
+        table: "coll_analysis",
+        name: "Collective name",
+        group: "Process Group Name",
+        bandwidth: "bus bandwidth (GB/s)_max",
+        count: "operation_count",
+        time: "dur_sum",
+        per_ms: 1e3,
+    };
+    let points = points_of_collectives(tables, &columns).filter(|points| !points.is_empty())?;
+    let note =
+        "Bus bandwidth of the fastest run of each collective. Its time has the waiting for other ranks, too.";
+    Some(Communication { note: note.to_owned(), points, ranks: None })
+}
+
+/// Where a sheet has what a point needs.
+struct CollectiveColumns {
+    table: &'static str,
+    name: &'static str,
+    group: &'static str,
+    bandwidth: &'static str,
+    count: &'static str,
+    time: &'static str,
+    /// Units of the column of times in a ms.
+    per_ms: f64,
+}
+
+fn points_of_collectives(tables: &Tables, columns: &CollectiveColumns) -> Option<Vec<CommunicationPoint>> {
+    let table = named(tables, columns.table)?;
+    let text = |name: &str, row: usize| table.column(name).map(|column| column.cell(row).text().into_owned());
+    let figure = |name: &str, row: usize| number(&table.column(name)?.cell(row)).filter(|&value| value > 0.0);
+    let point = |row: usize| {
+        Some(CommunicationPoint {
+            name: text(columns.name, row)?,
+            group: text(columns.group, row)?,
+            bytes: figure("message size (bytes)", row)?,
+            gb_per_s: figure(columns.bandwidth, row)?,
+            count: figure(columns.count, row)? as usize,
+            time_ms: figure(columns.time, row)? / columns.per_ms,
+        })
+    };
+    let mut points: Vec<CommunicationPoint> = (0..table.height()).filter_map(point).collect();
+    points.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
+    points.truncate(MOST_UNITS);
+    Some(points)
+}
+
+fn named<'t>(tables: &'t Tables, name: &str) -> Option<&'t Table> {
+    tables.tables().iter().find(|table| table.name() == name)
+}
+
+/// Ranks whose bars are shown.
+const MOST_RANKS: usize = 1_024;
+
 /// A bar for each rank of a job, from the sheet with what each took.
 pub(super) fn bars_of_ranks(tables: &Tables) -> Option<StackedBars> {
-    /// Ranks whose bars are shown.
-    const MOST: usize = 1_024;
-    let table = tables.tables().iter().find(|table| table.name() == "ranks_overview")?;
+    let table = named(tables, "ranks_overview")?;
     let ns = |column: &str, row: usize| nanoseconds(table, column, row);
     let rank = table.column("rank")?;
     let bar = |row: usize| {
@@ -104,21 +235,25 @@ pub(super) fn bars_of_ranks(tables: &Tables) -> Option<StackedBars> {
         let parts = [computation, communication, copies, ns("idle (ms)", row)?];
         Some(StackedBar::new(format!("rank {}", rank.cell(row).text()), parts.into_iter().enumerate(), 1))
     };
-    let bars: Vec<StackedBar> = (0..table.height().min(MOST)).filter_map(bar).collect();
+    let bars: Vec<StackedBar> = (0..table.height().min(MOST_RANKS)).filter_map(bar).collect();
     (!bars.is_empty()).then(|| StackedBars {
         title: "rank by rank".to_owned(),
         note: EXPOSED.to_owned(),
         parts: ["computation", COMMUNICATION, COPIES, IDLE].map(ToOwned::to_owned).to_vec(),
         bars,
-        left_out: table.height().saturating_sub(MOST),
+        left_out: table.height().saturating_sub(MOST_RANKS),
     })
 }
 
 /// A cell of a column in milliseconds.
 fn nanoseconds(table: &Table, column: &str, row: usize) -> Option<i64> {
-    match table.column(column)?.cell(row) {
-        Cell::Number(ms) if ms.is_finite() => Some((ms * 1e6).round() as i64),
-        Cell::Whole(ms) => Some(ms * 1_000_000),
+    Some((number(&table.column(column)?.cell(row))? * 1e6).round() as i64)
+}
+
+fn number(cell: &Cell) -> Option<f64> {
+    match *cell {
+        Cell::Number(number) if number.is_finite() => Some(number),
+        Cell::Whole(number) => Some(number as f64),
         _ => None,
     }
 }

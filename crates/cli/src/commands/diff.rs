@@ -195,7 +195,7 @@ impl FirstPage<'_> {
             [a, b] if a.is_empty() => b,
             [a, b] => format!("{a} → {b}"),
         };
-        let place = if group.module.is_empty() { String::new() } else { format!(" in {}", group.module) };
+        let place = if group.modules.is_empty() { String::new() } else { format!(" in {}", group.module()) };
         let times = group.busy.map(|busy| decimal(us(busy) / size, 3));
         let speedup = match group.busy {
             [a, b] if a > 0 && b > 0 => format!(", speedup {}", decimal(a as f64 / b as f64, 3)),

@@ -33,6 +33,13 @@ fn installed() -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// Says that this test does not run, and why.
+pub(crate) fn say_skipped(why: &str) {
+    // Not by `eprintln!`: the test harness shows that of failed tests only. A failure to say so is no failure.
+    let thread = std::thread::current();
+    let _ = writeln!(std::io::stderr(), "SKIPPED {}: {why}", thread.name().unwrap_or_default());
+}
+
 impl Browser {
     /// Starts one; `None`, with a message, where none is installed. A machine that is meant to have one sets
     /// `REQUIRE_CHROMIUM=1`; the test then fails.
@@ -40,9 +47,7 @@ impl Browser {
         let Some(program) = installed() else {
             let absent = "no Chromium is installed (Debian: apt-get install chromium)";
             assert!(std::env::var_os("REQUIRE_CHROMIUM").is_none_or(|value| value != "1"), "{absent}");
-            // Not by `eprintln!`: the test harness shows that of failed tests only. A failure to say so is no failure.
-            let thread = std::thread::current();
-            let _ = writeln!(std::io::stderr(), "SKIPPED {}: {absent}", thread.name().unwrap_or_default());
+            say_skipped(absent);
             return None;
         };
         let profile = tempfile::tempdir().unwrap();

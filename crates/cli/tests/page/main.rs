@@ -8,7 +8,7 @@ mod browser;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use browser::Browser;
+use browser::{Browser, say_skipped};
 use serde_json::{Value, json};
 
 /// Runs the program in a folder; it must succeed.
@@ -18,10 +18,21 @@ fn run(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+/// Presses a key in an element.
+fn press(browser: &mut Browser, element: &str, key: &str) {
+    browser.evaluate(&format!(
+        "{{ const at = document.querySelector('{element}'); at.focus(); \
+         at.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})); }}"
+    ));
+}
+
 /// The page of the generated trace of a training job.
 fn page_of_training(folder: &Path) -> PathBuf {
-    let trace =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/cuda_training_step.json.gz");
+    let trace = testdata("generated/cuda_training_step.json.gz");
     run(folder, &["report", trace.to_str().unwrap(), "--html", "page.html", "--quiet"]);
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1, "a page is the only output where one is named");
     folder.join("page.html")
@@ -95,7 +106,11 @@ fn a_page_asks_nobody_and_fits_every_width_light_and_dark() {
             assert_eq!(browser.requests(), 1, "the file itself");
             let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
             assert_eq!(browser.evaluate(overflow), 0, "{width}: the page scrolls sideways");
-            assert_eq!(browser.evaluate(HIDDEN_ENTRIES), json!([]), "{width}: entries of the bar out of reach");
+            assert_eq!(
+                browser.evaluate(HIDDEN_ENTRIES),
+                json!([]),
+                "{width}: entries of the bar out of reach"
+            );
             assert_eq!(browser.evaluate("document.documentElement.dataset.theme"), theme);
             let canvas = "document.querySelector('#timeline canvas').getContext('2d').getImageData(1, 1, 1, 1).data[0]";
             assert_eq!(
@@ -198,12 +213,8 @@ fn the_keyboard_moves_through_tree_and_timeline() {
     let folder = tempfile::tempdir().unwrap();
     let page = page_of_training(folder.path());
     browser.open(&page, 1200, "light");
-    let press = |browser: &mut Browser, element: &str, key: &str| {
-        browser.evaluate(&format!(
-            "{{ const at = document.querySelector('{element}'); at.focus(); \
-             at.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})); }}"
-        ));
-    };
+    // Below the idle times.
+    press(&mut browser, "#timeline canvas", "ArrowDown");
     press(&mut browser, "#timeline canvas", "n");
     let said = browser.evaluate("document.querySelector('#timeline .details').textContent");
     assert!(said.as_str().unwrap().contains("kind of work"), "{said}");
@@ -217,6 +228,141 @@ fn the_keyboard_moves_through_tree_and_timeline() {
     press(&mut browser, "#tree figure svg", "Escape");
     assert!(!browser.evaluate("location.hash").as_str().unwrap().contains("tree=0."));
     assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn idle_times_add_up_to_those_of_the_bar_and_name_their_causes() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    browser.open(&page, 1200, "light");
+    let legend = "[...document.querySelectorAll('#timeline [aria-label=\"Idle, by cause\"] li')].slice(1).map((cause) => \
+                  [cause.querySelector('.swatch').textContent, cause.textContent.slice(1), cause.querySelector('b').textContent])";
+    let causes: Vec<[String; 3]> = serde_json::from_value(browser.evaluate(legend)).unwrap();
+    assert!(!causes.is_empty());
+    assert!(causes.iter().all(|[letter, name, _]| letter.len() == 1 && name.len() > 5), "{causes:?}");
+    let us = |text: &str| {
+        let (number, unit) = text.split_once(' ').unwrap();
+        let factor = match unit {
+            "ms" => 1e3,
+            "µs" => 1.0,
+            "ns" => 1e-3,
+            other => panic!("{other}"),
+        };
+        number.parse::<f64>().unwrap() * factor
+    };
+    let whole: f64 = causes.iter().map(|[.., time]| us(time)).sum();
+    let idle = "[...document.querySelectorAll('#time .legend li')].find((part) => /idle/.test(part.textContent)).lastChild.textContent";
+    let idle = us(browser.evaluate(idle).as_str().unwrap());
+    assert!((whole - idle).abs() < 0.01 * idle, "{causes:?} of {idle}");
+    // The lane of idle times is the first, and says what ended one.
+    press(&mut browser, "#timeline canvas", "n");
+    let said = browser.evaluate("document.querySelector('#timeline .details').textContent");
+    assert!(said.as_str().unwrap().contains("until"), "{said}");
+}
+
+#[test]
+fn the_tree_of_what_differs_is_moved_through_by_keys_and_filtered() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = ["cuda", "rocm"].map(|kind| testdata(&format!("generated/{kind}_training_step.json.gz")));
+    let runs = [a.to_str().unwrap(), b.to_str().unwrap()];
+    run(folder.path(), &["diff", runs[0], runs[1], "--html", "page.html", "--quiet"]);
+    browser.open(&folder.path().join("page.html"), 1200, "light");
+    browser.evaluate("document.getElementById('difference').scrollIntoView({ behavior: 'instant' })");
+    browser.wait_for("document.querySelector('#difference [role=treeitem]') !== null");
+    let rows = "document.querySelectorAll('#difference [role=treeitem]').length";
+    let count = |browser: &mut Browser| browser.evaluate(rows).as_u64().unwrap();
+    let focused = "#difference [role=treeitem][tabindex=\"0\"]";
+    let opened = count(&mut browser);
+    assert_eq!(
+        browser.evaluate("document.querySelector('#difference [role=treeitem]').ariaExpanded"),
+        "true"
+    );
+    press(&mut browser, focused, "ArrowLeft");
+    let closed = count(&mut browser);
+    assert!(closed < opened, "{closed} of {opened}");
+    press(&mut browser, focused, "ArrowRight");
+    press(&mut browser, focused, "ArrowDown");
+    press(&mut browser, focused, "Enter");
+    assert_eq!(count(&mut browser), opened + 1, "the kernels of both runs");
+    assert_eq!(browser.evaluate("document.activeElement.getAttribute('aria-level')"), "2");
+    let kernels = browser.evaluate("document.querySelector('#difference .kernels').textContent");
+    assert!(kernels.as_str().unwrap().contains("B: "), "{kernels}");
+    press(&mut browser, focused, "Enter");
+    // Each row has a badge in words, and those below the first add up to it.
+    let badges =
+        "[...document.querySelectorAll('#difference .badge')].every((badge) => badge.textContent.length > 3)";
+    assert_eq!(browser.evaluate(badges), true);
+    browser.evaluate("[...document.querySelectorAll('#difference button')].find((button) => button.textContent === 'only slower').click()");
+    let changes = "[...document.querySelectorAll('#difference .units .number:last-of-type')].map((change) => change.textContent)";
+    let changes: Vec<String> = serde_json::from_value(browser.evaluate(changes)).unwrap();
+    assert!(changes.len() > 3 && changes.iter().all(|change| change.starts_with('+')), "{changes:?}");
+    let least = "{ const field = document.querySelector('#difference input'); field.value = '400'; field.dispatchEvent(new Event('input')); }";
+    browser.evaluate(least);
+    assert!(count(&mut browser) < opened);
+    let address = browser.evaluate("location.hash");
+    assert!(address.as_str().unwrap().contains("diff=1&least=400"), "{address}");
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn two_reports_have_arrows_from_rates_to_rates() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let trace = testdata("generated/cuda_training_step.json.gz");
+    let other = testdata("generated/rocm_training_step.json.gz");
+    let runs = [trace.to_str().unwrap(), other.to_str().unwrap()];
+    run(folder.path(), &["compare", runs[0], runs[1], "--html", "page.html", "--quiet"]);
+    browser.open(&folder.path().join("page.html"), 1200, "light");
+    assert_eq!(browser.evaluate("document.querySelectorAll('#roofline .panels svg').length"), 2);
+    let arrows = browser.evaluate("document.querySelectorAll('#roofline .arrow').length");
+    assert!(arrows.as_u64() > Some(3), "{arrows}");
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn collectives_stand_by_size_and_bandwidth() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    browser.open(&page, 1200, "light");
+    let marks = browser.evaluate("document.querySelectorAll('#communication svg .edge').length");
+    assert!(marks.as_u64() >= Some(1), "{marks}");
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn axe_finds_nothing_serious_light_and_dark() {
+    let Some(axe) = std::env::var_os("AXE_CORE") else {
+        say_skipped("AXE_CORE names no axe.min.js (npm install axe-core)");
+        return;
+    };
+    let axe = std::fs::read_to_string(axe).unwrap();
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    let generated = ["cuda", "rocm"].map(|kind| testdata(&format!("generated/{kind}_training_step.json.gz")));
+    let ranks = [0, 1].map(|rank| testdata(&format!("recorded/cpu/gloo_collectives_rank{rank}.json.gz")));
+    let mut pages = vec![page];
+    for (command, [a, b]) in [("diff", &generated), ("compare", &generated), ("ranks", &ranks)] {
+        let file = format!("{command}.html");
+        run(folder.path(), &[command, a.to_str().unwrap(), b.to_str().unwrap(), "--html", &file, "--quiet"]);
+        pages.push(folder.path().join(file));
+    }
+    for page in &pages {
+        for theme in ["light", "dark"] {
+            browser.open(page, 1200, theme);
+            browser
+                .evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))");
+            show_tables(&mut browser);
+            browser.evaluate(&format!("{axe}; undefined"));
+            let found = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations \
+                         .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
+                         .map(({ id, nodes }) => [id, nodes.map((node) => node.html)]))";
+            assert_eq!(browser.evaluate(found), json!([]), "{} {theme}", page.display());
+        }
+    }
 }
 
 #[test]

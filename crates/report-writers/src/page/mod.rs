@@ -62,6 +62,8 @@ pub struct Page {
     pub waterfall: Option<Waterfall>,
     /// The work that differs between two runs.
     pub difference: Option<Difference>,
+    /// How fast devices exchanged data.
+    pub communication: Option<Communication>,
     /// How the report was made, item by item.
     pub made_by: Vec<(String, String)>,
 }
@@ -200,17 +202,24 @@ impl StackedBar {
     }
 }
 
-/// A ceiling of arithmetic with the work that is held against it.
+/// Work by its rates, and the ceilings of the device that it is held against.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PageRoofline {
     /// Unit and precision of the work, and what its peak is a figure of.
     pub title: String,
+    /// The ceilings; `None` of runs whose devices are not known.
+    pub ceilings: Option<Ceilings>,
+    /// The work, most time first.
+    pub points: Vec<PagePoint>,
+}
+
+/// What a device can do at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Ceilings {
     /// Peak in 10¹² operations a second.
     pub peak_tflops: f64,
     /// Bandwidth of the memory in 10⁹ bytes a second.
     pub bandwidth_gb_per_s: f64,
-    /// The work, most time first.
-    pub points: Vec<PagePoint>,
 }
 
 /// Calls of one operator with the same arguments.
@@ -224,12 +233,51 @@ pub struct PagePoint {
     pub dims: String,
     /// Calls.
     pub calls: usize,
-    /// Operations per byte.
-    pub intensity: f64,
-    /// Achieved 10¹² operations a second.
+    /// How fast they were.
+    pub rates: PointRates,
+    /// How fast they were in the first of two runs.
+    pub before: Option<PointRates>,
+}
+
+/// How fast calls were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PointRates {
+    /// Bytes that a call moves.
+    pub bytes: f64,
+    /// Achieved 10¹² operations a second; 0 of work without any.
     pub tflops: f64,
-    /// Sum of the kernel time in µs.
+    /// Achieved 10¹² bytes a second, above zero.
+    pub tb_per_s: f64,
+    /// Sum of the kernel time in µs; per step where two runs are compared by step.
     pub time_us: f64,
+}
+
+/// How fast devices exchanged data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Communication {
+    /// What the rates are.
+    pub note: String,
+    /// Collectives of a kind, group and size, most time first.
+    pub points: Vec<CommunicationPoint>,
+    /// The time of each rank's collectives.
+    pub ranks: Option<StackedBars>,
+}
+
+/// Collectives of a kind, a group and a size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CommunicationPoint {
+    /// Collective, such as `allreduce`.
+    pub name: String,
+    /// Group of ranks.
+    pub group: String,
+    /// Size of the message in bytes, as nccl-tests counts it.
+    pub bytes: f64,
+    /// Bus bandwidth in 10⁹ bytes a second.
+    pub gb_per_s: f64,
+    /// Their number.
+    pub count: usize,
+    /// Their time in ms.
+    pub time_ms: f64,
 }
 
 /// The difference between two times in steps that add up.
@@ -245,32 +293,51 @@ pub struct Waterfall {
     pub steps: Vec<(String, i64)>,
 }
 
-/// The work that differs between two runs.
+/// The work of two runs, as far as it differs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Difference {
     /// Names of both runs, the baseline first.
     pub runs: [String; 2],
-    /// Work that differs, the largest change first.
+    /// The work, the largest change first.
     pub units: Vec<DifferingUnit>,
-    /// Work that differs and is not among these: how much, and how much time it adds.
+    /// Work that is not among these: how much, and how much time the second run takes longer for it.
     pub left_out: (usize, i64),
 }
 
 /// Work that both runs do in some way, or one of them alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DifferingUnit {
-    /// The module, or another place in the program; may be empty.
-    pub place: String,
+    /// The modules around it, or other places in the program, the outermost first.
+    pub modules: Vec<String>,
     /// What it is called, by both runs where they differ.
     pub name: String,
-    /// How the two compare: `slower`, `only in A` and the like.
-    pub status: String,
+    /// How the two compare.
+    pub status: UnitChange,
     /// How often it is there.
     pub count: usize,
     /// Times in both runs.
     pub times_ns: [i64; 2],
     /// What runs on the device, in both runs.
     pub kernels: [Vec<String>; 2],
+}
+
+/// How a piece of work of two runs compares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UnitChange {
+    /// The same kernels.
+    #[default]
+    Same,
+    /// Other kernels for the same program.
+    Kernels,
+    /// Another program in the same place.
+    Structure,
+    /// The same program in another place.
+    Moved,
+    /// Only the first run has it.
+    OnlyA,
+    /// Only the second run has it.
+    OnlyB,
 }
 
 impl Page {

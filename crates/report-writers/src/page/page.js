@@ -53,6 +53,10 @@
     const value = ns / divisor;
     return `${fixed(value, unit === "ns" ? 0 : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3)} ${unit}`;
   }
+  function size(bytes) {
+    const [unit, divisor] = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, least]) => bytes >= least) ?? ["B", 1];
+    return `${significant(bytes / divisor)} ${unit}`;
+  }
   const signed = (ns) => (ns > 0 ? "+" : "") + time(ns);
   function shortened(text, most) {
     if (text.length <= most) return text;
@@ -76,7 +80,7 @@
     [/^conv/i, "#56b4e9", "V"],
     [/norm/i, "#cc79a7", "N"],
     [/softmax|crossentropy/i, "#b05a9c", "S"],
-    [/exposed comm|comm|collective|all.?reduce|all.?gather/i, "#009e73", "C"],
+    [/exposed comm|comm|collective|all.?reduce|all.?gather|^ccl$/i, "#009e73", "C"],
     [/exposed cop|copy|memcpy|memset|fill/i, "#c9b400", "M"],
     [/elementwise|loop fusion|pointwise/i, "#e69f00", "E"],
     [/reduce|fusion/i, "#8f8f2f", "R"],
@@ -84,10 +88,14 @@
     [/moe/i, "#3ba99c", "X"],
     [/triton/i, "#6e78d6", "T"],
     [/^comput/i, "#6e78d6", "K"],
+    [/^waiting/i, "#e0a3a3", "W"],
     [/embedding|sort|index/i, "#b4605f", "I"],
     [/rope|ssm|mhc/i, "#7d9a3c", "P"],
     [/^data.?movement|^tm$|^dm$/i, "#5b8fb9", "D"],
   ];
+  /** What stands beside each other and is no kind of work. */
+  const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+  const [WORSE, BETTER] = ["#d98200", "#3a86c8"];
   const OTHERS = ["#7f7f7f", "#a6761d", "#b07aa1", "#66a182", "#c17f59"];
   const known = new Map();
   const others = [];
@@ -241,7 +249,7 @@
     part.append(el("div", { class: "findings" }, page.findings.map((finding) => el("article", { class: "finding" },
       el("h3", {}, `${finding.rank}. ${finding.title}`),
       finding.saving ? el("div", { class: "save" }, us(finding.saving.mid_us), el("small", {},
-        ` would come back (${us(finding.saving.low_us)} to ${us(finding.saving.high_us)}), ${fixed(finding.saving.share_pct, 1)} % of the time`)) : null,
+        ` would come back (${us(finding.saving.low_us)} to ${us(finding.saving.high_us)}), ${fixed(finding.saving.share_pct, 1)}\u00a0% of the time`)) : null,
       finding.location ? el("div", { class: "where" }, finding.location) : null,
       finding.call_site ? el("div", { class: "where" }, finding.call_site) : null,
       finding.evidence.length ? el("ul", {}, finding.evidence.map((row) => el("li", {}, el("button", {
@@ -266,51 +274,54 @@
     part.append(body);
     function draw() {
       const group = page.bars[chosen];
-      const isOne = group.bars.length === 1;
-      part.querySelector('[aria-label="Scale"]')?.toggleAttribute("hidden", isOne);
-      const width = roomOf(body);
-      const named = isOne ? 0 : clamp(7.2 * Math.max(...group.bars.map((bar) => bar.name.length)) + 8, 40, Math.min(260, width * 0.3));
-      const room = width - named - (isOne ? 0 : 84);
-      const [height, gap] = isOne ? [46, 0] : group.bars.length > 60 ? [9, 1] : [18, 4];
-      const longest = Math.max(1, ...group.bars.map((bar) => bar.total_ns));
-      const totals = new Map();
-      const rows = group.bars.map((bar, at) => {
-        const y = at * (height + gap);
-        const size = scale === 1 ? bar.total_ns || 1 : longest;
-        let x = named;
-        const parts = bar.times.map(([place, ns]) => {
-          const name = group.parts[place];
-          totals.set(place, (totals.get(place) ?? 0) + ns);
-          const wide = (ns / size) * room;
-          const { fill, letter, ink } = look(name);
-          const text = `${name}\n${time(ns)}, ${percent(ns, bar.total_ns)} of ${isOne ? time(bar.total_ns) : bar.name}`;
-          const box = svg("rect", { x, y, width: Math.max(0, wide), height, fill, class: height > 10 ? "edge" : undefined, "data-ns": ns, ...tipped(() => text) });
-          const long = `${name} ${percent(ns, bar.total_ns)}`;
-          const fits = isOne && wide > 7.4 * long.length ? long : height > 10 && wide > 14 ? letter : "";
-          const word = fits ? label(x + 5, y + height / 2 + 4, fits, { "pointer-events": "none", "aria-hidden": "true" }) : null;
-          if (word) word.style.fill = ink;
-          x += wide;
-          return [box, word];
-        });
-        const words = isOne ? [] : [
-          height > 10 ? label(named - 6, y + height - 5, shortened(bar.name, Math.floor(named / 7)), { "text-anchor": "end" }) : null,
-          height > 10 ? label(x + 6, y + height - 5, time(bar.total_ns) + (bar.note ? ` ${bar.note}` : ""), { class: "soft" }) : null,
-        ];
-        return svg("g", { "data-total": bar.total_ns }, parts, words);
-      });
-      const whole = sum(group.bars.map((bar) => bar.total_ns));
-      const order = [...totals].filter(([, ns]) => ns > 0);
-      body.replaceChildren(
-        drawing(width, group.bars.length * (height + gap), `${group.title}: stacked bars, as in the table below`, rows),
-        el("ul", { class: "legend" }, order.map(([place, ns]) => el("li", {}, swatch(group.parts[place]), group.parts[place],
-          el("b", {}, percent(ns, whole)), isOne ? time(ns) : null))),
-        el("figcaption", { class: "note" }, group.note, group.left_out ? ` ${whole_(group.left_out)} more bars are not shown.` : ""),
-        twin(["", "time", ...order.map(([place]) => group.parts[place])], () => group.bars.map((bar) =>
-          [bar.name, time(bar.total_ns), ...order.map(([place]) => time(sum(bar.times.filter(([of]) => of === place).map(([, ns]) => ns))))])));
+      part.querySelector('[aria-label="Scale"]')?.toggleAttribute("hidden", group.bars.length === 1);
+      body.replaceChildren(...stackedBars(group, roomOf(body), scale === 1));
     }
-    const whole_ = whole;
     draw();
     listeners.push(draw);
+  }
+  /** Bars with their legend, note and table; each fills the width where they are shown as shares. */
+  function stackedBars(group, width, areShares) {
+    const isOne = group.bars.length === 1;
+    const named = isOne ? 0 : clamp(7.2 * Math.max(...group.bars.map((bar) => bar.name.length)) + 8, 40, Math.min(260, width * 0.3));
+    const room = width - named - (isOne ? 0 : 84);
+    const [height, gap] = isOne ? [46, 0] : group.bars.length > 60 ? [9, 1] : [18, 4];
+    const longest = Math.max(1, ...group.bars.map((bar) => bar.total_ns));
+    const totals = new Map();
+    const rows = group.bars.map((bar, at) => {
+      const y = at * (height + gap);
+      const full = areShares ? bar.total_ns || 1 : longest;
+      let x = named;
+      const parts = bar.times.map(([place, ns]) => {
+        const name = group.parts[place];
+        totals.set(place, (totals.get(place) ?? 0) + ns);
+        const wide = (ns / full) * room;
+        const { fill, letter, ink } = look(name);
+        const text = `${name}\n${time(ns)}, ${percent(ns, bar.total_ns)} of ${isOne ? time(bar.total_ns) : bar.name}`;
+        const box = svg("rect", { x, y, width: Math.max(0, wide), height, fill, class: height > 10 ? "edge" : undefined, "data-ns": ns, ...tipped(() => text) });
+        const long = `${name} ${percent(ns, bar.total_ns)}`;
+        const fits = isOne && wide > 7.4 * long.length ? long : height > 10 && wide > 14 ? letter : "";
+        const word = fits ? label(x + 5, y + height / 2 + 4, fits, { "pointer-events": "none", "aria-hidden": "true" }) : null;
+        if (word) word.style.fill = ink;
+        x += wide;
+        return [box, word];
+      });
+      const words = isOne ? [] : [
+        height > 10 ? label(named - 6, y + height - 5, shortened(bar.name, Math.floor(named / 7)), { "text-anchor": "end" }) : null,
+        height > 10 ? label(x + 6, y + height - 5, time(bar.total_ns) + (bar.note ? ` ${bar.note}` : ""), { class: "soft" }) : null,
+      ];
+      return svg("g", { "data-total": bar.total_ns }, parts, words);
+    });
+    const all = sum(group.bars.map((bar) => bar.total_ns));
+    const order = [...totals].filter(([, ns]) => ns > 0);
+    return [
+      drawing(width, group.bars.length * (height + gap), `${group.title}: stacked bars, as in the table below`, rows),
+      el("ul", { class: "legend" }, order.map(([place, ns]) => el("li", {}, swatch(group.parts[place]), group.parts[place],
+        el("b", {}, percent(ns, all)), isOne ? time(ns) : null))),
+      el("figcaption", { class: "note" }, group.note, group.left_out ? ` ${whole(group.left_out)} more bars are not shown.` : ""),
+      twin(["bar", "time", ...order.map(([place]) => group.parts[place])], () => group.bars.map((bar) =>
+        [bar.name, time(bar.total_ns), ...order.map(([place]) => time(sum(bar.times.filter(([of]) => of === place).map(([, ns]) => ns))))])),
+    ];
   }
 
   // ---- icicle: who spends device time ----------------------------------------------------------------------------------
@@ -443,7 +454,7 @@
 
   async function drawTimeline() {
     const tools = ["−", "+", "fit"].map((name) => el("button", {
-      type: "button", "aria-label": { "−": "zoom out", "+": "zoom in", fit: "show all" }[name],
+      type: "button", "aria-label": { "−": "zoom out", "+": "zoom in", fit: "fit: show all" }[name],
       click: () => (name === "fit" ? show(0, timeline.end_ns) : zoomed(name === "+" ? 0.5 : 2, 0.5)),
     }, name));
     const part = section("timeline", "Timeline", ...tools);
@@ -674,71 +685,76 @@
     });
   }
 
-  // ---- roofline -------------------------------------------------------------------------------------------------------
+  // ---- marks on two logarithmic scales ----------------------------------------------------------------------------------
   const MARKS = [
     (x, y, r) => svg("circle", { cx: x, cy: y, r }),
     (x, y, r) => svg("rect", { x: x - r * 0.89, y: y - r * 0.89, width: r * 1.78, height: r * 1.78 }),
     (x, y, r) => svg("path", { d: `M${x},${y - r * 1.25}L${x + r * 1.25},${y}L${x},${y + r * 1.25}L${x - r * 1.25},${y}Z` }),
     (x, y, r) => svg("path", { d: `M${x},${y - r * 1.3}L${x + r * 1.2},${y + r * 0.8}L${x - r * 1.2},${y + r * 0.8}Z` }),
   ];
-  function drawRoofline() {
-    const clear = el("button", { type: "button", hidden: true, click: () => brushed(null) }, "Show all operators again");
-    const part = section("roofline", "Roofline", clear);
-    const body = el("figure", {});
-    part.append(body);
-    const points = page.rooflines.flatMap((roof, at) => roof.points.map((point) => ({ ...point, roof: at })))
-      .filter((point) => point.intensity > 0 && point.tflops > 0).sort((a, b) => b.time_us - a.time_us);
-    const all = sum(points.map((point) => point.time_us));
-    const attainable = (roof, intensity) => Math.min(roof.peak_tflops, (roof.bandwidth_gb_per_s * intensity) / 1e3);
-    function draw() {
-      const [width, height, left, bottom] = [roomOf(body), Math.min(520, 0.62 * roomOf(body) + 80), 58, 42];
-      const low = (values) => 10 ** Math.floor(Math.log10(Math.min(...values)));
-      const high = (values) => 10 ** Math.ceil(Math.log10(Math.max(...values) * 1.02));
-      const ridges = page.rooflines.map((roof) => (roof.peak_tflops * 1e3) / roof.bandwidth_gb_per_s);
-      // What takes hardly any time must not press the others into a corner.
-      const heavy = points.filter((point) => point.time_us >= 0.0005 * all);
-      const peaks = page.rooflines.map((roof) => roof.peak_tflops);
-      const [x0, x1] = [low([...heavy.map((p) => p.intensity), Math.min(...ridges) / 50]), high([...heavy.map((p) => p.intensity), ...ridges.map((r) => r * 2)])];
-      const [y0, y1] = [low([...heavy.map((p) => p.tflops), Math.min(...peaks) / 500]), high([...heavy.map((p) => p.tflops), ...peaks])];
-      const inside = points.filter((p) => p.intensity >= x0 && p.intensity <= x1 && p.tflops >= y0 && p.tflops <= y1);
-      const outside = points.length - inside.length;
-      const x = (value) => left + (Math.log10(value / x0) / Math.log10(x1 / x0)) * (width - left - 12);
-      const y = (value) => height - bottom - (Math.log10(value / y0) / Math.log10(y1 / y0)) * (height - bottom - 14);
-      const grid = [];
-      for (let at = x0; at <= x1 * 1.001; at *= 10) grid.push(svg("line", { class: "grid", x1: x(at), x2: x(at), y1: 10, y2: height - bottom }), label(x(at), height - bottom + 16, significant(at), { "text-anchor": x(at) > width - 40 ? "end" : "middle", class: "soft" }));
-      for (let at = y0; at <= y1 * 1.001; at *= 10) grid.push(svg("line", { class: "grid", x1: left, x2: width - 12, y1: y(at), y2: y(at) }), label(left - 6, y(at) + 4, significant(at), { "text-anchor": "end", class: "soft" }));
-      const roofs = page.rooflines.map((roof, at) => {
-        const ridge = clamp(ridges[at], x0, x1);
-        const first = Math.max(x0, (y0 * 1e3) / roof.bandwidth_gb_per_s);
-        return svg("path", { class: "roof", d: `M${x(first)},${y(attainable(roof, first))}L${x(ridge)},${y(attainable(roof, ridge))}L${x(x1)},${y(attainable(roof, x1))}` });
-      });
-      let above = -Infinity;
-      const names = page.rooflines.map((roof, at) => [roof, at]).sort(([a], [b]) => b.peak_tflops - a.peak_tflops).map(([roof, at]) => {
-        // Names of roofs that are close stand below each other.
-        above = Math.max(y(roof.peak_tflops) - 5, above + 14);
-        return label(width - 16, above, `${roof.title}: ${significant(roof.peak_tflops)} TFLOP/s from ${significant(ridges[at])} FLOP/B on`, { "text-anchor": "end", class: "halo", "pointer-events": "none" });
-      });
-      const largest = Math.max(...points.map((point) => point.time_us), 1e-9);
-      const marks = inside.map((point) => {
-        const mark = MARKS[point.roof % MARKS.length](x(point.intensity), y(point.tflops), 3 + 15 * Math.sqrt(point.time_us / largest));
-        const roof = page.rooflines[point.roof];
-        filled(mark, {
-          fill: look(point.category).fill, "fill-opacity": !brush || brush.has(point.name) ? 0.78 : 0.12, class: "edge pointer",
-          click: () => brushed(new Set([point.name])),
-          ...tipped(() => [point.name, point.category, point.dims, `${significant(point.tflops)} TFLOP/s, ${percent(point.tflops, attainable(roof, point.intensity))} of the roof`,
-            `${significant(point.intensity)} FLOP/B, ${significant(point.tflops / point.intensity)} TB/s`, `${time(point.time_us * 1e3)} in ${whole(point.calls)} calls (${roof.title})`].filter(Boolean).join("\n")),
-        }, []);
-        return mark;
-      });
-      const box = svg("rect", { class: "brush", hidden: true, "pointer-events": "none" });
-      const picture = drawing(width, height, "Roofline: operators by arithmetic intensity and achieved rate; figures in the table below",
-        grid, roofs, marks, names, box, label((width + left) / 2, height - 6, "FLOP per byte", { "text-anchor": "middle", class: "soft" }),
-        label(-height / 2, 13, "TFLOP/s", { transform: "rotate(-90)", "text-anchor": "middle", class: "soft" }));
-      let start = null;
-      const at = (event) => {
-        const frame = picture.getBoundingClientRect();
-        return [(event.clientX - frame.left) * (width / frame.width), (event.clientY - frame.top) * (height / frame.height)];
-      };
+  const shapeKey = (at, name) => {
+    const shape = MARKS[at % MARKS.length](8, 8, 5);
+    shape.setAttribute("fill", "currentColor");
+    return el("li", {}, svg("svg", { width: 16, height: 16, "aria-hidden": "true" }, shape), name);
+  };
+  const colourKey = (colour, name, note) => {
+    const mark = el("span", { class: "swatch", "aria-hidden": "true" });
+    mark.style.background = colour;
+    return el("li", {}, mark, name, note ? el("b", {}, note) : null);
+  };
+  /**
+   * Marks whose area is their weight, with arrows from where they were in another run. `axes` are the titles and formats of
+   * x and y, `spans` the values that these have to reach; `lines` draws below the marks, from the scales; `framed` takes the
+   * marks in a frame that was drawn. Gives the picture and how many marks of next to no weight lie outside of it.
+   */
+  function logScatter(width, { title, marks, axes, spans, lines, framed }) {
+    const [height, left, bottom] = [Math.min(520, 0.62 * width + 80), 62, 42];
+    const all = sum(marks.map((mark) => mark.weight));
+    // What takes hardly any time must not press the others into a corner.
+    const heavy = marks.filter((mark) => mark.weight >= 0.0005 * all);
+    const ends = [0, 1].map((axis) => {
+      const values = [...heavy.flatMap((mark) => [mark.at[axis], ...(mark.before ? [mark.before[axis]] : [])]), ...spans[axis]];
+      return [10 ** Math.floor(Math.log10(Math.min(...values))), 10 ** Math.ceil(Math.log10(Math.max(...values) * 1.02))];
+    });
+    const [[x0, x1], [y0, y1]] = ends;
+    const x = (value) => left + (Math.log10(value / x0) / Math.log10(x1 / x0)) * (width - left - 12);
+    const y = (value) => height - bottom - (Math.log10(value / y0) / Math.log10(y1 / y0)) * (height - bottom - 14);
+    const powers = ([from, to], room) => {
+      const count = Math.round(Math.log10(to / from));
+      const step = Math.ceil((count * room) / (width - left));
+      return Array.from({ length: count + 1 }, (_, at) => [from * 10 ** at, at % step === 0]);
+    };
+    const grid = [
+      ...powers(ends[0], 52).flatMap(([at, named]) => [svg("line", { class: "grid", x1: x(at), x2: x(at), y1: 10, y2: height - bottom }),
+        named ? label(x(at), height - bottom + 16, axes[0].format(at), { "text-anchor": x(at) > width - 40 ? "end" : "middle", class: "soft" }) : null]),
+      ...powers(ends[1], 0).flatMap(([at]) => [svg("line", { class: "grid", x1: left, x2: width - 12, y1: y(at), y2: y(at) }),
+        label(left - 6, y(at) + 4, axes[1].format(at), { "text-anchor": "end", class: "soft" })]),
+    ];
+    const isInside = ([a, b]) => a >= x0 && a <= x1 && b >= y0 && b <= y1;
+    const inside = marks.filter((mark) => isInside(mark.at));
+    const largest = Math.max(...marks.map((mark) => mark.weight), 1e-12);
+    const drawn = inside.map((mark) => {
+      const [a, b] = [x(mark.at[0]), y(mark.at[1])];
+      const shape = MARKS[mark.shape % MARKS.length](a, b, 3 + 15 * Math.sqrt(mark.weight / largest));
+      filled(shape, { fill: mark.fill, "fill-opacity": mark.faded ? 0.12 : 0.78, class: mark.click ? "edge pointer" : "edge", click: mark.click, ...tipped(mark.tip) }, []);
+      if (!mark.before || !isInside(mark.before)) return shape;
+      const [c, d] = [x(mark.before[0]), y(mark.before[1])];
+      const [length, turn] = [Math.hypot(a - c, b - d), Math.atan2(b - d, a - c)];
+      const head = Math.min(9, 0.6 * length);
+      const tip = [0.45, -0.45].map((by) => `${(a - head * Math.cos(turn + by)).toFixed(1)},${(b - head * Math.sin(turn + by)).toFixed(1)}`);
+      // A shorter one would be a blot.
+      return [shape, length < 3 ? null : svg("path", { class: mark.faded ? "arrow faded" : "arrow", d: `M${c.toFixed(1)},${d.toFixed(1)}L${a.toFixed(1)},${b.toFixed(1)}M${tip[0]}L${a.toFixed(1)},${b.toFixed(1)}L${tip[1]}` })];
+    });
+    const box = svg("rect", { class: "brush", hidden: true, "pointer-events": "none" });
+    const picture = drawing(width, height, title, grid, lines?.({ x, y, x0, x1, y0, y1, right: width - 16 }), drawn, box,
+      label((width + left) / 2, height - 6, axes[0].title, { "text-anchor": "middle", class: "soft" }),
+      label(-height / 2, 13, axes[1].title, { transform: "rotate(-90)", "text-anchor": "middle", class: "soft" }));
+    let start = null;
+    const at = (event) => {
+      const frame = picture.getBoundingClientRect();
+      return [(event.clientX - frame.left) * (width / frame.width), (event.clientY - frame.top) * (height / frame.height)];
+    };
+    if (framed) {
       picture.addEventListener("pointerdown", (event) => (start = at(event)));
       picture.addEventListener("pointermove", (event) => {
         if (!start || !event.buttons) return;
@@ -750,24 +766,94 @@
         const [[a, b], from] = [at(event), start];
         start = null;
         if (!from || box.hasAttribute("hidden") || Math.abs(a - from[0]) + Math.abs(b - from[1]) < 8) return;
-        const framed = inside.filter((point) => x(point.intensity) >= Math.min(a, from[0]) && x(point.intensity) <= Math.max(a, from[0]) &&
-          y(point.tflops) >= Math.min(b, from[1]) && y(point.tflops) <= Math.max(b, from[1]));
-        brushed(framed.length ? new Set(framed.map((point) => point.name)) : null);
+        const between = (value, one, other) => value >= Math.min(one, other) && value <= Math.max(one, other);
+        framed(inside.filter((mark) => between(x(mark.at[0]), a, from[0]) && between(y(mark.at[1]), b, from[1])));
       });
+    }
+    return { picture, outside: marks.length - inside.length };
+  }
+
+  // ---- roofline -------------------------------------------------------------------------------------------------------
+  function drawRoofline() {
+    const roofs = page.rooflines.filter((roof) => roof.ceilings);
+    const clear = el("button", { type: "button", hidden: true, click: () => brushed(null) }, "Show all operators again");
+    const part = section("roofline", roofs.length ? "Roofline" : "Rates", clear);
+    const points = page.rooflines.flatMap((roof, at) => roof.points.map((point) => ({ ...point, roof: at }))).sort((a, b) => b.rates.time_us - a.rates.time_us);
+    const all = sum(points.map((point) => point.rates.time_us));
+    const isTwo = points.some((point) => point.before);
+    const intensity = (rates) => rates.tflops / rates.tb_per_s;
+    const attainable = ({ ceilings }, at) => Math.min(ceilings.peak_tflops, (ceilings.bandwidth_gb_per_s * at) / 1e3);
+    const ridge = ({ ceilings }) => (ceilings.peak_tflops * 1e3) / ceilings.bandwidth_gb_per_s;
+    const ofRoof = (point) => {
+      const roof = page.rooflines[point.roof];
+      return roof.ceilings && point.rates.tflops > 0 ? percent(point.rates.tflops, attainable(roof, intensity(point.rates))) : "";
+    };
+    /** Names of lines at these heights, below each other where these are close. */
+    function named(lines, { y, right }) {
+      let above = -Infinity;
+      return lines.sort(([a], [b]) => b - a).map(([height, text]) => {
+        above = Math.max(y(height) - 5, above + 14);
+        return label(right, above, text, { "text-anchor": "end", class: "halo", "pointer-events": "none" });
+      });
+    }
+    const panels = [
+      {
+        title: "Operators by arithmetic intensity and achieved rate; figures in the table below",
+        of: (rates) => [intensity(rates), rates.tflops],
+        axes: [{ title: "FLOP per byte", format: significant }, { title: "TFLOP/s", format: significant }],
+        spans: [roofs.flatMap((roof) => [ridge(roof) / 50, ridge(roof) * 2]), roofs.flatMap(({ ceilings }) => [ceilings.peak_tflops / 500, ceilings.peak_tflops])],
+        lines: (scale) => [roofs.map((roof) => {
+          const { x, y, x0, x1, y0 } = scale;
+          const first = Math.max(x0, (y0 * 1e3) / roof.ceilings.bandwidth_gb_per_s);
+          return svg("path", { class: "roof", d: [first, clamp(ridge(roof), first, x1), x1].map((at, place) => `${place ? "L" : "M"}${x(at)},${y(attainable(roof, at))}`).join("") });
+        }), named(roofs.map((roof) => [roof.ceilings.peak_tflops, `${roof.title}: ${significant(roof.ceilings.peak_tflops)} TFLOP/s from ${significant(ridge(roof))} FLOP/B on`]), scale)],
+      },
+      {
+        title: "Operators by the bytes of a call and achieved bandwidth; figures in the table below",
+        of: (rates) => [rates.bytes, rates.tb_per_s],
+        axes: [{ title: "bytes of a call", format: size }, { title: "TB/s", format: significant }],
+        spans: [[], roofs.map(({ ceilings }) => ceilings.bandwidth_gb_per_s / 1e3)],
+        lines: (scale) => {
+          const heights = [...new Set(roofs.map(({ ceilings }) => ceilings.bandwidth_gb_per_s / 1e3))];
+          return [heights.map((height) => svg("path", { class: "roof", d: `M${scale.x(scale.x0)},${scale.y(height)}H${scale.x(scale.x1)}` })),
+            named(heights.map((height) => [height, `memory: ${significant(height)} TB/s`]), scale)];
+        },
+      },
+    ].map((panel) => ({ ...panel, body: el("div", {}) }));
+    const about = el("figcaption", { class: "note" });
+    const legend = el("ul", { class: "legend" });
+    part.append(el("figure", {}, el("div", { class: "panels" }, panels.map((panel) => panel.body)), legend, about,
+      twin(["operator", "kind of work", "dims", "bytes", "FLOP/B", "TFLOP/s", "TB/s", "% of roof", "time", "calls", ...(isTwo ? ["TFLOP/s before", "TB/s before", "time before"] : [])],
+        () => points.map((point) => [point.name, point.category, point.dims, size(point.rates.bytes), significant(intensity(point.rates)), significant(point.rates.tflops), significant(point.rates.tb_per_s),
+          ofRoof(point), time(point.rates.time_us * 1e3), whole(point.calls),
+          ...(point.before ? [significant(point.before.tflops), significant(point.before.tb_per_s), time(point.before.time_us * 1e3)] : [])]))));
+    const said = (rates) => `${significant(rates.tflops)} TFLOP/s, ${significant(rates.tb_per_s)} TB/s, ${time(rates.time_us * 1e3)}`;
+    const tip = (point) => [point.name, point.category, point.dims, point.before && `before: ${said(point.before)}`, said(point.rates), ofRoof(point) && `${ofRoof(point)} of the roof`,
+      `${significant(intensity(point.rates))} FLOP/B, ${size(point.rates.bytes)} a call, ${whole(point.calls)} calls (${page.rooflines[point.roof].title})`].filter(Boolean).join("\n");
+    function draw() {
       clear.hidden = !brush;
+      let outside = 0;
+      for (const { of, body, ...panel } of panels) {
+        const marks = points.filter((point) => of(point.rates).every((value) => value > 0)).map((point) => {
+          const [at, before] = [of(point.rates), point.before && of(point.before)];
+          return {
+            at, before: before?.every((value) => value > 0) ? before : null, weight: point.rates.time_us, shape: point.roof, name: point.name,
+            fill: before ? (at[1] < before[1] ? WORSE : BETTER) : look(point.category).fill,
+            faded: brush && !brush.has(point.name), click: () => brushed(new Set([point.name])), tip: () => tip(point),
+          };
+        });
+        body.hidden = marks.length === 0;
+        if (body.hidden) continue;
+        const made = logScatter(roomOf(body), { ...panel, marks, framed: (inside) => brushed(inside.length ? new Set(inside.map((mark) => mark.name)) : null) });
+        outside = Math.max(outside, made.outside);
+        body.replaceChildren(made.picture);
+      }
       const categories = new Map();
-      for (const point of points) categories.set(point.category, (categories.get(point.category) ?? 0) + point.time_us);
-      body.replaceChildren(picture,
-        el("ul", { class: "legend" }, [...categories].map(([category, us]) => el("li", {}, swatch(category), category, el("b", {}, percent(us, all)))),
-          page.rooflines.length > 1 ? page.rooflines.map((roof, index) => {
-            const shape = MARKS[index % MARKS.length](8, 8, 5);
-            shape.setAttribute("fill", "currentColor");
-            return el("li", {}, svg("svg", { width: 16, height: 16, "aria-hidden": "true" }, shape), roof.title);
-          }) : []),
-        el("figcaption", { class: "note" }, "A mark is an operator with the same arguments; its area is its time. Drag a frame around marks to see only their rows in the tables.",
-          outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside of the picture.` : ""),
-        twin(["operator", "kind of work", "dims", "FLOP/B", "TFLOP/s", "% of roof", "time", "calls"], () => points.map((point) => [point.name, point.category, point.dims,
-          significant(point.intensity), significant(point.tflops), percent(point.tflops, attainable(page.rooflines[point.roof], point.intensity)), time(point.time_us * 1e3), whole(point.calls)])));
+      for (const point of points) categories.set(point.category, (categories.get(point.category) ?? 0) + point.rates.time_us);
+      legend.replaceChildren(...(isTwo ? [colourKey(BETTER, "↑ faster in the second run"), colourKey(WORSE, "↓ slower in the second run")] : [...categories].map(([category, us]) => el("li", {}, swatch(category), category, el("b", {}, percent(us, all))))),
+        ...(page.rooflines.length > 1 ? page.rooflines.map((roof, at) => shapeKey(at, roof.title)) : []));
+      about.textContent = `A mark is an operator with the same arguments; its area is its time${isTwo ? ", an arrow leads to it from where it was in the first run" : ""}. Drag a frame around marks to see only their rows in the tables.` +
+        (outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside of the picture.` : "");
     }
     draw();
     listeners.push(draw);
@@ -778,6 +864,36 @@
     brush = names;
     redraw();
     tables?.refresh();
+  }
+
+  // ---- communication ----------------------------------------------------------------------------------------------------
+  function drawCommunication() {
+    const { note, points, ranks } = page.communication;
+    const part = section("communication", "Communication");
+    const [exchange, waits] = [el("figure", {}), el("figure", {})];
+    part.append(exchange, waits);
+    const of = (name) => [...new Set(points.map((point) => point[name]))];
+    const [names, groups] = [of("name"), of("group")];
+    const colour = (name) => SERIES[names.indexOf(name) % SERIES.length];
+    function draw() {
+      if (points.length) {
+        const { picture } = logScatter(Math.min(820, roomOf(exchange)), {
+          title: "Collectives by message size and bus bandwidth; figures in the table below",
+          axes: [{ title: "message size", format: size }, { title: "bus bandwidth, GB/s", format: significant }], spans: [[], []],
+          marks: points.map((point) => ({
+            at: [point.bytes, point.gb_per_s], weight: point.time_ms, shape: groups.indexOf(point.group), fill: colour(point.name),
+            tip: () => `${point.name}\n${point.group}\n${size(point.bytes)}, ${significant(point.gb_per_s)} GB/s\n${whole(point.count)} times, ${time(point.time_ms * 1e6)}`,
+          })),
+        });
+        exchange.replaceChildren(picture, el("ul", { class: "legend" }, names.map((name) => colourKey(colour(name), name)), groups.length > 1 ? groups.slice(0, 12).map((group, at) => shapeKey(at, group)) : []),
+          el("figcaption", { class: "note" }, `A mark is all collectives of one kind, group and size; its area is their time. ${note}`),
+          twin(["collective", "group", "message size", "bus bandwidth", "count", "time"], () => points.map((point) =>
+            [point.name, point.group, size(point.bytes), `${significant(point.gb_per_s)} GB/s`, whole(point.count), time(point.time_ms * 1e6)])));
+      }
+      if (ranks) waits.replaceChildren(el("h3", {}, ranks.title), ...stackedBars(ranks, roomOf(waits), false));
+    }
+    draw();
+    listeners.push(draw);
   }
 
   // ---- tables ---------------------------------------------------------------------------------------------------------
@@ -1067,14 +1183,13 @@
       const end = Math.max(1e-12, ...xs);
       const by = new Map();
       names.cells.forEach((name, row) => by.set(text(name), [...(by.get(text(name)) ?? []), row]));
-      const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
       const drawn = [...by].slice(0, 12).flatMap(([name, rows]) => series.map((one) => [series.length > 1 ? `${name} ${one.name}` : name, one, rows]));
       return el("div", {}, drawing(width, height, `${chart.title}, as in the table`, axis(0, high, width, height),
-        drawn.map(([, one, rows], place) => svg("path", { class: "line", stroke: colours[place % colours.length], d: rows.filter((row) => one.cells[row] !== null && at.cells[row] !== null).map((row, first) => `${first ? "L" : "M"}${(62 + (at.cells[row] / end) * (width - 66)).toFixed(1)},${(height - 26 - (one.cells[row] / high) * (height - 42)).toFixed(1)}`).join("") })),
+        drawn.map(([, one, rows], place) => svg("path", { class: "line", stroke: SERIES[place % SERIES.length], d: rows.filter((row) => one.cells[row] !== null && at.cells[row] !== null).map((row, first) => `${first ? "L" : "M"}${(62 + (at.cells[row] / end) * (width - 66)).toFixed(1)},${(height - 26 - (one.cells[row] / high) * (height - 42)).toFixed(1)}`).join("") })),
         label(width, height - 8, chart.x_axis, { "text-anchor": "end", class: "soft" }), label(62, 10, chart.axis, { class: "soft" })),
       el("ul", { class: "legend" }, drawn.map(([name], place) => {
         const mark = el("span", { class: "swatch" });
-        mark.style.background = colours[place % colours.length];
+        mark.style.background = SERIES[place % SERIES.length];
         return el("li", {}, mark, name);
       })));
     }
@@ -1090,22 +1205,32 @@
 
   /** Columns that stand on each other: whole ones, and between them what was added or taken away. */
   function steps(columns, width, format, title) {
-    const height = 260;
     const shift = columns.filter((one) => one.change !== null);
     const top = Math.max(...columns.map((one) => one.high));
     // Small changes of long times would not be seen from zero.
     const least = shift.length ? Math.min(...columns.map((one) => (one.change === null ? one.high : one.low))) : 0;
     const floor = least > 0.6 * top ? Math.max(0, least - (top - least) * 1.5) : 0;
+    const note = floor > 0 ? el("p", { class: "note" }, "The columns do not begin at zero.") : null;
+    const fillOf = ({ change }) => (change === null ? "var(--mixed)" : change > 0 ? WORSE : BETTER);
+    const textOf = ({ change, high }) => (change === null ? format(high) : (change > 0 ? "+" : "") + format(change));
+    if (width / columns.length <= 44) {
+      // Where names have no room below columns, these lie on their sides.
+      const named = width * 0.45;
+      const x = (value) => named + ((Math.max(value, floor) - floor) / (top - floor || 1)) * (width - named - 76);
+      return el("div", {}, drawing(width, columns.length * 20, `${title}, as in the table`, columns.map((one, at) => [
+        label(named - 6, at * 20 + 14, shortened(one.name, Math.floor(named / 6.8)), { "text-anchor": "end" }),
+        svg("rect", { x: x(one.low), y: at * 20 + 2, height: 16, width: Math.max(1, x(one.high) - x(one.low)), fill: fillOf(one), ...tipped(() => `${one.name}\n${textOf(one)}`) }),
+        label(x(one.high) + 5, at * 20 + 14, textOf(one), { class: "soft" })])), note);
+    }
+    const height = 260;
     const y = (value) => 20 + (1 - (value - floor) / (top - floor || 1)) * (height - 90);
     const wide = width / columns.length;
     return el("div", {}, drawing(width, height, `${title}, as in the table`, columns.map((one, at) => {
       const [high, low] = [y(Math.max(one.high, floor)), y(Math.max(one.low, floor))];
-      const fill = one.change === null ? "var(--mixed)" : one.change > 0 ? "#d98200" : "#3a86c8";
-      const text = one.change === null ? format(one.high) : (one.change > 0 ? "+" : "") + format(one.change);
-      return [svg("rect", { x: at * wide + 3, y: high, width: Math.max(1, wide - 6), height: Math.max(1, low - high), fill, ...tipped(() => `${one.name}\n${text}`) }),
-        wide > 44 ? label(at * wide + wide / 2, high - 4, text, { "text-anchor": "middle" }) : null,
-        ...(wide > 30 ? wrapped(one.name, Math.floor(wide / 7.3)).slice(0, 3).map((line, row) => label(at * wide + wide / 2, height - 52 + row * 15, line, { "text-anchor": "middle", class: "soft" })) : [])];
-    })), floor > 0 ? el("p", { class: "note" }, "The columns do not begin at zero.") : null);
+      return [svg("rect", { x: at * wide + 3, y: high, width: Math.max(1, wide - 6), height: Math.max(1, low - high), fill: fillOf(one), ...tipped(() => `${one.name}\n${textOf(one)}`) }),
+        label(at * wide + wide / 2, high - 4, textOf(one), { "text-anchor": "middle" }),
+        wrapped(one.name, Math.floor(wide / 7.3)).slice(0, 3).map((line, row) => label(at * wide + wide / 2, height - 52 + row * 15, line, { "text-anchor": "middle", class: "soft" }))];
+    })), note);
   }
   function wrapped(text, most) {
     const lines = [""];
@@ -1122,7 +1247,7 @@
     const { title, runs, totals_ns, steps: changes } = page.waterfall;
     const part = section("waterfall", "What changed");
     const body = el("figure", {});
-    part.append(el("p", { class: "note" }, title), body, twin(["", "time"], () => [[runs[0], time(totals_ns[0])], ...changes.map(([name, ns]) => [name, signed(ns)]), [runs[1], time(totals_ns[1])]]));
+    part.append(el("p", { class: "note" }, title), body, twin(["part", "time"], () => [[runs[0], time(totals_ns[0])], ...changes.map(([name, ns]) => [name, signed(ns)]), [runs[1], time(totals_ns[1])]]));
     const draw = () => {
       let at = totals_ns[0];
       const columns = [{ name: runs[0], low: 0, high: at, change: null }];
@@ -1137,43 +1262,134 @@
     listeners.push(draw);
   }
 
+  /** How pieces of work compare: what a badge says, and whether the programs differ and not the kernels alone. */
+  const CHANGES = {
+    same: ["same kernels", false], kernels: ["other kernels", false], structure: ["other program", true], moved: ["moved", true],
+    onlya: ["A only", true], onlyb: ["B only", true], mixed: ["changed", false],
+  };
+  /** The work of two runs as a tree of modules: what is below a row counts for it. */
   function drawDifference() {
     const { runs, units, left_out } = page.difference;
     const part = section("difference", "What differs");
     part.classList.add("long");
-    let [only, least] = [0, 0];
-    const body = el("div", { class: "units" });
-    const slower = (unit) => unit.times_ns[1] - unit.times_ns[0];
-    const kinds = [["everything", () => true], ["only slower", (unit) => slower(unit) > 0], ["only in one run", (unit) => /only/i.test(unit.status)]];
-    part.append(el("div", { class: "tools" }, choice("Show", kinds.map(([name]) => name), () => only, (at) => ((only = at), draw())),
-      el("label", {}, "changes from, in µs", el("input", { type: "number", min: 0, value: 0, input: (event) => ((least = Number(event.target.value) * 1e3), draw()) }))), body);
-    function draw() {
-      const chosen = units.filter((unit) => kinds[only][1](unit) && Math.abs(slower(unit)) >= least);
-      const largest = Math.max(1, ...chosen.map((unit) => Math.abs(slower(unit))));
-      const places = new Map();
-      for (const unit of chosen) places.set(unit.place, [...(places.get(unit.place) ?? []), unit]);
-      const bar = (ns, most) => {
-        const wide = (Math.abs(ns) / most) * 80;
-        return svg("svg", { width: 164, height: 14, "aria-hidden": "true" }, svg("line", { class: "axis", x1: 82, x2: 82, y1: 0, y2: 14 }),
-          svg("rect", { x: ns > 0 ? 82 : 82 - wide, y: 2, width: wide, height: 10, fill: ns > 0 ? "#d98200" : "#3a86c8" }));
-      };
-      const line = (name, badge, times, most) => el("summary", { title: name }, el("span", {}, shortened(name, 130)), badge ?? el("span", { class: "hide" }),
-        el("span", { class: "number hide", title: runs[0] }, time(times[0])), el("span", { class: "number" , title: "change" }, signed(times[1] - times[0])), el("span", { class: "hide" }, bar(times[1] - times[0], most)));
-      const unitOf = (unit) => el("details", { class: "inner" }, line(`${unit.name.replaceAll("nn.Module: ", "")}${unit.count > 1 ? ` ×${whole(unit.count)}` : ""}`,
-        el("span", { class: `badge ${slower(unit) > 0 ? "worse" : "better"}` }, unit.status), unit.times_ns, largest),
-      el("div", { class: "details" }, el("dl", {}, runs.map((run, side) => [el("dt", {}, `${run}: ${time(unit.times_ns[side])}`), el("dd", { class: "code" }, unit.kernels[side].join("\n") || "nothing")]))));
-      const groups = [...places].map(([place, list]) => [place, list, [0, 1].map((side) => sum(list.map((unit) => unit.times_ns[side])))])
-        .sort((a, b) => Math.abs(b[2][1] - b[2][0]) - Math.abs(a[2][1] - a[2][0]));
-      const most = Math.max(1, ...groups.map(([, , times]) => Math.abs(times[1] - times[0])));
-      body.replaceChildren(...groups.map(([place, list, times], at) => {
-        const inside = el("details", { open: at === 0 }, line(place || "outside of modules", null, times, most));
-        const open = () => inside.open && inside.children.length === 1 && inside.append(...list.slice(0, 200).map(unitOf));
-        inside.addEventListener("toggle", open);
-        open();
-        return inside;
-      }), el("p", { class: "note" }, left_out[0] ? `${whole(left_out[0])} more pieces of work differ, by ${signed(left_out[1])} together.` : groups.length ? "" : "Nothing differs so."));
+    /** Rows below one that are shown before the others are asked for. */
+    const MOST = 30;
+    const delta = (row) => row.times_ns[1] - row.times_ns[0];
+    const kinds = [
+      ["what differs", (unit) => unit.status !== "same" || delta(unit) !== 0], ["only slower", (unit) => delta(unit) > 0],
+      ["only structure", (unit) => CHANGES[unit.status][1]], ["everything", () => true],
+    ];
+    let kind = clamp(Number(view.get("diff") ?? 0), 0, kinds.length - 1);
+    let least = Math.max(0, Number(view.get("least") ?? 0)) || 0;
+    const opened = new Set();
+    let focused = "";
+    const tree = el("div", { class: "units", role: "tree", "aria-label": `Work of ${runs[0]} and ${runs[1]}` });
+    const note = el("p", { class: "note", role: "status" });
+    const keep = () => (remember({ diff: kind || undefined, least: least || undefined }), draw());
+    part.append(el("p", { class: "note" }, `A is ${runs[0] === "A" ? "the first run" : runs[0]}, B is ${runs[1] === "B" ? "the second" : runs[1]}. A row has the time of all that is below it; orange is slower in B, blue faster. Arrow keys move, open and close.`),
+      el("div", { class: "tools" }, choice("Show", kinds.map(([name]) => name), () => kind, (at) => ((kind = at), keep())),
+        el("label", {}, "changes from, in µs", el("input", { type: "number", min: 0, step: "any", value: least, input: (event) => ((least = Math.max(0, Number(event.target.value)) || 0), keep()) }))),
+      el("div", { class: "unit units-head", "aria-hidden": "true" }, ["", "", "A", "B", "B − A", ""].map((text, at) => el("span", { class: at === 2 || at === 3 ? "number hide" : at > 3 ? "number" : undefined }, text))),
+      tree, note,
+      twin(["modules", "work", "times", "how it compares", "A", "B", "B − A"], () => units.map((unit) =>
+        [unit.modules.join(" › "), unit.name, whole(unit.count), CHANGES[unit.status][0], time(unit.times_ns[0]), time(unit.times_ns[1]), signed(delta(unit))])));
+
+    /** The tree of the units that are chosen. */
+    function grown() {
+      const root = { key: "", name: "", level: 0, children: new Map(), times_ns: [0, 0] };
+      for (const [place, unit] of units.entries()) {
+        if (!kinds[kind][1](unit) || Math.abs(delta(unit)) < least * 1e3) continue;
+        let at = root;
+        const add = (key, row) => {
+          if (!at.children.has(key)) at.children.set(key, { key: `${at.key}/${key}`, level: at.level + 1, parent: at, children: new Map(), times_ns: [0, 0], ...row });
+          at = at.children.get(key);
+          for (const side of [0, 1]) at.times_ns[side] += unit.times_ns[side];
+          at.status = at.status === undefined || at.status === unit.status ? unit.status : "mixed";
+        };
+        for (const module of unit.modules.length ? unit.modules : ["outside of modules"]) add(`module ${module}`, { name: module });
+        add(`unit ${place}`, { name: unit.name, unit, count: unit.count });
+        if (unit.kernels.some((names) => names.length)) at.children.set("kernels", { key: `${at.key}/kernels`, level: at.level + 1, parent: at, children: new Map(), kernels: unit.kernels });
+      }
+      return root;
     }
-    whenSeen(part, draw);
+    const childrenOf = (row) => [...row.children.values()].sort((a, b) => (a.kernels || b.kernels ? 0 : Math.abs(delta(b)) - Math.abs(delta(a))));
+    function rowOf(row, place, all, largest) {
+      const isOpen = opened.has(row.key);
+      const attributes = { role: "treeitem", "aria-level": row.level, "aria-posinset": place + 1, "aria-setsize": all, "data-key": row.key, tabindex: row.key === focused ? 0 : -1 };
+      const indent = (node) => ((node.style.paddingLeft = `${(row.level - 1) * 16}px`), node);
+      if (row.kernels)
+        return indent(el("div", { ...attributes, class: "kernels" }, runs.map((run, side) => el("div", {}, el("b", {}, `${["A", "B"][side]}: ${run}`),
+          row.kernels[side].length ? row.kernels[side].map((name) => el("div", { class: "code" }, name)) : el("div", {}, "nothing")))));
+      if (row.rest)
+        return el("div", { ...attributes, class: "unit", click: () => toggle(row) }, indent(el("span", { class: "what" }, `… ${whole(row.rest.length)} smaller changes, ${signed(sum(row.rest.map(delta)))} together`)));
+      const change = delta(row);
+      const [badge] = CHANGES[row.status];
+      const name = `${row.name}${row.count > 1 ? ` ×${whole(row.count)}` : ""}`;
+      const wide = (Math.abs(change) / largest) * 80;
+      return el("div", {
+        ...attributes, class: "unit", "aria-expanded": row.children.size ? String(isOpen) : undefined, title: row.name,
+        click: () => (focus(row.key), toggle(row)),
+      },
+      indent(el("span", { class: "what" }, el("span", { class: "twisty", "aria-hidden": "true" }, row.children.size ? (isOpen ? "▾" : "▸") : ""), el("span", {}, shortened(name, 130)))),
+      el("span", { class: `badge ${change > 0 ? "worse" : change < 0 ? "better" : ""}` }, badge),
+      el("span", { class: "number hide" }, time(row.times_ns[0])), el("span", { class: "number hide" }, time(row.times_ns[1])), el("span", { class: "number" }, signed(change)),
+      svg("svg", { width: 164, height: 14, "aria-hidden": "true", class: "hide" }, svg("line", { class: "axis", x1: 82, x2: 82, y1: 0, y2: 14 }),
+        svg("rect", { x: change > 0 ? 82 : 82 - wide, y: 2, width: wide, height: 10, fill: change > 0 ? WORSE : BETTER })));
+    }
+    let rows = [];
+    function draw() {
+      const root = grown();
+      const first = childrenOf(root)[0];
+      const largest = Math.max(1, ...[...root.children.values()].map((row) => Math.abs(delta(row))));
+      rows = [];
+      const nodes = [];
+      const visit = (parent) => {
+        const list = childrenOf(parent);
+        const more = { key: `${parent.key}/more`, level: parent.level + 1, parent, children: new Map(), rest: list.slice(MOST) };
+        if (more.rest.length > 1 && !opened.has(more.key)) list.splice(MOST, Infinity, more);
+        list.forEach((row, place) => {
+          rows.push(row);
+          nodes.push([row, place, list.length]);
+          if (opened.has(row.key)) visit(row);
+        });
+      };
+      visit(root);
+      if (!rows.some((row) => row.key === focused)) focused = first?.key ?? "";
+      tree.replaceChildren(...nodes.map(([row, place, all]) => rowOf(row, place, all, largest)));
+      tree.hidden = rows.length === 0;
+      note.textContent = [rows.length ? "" : "Nothing differs so.", left_out[0] ? `${whole(left_out[0])} more pieces of work, ${signed(left_out[1])} together, are in the sheet diff_units alone.` : ""].filter(Boolean).join(" ");
+    }
+    function focus(key) {
+      focused = key;
+      for (const node of tree.children) node.tabIndex = node.dataset.key === key ? 0 : -1;
+      [...tree.children].find((node) => node.dataset.key === key)?.focus();
+    }
+    function toggle(row) {
+      if (!row.children.size && !row.rest) return;
+      if (!opened.delete(row.key)) opened.add(row.key);
+      draw();
+      focus(row.rest ? childrenOf(row.parent)[MOST].key : row.key);
+    }
+    tree.addEventListener("keydown", (event) => {
+      const at = rows.findIndex((row) => row.key === focused);
+      const row = rows[at];
+      if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
+      const isOpen = opened.has(row.key);
+      const go = (to) => to && focus(to.key);
+      const keys = {
+        ArrowDown: () => go(rows[at + 1]), ArrowUp: () => go(rows[at - 1]), Home: () => go(rows[0]), End: () => go(rows[rows.length - 1]),
+        ArrowRight: () => (row.children.size && !isOpen ? toggle(row) : isOpen && go(rows[at + 1])), ArrowLeft: () => (isOpen ? toggle(row) : row.parent.key && go(row.parent)),
+        Enter: () => toggle(row), " ": () => toggle(row),
+      };
+      if (!keys[event.key]) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+    whenSeen(part, () => {
+      // The way down to the largest change is open.
+      for (let row = childrenOf(grown())[0]; row && !row.unit && !row.kernels; row = childrenOf(row)[0]) opened.add(row.key);
+      draw();
+    });
   }
 
   // ---- how this was made ----------------------------------------------------------------------------------------------
@@ -1209,6 +1425,7 @@
   const waits = timeline?.lanes.length ? drawTimeline() : null;
   if (page.rooflines.some((roof) => roof.points.length)) drawRoofline();
   if (page.difference) drawDifference();
+  if (page.communication) drawCommunication();
   if (contents.length) drawTables();
   drawMade();
   links.append(theme);

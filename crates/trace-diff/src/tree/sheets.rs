@@ -77,7 +77,7 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
         Column::text("operator_b", "The operator in B; empty where A alone has it.")
             .field(|row: &Row| row.group.names[B].as_str().into()),
         Column::text("module", "The modules around it, the outermost first; empty where the recordings have no modules.")
-            .field(|row: &Row| row.group.module.as_str().into()),
+            .field(|row: &Row| row.group.module().into()),
         Column::text("call_site", "The line of the program that called the first of them, the nearest that is not PyTorch's; empty where the recordings have no Python frames.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.group.call_site.as_str().into()),

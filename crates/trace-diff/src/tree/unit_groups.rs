@@ -23,8 +23,8 @@ const SHOWN_MODULES: usize = 8;
 pub struct UnitGroup {
     /// The operators, as each run calls them.
     pub names: [String; 2],
-    /// The modules around them in A, else in B, the outermost first; empty without modules.
-    pub module: String,
+    /// The modules around them in A, else in B, the outermost first, the innermost eight; empty without modules.
+    pub modules: Vec<String>,
     /// The line of the program that called the first operator, in A, else in B; empty without Python frames.
     pub call_site: String,
     /// Shapes and types of the first operator.
@@ -46,6 +46,12 @@ pub struct UnitGroup {
 }
 
 impl UnitGroup {
+    /// The modules around them in one text.
+    #[must_use]
+    pub fn module(&self) -> String {
+        self.modules.join(".")
+    }
+
     /// How much longer B takes.
     #[must_use]
     pub fn delta(&self) -> i64 {
@@ -58,7 +64,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
     /// unit, so that the groups have all the work of both.
     #[must_use]
     pub fn unit_groups(&self) -> Vec<UnitGroup> {
-        type Key = ([Vec<LabelId>; 2], [u64; 2], String, UnitStatus);
+        type Key = ([Vec<LabelId>; 2], [u64; 2], Vec<String>, UnitStatus);
         let mut index: HashMap<Key, usize> = HashMap::new();
         let mut groups: Vec<UnitGroup> = Vec::new();
         for unit in &self.units {
@@ -69,8 +75,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
             let inputs = [A, B].map(|side| {
                 unit.heads[side].first().map_or(0, |&head| self.outlines[side].inputs[head as usize])
             });
-            let module = self.module_path(unit);
-            let key = (labels, inputs, module, unit.status);
+            let key = (labels, inputs, self.modules(unit), unit.status);
             let at = match index.get(&key) {
                 Some(&at) => at,
                 None => {
@@ -85,10 +90,10 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         groups
     }
 
-    fn group(&self, unit: &Unit, module: &str) -> UnitGroup {
+    fn group(&self, unit: &Unit, modules: &[String]) -> UnitGroup {
         UnitGroup {
             names: self.head_names(unit),
-            module: module.to_owned(),
+            modules: modules.to_vec(),
             call_site: self.call_site(unit).unwrap_or_default().to_owned(),
             inputs: [A, B].map(|side| self.inputs(side, unit)),
             status: unit.status,
@@ -143,18 +148,18 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
     }
 
     /// The modules around a unit.
-    fn module_path(&self, unit: &Unit) -> String {
-        let Some((tree, event)) = self.first(unit) else { return String::new() };
+    fn modules(&self, unit: &Unit) -> Vec<String> {
+        let Some((tree, event)) = self.first(unit) else { return Vec::new() };
         let modules = std::iter::successors(tree.parent_module(event), |&module| tree.parent_module(module));
-        let mut names: Vec<&str> = modules
+        let mut names: Vec<String> = modules
             .take(SHOWN_MODULES)
             .map(|module| {
                 let name = module_name(tree.trace().name(module));
-                name.strip_prefix("nn.Module: ").unwrap_or(name)
+                name.strip_prefix("nn.Module: ").unwrap_or(name).to_owned()
             })
             .collect();
         names.reverse();
-        names.join(".")
+        names
     }
 
     fn inputs(&self, side: usize, unit: &Unit) -> String {
