@@ -20,8 +20,8 @@ use sheets::{Layout, Sheet, Table};
 use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{
-    Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, ReadOptions, RecordingKind, Trace, TraceFacts,
-    read_path,
+    Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, IngestError, ReadOptions, RecordingKind, Trace,
+    TraceFacts, read_path,
 };
 use trace2tree::{CallKind, TraceTree, TreeOptions, TreeWarning, is_graph_launch};
 use tree_perf::{
@@ -240,11 +240,15 @@ impl Reporter for TraceReporter {
         if let Some(steps) = phases.as_ref().and_then(PhaseAnalysis::steps) {
             analysis.tell_work(work_of(&analysis, |_| steps.steps().into()));
         }
+        if run.reading.is_stopped() {
+            return Err(IngestError::Stopped { path: path.to_path_buf() }.into());
+        }
         run.begin(Stage::Sheets);
         let title = title(path);
         let (of_comparison, compared) =
             compared.map_or_else(Default::default, |found| (found.tables, found.statements));
         let examined = Examined {
+            path,
             analysis: &analysis,
             phases: phases.as_ref(),
             diagnosis: diagnosis.as_ref(),
@@ -337,6 +341,7 @@ fn work_of<'s>(analysis: &Analysis, steps: impl FnOnce(&Trace) -> Cow<'s, [Step]
 
 /// What is known of a trace.
 struct Examined<'a> {
+    path: &'a Path,
     analysis: &'a Analysis,
     phases: Option<&'a PhaseAnalysis<'a>>,
     diagnosis: Option<&'a Diagnosis>,
@@ -379,7 +384,11 @@ fn tables_and_summary(
         .chain([Piece::Summary])
         .chain(advised.then_some(Piece::Advice))
         .collect();
+    let reading = run.reading;
     let made = map_in_order(&pieces, threads, |piece| -> Result<Option<Table>, Error> {
+        if reading.is_stopped() {
+            return Err(IngestError::Stopped { path: examined.path.to_path_buf() }.into());
+        }
         match piece {
             Piece::Shared(work) => work(analysis),
             Piece::Sheet(sheet) => {

@@ -15,6 +15,12 @@ pub enum IngestError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Reading was stopped by [`ReadOptions::stop`](crate::ReadOptions::stop).
+    #[error("{path}: reading was stopped before its end; ask again to read all of it", path = .path.display())]
+    Stopped {
+        /// The file.
+        path: PathBuf,
+    },
     /// The path names a directory.
     #[error("{path}: is a directory; name a recording in it{recordings}", path = .path.display(), recordings = named(.recordings))]
     Directory {

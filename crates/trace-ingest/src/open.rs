@@ -172,6 +172,16 @@ pub(crate) fn open_one_of(
     path: &Path,
     options: &ReadOptions<'_>,
 ) -> Result<Recording, IngestError> {
+    let outcome = read_one_of(kinds, path, options);
+    // To a reader that was stopped, the file ended there.
+    if options.is_stopped() { Err(IngestError::Stopped { path: path.to_path_buf() }) } else { outcome }
+}
+
+fn read_one_of(
+    kinds: &[RecordingKind],
+    path: &Path,
+    options: &ReadOptions<'_>,
+) -> Result<Recording, IngestError> {
     #[cfg(feature = "rocprof")]
     if kinds.contains(&RecordingKind::Rocprof) && crate::rocprof::is_directory_of_traces(path) {
         return crate::rocprof::read_directory(path).map(Recording::from);

@@ -25,6 +25,8 @@ pub struct ReadOptions<'a> {
     pub threads: Option<usize>,
     /// Called every now and then from a thread that reads.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Set from another thread, it ends reading with [`IngestError::Stopped`].
+    pub stop: Option<&'a AtomicBool>,
     /// Leave out Python frames, often most events of a trace with stacks: in Kineto JSON complete events of
     /// category `python_function`, where the phase stands before the category, as profilers write it; in PyTorch's Perfetto
     /// traces all slices of this category. They keep their
@@ -57,6 +59,11 @@ impl ReadOptions<'_> {
     pub fn thread_count(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(available).max(1)
+    }
+
+    /// Whether who asked no longer wants the answer.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 }
 
@@ -311,6 +318,10 @@ struct Counting<'a, R> {
 
 impl<R: Read> Read for Counting<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.options.is_stopped() {
+            // A file that ends here; `open_one_of` says why.
+            return Ok(0);
+        }
         let read = self.source.read(buffer)?;
         self.bytes += read as u64;
         self.packed.fetch_add(read as u64, Ordering::Relaxed);

@@ -3,12 +3,14 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::TempDir;
 use trace_ingest::{
-    Category, IngestError, ReadOptions, Recording, RecordingKind, TimeUnit, open, read_path, recognise,
+    Category, IngestError, Progress, ReadOptions, Recording, RecordingKind, TimeUnit, open, read_path,
+    recognise,
 };
 
 fn testdata(name: &str) -> PathBuf {
@@ -206,4 +208,19 @@ fn a_recorder_states_what_it_can_know() {
     let path = directory.path().join("trace.json");
     fs::write(&path, CHROME).unwrap();
     assert!(!opened(&path).into_trace().unwrap().facts().recorder.launches);
+}
+
+#[test]
+fn reading_ends_where_it_is_stopped() {
+    let stop = AtomicBool::new(false);
+    let content = format!("{{\"schemaVersion\": 1, \"traceEvents\": [{}]}}", " ".repeat(64 << 20));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), content).unwrap();
+    let progress = |progress: Progress| {
+        assert!(progress.bytes < progress.total / 2, "{progress:?}: read on after it was stopped");
+        stop.store(progress.bytes > progress.total / 10, Ordering::Relaxed);
+    };
+    let options = ReadOptions { stop: Some(&stop), progress: Some(&progress), ..ReadOptions::default() };
+    let error = open(file.path(), &options).map(|recording| recording.kind()).unwrap_err();
+    assert!(matches!(error, IngestError::Stopped { .. }), "{error}");
 }
