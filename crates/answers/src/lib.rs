@@ -21,6 +21,7 @@ mod replay;
 mod report;
 mod rocprof;
 mod roofline_picture;
+mod rows;
 mod stacked_picture;
 mod step_picture;
 mod steps;
@@ -28,6 +29,7 @@ mod summary;
 mod tenstorrent;
 mod trace;
 mod trust;
+mod why;
 mod xla;
 
 pub use advice::{Advisor, advice_rules};
@@ -44,7 +46,9 @@ pub use ranks::{JobRecordings, MapOptions, Mapped, RanksReporter, fuse_ranks, ma
 pub use replay::{OperatorsToReplay, ReplayChoice, ReplayOptions, ReplayedOperator, operators_to_replay};
 pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report};
 pub use rocprof::RocprofReporter;
+pub use rows::{Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, table_named};
 pub use summary::{LeftOut, Summary, Timeline};
 pub use tenstorrent::TenstorrentReporter;
 pub use trace::{NsysTables, OtherTrace, SheetNames, TraceReporter};
+pub use why::{Cost, NamedIn, Part, TargetKind, Why, WhyError};
 pub use xla::XlaReporter;

@@ -157,6 +157,19 @@ impl Table {
         Ok(Table { name: name.to_owned(), ..self })
     }
 
+    /// These columns and rows, by their places, in this order. The chart stays behind: it is of the whole table.
+    ///
+    /// # Errors
+    /// When a column is named twice.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    pub fn part(&self, columns: &[usize], rows: &[usize]) -> Result<Self, TableError> {
+        let columns = columns.iter().map(|&column| self.columns[column].part(rows)).collect();
+        let part = Table::new(self.name.clone(), columns)?;
+        Ok(Table { layout: self.layout, caveats: self.caveats.clone(), ..part })
+    }
+
     /// The table's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -421,6 +434,22 @@ impl TableColumn {
             Values::Whole(numbers) => numbers.get(row).copied().flatten().into(),
             Values::Number(numbers) => numbers.get(row).copied().filter(|number| !number.is_nan()).into(),
         }
+    }
+
+    /// The same column with the cells of these rows.
+    fn part(&self, rows: &[usize]) -> Self {
+        let values = match &self.values {
+            Values::Text(texts) => {
+                let mut part = Texts::default();
+                rows.iter().for_each(|&row| part.push(texts.get(row)));
+                Values::Text(part)
+            }
+            Values::Nested(values) => Values::Nested(rows.iter().map(|&row| values[row].clone()).collect()),
+            Values::Flag(flags) => Values::Flag(rows.iter().map(|&row| flags[row]).collect()),
+            Values::Whole(numbers) => Values::Whole(rows.iter().map(|&row| numbers[row]).collect()),
+            Values::Number(numbers) => Values::Number(rows.iter().map(|&row| numbers[row]).collect()),
+        };
+        TableColumn { name: self.name.clone(), caveats: self.caveats.clone(), values, ..*self }
     }
 
     /// The cells, in order.

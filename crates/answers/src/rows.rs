@@ -1,0 +1,368 @@
+//! Rows of a table that were asked for: columns, conditions, order, page.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use sheets::{Cell, Table, TableColumn, TableError};
+use thiserror::Error as ThisError;
+
+/// Most columns that are shown where none are named.
+const MOST_PRESET_COLUMNS: usize = 10;
+
+/// Which part of a table to give.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowQuery {
+    /// Columns in this order; where none are named, the first that are neither folded away nor empty.
+    pub columns: Vec<String>,
+    /// Conditions that a row has to meet, all of them.
+    pub conditions: Vec<Condition>,
+    /// Order of the rows, the most important column first; where none is named, that of the table.
+    pub order: Vec<Order>,
+    /// Rows that meet the conditions and are passed over.
+    pub skip: usize,
+    /// Rows to give at most.
+    pub top: usize,
+}
+
+/// What the cell of a column has to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// The column.
+    pub column: String,
+    /// What is asked of its cells.
+    pub test: Test,
+}
+
+/// What is asked of a cell. A cell without a value meets none of these but [`Test::Null`] and [`Test::NotEqual`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// It is this value.
+    Equal(Value),
+    /// It is anything else.
+    NotEqual(Value),
+    /// It compares with a number in one of these ways.
+    Number(&'static [Ordering], f64),
+    /// Its text has this in it, in upper or lower case.
+    Contains(String),
+    /// Its text starts so, in upper or lower case.
+    Starts(String),
+    /// It is one of these.
+    In(Vec<Value>),
+    /// It has no value.
+    Null,
+}
+
+/// A value to compare a cell with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Text.
+    Text(String),
+    /// A number.
+    Number(f64),
+    /// A flag.
+    Flag(bool),
+}
+
+/// An order of rows by a column. Cells without a value come last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The column.
+    pub column: String,
+    /// The largest first.
+    pub descending: bool,
+}
+
+/// The rows that were asked for.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// The rows in the columns that were asked for.
+    pub table: Table,
+    /// How many rows meet the conditions.
+    pub total: usize,
+    /// Where the next page starts; `None` on the last.
+    pub next: Option<usize>,
+}
+
+/// Why there are no rows.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum RowError {
+    /// The report has no such table.
+    #[error("there is no table {name:?} in this report; {}", nearest(.near))]
+    UnknownTable {
+        /// What was asked for.
+        name: String,
+        /// The most similar names.
+        near: Vec<String>,
+    },
+    /// The table has no such column.
+    #[error("table {table:?} has no column {name:?}; {}", nearest(.near))]
+    UnknownColumn {
+        /// The table.
+        table: String,
+        /// What was asked for.
+        name: String,
+        /// The most similar names.
+        near: Vec<String>,
+    },
+    /// A column of text or lists is compared as a number.
+    #[error(
+        "column {column:?} of table {table:?} holds no numbers, and a number is compared with it; use eq, ne, contains, starts, in or null"
+    )]
+    NoNumbers {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// The part of the table is no table.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+fn nearest(near: &[String]) -> String {
+    format!(
+        "the nearest names are {}",
+        near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The three most similar of these names, the most similar first, each once.
+pub fn did_you_mean<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    let names: BTreeSet<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    let likeness = |name: &str| {
+        let name = name.to_lowercase();
+        let part = if name.contains(&wanted) { 1.0 } else { 0.0 };
+        part + strsim::jaro_winkler(&wanted, &name)
+    };
+    let mut near: Vec<(f64, &str)> = names.into_iter().map(|name| (likeness(name), name)).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.truncate(3);
+    near.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+/// The table of this name.
+///
+/// # Errors
+/// [`RowError::UnknownTable`].
+pub fn table_named<'t>(tables: &'t [Table], name: &str) -> Result<&'t Table, RowError> {
+    tables.iter().find(|table| table.name() == name).ok_or_else(|| RowError::UnknownTable {
+        name: name.to_owned(),
+        near: did_you_mean(name, tables.iter().map(Table::name)),
+    })
+}
+
+impl RowQuery {
+    /// The part of a table that this asks for.
+    ///
+    /// # Errors
+    /// When the table lacks a column that is named, or a number is compared with one that holds none.
+    pub fn rows(&self, table: &Table) -> Result<Rows, RowError> {
+        let find = |name: &str| {
+            let position = table.columns().iter().position(|column| column.name() == name);
+            position.ok_or_else(|| RowError::UnknownColumn {
+                table: table.name().to_owned(),
+                name: name.to_owned(),
+                near: did_you_mean(name, table.columns().iter().map(TableColumn::name)),
+            })
+        };
+        let columns = match self.columns.as_slice() {
+            [] => preset(table),
+            named => named.iter().map(|name| find(name)).collect::<Result<_, _>>()?,
+        };
+        let conditions = self.conditions.iter().map(|condition| {
+            let column = &table.columns()[find(&condition.column)?];
+            if matches!(condition.test, Test::Number(..)) && !column.kind().is_numeric() {
+                let (table, column) = (table.name().to_owned(), condition.column.clone());
+                return Err(RowError::NoNumbers { table, column });
+            }
+            Ok((column, &condition.test))
+        });
+        let conditions: Vec<(&TableColumn, &Test)> = conditions.collect::<Result<_, _>>()?;
+        let order =
+            self.order.iter().map(|order| Ok((&table.columns()[find(&order.column)?], order.descending)));
+        let order: Vec<(&TableColumn, bool)> = order.collect::<Result<_, RowError>>()?;
+        let mut rows: Vec<usize> = (0..table.height())
+            .filter(|&row| conditions.iter().all(|(column, test)| test.is_met_by(&column.cell(row))))
+            .collect();
+        if !order.is_empty() {
+            let compare = |&a: &usize, &b: &usize| {
+                let by = |&(column, descending): &(&TableColumn, bool)| {
+                    in_order(&column.cell(a), &column.cell(b), descending)
+                };
+                order.iter().map(by).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            };
+            rows.sort_by(compare);
+        }
+        let total = rows.len();
+        let end = self.skip.saturating_add(self.top).min(total);
+        let shown = rows.get(self.skip.min(total)..end).unwrap_or_default();
+        let next = (end < total && !shown.is_empty()).then_some(end);
+        Ok(Rows { table: table.part(&columns, shown)?, total, next })
+    }
+}
+
+/// The columns that are shown where none are named: the first that are neither folded away nor empty.
+fn preset(table: &Table) -> Vec<usize> {
+    let shown = |(_, column): &(usize, &TableColumn)| !column.role().is_folded() && !column.is_blank();
+    let columns: Vec<usize> = table
+        .columns()
+        .iter()
+        .enumerate()
+        .filter(shown)
+        .map(|(at, _)| at)
+        .take(MOST_PRESET_COLUMNS)
+        .collect();
+    if columns.is_empty() { (0..table.columns().len().min(MOST_PRESET_COLUMNS)).collect() } else { columns }
+}
+
+/// How cells follow each other; those without a value come last either way.
+fn in_order(a: &Cell<'_>, b: &Cell<'_>, descending: bool) -> Ordering {
+    let turned = |order: Ordering| if descending { order.reverse() } else { order };
+    match (a, b) {
+        (Cell::Missing, Cell::Missing) => Ordering::Equal,
+        (Cell::Missing, _) => Ordering::Greater,
+        (_, Cell::Missing) => Ordering::Less,
+        (Cell::Whole(a), Cell::Whole(b)) => turned(a.cmp(b)),
+        _ => match (number(a), number(b)) {
+            (Some(a), Some(b)) => turned(a.total_cmp(&b)),
+            _ => turned(a.text().cmp(&b.text())),
+        },
+    }
+}
+
+fn number(cell: &Cell<'_>) -> Option<f64> {
+    match *cell {
+        Cell::Number(number) => Some(number),
+        Cell::Whole(number) => Some(number as f64),
+        _ => None,
+    }
+}
+
+impl Test {
+    fn is_met_by(&self, cell: &Cell<'_>) -> bool {
+        let text = || cell.text().to_lowercase();
+        match self {
+            Test::Null => *cell == Cell::Missing,
+            Test::NotEqual(value) => !value.is(cell),
+            _ if *cell == Cell::Missing => false,
+            Test::Equal(value) => value.is(cell),
+            Test::In(values) => values.iter().any(|value| value.is(cell)),
+            Test::Number(orders, than) => number(cell)
+                .and_then(|number| number.partial_cmp(than))
+                .is_some_and(|order| orders.contains(&order)),
+            Test::Contains(part) => text().contains(&part.to_lowercase()),
+            Test::Starts(start) => text().starts_with(&start.to_lowercase()),
+        }
+    }
+}
+
+impl Value {
+    fn is(&self, cell: &Cell<'_>) -> bool {
+        match (self, cell) {
+            (Value::Flag(flag), Cell::Flag(cell)) => flag == cell,
+            (Value::Number(value), _) => number(cell) == Some(*value),
+            (Value::Text(text), cell) => *cell != Cell::Missing && cell.text() == text.as_str(),
+            (Value::Flag(_), _) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sheets::{Column, ColumnKind, Unit};
+
+    use super::*;
+
+    fn table() -> Table {
+        let rows =
+            [("mm", Some(3), 1.5), ("add", None, 4.0), ("MM_out", Some(1), f64::NAN), ("mul", Some(9), 4.0)];
+        let time = Column::new("time", ColumnKind::Number(Unit::Microseconds), "Time.");
+        Table::new(
+            "ops",
+            vec![
+                TableColumn::new(Column::text("name", "Name."), rows.map(|row| row.0.into())),
+                TableColumn::new(
+                    Column::count("calls", "Calls."),
+                    rows.map(|row| row.1.map(i64::from).into()),
+                ),
+                TableColumn::new(time, rows.map(|row| row.2.into())),
+            ],
+        )
+        .unwrap()
+    }
+
+    fn names(query: &RowQuery) -> Vec<String> {
+        let rows = query.rows(&table()).unwrap();
+        rows.table.columns()[0].cells().map(|cell| cell.text().into_owned()).collect()
+    }
+
+    fn all() -> RowQuery {
+        RowQuery { top: 10, ..RowQuery::default() }
+    }
+
+    fn condition(column: &str, test: Test) -> RowQuery {
+        RowQuery { conditions: vec![Condition { column: column.to_owned(), test }], ..all() }
+    }
+
+    #[test]
+    fn conditions_choose_rows_and_missing_cells_meet_none_but_null() {
+        assert_eq!(names(&condition("name", Test::Contains("mm".to_owned()))), ["mm", "MM_out"]);
+        assert_eq!(names(&condition("name", Test::Starts("M".to_owned()))), ["mm", "MM_out", "mul"]);
+        assert_eq!(names(&condition("calls", Test::Null)), ["add"]);
+        assert_eq!(
+            names(&condition("calls", Test::Number(&[Ordering::Less, Ordering::Equal], 3.0))),
+            ["mm", "MM_out"]
+        );
+        assert_eq!(names(&condition("calls", Test::NotEqual(Value::Number(3.0)))), ["add", "MM_out", "mul"]);
+        assert_eq!(names(&condition("time", Test::Equal(Value::Number(4.0)))), ["add", "mul"]);
+        let either = Test::In(vec![Value::Text("add".to_owned()), Value::Text("mul".to_owned())]);
+        assert_eq!(names(&condition("name", either)), ["add", "mul"]);
+    }
+
+    #[test]
+    fn rows_come_in_the_order_of_several_columns_and_those_without_a_value_last() {
+        let order = |columns: &[(&str, bool)]| RowQuery {
+            order: columns
+                .iter()
+                .map(|&(column, descending)| Order { column: column.to_owned(), descending })
+                .collect(),
+            ..all()
+        };
+        assert_eq!(names(&order(&[("time", true), ("name", false)])), ["add", "mul", "mm", "MM_out"]);
+        assert_eq!(names(&order(&[("time", false), ("name", true)])), ["mm", "mul", "add", "MM_out"]);
+        assert_eq!(names(&order(&[("calls", true)])), ["mul", "mm", "MM_out", "add"]);
+    }
+
+    #[test]
+    fn pages_have_every_row_once() {
+        let mut query = RowQuery { top: 3, ..RowQuery::default() };
+        let first = query.rows(&table()).unwrap();
+        assert_eq!((first.total, first.table.height(), first.next), (4, 3, Some(3)));
+        query.skip = 3;
+        let last = query.rows(&table()).unwrap();
+        assert_eq!((last.total, last.table.height(), last.next), (4, 1, None));
+        query.skip = 9;
+        assert_eq!(query.rows(&table()).unwrap().table.height(), 0);
+    }
+
+    #[test]
+    fn columns_come_as_named() {
+        let query = RowQuery { columns: vec!["time".to_owned(), "name".to_owned()], ..all() };
+        let rows = query.rows(&table()).unwrap();
+        let columns: Vec<&str> = rows.table.columns().iter().map(TableColumn::name).collect();
+        assert_eq!(columns, ["time", "name"]);
+    }
+
+    #[test]
+    fn wrong_names_are_answered_with_the_nearest() {
+        let query = RowQuery { columns: vec!["tiem".to_owned()], ..all() };
+        let error = query.rows(&table()).unwrap_err().to_string();
+        assert!(error.contains("the nearest names are \"time\""), "{error}");
+        let error = table_named(&[table()], "op").unwrap_err().to_string();
+        assert!(error.contains("\"ops\""), "{error}");
+        let error = condition("name", Test::Number(&[Ordering::Less], 1.0)).rows(&table()).unwrap_err();
+        assert!(matches!(error, RowError::NoNumbers { .. }), "{error}");
+    }
+}

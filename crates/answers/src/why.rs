@@ -1,0 +1,432 @@
+//! One page on one thing of a recording: an operator, a kernel, a module, an event.
+
+use advise::Finding;
+use gpu_timeline::Summary as Statistics;
+use hashbrown::{HashMap, HashSet};
+use iterations::{Division, Part as StepPart};
+use operator_sheets::Iterated;
+use serde::Serialize;
+use sheets::{Role, Table, TableColumn, TableError};
+use thiserror::Error as ThisError;
+use trace_ingest::EventId;
+use trace2tree::{busy_time, module_name};
+use tree_perf::Analysis;
+
+use crate::report::{Analysed, Report};
+use crate::rows::did_you_mean;
+
+/// What there is to say of one thing of a recording.
+#[derive(Clone, Debug, Serialize)]
+pub struct Why {
+    /// Its name.
+    pub target: String,
+    /// What it is.
+    pub kind: TargetKind,
+    /// What it cost; `None` of recordings without a call tree.
+    pub cost: Option<Cost>,
+    /// The operators or calls that launched it, the most time first; of a kernel.
+    pub launchers: Vec<Part>,
+    /// The device events that it launched, by name, the most time first; of everything else.
+    pub kernels: Vec<Part>,
+    /// The modules around it, the most time first.
+    pub modules: Vec<Part>,
+    /// The lines of the program that called it, the most time first.
+    pub call_sites: Vec<Part>,
+    /// Why devices had nothing to run before it, the most time first.
+    pub waits: Vec<Part>,
+    /// The findings that name it.
+    pub findings: Vec<NamedIn>,
+    /// Rows of the report with its name, a table each.
+    #[serde(skip)]
+    pub rows: Vec<Table>,
+    /// What cannot be said, and why.
+    pub unknown: Vec<String>,
+}
+
+/// What a thing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// An operator, or another call of the host.
+    Operator,
+    /// A kernel, a copy or another event of a device.
+    Kernel,
+    /// A module of the program.
+    Module,
+    /// A row of a report.
+    Row,
+}
+
+/// What a thing cost. Times are in µs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    /// How often it ran; of nested calls of one name the outermost.
+    pub calls: usize,
+    /// Time in which devices ran at least one of its events.
+    pub busy_us: f64,
+    /// Sum of the durations of its device events.
+    pub sum_us: f64,
+    /// [`Cost::sum_us`] in percent of that of all device events.
+    pub percent: Option<f64>,
+    /// Device time of a call: the smallest, the median and the largest.
+    pub call_us: Option<[f64; 3]>,
+    /// Device time in a step: the smallest, the median and the largest; `None` without steps.
+    pub step_us: Option<[f64; 3]>,
+    /// Steps that these are of.
+    pub steps: usize,
+}
+
+/// A part of the time of a thing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// What it is.
+    pub name: String,
+    /// How often.
+    pub count: usize,
+    /// Device time in µs; of a wait its own.
+    pub time_us: f64,
+}
+
+/// A finding that names a thing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NamedIn {
+    /// Its rank.
+    pub rank: usize,
+    /// Its rule.
+    pub rule: String,
+    /// What it would give back in µs, as far as that is known.
+    pub mid_us: Option<f64>,
+}
+
+/// Why there is nothing to say.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum WhyError {
+    /// Nothing has this name.
+    #[error("nothing in this recording is called {target:?}; the nearest names are {}", .near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "))]
+    Unknown {
+        /// What was asked for.
+        target: String,
+        /// The most similar names.
+        near: Vec<String>,
+    },
+    /// A part of a table is none.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+impl Report {
+    /// What there is to say of an operator, a kernel, a module or a row, by its name, or of an event by its uid; lists
+    /// have `top` entries at most.
+    ///
+    /// # Errors
+    /// When nothing has this name.
+    pub fn why(&self, target: &str, top: usize) -> Result<Why, WhyError> {
+        let mut why = match &self.analysis {
+            Analysed::Trace(analysis) => of_trace(analysis, target, top),
+            _ => None,
+        }
+        .unwrap_or_else(|| Why::of_row(target));
+        why.rows = rows_named(self.tables.tables(), &why.target)?;
+        if why.cost.is_none() && why.rows.is_empty() {
+            let columns = self.tables.tables().iter().flat_map(name_columns);
+            let names: Vec<String> =
+                columns.flat_map(|column| column.cells().map(|cell| cell.text().into_owned())).collect();
+            let near = did_you_mean(target, names.iter().map(String::as_str));
+            return Err(WhyError::Unknown { target: target.to_owned(), near });
+        }
+        let findings = self.advice.iter().flat_map(|advice| &advice.findings);
+        why.findings = findings.filter(|finding| names(finding, &why.target)).map(NamedIn::from).collect();
+        if self.advice.is_none() {
+            why.unknown.push("whether a finding names it: no rules looked at this report".to_owned());
+        }
+        Ok(why)
+    }
+}
+
+impl Why {
+    fn of_row(target: &str) -> Self {
+        Why {
+            target: target.to_owned(),
+            kind: TargetKind::Row,
+            cost: None,
+            launchers: Vec::new(),
+            kernels: Vec::new(),
+            modules: Vec::new(),
+            call_sites: Vec::new(),
+            waits: Vec::new(),
+            findings: Vec::new(),
+            rows: Vec::new(),
+            unknown: vec!["launches, modules and waits: this report has no call tree".to_owned()],
+        }
+    }
+}
+
+impl From<&Finding> for NamedIn {
+    fn from(finding: &Finding) -> Self {
+        NamedIn {
+            rank: finding.rank,
+            rule: finding.rule.clone(),
+            mid_us: finding.gain.map(|gain| gain.mid_us),
+        }
+    }
+}
+
+fn names(finding: &Finding, target: &str) -> bool {
+    finding.rows.iter().any(|row| row.key.1 == target)
+        || finding.kernels.iter().any(|kernel| kernel.name == target)
+        || finding.module.as_deref() == Some(target)
+        || finding.subject.split([' ', ',']).any(|word| word == target)
+}
+
+/// The columns that say what the rows of a table are.
+fn name_columns(table: &Table) -> impl Iterator<Item = &TableColumn> {
+    table.columns().iter().filter(|column| column.role() == Role::Name)
+}
+
+/// The rows with a name, a table each.
+fn rows_named(tables: &[Table], name: &str) -> Result<Vec<Table>, TableError> {
+    let part = |table: &Table| {
+        let is_named = |&row: &usize| name_columns(table).any(|column| column.cell(row).text() == name);
+        let rows: Vec<usize> = (0..table.height()).filter(is_named).collect();
+        let columns: Vec<usize> = (0..table.columns().len()).collect();
+        (!rows.is_empty()).then(|| table.part(&columns, &rows))
+    };
+    tables.iter().filter_map(part).collect()
+}
+
+/// Of a trace; `None` where nothing in it has the name.
+fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
+    let (tree, trace) = (analysis.tree(), analysis.trace());
+    let events = trace.events();
+    let named = events_named(analysis, target);
+    let &first = named.first()?;
+    let is_of_device = events.category(first).is_device();
+    let (kind, name) = match () {
+        () if is_of_device => (TargetKind::Kernel, trace.name(first)),
+        () if tree.is_module(first) => (TargetKind::Module, bare_module(trace.name(first))),
+        () => (TargetKind::Operator, trace.name(first)),
+    };
+    let calls = if is_of_device { named } else { outermost(analysis, named) };
+    let works: Vec<Vec<EventId>> = match is_of_device {
+        true => calls.iter().map(|&call| vec![call]).collect(),
+        false => calls.iter().map(|&call| tree.device_events(call).to_vec()).collect(),
+    };
+    let work: Vec<EventId> = works.concat();
+    let mut why = Why { kind, unknown: Vec::new(), ..Why::of_row(name) };
+    why.cost = Some(cost(analysis, &works));
+
+    let time = |of: &[EventId]| of.iter().map(|&event| events.duration(event)).sum::<i64>();
+    let mut launchers = Parts::default();
+    let mut modules = Parts::default();
+    let mut call_sites = Parts::default();
+    for (&call, work) in calls.iter().zip(&works) {
+        let time = time(work);
+        let head = if is_of_device { tree.operator(call).or_else(|| tree.launch(call)) } else { Some(call) };
+        let Some(head) = head else { continue };
+        if is_of_device {
+            launchers.add(trace.name(head), time);
+        }
+        if let Some(module) = tree.parent_module(head) {
+            modules.add(bare_module(trace.name(module)), time);
+        }
+        if let Some(site) = tree.call_site(head) {
+            call_sites.add(trace.name(site), time);
+        }
+    }
+    let mut kernels = Parts::default();
+    if !is_of_device {
+        work.iter().for_each(|&event| kernels.add(trace.name(event), events.duration(event)));
+    }
+    let of_target: HashSet<EventId> = work.iter().copied().collect();
+    let mut waits = Parts::default();
+    for stretch in analysis.idle_stretches().0.iter().filter(|stretch| of_target.contains(&stretch.event)) {
+        let cause = stretch.cause;
+        let name = match cause.reason() {
+            Some(reason) => format!("{} ({reason})", cause.name()),
+            None => cause.name().to_owned(),
+        };
+        waits.add(&name, stretch.time.length());
+    }
+    let us = |time: i64| trace.time_unit().to_microseconds(time);
+    let largest = |parts: Parts| parts.largest(top, us);
+    [why.launchers, why.kernels, why.modules, why.call_sites, why.waits] =
+        [launchers, kernels, modules, call_sites, waits].map(largest);
+    if work.is_empty() {
+        why.unknown.push("what it cost the device: nothing that it launched is recorded".to_owned());
+    } else if why.call_sites.is_empty() && kind != TargetKind::Module {
+        why.unknown.push(
+            "modules and lines of the program: the recording has no Python frames here (record with_stack=True)"
+                .to_owned(),
+        );
+    }
+    Some(why)
+}
+
+/// The events that a name, or the number of one, means; one that is in the tree before those of the device alone.
+fn events_named(analysis: &Analysis, target: &str) -> Vec<EventId> {
+    let (tree, trace) = (analysis.tree(), analysis.trace());
+    let by_name = |name: &str| tree.find_by_name(name).to_vec();
+    let of_number = || trace.events().find_uid(target.parse().ok()?);
+    let found = by_name(target);
+    if !found.is_empty() {
+        return found;
+    }
+    let modules = tree.node_names().filter(|&name| bare_module(trace.text(name)) == target);
+    let modules: Vec<EventId> = modules.flat_map(|name| tree.find_by_name_id(name).to_vec()).collect();
+    if !modules.is_empty() {
+        return modules;
+    }
+    let unlinked: Vec<EventId> =
+        analysis.device_events().filter(|&event| trace.name(event) == target).collect();
+    if unlinked.is_empty() { of_number().into_iter().collect() } else { unlinked }
+}
+
+/// The name of a module without what every module has in front of it and the number behind it.
+fn bare_module(name: &str) -> &str {
+    let name = module_name(name);
+    name.strip_prefix("nn.Module: ").unwrap_or(name)
+}
+
+/// Those that stand in no other of them.
+fn outermost(analysis: &Analysis, calls: Vec<EventId>) -> Vec<EventId> {
+    let all: HashSet<EventId> = calls.iter().copied().collect();
+    let is_inner = |&call: &EventId| analysis.tree().ancestors(call).any(|above| all.contains(&above));
+    calls.into_iter().filter(|call| !is_inner(call)).collect()
+}
+
+/// What calls cost, by their device events.
+fn cost(analysis: &Analysis, works: &[Vec<EventId>]) -> Cost {
+    let (tree, trace) = (analysis.tree(), analysis.trace());
+    let events = trace.events();
+    let us = |time: i64| trace.time_unit().to_microseconds(time);
+    let sum = |work: &[EventId]| work.iter().map(|&event| events.duration(event)).sum::<i64>();
+    let spread = |times: &[i64]| {
+        let statistics = Statistics::from_values(times)?;
+        let median = statistics.median / trace.time_unit().per_microsecond() as f64;
+        Some([us(statistics.min), median, us(statistics.max)])
+    };
+    let by_call: Vec<i64> = works.iter().map(|work| sum(work)).collect();
+    let steps = Iterated::iterations(analysis).and_then(|iterations| iterations.steps());
+    let by_step = steps.map(|(level, _)| {
+        let division = Division::new(tree, &level.iterations);
+        let mut times = vec![0; level.iterations.len()];
+        for &event in works.iter().flatten() {
+            if let Some(StepPart::Iteration(step)) = division.part_of(event) {
+                times[step] += events.duration(event);
+            }
+        }
+        times
+    });
+    let by_step = by_step.unwrap_or_default();
+    let all: i64 = analysis.device_events().map(|event| events.duration(event)).sum();
+    let total: i64 = by_call.iter().sum();
+    Cost {
+        calls: works.len(),
+        busy_us: us(busy_time(events, works.iter().flatten().copied())),
+        sum_us: us(total),
+        percent: (all > 0).then(|| 100.0 * total as f64 / all as f64),
+        call_us: spread(&by_call),
+        step_us: spread(&by_step),
+        steps: by_step.len(),
+    }
+}
+
+/// Parts of a time, by name.
+#[derive(Default)]
+struct Parts(HashMap<String, (usize, i64)>);
+
+impl Parts {
+    fn add(&mut self, name: &str, time: i64) {
+        let part = self.0.entry_ref(name).or_default();
+        part.0 += 1;
+        part.1 += time;
+    }
+
+    /// The largest of them.
+    fn largest(self, top: usize, us: impl Fn(i64) -> f64) -> Vec<Part> {
+        let mut parts: Vec<_> = self.0.into_iter().collect();
+        parts.sort_by(|(a, of_a), (b, of_b)| of_b.1.cmp(&of_a.1).then_with(|| a.cmp(b)));
+        parts.truncate(top);
+        parts.into_iter().map(|(name, (count, time))| Part { name, count, time_us: us(time) }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::report::{Reporter, Run};
+    use crate::trace::TraceReporter;
+
+    fn testdata(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+    }
+
+    fn report() -> Report {
+        let path = testdata("generated/cuda_training_step.json.gz");
+        let reporter = TraceReporter { modules: true, ..TraceReporter::default() };
+        reporter.report(&[path], &mut Run::default()).unwrap()
+    }
+
+    #[test]
+    fn an_operator_has_the_time_of_the_report() {
+        let report = report();
+        let why = report.why("aten::mm", 3).unwrap();
+        assert_eq!(why.kind, TargetKind::Operator);
+        let cost = why.cost.unwrap();
+        let table = report.tables.tables().iter().find(|table| table.name() == "ops_summary").unwrap();
+        let row = table.column("name").unwrap().cells().position(|cell| cell.text() == "aten::mm").unwrap();
+        let sheets::Cell::Number(ms) = table.column("total_direct_kernel_time_ms").unwrap().cell(row) else {
+            panic!("no time")
+        };
+        assert!((cost.sum_us - ms * 1e3).abs() < 1e-6, "{} {ms}", cost.sum_us);
+        assert!(why.kernels.len() == 3 && why.kernels[0].time_us >= why.kernels[1].time_us);
+        assert!(why.findings.iter().any(|finding| finding.rule == "KERNEL-EFF"), "{:?}", why.findings);
+        assert!(why.rows.iter().any(|table| table.name() == "unified_perf_summary"));
+        let [least, middle, most] = cost.step_us.unwrap();
+        assert!(least <= middle && middle <= most && most <= cost.sum_us, "{least} {middle} {most}");
+    }
+
+    #[test]
+    fn a_kernel_names_its_launchers_and_the_waits_before_it() {
+        let report = report();
+        let kernel = report.why("aten::mm", 1).unwrap().kernels[0].name.clone();
+        let why = report.why(&kernel, 5).unwrap();
+        assert_eq!(why.kind, TargetKind::Kernel);
+        assert!(why.launchers.iter().any(|part| part.name == "aten::mm"), "{:?}", why.launchers);
+        let cost = why.cost.unwrap();
+        let launched: f64 = why.launchers.iter().map(|part| part.time_us).sum();
+        assert!((launched - cost.sum_us).abs() < 1e-6, "{launched} {}", cost.sum_us);
+    }
+
+    #[test]
+    fn a_module_has_the_time_of_what_is_below_it() {
+        let report = report();
+        let layer = report.why("TransformerLayer", 5).unwrap();
+        assert_eq!(layer.kind, TargetKind::Module);
+        let attention = report.why("SelfAttention", 5).unwrap();
+        assert!(
+            attention.modules.iter().any(|part| part.name == "TransformerLayer"),
+            "{:?}",
+            attention.modules
+        );
+        assert!(layer.cost.unwrap().sum_us > attention.cost.unwrap().sum_us);
+    }
+
+    #[test]
+    fn wrong_names_are_answered_with_the_nearest() {
+        let error = report().why("aten:mm", 5).unwrap_err().to_string();
+        assert!(error.contains("\"aten::mm\""), "{error}");
+    }
+
+    #[test]
+    fn a_report_without_a_call_tree_has_rows_and_says_what_it_lacks() {
+        let path = testdata("generated/metal_ops.csv");
+        let report = crate::report::report(&[path], &mut Run::default()).unwrap();
+        let why = report.why("SDPAOperation", 5).unwrap();
+        assert_eq!(why.kind, TargetKind::Row);
+        assert!(!why.rows.is_empty() && !why.unknown.is_empty(), "{why:?}");
+    }
+}
