@@ -37,6 +37,7 @@ const ORDER: &[&str] = &[
     "multi-rank-sql",
     "report-writers",
     "answers",
+    "mcp",
     "tracelens",
 ];
 

@@ -49,9 +49,9 @@ fi
 code=0
 tracelens gate "${arguments[@]}" > "$json" || code=$?
 
-# Members of the document itself are indented by two blanks, those of its parts by more.
-verdict="$(sed -n 's/^  "verdict": "\([a-z_]*\)",$/\1/p' "$json")"
-slowdown="$(sed -n 's/^  "slowdown_pct": \([-0-9.e]*\),$/\1/p' "$json")"
+# Members of the result are indented by four blanks, those of its parts by more.
+verdict="$(sed -n '/^  "result": {$/,/^  }/s/^    "verdict": "\([a-z_]*\)",\{0,1\}$/\1/p' "$json")"
+slowdown="$(sed -n '/^  "result": {$/,/^  }/s/^    "slowdown_pct": \([-0-9.e]*\),\{0,1\}$/\1/p' "$json")"
 {
     echo "verdict=${verdict}"
     echo "slowdown-pct=${slowdown}"

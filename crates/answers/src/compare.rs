@@ -14,7 +14,7 @@ use trace_ingest::{RecordingKind, is_standard_input, recognise};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, decimal, duration};
-use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, report, tables, titled};
+use crate::report::{Analysed, AnyReporter, Report, Reporter, Run, Stage, pictures, tables, titled};
 use crate::rocprof::RocprofReporter;
 use crate::summary::Summary;
 use crate::trace::{SheetNames, TraceReporter};
@@ -127,7 +127,9 @@ impl CompareReporter {
                 let analysis = RocprofOptions { parity, ..RocprofOptions::default() };
                 RocprofReporter { analysis, sheet_names, window: None }.report(&paths, run)?
             }
-            RecordingKind::XPlane | RecordingKind::TenstorrentOps => report(&paths, run)?,
+            RecordingKind::XPlane | RecordingKind::TenstorrentOps => {
+                AnyReporter::default().report(&paths, run)?
+            }
         };
         let of_run = |notice| Notice::OfRun { run: name.to_owned(), notice: Box::new(notice) };
         notices.extend(made.notices.into_iter().map(of_run));

@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod call_tree;
 mod compare;
 mod critical_path;
 mod diff;
+pub mod envelope;
 mod error;
 mod gate;
 mod host_recordings;
@@ -33,6 +35,7 @@ mod why;
 mod xla;
 
 pub use advice::{Advisor, advice_rules};
+pub use call_tree::{TreeQuery, TreeStart};
 pub use compare::CompareReporter;
 pub use critical_path::CriticalPathReporter;
 pub use diff::DiffReporter;
@@ -44,7 +47,7 @@ pub use overlay::{OverlayEvents, write_counters, write_overlay};
 pub use page::page;
 pub use ranks::{JobRecordings, MapOptions, Mapped, RanksReporter, fuse_ranks, map_ranks};
 pub use replay::{OperatorsToReplay, ReplayChoice, ReplayOptions, ReplayedOperator, operators_to_replay};
-pub use report::{Analysed, Picture, Report, Reporter, Run, Stage, Watch, report};
+pub use report::{Analysed, AnyReporter, Picture, Report, Reporter, Run, Stage, Watch};
 pub use rocprof::RocprofReporter;
 pub use rows::{Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, table_named};
 pub use summary::{LeftOut, Summary, Timeline};

@@ -209,6 +209,16 @@ impl fmt::Display for NothingToDraw {
     }
 }
 
+impl Notice {
+    /// The notice itself, without the run or file that it is of.
+    pub(crate) fn innermost(&self) -> &Notice {
+        match self {
+            Notice::OfRun { notice, .. } | Notice::OfFile { notice, .. } => notice.innermost(),
+            notice => notice,
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -63,7 +63,10 @@ fn facts(overview: &Overview<'_>) -> Vec<Fact> {
     coverage(summary, &mut facts);
     facts.extend(options.iter().map(|option| text("options", "given", option)));
     facts.extend(
-        summary.left_out.iter().map(|left_out| text("left out", &left_out.sheets.join(", "), &left_out.why)),
+        summary
+            .left_out
+            .iter()
+            .map(|left_out| text("left out", &left_out.sheets.join(", "), &left_out.why())),
     );
     let prints =
         |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
@@ -152,7 +155,12 @@ mod tests {
                 losses: vec![("aten::mm".into(), 5.0)],
                 unknown: Vec::new(),
             }),
-            left_out: vec![LeftOut { sheets: vec!["roofline", "coverage"], why: "No shapes (R3).".into() }],
+            left_out: vec![LeftOut {
+                sheets: vec!["roofline", "coverage"],
+                rule: "R3",
+                lacks: "No shapes".into(),
+                remedy: "Record them.",
+            }],
             ..Summary::default()
         };
         let (notices, options) = ([Notice::NoOperators], ["--topk_ops 3".to_owned()]);
@@ -174,7 +182,7 @@ mod tests {
             "coverage | communication, share of device time | 20.0% | 20.0 | %",
             "roofline | time beyond the roofline: aten::mm | 5.000 µs | 5.0 | µs",
             "options | given | --topk_ops 3 |  | ",
-            "left out | roofline, coverage | No shapes (R3). |  | ",
+            "left out | roofline, coverage | No shapes (R3). Record them. |  | ",
         ] {
             assert!(rows.iter().any(|row| row == expected), "{expected}: {rows:#?}");
         }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use advise::Advice;
 use critical_path::CriticalPath;
+use iterations::Window;
 use metal_perf::MetalReport;
 use multi_rank::JobAnalysis;
+use perf_models::{Architecture, PeakBasis};
 use report_writers::DrawError;
 use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
@@ -13,8 +15,9 @@ use serde::Serialize;
 use sheets::{Layout, Sheet, Table, TableError};
 use trace_diff::{Comparison, TreeDiff};
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, is_standard_input, recognise};
-use tree_perf::Analysis;
-use xla_perf::JaxAnalysis;
+use trace2tree::LinkBy;
+use tree_perf::{Analysis, AnalysisOptions};
+use xla_perf::{JaxAnalysis, JaxOptions};
 
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
@@ -35,17 +38,42 @@ pub trait Reporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error>;
 }
 
-/// The report of recordings of any kind, told by the content of the first, under the default options of its kind.
-///
-/// # Errors
-/// Those of [`Reporter::report`], and when the first file is no known recording.
-pub fn report(paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-    let Some(first) = paths.first() else { return Err(Error::NoRecording) };
-    match recognise(first)? {
-        RecordingKind::Trace | RecordingKind::Nsys => TraceReporter::default().report(paths, run),
-        RecordingKind::XPlane => XlaReporter::default().report(paths, run),
-        RecordingKind::Rocprof => RocprofReporter::default().report(paths, run),
-        RecordingKind::TenstorrentOps => TenstorrentReporter::default().report(paths, run),
+/// Makes the report of recordings of any kind, told by the content of the first, with the options that kinds share and
+/// otherwise their defaults.
+#[derive(Clone, Default)]
+pub struct AnyReporter {
+    /// What the device can do; `None` is the device that the recording names.
+    pub architecture: Option<Architecture>,
+    /// Which peaks count, if the user says it.
+    pub peak_basis: Option<PeakBasis>,
+    /// How the launch of a device event is found.
+    pub link_by: LinkBy,
+    /// The part of the recording that the report is of, where it is not all.
+    pub window: Option<Window>,
+    /// Whether to tell the modules and lines of the program that work belongs to. Reads Python frames.
+    pub modules: bool,
+}
+
+impl Reporter for AnyReporter {
+    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        let AnyReporter { architecture, peak_basis, link_by, window, modules } = self;
+        let Some(first) = paths.first() else { return Err(Error::NoRecording) };
+        match recognise(first)? {
+            RecordingKind::Trace | RecordingKind::Nsys => {
+                let analysis =
+                    AnalysisOptions { architecture, peak_basis, link_by, ..AnalysisOptions::default() };
+                TraceReporter { analysis, window, modules, ..TraceReporter::default() }.report(paths, run)
+            }
+            RecordingKind::XPlane => {
+                let peak_basis = peak_basis.unwrap_or_default();
+                let analysis = JaxOptions { architecture, peak_basis, ..JaxOptions::default() };
+                XlaReporter { analysis, window, ..XlaReporter::default() }.report(paths, run)
+            }
+            RecordingKind::Rocprof => {
+                RocprofReporter { window, ..RocprofReporter::default() }.report(paths, run)
+            }
+            RecordingKind::TenstorrentOps => TenstorrentReporter::default().report(paths, run),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use advise::Finding;
 use gpu_timeline::Breakdown;
 use operator_sheets::{BestRates, RooflineShares, Rooflines};
 use perf_models::Architecture;
+use serde_json::{Value, json};
 use tree_perf::{KernelTotal, SanityCheck};
 
 /// The first page of a report; the tables with an [`excerpt`](sheets::Table::excerpt) belong to it too.
@@ -38,6 +39,28 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The first page as figures.
+    pub(crate) fn to_json(&self) -> Value {
+        let devices = self.timelines.iter().map(Timeline::to_json);
+        let coverage = self.coverage.as_ref().map(|coverage| {
+            json!({
+                "modelled_pct": coverage.modelled_percent,
+                "rest_pct": named(coverage.rest.iter().map(|(name, percent)| (*name, *percent))),
+                "near_roofline_pct": coverage.near_percent,
+                "lost_us": named(coverage.losses.iter().map(|(name, us)| (name.as_str(), *us))),
+            })
+        });
+        json!({
+            "head": self.head,
+            "recorder": self.recorder.iter().map(|(item, value)| json!({"item": item, "value": value})).collect::<Vec<_>>(),
+            "statements": self.statements,
+            "devices": devices.collect::<Vec<_>>(),
+            "program": self.program,
+            "architecture": self.architecture,
+            "coverage": coverage,
+        })
+    }
+
     /// Timelines that a first page has room for.
     pub(crate) const MOST_TIMELINES: usize = 4;
 
@@ -63,8 +86,19 @@ impl Summary {
 pub struct LeftOut {
     /// Their names.
     pub sheets: Vec<&'static str>,
+    /// The rule of `doctor` that found it.
+    pub rule: &'static str,
+    /// What the recording lacks.
+    pub lacks: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl LeftOut {
     /// What the recording lacks, by which rule, and what to do about it.
-    pub why: String,
+    pub(crate) fn why(&self) -> String {
+        format!("{} ({}). {}", self.lacks, self.rule, self.remedy)
+    }
 }
 
 /// What a device did from its first event to the end of its last.
@@ -82,7 +116,30 @@ pub struct Timeline {
     pub breakdown: Breakdown,
 }
 
+/// Names with their figures.
+fn named<'n>(figures: impl Iterator<Item = (&'n str, f64)>) -> Vec<Value> {
+    figures.map(|(name, value)| json!({"name": name, "value": value})).collect()
+}
+
 impl Timeline {
+    /// Times in µs that add up to the whole.
+    fn to_json(&self) -> Value {
+        let Timeline { device, total_us, busy_us, idle_us, breakdown } = self;
+        // The breakdown is in the recording's unit.
+        let us = |time: i64| {
+            if breakdown.total == 0 { 0.0 } else { total_us * time as f64 / breakdown.total as f64 }
+        };
+        json!({
+            "device": device,
+            "total_us": total_us,
+            "busy_us": busy_us,
+            "idle_us": idle_us,
+            "computation_us": us(breakdown.computation),
+            "exposed_communication_us": us(breakdown.exposed_communication),
+            "exposed_memcpy_us": us(breakdown.exposed_memcpy),
+        })
+    }
+
     pub(crate) fn new(device: impl Into<String>, breakdown: Breakdown, us: impl Fn(i64) -> f64) -> Self {
         Timeline {
             device: device.into(),

@@ -23,8 +23,12 @@ pub(crate) fn mark(tables: &mut [Table], diagnosis: &Diagnosis) {
 /// The sheets that a report of the whole trace lacks because of what was found.
 pub(crate) fn left_out(tables: &[Table], diagnosis: &Diagnosis) -> Vec<LeftOut> {
     let explaining = diagnosis.findings.iter().filter(|finding| finding.rule.harm.explains_absence());
-    let left_out = explaining
-        .map(|finding| LeftOut { sheets: missing_sheets(tables, finding), why: why_absent(finding) });
+    let left_out = explaining.map(|finding| LeftOut {
+        sheets: missing_sheets(tables, finding),
+        rule: finding.rule.id,
+        lacks: finding.text.clone(),
+        remedy: finding.rule.remedy,
+    });
     left_out.filter(|left_out| !left_out.sheets.is_empty()).collect()
 }
 
@@ -157,9 +161,11 @@ mod tests {
         let diagnosis = Diagnosis { findings, ..Diagnosis::default() };
         mark(&mut tables, &diagnosis);
         let why = "9 of 10 are lost (R3). Record with record_shapes=True.";
+        let left_out = left_out(&tables, &diagnosis);
+        assert_eq!(left_out.len(), 1);
         assert_eq!(
-            left_out(&tables, &diagnosis),
-            [LeftOut { sheets: vec!["roofline_points"], why: why.to_owned() }]
+            (left_out[0].sheets.as_slice(), left_out[0].why()),
+            (&["roofline_points"][..], why.to_owned())
         );
         let empty = format!("Empty: {why}");
         assert_eq!(marked(&tables), [("ops_all", "GFLOPS_first", empty.as_str())]);

@@ -357,7 +357,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::report::{Reporter, Run};
+    use crate::report::{AnyReporter, Reporter, Run};
     use crate::trace::TraceReporter;
 
     fn testdata(name: &str) -> PathBuf {
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn a_report_without_a_call_tree_has_rows_and_says_what_it_lacks() {
         let path = testdata("generated/metal_ops.csv");
-        let report = crate::report::report(&[path], &mut Run::default()).unwrap();
+        let report = AnyReporter::default().report(&[path], &mut Run::default()).unwrap();
         let why = report.why("SDPAOperation", 5).unwrap();
         assert_eq!(why.kind, TargetKind::Row);
         assert!(!why.rows.is_empty() && !why.unknown.is_empty(), "{why:?}");

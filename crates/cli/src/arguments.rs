@@ -11,6 +11,8 @@ pub(crate) mod gate;
 pub(crate) mod inference;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod nsys;
@@ -25,6 +27,7 @@ pub(crate) mod replay;
 pub(crate) mod report_output;
 pub(crate) mod rocprof;
 pub(crate) mod split;
+pub(crate) mod table;
 pub(crate) mod timings;
 pub(crate) mod tree;
 pub(crate) mod window;
@@ -32,6 +35,7 @@ pub(crate) mod window;
 use std::ffi::OsString;
 use std::path::Path;
 
+use answers::envelope::Asked;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -56,10 +60,12 @@ use reference_tools::ReferenceTool;
 use replay::ReplayArguments;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
+use table::{TableArguments, WhyArguments};
 use timings::TimingsForm;
 use tree::TreeArguments;
 use window::WINDOW_OPTIONS;
 
+use crate::answering;
 use crate::error::Failure;
 
 const EXAMPLES: &str = "\
@@ -162,6 +168,12 @@ pub(crate) enum Command {
     CriticalPath(Box<CriticalPathArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
+    /// Show rows of one table of a report: columns, conditions, order
+    #[command(after_help = table::TABLE_EXAMPLES)]
+    Table(TableArguments),
+    /// Say all that is known of one operator, kernel, module or event: time, callers, waits, findings
+    #[command(after_help = table::WHY_EXAMPLES)]
+    Why(WhyArguments),
     /// Say what is wrong with recordings of PyTorch's profiler, and which figures that spoils
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(DoctorArguments),
@@ -178,12 +190,29 @@ pub(crate) enum Command {
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = model::EXAMPLES)]
     Model(ModelArguments),
     /// List the bundled architectures
-    Archs,
+    Archs {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Say what the columns of the sheets mean
     Columns {
         /// Only this sheet, such as ops_all
         sheet: Option<String>,
+
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
+    /// Print the JSON schema of what --json prints
+    Schema,
+    /// Answer an agent's questions about recordings, over the Model Context Protocol
+    #[cfg(feature = "mcp")]
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(mcp::McpArguments),
+    /// Print what an agent should know of these answers, as a skill (SKILL.md)
+    #[cfg(feature = "mcp")]
+    Skill,
     /// Print a completion script for a shell: subcommands, options, architectures, sheets
     Completions {
         /// The shell
@@ -198,7 +227,10 @@ pub(crate) enum Command {
 
 /// Which options stand on the command line of a subcommand.
 #[derive(Default)]
-pub(crate) struct Given(ArgMatches);
+pub(crate) struct Given {
+    subcommand: String,
+    matches: ArgMatches,
+}
 
 /// Options that do nothing without another.
 const NEEDS: [(&str, &str); 12] = [
@@ -219,18 +251,18 @@ const NEEDS: [(&str, &str); 12] = [
 impl Given {
     /// The options as those of one report.
     pub(crate) fn arguments<A: FromArgMatches>(&self) -> Result<A, Failure> {
-        A::from_arg_matches(&self.0).map_err(|error| Failure::Arguments(error.to_string()))
+        A::from_arg_matches(&self.matches).map_err(|error| Failure::Arguments(error.to_string()))
     }
 
     /// Whether an option of this name of its field was given.
     pub(crate) fn has(&self, id: &str) -> bool {
-        self.0.try_contains_id(id).unwrap_or(false)
-            && self.0.value_source(id) == Some(ValueSource::CommandLine)
+        self.matches.try_contains_id(id).unwrap_or(false)
+            && self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 
     /// The names of the given options' fields.
     pub(crate) fn ids(&self) -> impl Iterator<Item = String> {
-        self.0.ids().map(|id| id.as_str().to_owned()).filter(|id| self.has(id))
+        self.matches.ids().map(|id| id.as_str().to_owned()).filter(|id| self.has(id))
     }
 
     /// The options that say what the report is, as they were written: none that name the files that it is made from or
@@ -264,7 +296,7 @@ impl Given {
             !is_group && !is_output && !ABOUT_FILES_AND_PRINTING.contains(&id.as_str())
         };
         let written = |id: String| {
-            let values = self.0.get_raw(&id).into_iter().flatten();
+            let values = self.matches.get_raw(&id).into_iter().flatten();
             let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
             let is_flag = matches!(values.as_slice(), [value] if value == "true");
             match values.is_empty() || is_flag {
@@ -275,6 +307,13 @@ impl Given {
         self.ids().filter(is_about_report).map(written).collect()
     }
 
+    /// What is asked, for the answer as JSON.
+    pub(crate) fn asked(&self) -> Asked {
+        let mut options = self.described();
+        options.sort();
+        Asked { name: self.subcommand.clone(), options }
+    }
+
     /// Those of the options that were given, as they are written.
     pub(crate) fn names(&self, ids: &[&str]) -> Vec<String> {
         ids.iter().filter(|id| self.has(id)).map(|id| format!("--{id}")).collect()
@@ -282,12 +321,12 @@ impl Given {
 
     /// When colours are to be printed.
     pub(crate) fn color(&self) -> ColorChoice {
-        self.0.try_get_one("color").ok().flatten().copied().unwrap_or_default()
+        self.matches.try_get_one("color").ok().flatten().copied().unwrap_or_default()
     }
 
     /// How the times of the run are to be printed, if they are.
     pub(crate) fn timings(&self) -> Option<TimingsForm> {
-        self.0.try_get_one("timings").ok().flatten().copied()
+        self.matches.try_get_one("timings").ok().flatten().copied()
     }
 
     /// What there is to say of options that do nothing for want of others.
@@ -473,10 +512,19 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> (Command, Given) {
     }
     let parsed = command.try_get_matches_from(&arguments).and_then(|matches| {
         let command = CommandLine::from_arg_matches(&matches)?.command;
-        let given = matches.subcommand().map(|(_, matches)| Given(matches.clone())).unwrap_or_default();
+        let given = matches
+            .subcommand()
+            .map(|(name, matches)| Given { subcommand: name.to_owned(), matches: matches.clone() })
+            .unwrap_or_default();
         Ok((command, given))
     });
-    parsed.unwrap_or_else(|error| with_tip(error, &arguments).exit())
+    parsed.unwrap_or_else(|error| {
+        let error = with_tip(error, &arguments);
+        if error.use_stderr() {
+            answering::print_usage_error(error.render().to_string());
+        }
+        error.exit()
+    })
 }
 
 /// A trace where the subcommand belongs, and more files than a subcommand reads, as a pattern gives them.

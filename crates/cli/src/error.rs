@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use answers::{RowError, WhyError};
 use inference_phase::capture::CaptureError;
 use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
@@ -66,6 +67,8 @@ pub(crate) enum Failure {
     LimitExceeded(Exceeded),
     #[error("--fail-on: {0}")]
     LimitOfUnknown(Unknown),
+    #[error("the answer is not whole, which --strict asks for: it says what is missing")]
+    Lacking,
     #[error("the candidate is slower than the baseline by more than the limit")]
     Slower,
     #[error("the recordings do not tell whether the candidate is slower, which is taken for a failure here")]
@@ -76,6 +79,16 @@ pub(crate) enum Failure {
         "the recordings cannot be compared: they are not of the same work on the same machine, or unsound"
     )]
     NotComparable,
+    #[error(transparent)]
+    Rows(#[from] RowError),
+    #[cfg(feature = "mcp")]
+    #[error(transparent)]
+    Roots(#[from] mcp::RootError),
+    #[cfg(feature = "mcp")]
+    #[error(transparent)]
+    Serve(#[from] mcp::ServeError),
+    #[error(transparent)]
+    Why(#[from] WhyError),
     #[error(transparent)]
     Gate(#[from] GateError),
     #[error("{path}: {error}; `tracelens gate --init` writes a thresholds file that explains itself", path = .path.display())]
@@ -237,7 +250,10 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
         "`tracelens doctor` found something as severe as --fail-on says; a run that `tracelens compare` compares exceeds a \
          limit of --fail-on; the candidate of `tracelens gate` is slower.",
     ),
-    (4, "The recordings of `tracelens gate` do not tell whether the candidate is slower."),
+    (
+        4,
+        "The recordings of `tracelens gate` do not tell whether the candidate is slower; an answer with --strict is not whole.",
+    ),
     (5, "The recordings of `tracelens gate` are not of the same work on the same machine, or unsound."),
     (
         130,
@@ -261,7 +277,7 @@ impl Failure {
             | Failure::LimitExceeded(_)
             | Failure::Slower
             | Failure::NotKnownToPass => ExitCode::from(3),
-            Failure::NotTold => ExitCode::from(4),
+            Failure::NotTold | Failure::Lacking => ExitCode::from(4),
             Failure::NotComparable => ExitCode::from(5),
             Failure::Answer(
                 answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answering;
 mod arguments;
 mod commands;
 mod console;
@@ -24,12 +25,14 @@ fn main() -> ExitCode {
     interruption::clean_up_when_interrupted();
     let (command, given) = arguments::parse(std::env::args_os().collect());
     console::print_colors(given.color());
+    answering::begin(given.asked());
     let mut timings = Timings::new(given.timings());
     let outcome = run(command, &given, &mut timings);
     timings.finish().iter().for_each(console::timings);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
+            answering::print_failure(&failure);
             console::error(&failure);
             failure.exit_code()
         }
@@ -63,8 +66,15 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Match(arguments) => commands::match_blocks::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
-        Command::Archs => commands::archs::run(),
-        Command::Columns { sheet } => commands::columns::run(sheet.as_deref()),
+        Command::Archs { json } => commands::archs::run(json),
+        Command::Columns { sheet, json } => commands::columns::run(sheet.as_deref(), json),
+        Command::Table(arguments) => commands::table::table(&arguments),
+        Command::Why(arguments) => commands::table::why(&arguments),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(arguments) => commands::mcp::run(&arguments),
+        #[cfg(feature = "mcp")]
+        Command::Skill => Ok(console::print(mcp::SKILL)?),
+        Command::Schema => Ok(console::print(answers::envelope::schema())?),
         Command::Completions { shell } => commands::shell::completions(shell),
         Command::Man { command } => commands::shell::man_page(command.as_deref()),
     }

@@ -97,7 +97,7 @@ impl Gate {
     ///
     /// # Errors
     /// Never in practice: all of it can be written as JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
+    pub fn to_json(&self) -> serde_json::Result<serde_json::Value> {
         let metrics = self.metrics.iter().map(|metric| {
             let of = |value: fn(&Estimate) -> f64| metric.estimate.as_ref().map(|of| percent(value(of)));
             let is_time = !metric.metric.is_count();
@@ -144,7 +144,7 @@ impl Gate {
             self.sides[side].iter().enumerate().map(record).collect()
         };
         let first = self.first_metric().and_then(|metric| metric.estimate);
-        serde_json::to_string_pretty(&Document {
+        serde_json::to_value(Document {
             schema: SCHEMA,
             verdict: self.verdict,
             headline: self.headline(),

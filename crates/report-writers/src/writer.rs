@@ -9,13 +9,12 @@ use rust_xlsxwriter::XlsxError;
 use thiserror::Error;
 
 use crate::csv_directory::CsvDirectory;
-use crate::json::Json;
 use crate::report::Report;
 use crate::workbook::Workbook;
 
 /// An output format.
 pub trait Writer: Sync {
-    /// The format's name, as a user would type it: `xlsx`, `csv`, `json`.
+    /// The format's name, as a user would type it: `xlsx`, `csv`.
     fn name(&self) -> &'static str;
 
     /// How names of its files end, without the dot; `None` for formats of one file per table, which go to a directory.
@@ -32,7 +31,7 @@ pub trait Writer: Sync {
 }
 
 /// Every format, in the order in which help texts list them.
-pub static WRITERS: &[&dyn Writer] = &[&Workbook, &CsvDirectory, &Json];
+pub static WRITERS: &[&dyn Writer] = &[&Workbook, &CsvDirectory];
 
 /// The format called `name`.
 #[must_use]

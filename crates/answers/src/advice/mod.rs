@@ -324,11 +324,11 @@ fn share_of(finding: &Finding, window_us: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::known_sheets;
-    use crate::report::{Run, report};
+    use crate::report::{AnyReporter, Reporter, Run};
 
     /// Holds the rows that findings name against the report that they stand in.
     fn check_rows(path: &Path) {
-        let report = report(&[path.to_path_buf()], &mut Run::default()).unwrap();
+        let report = AnyReporter::default().report(&[path.to_path_buf()], &mut Run::default()).unwrap();
         let findings = report.advice.unwrap().findings;
         let shown = path.display();
         assert!(!findings.is_empty(), "{shown}");

@@ -88,7 +88,7 @@ fn warnings(report: &Report) -> Vec<PageWarning> {
     let notices = report.notices.iter().filter(|notice| !prints(notice)).map(of_notice);
     let left_out = report.summary.left_out.iter().map(|left_out| PageWarning {
         severity: WarningSeverity::Information,
-        text: format!("Not in this report: {}. {}", left_out.sheets.join(", "), left_out.why),
+        text: format!("Not in this report: {}. {}", left_out.sheets.join(", "), left_out.why()),
     });
     notices.chain(left_out).collect()
 }
@@ -242,13 +242,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::report::{Run, report};
+    use crate::report::{AnyReporter, Reporter, Run};
 
     #[test]
     fn bars_say_what_the_first_page_says() {
         let trace =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/cuda_training_step.json.gz");
-        let report = report(&[trace], &mut Run::default()).unwrap();
+        let report = AnyReporter::default().report(&[trace], &mut Run::default()).unwrap();
         let page = page(&report, &[]);
         let breakdown = report.summary.timelines[0].breakdown;
         let whole = &page.bars[0];

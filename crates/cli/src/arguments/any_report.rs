@@ -58,13 +58,13 @@ pub(super) fn with_all_options(mut command: Command) -> Command {
 /// The first of the recordings.
 pub(crate) fn first_recording(given: &Given) -> Option<&Path> {
     let files = ["files", "profile_json_path"];
-    files.iter().find_map(|id| given.0.get_one::<PathBuf>(id)).map(PathBuf::as_path)
+    files.iter().find_map(|id| given.matches.get_one::<PathBuf>(id)).map(PathBuf::as_path)
 }
 
 /// Refuses options that only reports of other recorders have.
 pub(crate) fn check(given: &Given, kind: RecordingKind, path: &Path) -> Result<(), Failure> {
     let recorders = recorders();
-    let asks_for_hta = given.0.try_get_one("parity").ok().flatten() == Some(&Reference::Hta);
+    let asks_for_hta = given.matches.try_get_one("parity").ok().flatten() == Some(&Reference::Hta);
     if asks_for_hta && kind != RecordingKind::Trace {
         return Err(Failure::OptionOfOtherRecorder {
             option: "--parity hta".to_owned(),

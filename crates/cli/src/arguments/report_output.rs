@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use answers::SheetNames;
 use clap::Args;
-use report_writers::{CsvDirectory, Json, Workbook, Writer};
+use report_writers::{CsvDirectory, Workbook, Writer};
 
 use super::one_of;
 use super::timings::TimingsArguments;
@@ -49,18 +49,26 @@ pub(crate) struct ReportOutput {
     #[arg(long = "output_csvs_dir", value_name = "DIR")]
     output_csvs_dir: Option<PathBuf>,
 
-    /// Write all sheets as one JSON file
+    /// Write the answer with all sheets as one JSON file
     #[arg(long = "output_json_path", value_name = "FILE")]
-    output_json_path: Option<PathBuf>,
+    pub(crate) output_json_path: Option<PathBuf>,
 
     /// Write one HTML page with pictures and all sheets, which needs no network: where the time goes, who spends it, the
     /// timeline, rooflines. Reads the Python frames of a trace: it and the sheets tell modules by them
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Print all sheets as JSON instead of the summary; writes no file unless one is named
+    /// Print the answer with all sheets as JSON instead of the summary; writes no file unless one is named
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,
+
+    /// End with exit code 4 where the answer is not whole: the file is cut off, or tables are missing for what was not recorded
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Leave out of the JSON the hash of the files, which costs reading them once more
+    #[arg(long = "no-hash")]
+    pub(crate) no_hash: bool,
 
     /// Print nothing but errors
     #[arg(long, short)]
@@ -87,11 +95,16 @@ const SHEET_NAMES: &[(&str, SheetNames)] =
 impl ReportOutput {
     /// Writers with the destinations that were asked for.
     pub(crate) fn destinations(&self) -> Vec<Output> {
-        let asked: [(&'static dyn Writer, &Option<PathBuf>); 3] = [
-            (&Workbook, &self.output_xlsx_path),
-            (&CsvDirectory, &self.output_csvs_dir),
-            (&Json, &self.output_json_path),
-        ];
+        let asked: [(&'static dyn Writer, &Option<PathBuf>); 2] =
+            [(&Workbook, &self.output_xlsx_path), (&CsvDirectory, &self.output_csvs_dir)];
         asked.into_iter().filter_map(|(writer, path)| Some((writer, path.clone()?))).collect()
+    }
+
+    /// Everything that is written, with the name of its format.
+    pub(crate) fn files(&self) -> Vec<(&'static str, PathBuf)> {
+        let tables = self.destinations().into_iter().map(|(writer, path)| (writer.name(), path));
+        let documents = [("json", &self.output_json_path), ("html", &self.html)];
+        let documents = documents.into_iter().filter_map(|(format, path)| Some((format, path.clone()?)));
+        tables.chain(documents).collect()
     }
 }

@@ -1,17 +1,20 @@
 //! `tracelens advise`: what to change first.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use advise::{Advice, Finding, Limits};
 use answers::Advisor;
+use answers::envelope::{AnswerFinding, AnswerWarning};
 use answers::numbers::{decimal, duration};
 use report_writers::terminal::{Color, Style};
+use report_writers::write_json;
 use serde::Serialize;
 use trace_ingest::{ReadOptions, is_standard_input};
 
 use super::report::{check_destinations, save};
+use crate::answering;
 use crate::arguments::Reference;
 use crate::arguments::advise::{AdviceFormat, AdviseArguments};
 use crate::console;
@@ -19,9 +22,6 @@ use crate::error::Failure;
 use crate::progress::ReadingProgress;
 use crate::summary::WIDEST;
 use crate::wrapping::wrap;
-
-/// Version of the JSON document.
-const SCHEMA: u32 = 1;
 
 /// A recording with its advice.
 #[derive(Serialize)]
@@ -33,15 +33,7 @@ struct Advised {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: u32,
     files: &'a [Advised],
-}
-
-impl Document<'_> {
-    fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
-        writeln!(out)
-    }
 }
 
 pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
@@ -54,6 +46,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     check_destinations(&sources, markdown.chain(json))?;
     let advisor = advisor(arguments, None)?;
     let mut advised = Vec::with_capacity(arguments.files.len());
+    let mut warnings = Vec::new();
     for path in &arguments.files {
         let progress = ReadingProgress::new(arguments.json);
         let update = |state| progress.update(state);
@@ -62,23 +55,29 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         let (mut advice, notices) = advisor.advise(path, &reading)?;
         for notice in notices {
             console::warning(format_args!("{notice}"));
+            warnings.push(AnswerWarning::from(&notice));
         }
         if !arguments.rules.is_empty() {
             advice.findings.retain(|finding| arguments.rules.iter().any(|rule| finding.is_of(rule)));
         }
         advised.push(Advised { name: name(path), advice });
     }
-    let document = Document { schema: SCHEMA, files: &advised };
+    let mut answer = answering::about(&arguments.files, true);
+    if let [only] = advised.as_slice() {
+        answer.findings = only.advice.findings.iter().map(AnswerFinding::from).collect();
+    }
+    answer.warnings = warnings;
+    let answer = answer.with_result(&Document { files: &advised }).map_err(io::Error::from)?;
     let mut written = Vec::new();
     if let Some(path) = &arguments.output {
-        written.push(save(path, |file| document.write(file))?);
+        written.push(save(path, |file| write_json(&answer, file))?);
     }
     if let Some(path) = &arguments.markdown {
         let texts: Vec<String> = advised.iter().map(|file| file.advice.to_markdown(&file.name)).collect();
         written.push(save(path, |file| file.write_all(texts.join("\n").as_bytes()))?);
     }
     if arguments.json {
-        console::write_with(|out| document.write(out))?;
+        answering::print(&answer)?;
     } else {
         let style = console::style();
         let mut text: Vec<String> = advised.iter().map(|file| text(file, style)).collect();

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use perf_models::{Architecture, ComputeSpec, PeakBasis, architectures};
 use report_writers::terminal::{Style, TextColumn, table};
+use serde::Serialize;
 
+use crate::answering;
 use crate::console;
 use crate::error::Failure;
 
@@ -30,10 +32,17 @@ struct Row {
     basis: PeakBasis,
 }
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run(json: bool) -> Result<(), Failure> {
     let of =
         |architecture| [PeakBasis::Nominal, PeakBasis::Achievable].map(|basis| Row { architecture, basis });
     let rows: Vec<Row> = architectures().flat_map(of).filter(|row| !row.peaks().is_empty()).collect();
+    if json {
+        let documents: Vec<Document<'_>> = rows.iter().map(Document::new).collect();
+        return answering::print_result(
+            answering::about(&[], true),
+            &serde_json::json!({ "architectures": documents }),
+        );
+    }
     let mut columns = vec![
         TextColumn::left("architecture", |row: &Row| row.architecture.name.as_str()),
         TextColumn::left("peaks", |row: &Row| row.basis.to_string()),
@@ -50,6 +59,27 @@ pub(crate) fn run() -> Result<(), Failure> {
     let note = "Peaks in TFLOP/s (int8: TOP/s) of the matrix units, dense; vector_fp32 of the others.\n\
                 nominal: the vendor's data sheet. achievable: measured and published; --peak achievable takes these.";
     Ok(console::print(format_args!("{text}\n{note}\n"))?)
+}
+
+/// The peaks of one basis for programs.
+#[derive(Serialize)]
+struct Document<'r> {
+    name: &'r str,
+    peaks: String,
+    memory_bandwidth_gb_per_s: f64,
+    /// By unit and precision.
+    peak_tflops: BTreeMap<String, f64>,
+}
+
+impl<'r> Document<'r> {
+    fn new(row: &'r Row) -> Self {
+        Document {
+            name: &row.architecture.name,
+            peaks: row.basis.to_string(),
+            memory_bandwidth_gb_per_s: row.architecture.memory_bandwidth_gb_per_s,
+            peak_tflops: row.peaks().iter().map(|(spec, peak)| (spec.to_string(), *peak)).collect(),
+        }
+    }
 }
 
 impl Row {

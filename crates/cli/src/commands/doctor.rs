@@ -11,6 +11,7 @@ use trace_doctor::{Diagnosis, Finding, Severity};
 use trace_ingest::{ReadOptions, RecordingKind, TimeUnit, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
+use crate::answering;
 use crate::arguments::doctor::DoctorArguments;
 use crate::console;
 use crate::error::Failure;
@@ -39,10 +40,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let files: Vec<File<'_>> = examined.iter().map(File::new).collect();
-        console::write_with(|out| {
-            serde_json::to_writer_pretty(&mut *out, &Document { schema: 1, files })?;
-            writeln!(out)
-        })?;
+        answering::print_result(answering::about(&arguments.files, true), &Document { files })?;
     } else {
         console::print(blocks(&examined, console::style()))?;
     }
@@ -105,7 +103,6 @@ fn blocks(examined: &[Examined], style: Style) -> String {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: u32,
     files: Vec<File<'a>>,
 }
 

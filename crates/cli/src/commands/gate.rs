@@ -14,6 +14,7 @@ use perf_gate::{
 use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
 
 use super::report::{check_destinations, save};
+use crate::answering;
 use crate::arguments::gate::{BaselineArguments, GateArguments, KeptRecordings};
 use crate::console;
 use crate::error::Failure;
@@ -51,7 +52,10 @@ pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
         save(path, |file| file.write_all(text.as_bytes()))?;
     }
     match arguments.json {
-        true => console::print(format_args!("{}\n", gate.to_json().map_err(std::io::Error::from)?))?,
+        true => {
+            let answer = answering::about_runs(&arguments.baseline, &arguments.candidate, true);
+            answering::print_result(answer, &gate.to_json().map_err(std::io::Error::from)?)?;
+        }
         false => console::print(text(&gate, console::style()))?,
     }
     outcome(&gate)

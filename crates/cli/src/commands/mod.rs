@@ -12,6 +12,8 @@ pub(crate) mod fuse;
 pub(crate) mod gate;
 pub(crate) mod jax;
 pub(crate) mod match_blocks;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod metal;
 pub(crate) mod model;
 pub(crate) mod nsys;
@@ -24,5 +26,6 @@ pub(crate) mod report;
 pub(crate) mod rocprof;
 pub(crate) mod shell;
 pub(crate) mod split;
+pub(crate) mod table;
 pub(crate) mod trace_copy;
 pub(crate) mod tree;

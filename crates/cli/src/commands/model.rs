@@ -9,6 +9,7 @@ use answers::model::{ModelFigures, RecordedCalls, chosen_architecture};
 use answers::numbers::{decimal, plain};
 use perf_models::{Bound, Figure};
 
+use crate::answering;
 use crate::arguments;
 use crate::arguments::devices::unknown_keys;
 use crate::arguments::model::{ModelArguments, ModelCommand, common_name};
@@ -49,7 +50,7 @@ fn answer(command: &ModelCommand) -> Result<(), Failure> {
         let mut answer = figures.to_json();
         answer["model"] = name.into();
         answer["dtype"] = dtype.into();
-        return Ok(console::print(format_args!("{answer:#}\n"))?);
+        return answering::print_result(answering::about(&[], true), &answer);
     }
     Ok(console::print(text(&format!("{name}, {dtype}"), &figures))?)
 }

@@ -72,9 +72,9 @@ pub(crate) fn inference(
         reporter.captures = Some(captures);
     }
     if let Some(path) = &engine.comparison_json_path {
-        let tables = request.output.destinations();
-        let tables = tables.iter().map(|(writer, path)| (writer.name(), path.as_path()));
-        check_destinations(std::slice::from_ref(path), tables)?;
+        let files = request.output.files();
+        let files = files.iter().map(|(format, path)| (*format, path.as_path()));
+        check_destinations(std::slice::from_ref(path), files)?;
         let reading = ReadOptions { threads: request.threads, ..ReadOptions::default() };
         let folder = engine.comparison_capture_folder.as_deref();
         let captures = folder.map(|folder| CaptureLibrary::open(folder, &reading)).transpose()?;

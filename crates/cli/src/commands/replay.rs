@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use answers::numbers::{counted, decimal, grouped};
 use answers::{OperatorsToReplay, ReplayOptions, ReplayedOperator, operators_to_replay};
@@ -11,6 +12,7 @@ use report_writers::terminal::{Style, TextColumn, table};
 use serde::Serialize;
 use sheets::escaped;
 
+use crate::answering;
 use crate::arguments::replay::ReplayArguments;
 use crate::console;
 use crate::error::Failure;
@@ -37,11 +39,8 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
     };
     if arguments.json {
         let operators = found.operators.iter().map(|operator| Verdict::new(operator, &found)).collect();
-        let document = Document { schema: 1, times_of: times_of(&found), operators };
-        console::write_with(|out| {
-            serde_json::to_writer_pretty(&mut *out, &document)?;
-            writeln!(out)
-        })?;
+        let document = Document { times_of: times_of(&found), operators };
+        answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &document)?;
     } else {
         console::print(text(&found, replayable.len(), &written, console::style()))?;
     }
@@ -150,7 +149,6 @@ fn text(found: &OperatorsToReplay, replayable: usize, written: &[PathBuf], style
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: u32,
     /// `device` or `host`.
     times_of: &'static str,
     operators: Vec<Verdict<'a>>,

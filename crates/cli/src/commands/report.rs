@@ -3,15 +3,18 @@
 use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::slice;
 
-use answers::{Picture, Report, Reporter, Run, Stage, Watch};
+use answers::envelope::{Answer, Status};
+use answers::{Analysed, Picture, Report, Reporter, Run, Stage, Watch};
 use atomic_file::AtomicFile;
 use report_writers::terminal::{Color, Style};
-use report_writers::{Json, Workbook};
+use report_writers::{Workbook, write_json};
 use trace_ingest::{
     IngestError, NsysKernelNames, ReadOptions, RecordingKind, check_entries, is_standard_input, recognise,
 };
 
+use crate::answering;
 use crate::arguments::Given;
 use crate::arguments::any_report;
 use crate::arguments::report_output::{Output, ReportOutput};
@@ -132,8 +135,9 @@ impl<'a> Request<'a> {
         let outputs = self.outputs();
         let pictures = self.pictures.iter().map(|(_, path)| ("svg", *path));
         let tables = outputs.iter().map(|(writer, path)| (writer.name(), path.as_path()));
-        let page = self.output.html.as_deref().map(|path| ("html", path));
-        check_destinations(self.files, tables.chain(pictures).chain(page))?;
+        let named = self.output.files();
+        let named = named.iter().map(|(format, path)| (*format, path.as_path()));
+        check_destinations(self.files, tables.chain(pictures).chain(named))?;
         let report = self.make(reporter, timings)?;
         timings.begin(Stage::Write);
         let (written, said, mut pending) = self.write(&report, &outputs, extras);
@@ -144,7 +148,7 @@ impl<'a> Request<'a> {
         }
         timings.begin(Stage::Terminal);
         if self.output.json {
-            console::write_with(|out| Json.write_to(&report.tables, out))?;
+            answering::print(&self.answer_of(&report))?;
             said.iter().for_each(Say::print);
         } else if !self.output.quiet {
             let style = console::style();
@@ -159,15 +163,32 @@ impl<'a> Request<'a> {
             after.iter().for_each(Say::print);
         }
         timings.end();
+        let is_lacking = self.output.strict && self.answer_of(&report).status != Status::Ok;
         // The process is about to end, and the system takes its memory back at once.
         mem::forget(report);
+        if is_lacking {
+            pending.push(Failure::Lacking);
+        }
         end_with(pending)
+    }
+
+    /// The report as a value; of runs that are compared, the first file is the baseline.
+    fn answer_of<'r>(&self, report: &'r Report) -> Answer<'r> {
+        let is_comparison = matches!(report.analysis, Analysed::Comparisons(_) | Analysed::Trees(_));
+        let is_hashed = !self.output.no_hash;
+        let answer = match self.files.split_first() {
+            Some((first, others)) if is_comparison => {
+                answering::about_runs(slice::from_ref(first), others, is_hashed)
+            }
+            _ => answering::about(self.files, is_hashed),
+        };
+        answer.of_report(report)
     }
 
     fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.output.destinations();
-        let is_page = self.output.html.is_some();
-        if outputs.is_empty() && self.pictures.is_empty() && !is_page && !self.output.json {
+        let is_document = self.output.html.is_some() || self.output.output_json_path.is_some();
+        if outputs.is_empty() && self.pictures.is_empty() && !is_document && !self.output.json {
             // Nothing is beside standard input.
             let file = self.files.first().filter(|file| !is_standard_input(file));
             let beside = self.workbook.zip(file);
@@ -228,6 +249,12 @@ impl<'a> Request<'a> {
                     said.extend(files.warnings.iter().map(|warning| Say::Warning(warning.to_string())));
                 }
                 Err(error) => pending.push(error.into()),
+            }
+        }
+        if let Some(destination) = &self.output.output_json_path {
+            match save(destination, |file| write_json(&self.answer_of(report), file)) {
+                Ok(path) => written.push(wrote(&path, 1)),
+                Err(failure) => pending.push(failure),
             }
         }
         if let Some(destination) = &self.output.html {

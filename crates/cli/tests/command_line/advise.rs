@@ -26,8 +26,8 @@ fn fed(us: f64) -> String {
 
 fn findings(outcome: &Outcome) -> Vec<Value> {
     let document: Value = serde_json::from_str(&outcome.out).unwrap();
-    assert_eq!(document["schema"], 1);
-    document["files"][0]["findings"].as_array().unwrap().clone()
+    assert_eq!(document["schema"], "tracelens.answer/1.0");
+    document["result"]["files"][0]["findings"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn findings_go_to_files() {
         .exits_with(0)
         .with_summary(&["wrote advice.md", "wrote advice.json"]);
     let json: Value = serde_json::from_slice(&place.bytes("advice.json")).unwrap();
-    assert_eq!(json["files"][0]["name"], "trace.json");
+    assert_eq!(json["result"]["files"][0]["name"], "trace.json");
     let markdown = String::from_utf8(place.bytes("advice.md")).unwrap();
     assert!(markdown.starts_with("## What to change first: trace.json"), "{markdown}");
     place

@@ -10,7 +10,8 @@ fn advice(recording: &str) -> Option<(Vec<Value>, f64)> {
     let file = corpus(recording)?;
     let place = Workplace::with("");
     let outcome = place.run(&["advise", file.to_str().unwrap(), "--json"]).exits_with(0);
-    let document: Value = serde_json::from_str(&outcome.out).unwrap();
+    let answer: Value = serde_json::from_str(&outcome.out).unwrap();
+    let document = &answer["result"];
     let of_file = &document["files"][0];
     Some((of_file["findings"].as_array().unwrap().clone(), of_file["window_us"].as_f64().unwrap()))
 }

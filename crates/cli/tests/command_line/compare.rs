@@ -145,11 +145,14 @@ fn called_by_the_name_of_tracelens_it_writes_its_sheets() {
 #[test]
 fn runs_that_cannot_be_compared_are_errors_that_say_why() {
     let place = two_runs();
-    place.put("broken.json", r#"{"title": "t", "tables": {"ops_summary": {"columns": ["#);
+    place.put(
+        "broken.json",
+        r#"{"schema": "tracelens.answer/1.0", "tables": [{"name": "ops_summary", "columns": ["#,
+    );
     place.put(
         "chip.json",
-        r#"{"title": "t", "tables": {"ops": {"columns": [{"name": "OP Code"}, {"name": "Device Time"}],
-            "rows": [["Matmul", 3.0]]}}}"#,
+        r#"{"schema": "tracelens.answer/1.0", "tables": [{"name": "ops",
+            "columns": [{"name": "OP Code"}, {"name": "Device Time"}], "rows": [["Matmul", 3.0]]}]}"#,
     );
     for (arguments, expected) in [
         (&["before.json", "chip.json"][..], "chip.json: has no sheet that could be compared with"),

@@ -53,8 +53,8 @@ fn json_has_the_findings_of_each_file() {
     let place = place();
     let out = place.run(&["doctor", "trace.json", "cut.json", "--json"]).exits_with(3).out;
     let document: Value = serde_json::from_str(&out).unwrap();
-    let [whole, cut] = document["files"].as_array().unwrap().as_slice() else { panic!("{out}") };
-    assert_eq!((&document["schema"], &whole["name"]), (&Value::from(1), &Value::from("trace.json")));
+    let [whole, cut] = document["result"]["files"].as_array().unwrap().as_slice() else { panic!("{out}") };
+    assert_eq!(whole["name"], "trace.json");
     assert_eq!((&whole["worst"], &cut["worst"]), (&Value::from("warning"), &Value::from("error")));
     let found = whole["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == "W2").unwrap();
     for (key, value) in [("count", 1), ("of", 2), ("time_ns", 10_000), ("guarded", 0)] {

@@ -89,7 +89,7 @@ fn the_script_of_the_readme_does_what_is_said_there() {
     let sheets = place.sheets(WITH_SCRIPT);
     // 4 · 4096 FLOPs, 3 · 4096 · 2 bytes.
     let expected =
-        ["my::swiglu | swiglu | 1.6384e-05 | 0.0234375", "my::swiglu_backward | swiglu_bwd | null | null"];
+        ["my::swiglu | swiglu | 0.000016384 | 0.0234375", "my::swiglu_backward | swiglu_bwd | null | null"];
     assert_eq!(rows(&sheets, UNIFIED, &["name", "op category", "GFLOPS", "Data Moved (MB)"]), expected);
     assert_eq!(rows(&sheets, "swiglu_fwd", &["name", "param: shape"]), ["my::swiglu | (4, 1024)"]);
 }

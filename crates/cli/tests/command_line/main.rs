@@ -5,6 +5,7 @@
 mod advise;
 mod advise_agent;
 mod advise_corpus;
+mod answers;
 mod bad_input;
 mod compare;
 mod critical_path;

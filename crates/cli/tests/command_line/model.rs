@@ -13,7 +13,8 @@ fn model(arguments: &[&str]) -> Outcome {
 
 fn answer(arguments: &[&str]) -> Value {
     let outcome = model(&[arguments, &["--json"]].concat()).exits_with(0);
-    serde_json::from_str(&outcome.out).unwrap()
+    let answer: Value = serde_json::from_str(&outcome.out).unwrap();
+    answer["result"].clone()
 }
 
 /// A command line after `model` with its FLOPs, bytes and compute spec.

@@ -74,7 +74,7 @@ fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
     let place = Workplace::with(trace(&one_operator()));
     for (option, parts) in [
         ("--output_xlsx_path=/sys/r.xlsx", &["cannot create `/sys/r.xlsx`", "check that"][..]),
-        ("--output_json_path=/sys/r.json", &["cannot create `/sys/r.json`", "check that"]),
+        ("--output_json_path=/sys/r.json", &["cannot write /sys/r.json", "check that"]),
         (
             "--output_csvs_dir=/sys/sheets",
             &["cannot create directory `/sys/sheets`", "choose another directory"],

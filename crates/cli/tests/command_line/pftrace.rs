@@ -121,7 +121,7 @@ fn a_trace_of_packets_is_examined() {
     std::fs::copy(kept("run.k3.pftrace"), place.path("run.pftrace")).unwrap();
     let outcome = place.run(&["doctor", "run.pftrace", "--json"]).exits_with(0);
     let document: Value = serde_json::from_str(&outcome.out).unwrap();
-    let file = &document["files"][0];
+    let file = &document["result"]["files"][0];
     assert_eq!(file["format"], "kineto-pftrace");
     let rules: Vec<&str> = file["findings"]
         .as_array()

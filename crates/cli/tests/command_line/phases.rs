@@ -60,7 +60,9 @@ fn sheets_of_phases_are_there_on_demand_only() {
 fn sheets_stand_after_the_unified_one_and_before_those_of_families() {
     let place = served();
     let outcome = place.run(&["report", "trace.json.gz", "--json", ANALYSIS]).exits_with(0);
-    let at = |name: &str| outcome.out.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("{name}"));
+    let at = |name: &str| {
+        outcome.out.find(&format!("\"name\": \"{name}\",\n")).unwrap_or_else(|| panic!("{name}"))
+    };
     let order =
         ["unified_perf_summary", "phase_summary", "ops_summary_prefill", "ops_summary_decode", "GEMM"];
     assert!(order.map(at).is_sorted(), "{:?}", order.map(at));

@@ -150,8 +150,9 @@ impl Sheets {
     #[track_caller]
     pub(crate) fn parse(text: &str) -> Self {
         let document: Value = serde_json::from_str(text).unwrap();
-        let tables = document["tables"].as_object().unwrap();
-        Sheets(tables.iter().map(|(name, table)| (name.clone(), table.clone())).collect())
+        let tables = document["tables"].as_array().unwrap();
+        let name = |table: &Value| table["name"].as_str().unwrap().to_owned();
+        Sheets(tables.iter().map(|table| (name(table), table.clone())).collect())
     }
 
     pub(crate) fn names(&self) -> Vec<&str> {

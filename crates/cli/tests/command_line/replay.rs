@@ -106,7 +106,7 @@ fn a_report_gives_the_operators_of_its_trace() {
     place.run(&[&["pytorch", "trace.json.gz"][..], &reports].concat()).exits_with(0);
     let operators = |file: &str| {
         let out = place.run(&["replay", file, "--top", "8", "--json"]).exits_with(0).out;
-        let mut document: Value = serde_json::from_str(&out).unwrap();
+        let mut document = serde_json::from_str::<Value>(&out).unwrap()["result"].take();
         for operator in document["operators"].as_array_mut().unwrap() {
             // Sums of rounded figures, and what reports do not have.
             operator
@@ -134,7 +134,7 @@ fn operators_are_chosen_by_name_and_by_event() {
     let names = |arguments: &[&str]| {
         let out = place.run(&[&["replay", "trace.json", "--json"][..], arguments].concat()).exits_with(0).out;
         let document: Value = serde_json::from_str(&out).unwrap();
-        let operators = document["operators"].as_array().unwrap().iter();
+        let operators = document["result"]["operators"].as_array().unwrap().iter();
         operators
             .map(|operator| {
                 (operator["name"].as_str().unwrap().to_owned(), operator["count"].as_u64().unwrap())

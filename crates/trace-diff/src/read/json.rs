@@ -10,12 +10,13 @@ use sheets::{Cell, Nested, Table};
 
 use super::{ReadError, Reader};
 
-/// Whether a text begins as a report does: with its title, then its tables.
+/// Whether a text begins as an answer does: with the name of its schema.
 pub(super) fn is_report(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let Some(rest) = text.trim_start_matches('\u{feff}').trim_start().strip_prefix('{') else { return false };
-    let Some(rest) = rest.trim_start().strip_prefix("\"title\"") else { return false };
-    rest.contains("\"tables\"")
+    let Some(rest) = rest.trim_start().strip_prefix("\"schema\"") else { return false };
+    let rest = rest.trim_start().strip_prefix(':').map(str::trim_start);
+    rest.is_some_and(|schema| schema.starts_with("\"tracelens.answer/1."))
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> Result<Vec<Table>, ReadError> {
@@ -34,7 +35,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<Vec<Table>, ReadError> {
     }
 }
 
-/// `{"title": …, "tables": {…}}`
+/// `{"schema": "tracelens.answer/1.0", …, "tables": […]}`
 struct Document<'r, 'a> {
     reader: &'r mut Reader<'a>,
     failure: &'r mut Option<ReadError>,
@@ -52,7 +53,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
     type Value = Vec<Table>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a report: an object with `title` and `tables`")
+        f.write_str("an answer with `tables`")
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
@@ -70,7 +71,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
     }
 }
 
-/// `{"name": {"columns": […], "rows": […]}, …}`
+/// `[{"name": …, "columns": […], "rows": […]}, …]`
 struct Tables<'r, 'a> {
     reader: &'r mut Reader<'a>,
     failure: &'r mut Option<ReadError>,
@@ -80,7 +81,7 @@ impl<'de> DeserializeSeed<'de> for Tables<'_, '_> {
     type Value = Vec<Table>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
+        deserializer.deserialize_seq(self)
     }
 }
 
@@ -88,23 +89,20 @@ impl<'de> Visitor<'de> for Tables<'_, '_> {
     type Value = Vec<Table>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("tables by name")
+        f.write_str("a list of tables")
     }
 
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
         let mut tables = Vec::new();
-        while let Some(name) = map.next_key::<String>()? {
-            let columns = map.next_value_seed(OneTable {
-                name: &name,
-                reader: &mut *self.reader,
-                failure: &mut *self.failure,
-            })?;
-            let Some(columns) = columns else { continue };
+        while let Some(table) =
+            list.next_element_seed(OneTable { reader: &mut *self.reader, failure: &mut *self.failure })?
+        {
+            let Some((name, columns)) = table else { continue };
             match self.reader.table(&name, columns) {
                 Ok(table) => tables.extend(table),
                 Err(error) => {
                     *self.failure = Some(error);
-                    return Err(M::Error::custom("see the failure"));
+                    return Err(S::Error::custom("see the failure"));
                 }
             }
         }
@@ -114,15 +112,14 @@ impl<'de> Visitor<'de> for Tables<'_, '_> {
 
 type Columns = Vec<(String, Vec<Cell<'static>>)>;
 
-/// `{"columns": [{"name": …}], "rows": [[…]]}`
+/// `{"name": …, "columns": [{"name": …}], "rows": [[…]]}`
 struct OneTable<'r, 'a> {
-    name: &'r str,
     reader: &'r mut Reader<'a>,
     failure: &'r mut Option<ReadError>,
 }
 
 impl<'de> DeserializeSeed<'de> for OneTable<'_, '_> {
-    type Value = Option<Columns>;
+    type Value = Option<(String, Columns)>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
@@ -135,21 +132,26 @@ struct Header {
 }
 
 impl<'de> Visitor<'de> for OneTable<'_, '_> {
-    type Value = Option<Columns>;
+    type Value = Option<(String, Columns)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table: an object with `columns` and then `rows`")
+        f.write_str("a table: an object with `name`, then `columns`, then `rows`")
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut name: Option<String> = None;
         let mut columns: Option<Columns> = None;
         let mut is_wanted = true;
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
             match (&*key, &mut columns) {
+                ("name", _) => name = Some(map.next_value()?),
                 ("columns", _) => {
+                    let Some(name) = &name else {
+                        return Err(M::Error::custom("the columns of a table stand before its name"));
+                    };
                     let headers: Vec<Header> = map.next_value()?;
                     let headers: Vec<String> = headers.into_iter().map(|header| header.name).collect();
-                    is_wanted = (self.reader.is_wanted)(self.name, &headers);
+                    is_wanted = (self.reader.is_wanted)(name, &headers);
                     columns = Some(headers.into_iter().map(|header| (header, Vec::new())).collect());
                 }
                 ("rows", Some(columns)) if is_wanted => {
@@ -165,7 +167,7 @@ impl<'de> Visitor<'de> for OneTable<'_, '_> {
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        Ok(columns.filter(|_| is_wanted))
+        Ok(name.zip(columns.filter(|_| is_wanted)))
     }
 }
 
@@ -242,12 +244,7 @@ fn cell(value: serde_json::Value) -> Cell<'static> {
             Some(whole) => Cell::Whole(whole),
             None => number.as_f64().map_or(Cell::Missing, Cell::Number),
         },
-        Value::String(text) => match text.as_str() {
-            // JSON has no number for these.
-            "inf" => Cell::Number(f64::INFINITY),
-            "-inf" => Cell::Number(f64::NEG_INFINITY),
-            _ => Cell::from(text),
-        },
+        Value::String(text) => Cell::from(text),
         nested => Cell::from(nested_value(nested).to_string()),
     }
 }

@@ -109,10 +109,10 @@ fn a_workbook_has_the_cells_that_its_formulas_had() {
 
 #[test]
 fn json_has_lists_as_lists() {
-    let text = r#"{"title": "t", "tables": {
-        "ops_all": {"columns": [{"name": "name", "description": ""}, {"name": "Input Dims"}],
-                    "rows": [["aten::mm", [[2, 3], []]], ["x", null]]},
-        "other": {"columns": [], "rows": [[1]]}}}"#;
+    let text = r#"{"schema": "tracelens.answer/1.0", "result": null, "tables": [
+        {"name": "ops_all", "key": [], "columns": [{"name": "name", "kind": "text"}, {"name": "Input Dims"}],
+         "rows": [["aten::mm", [[2, 3], []]], ["x", null]], "absent": []},
+        {"name": "other", "columns": [], "rows": [[1]]}]}"#;
     let place = directory(&[("r.json", text)]);
     let tables = read(&place.path().join("r.json")).unwrap();
     let [table] = &tables[..] else { panic!("{tables:?}") };
@@ -142,11 +142,19 @@ fn damaged_reports_are_errors_that_name_the_file() {
     for (name, text, expected) in [
         (
             "r.json",
-            r#"{"title": "t", "tables": {"ops_all": {"columns": [{"name": "a"}], "rows": [[1, 2]]}}}"#,
+            r#"{"schema": "tracelens.answer/1.0", "tables": [{"name": "ops_all", "columns": [{"name": "a"}], "rows": [[1, 2]]}]}"#,
             "a row of 1 cells",
         ),
-        ("r.json", r#"{"title": "t", "tables": {"ops_all": {"rows": []}}}"#, "before its columns"),
-        ("r.json", r#"{"title": "t", "tables": {"ops_all": {"columns": [{"na"#, "EOF"),
+        (
+            "r.json",
+            r#"{"schema": "tracelens.answer/1.0", "tables": [{"name": "ops_all", "rows": []}]}"#,
+            "before its columns",
+        ),
+        (
+            "r.json",
+            r#"{"schema": "tracelens.answer/1.0", "tables": [{"name": "ops_all", "columns": [{"na"#,
+            "EOF",
+        ),
         ("ops_summary.csv", "name,Count\na\n", "ops_summary.csv: CSV error"),
     ] {
         let place = directory(&[(name, text)]);
@@ -155,7 +163,7 @@ fn damaged_reports_are_errors_that_name_the_file() {
         assert!(error.contains(expected) && error.contains(name), "{error}");
     }
     let deep = format!(
-        r#"{{"title": "t", "tables": {{"ops_all": {{"columns": [{{"name": "a"}}], "rows": [[{}"#,
+        r#"{{"schema": "tracelens.answer/1.0", "tables": [{{"name": "ops_all", "columns": [{{"name": "a"}}], "rows": [[{}"#,
         "[".repeat(100_000)
     );
     let place = directory(&[("deep.json", &deep)]);

@@ -33,9 +33,9 @@ pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timin
     let output = &arguments.output;
     let read: Vec<PathBuf> = arguments.files.iter().chain(&arguments.figures.baseline).cloned().collect();
     let own = [&output.csv, &output.summary_file, &output.summary_svg].into_iter().flatten();
-    let tables = output.tables.destinations();
-    let tables = tables.iter().map(|(writer, path)| (writer.name(), path.as_path()));
-    check_destinations(&read, own.map(|path| ("file", path.as_path())).chain(tables))?;
+    let files = output.tables.files();
+    let files = files.iter().map(|(format, path)| (*format, path.as_path()));
+    check_destinations(&read, own.map(|path| ("file", path.as_path())).chain(files))?;
     let options = request::options(arguments);
     if arguments.rows.list_signposts {
         return list_signposts(arguments, options, timings);

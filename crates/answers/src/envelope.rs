@@ -1,0 +1,653 @@
+//! One document for every answer: what was asked, of which recordings, how far it can be trusted, and what was found.
+//!
+//! The contract is `tracelens.answer` 1.0. New members, tables, columns at the end, codes and values of enumerations may be
+//! added; nothing that is there goes or changes its meaning without a new first number.
+
+use std::fmt::{self, Debug, Write as _};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use advise::Finding;
+use report_writers::JsonTable;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use trace_ingest::{Category, RecordingKind, Trace, Warning as ReadingWarning, is_standard_input, recognise};
+use tree_perf::Analysis;
+
+use crate::notice::Notice;
+use crate::report::{Analysed, Report, lost_events};
+
+/// Version of the contract.
+pub const SCHEMA: &str = "tracelens.answer/1.0";
+
+/// An answer, or why there is none.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer<'a> {
+    /// `tracelens.answer/1.0`: version of the contract, not of the program.
+    pub schema: &'static str,
+    /// What answered.
+    pub tool: Tool,
+    /// What was asked.
+    pub command: Asked,
+    /// What it was asked of.
+    pub inputs: Vec<Input>,
+    /// Whether there is an answer.
+    pub status: Status,
+    /// How far the figures can be trusted; null where no recording was examined.
+    pub trust: Option<Trust>,
+    /// What a reader has to know before relying on a figure.
+    pub warnings: Vec<AnswerWarning>,
+    /// Why there is no answer.
+    pub error: Option<Problem>,
+    /// The answer of the command, in the form of the command; null where its tables are the answer.
+    pub result: Value,
+    /// Tables, a line a row.
+    #[schemars(with = "Vec<TableForm>")]
+    pub tables: Vec<JsonTable<'a>>,
+    /// What to change first.
+    pub findings: Vec<AnswerFinding>,
+    /// What could not be looked at, and what would make it possible.
+    pub cannot_answer: Vec<CannotAnswer>,
+}
+
+/// The program.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Tool {
+    /// `tracelens`.
+    pub name: &'static str,
+    /// Version of the program.
+    pub version: &'static str,
+}
+
+/// A question.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Asked {
+    /// Name of the command.
+    pub name: String,
+    /// The options that were given and change figures, as they were written, in the order of their names.
+    pub options: Vec<String>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Input {
+    /// `t1`, `t2` …, by which other members name it.
+    pub id: String,
+    /// What it is there for.
+    pub role: Role,
+    /// Its name, without its folder.
+    pub file: String,
+    /// Its size; null for directories and standard input.
+    pub bytes: Option<u64>,
+    /// SHA-256 of its bytes on disk, in hexadecimal digits; null where it was not asked for or the file cannot be read.
+    pub sha256: Option<String>,
+    /// What it holds; null where that is not known.
+    pub format: Option<&'static str>,
+    /// Devices that it names.
+    pub devices: Vec<String>,
+    /// Rank of the recorded process.
+    pub rank: Option<i64>,
+    /// Ranks of its job.
+    pub world_size: Option<i64>,
+    /// Events in it.
+    pub events: Option<u64>,
+    /// Time from the first start to the last end in ns.
+    pub span_ns: Option<i64>,
+}
+
+/// What a file is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A recording that the answer is about.
+    Trace,
+    /// What others are compared with.
+    Baseline,
+    /// What is compared with a baseline.
+    Candidate,
+}
+
+/// Whether there is an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// There is.
+    Ok,
+    /// There is, and something could not be looked at.
+    Partial,
+    /// The recordings do not tell.
+    CannotAnswer,
+    /// What was given cannot be used.
+    Error,
+}
+
+/// How far the figures of a recording can be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Trust {
+    /// The short of it.
+    pub verdict: Verdict,
+    /// Device events.
+    pub device_events: Option<u64>,
+    /// Share of the device time whose launch is recorded, in percent.
+    pub linked_pct_of_time: Option<f64>,
+    /// Share of the device time whose FLOPs and bytes are known, in percent.
+    pub modelled_pct_of_time: Option<f64>,
+    /// Whether operators have their shapes; null where the recorder could not record some.
+    pub shapes: Option<bool>,
+    /// Whether Python frames are recorded.
+    pub stacks: Option<bool>,
+    /// Whether the file ends early or is damaged, so that events are lost.
+    pub truncated: bool,
+    /// Steps.
+    pub steps: Option<u64>,
+}
+
+/// The short of [`Trust`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing speaks against the figures.
+    Full,
+    /// The file is cut off, or the launches of over 5 % of the device time are not known.
+    Degraded,
+    /// No device did anything.
+    Unusable,
+}
+
+/// What a reader has to know.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct AnswerWarning {
+    /// Where it comes from and what it is: `reading/truncated`. Never renamed.
+    pub code: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What happened, and what to do.
+    pub message: String,
+}
+
+/// How much a warning matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Something is not there that a recording may do without.
+    Info,
+    /// Some figures lack something.
+    Warning,
+    /// Figures may be wrong.
+    Distrust,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// Where it comes from and what it is: `ingest/unknown-format`. Never renamed.
+    pub code: String,
+    /// Which file, what was found, what was expected, what to do.
+    pub message: String,
+}
+
+/// What to change. Times are in µs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct AnswerFinding {
+    /// The rule.
+    pub rule: String,
+    /// Its place, from 1.
+    pub rank: usize,
+    /// What is wrong, and where.
+    pub title: String,
+    /// What the change would give back; null where no figure is known.
+    pub us: Option<Gain>,
+    /// The middle of it in percent of the window.
+    pub share_pct: Option<f64>,
+    /// How sure it is.
+    pub confidence: &'static str,
+    /// Rows that show it.
+    pub evidence: Vec<Row>,
+    /// Why it may be wrong, by rule of `doctor`.
+    pub doubts: Vec<String>,
+    /// What to do.
+    pub action: String,
+}
+
+/// A gain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Gain {
+    /// At least.
+    pub low: f64,
+    /// Probably.
+    pub mid: f64,
+    /// At most.
+    pub high: f64,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    /// The table.
+    pub table: String,
+    /// Column of the key.
+    pub column: String,
+    /// The key.
+    pub key: String,
+}
+
+/// What could not be looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CannotAnswer {
+    /// What would have been answered: the tables, or the figure.
+    pub question: String,
+    /// Why not, in a word: `no-shapes`, `no-stacks`, `no-steps`, `no-device-events`, `no-links`, `no-architecture`,
+    /// `no-sync-events`, `format-lacks`.
+    pub code: &'static str,
+    /// Why not.
+    pub reason: String,
+    /// How to record it.
+    pub needs: String,
+}
+
+/// The form of a table, for the schema alone.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct TableForm {
+    name: String,
+    /// The columns that tell rows apart; empty where two rows have the same.
+    key: Vec<String>,
+    /// What a reader has to know of the table as a whole.
+    caveats: Vec<String>,
+    columns: Vec<ColumnForm>,
+    /// A list of cells for each row, in the order of the columns.
+    rows: Vec<Vec<Value>>,
+    /// Rows that there are.
+    rows_total: usize,
+    /// Rows that are here.
+    rows_returned: usize,
+    /// Where the next rows begin; null where these are the last.
+    next: Option<usize>,
+    /// The columns that rows were sorted by, where that was asked.
+    sort: Vec<String>,
+    absent: Vec<AbsentForm>,
+}
+
+/// The form of a column, for the schema alone.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct ColumnForm {
+    name: String,
+    /// `text`, `literal`, `flag`, `id`, `count`, `duration`, `size`, `rate`, `share`, `work` or `ratio`.
+    kind: String,
+    /// Unit of the cells; null where they are no quantities.
+    unit: Option<String>,
+    /// What may be done with cells when rows are joined: `key`, `sum`, `min`, `max` or `none`.
+    aggregate: String,
+    /// Whether some cells are null.
+    nullable: bool,
+    description: String,
+    /// What a reader has to know of the column.
+    #[schemars(default)]
+    caveats: Vec<String>,
+}
+
+/// Why cells are null, for the schema alone.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct AbsentForm {
+    column: String,
+    /// `"all"`, or the places of the rows.
+    rows: Value,
+    /// `not-recorded`, `not-applicable` or `infinite`.
+    code: String,
+    reason: String,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer without content.
+    #[must_use]
+    pub fn new(command: Asked, inputs: Vec<Input>) -> Self {
+        Answer {
+            schema: SCHEMA,
+            tool: Tool { name: "tracelens", version: env!("CARGO_PKG_VERSION") },
+            command,
+            inputs,
+            status: Status::Ok,
+            trust: None,
+            warnings: Vec::new(),
+            error: None,
+            result: Value::Null,
+            tables: Vec::new(),
+            findings: Vec::new(),
+            cannot_answer: Vec::new(),
+        }
+    }
+
+    /// Why there is no answer.
+    #[must_use]
+    pub fn failed(command: Asked, inputs: Vec<Input>, problem: Problem) -> Self {
+        Answer { status: Status::Error, error: Some(problem), ..Answer::new(command, inputs) }
+    }
+
+    /// What the command says in its own form.
+    ///
+    /// # Errors
+    /// When it has keys that JSON cannot have.
+    pub fn with_result(mut self, result: &impl Serialize) -> serde_json::Result<Self> {
+        self.result = serde_json::to_value(result)?;
+        Ok(self)
+    }
+
+    /// What there is to know of a report, without its tables.
+    #[must_use]
+    pub fn about(mut self, report: &Report) -> Self {
+        // What a script prints is no warning.
+        let is_said =
+            |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
+        let warnings = report.notices.iter().filter(|notice| !is_said(notice));
+        self.warnings.extend(warnings.map(AnswerWarning::from));
+        if let Some(advice) = &report.advice {
+            self.findings = advice.findings.iter().map(AnswerFinding::from).collect();
+        }
+        if let Analysed::Trace(analysis) = &report.analysis {
+            self.trust = Some(Trust::of(analysis, report));
+            if let Some(input) = self.inputs.first_mut() {
+                input.tell(analysis.trace());
+            }
+        }
+        self.cannot_answer = report.summary.left_out.iter().map(CannotAnswer::from).collect();
+        let is_partial =
+            self.trust.as_ref().is_some_and(|trust| trust.truncated) || !self.cannot_answer.is_empty();
+        self.status = if is_partial { Status::Partial } else { Status::Ok };
+        self
+    }
+
+    /// The whole of a report: its first page as the result, and all its tables.
+    #[must_use]
+    pub fn of_report(self, report: &'a Report) -> Self {
+        let mut answer = self.about(report);
+        answer.result = report.summary.to_json();
+        answer.tables = report.tables.tables().iter().map(JsonTable::whole).collect();
+        answer
+    }
+}
+
+impl Input {
+    /// A file, and what its beginning says of it. `number` counts from 1. The hash costs reading all of it.
+    #[must_use]
+    pub fn of(path: &Path, role: Role, number: usize, is_hashed: bool) -> Self {
+        let is_file = !is_standard_input(path) && path.is_file();
+        let kind = recognise(path).ok();
+        Input {
+            id: format!("t{number}"),
+            role,
+            file: crate::report::title(path),
+            bytes: is_file.then(|| path.metadata().ok().map(|metadata| metadata.len())).flatten(),
+            sha256: (is_file && is_hashed).then(|| sha256(path).ok()).flatten(),
+            format: kind.map(format),
+            devices: Vec::new(),
+            rank: None,
+            world_size: None,
+            events: None,
+            span_ns: None,
+        }
+    }
+
+    /// The files of a question, in order.
+    #[must_use]
+    pub fn all(paths: &[PathBuf], role: Role, is_hashed: bool) -> Vec<Self> {
+        let inputs = paths.iter().enumerate();
+        inputs.map(|(place, path)| Input::of(path, role, place + 1, is_hashed)).collect()
+    }
+
+    fn tell(&mut self, trace: &Trace) {
+        let (facts, events) = (trace.facts(), trace.events());
+        let named = facts.devices.iter().filter_map(|device| device.name.clone());
+        self.devices = named.collect();
+        if let Some(job) = &facts.distributed {
+            (self.rank, self.world_size) = (job.rank, job.world_size);
+        }
+        self.events = Some(events.len() as u64 + u64::from(trace.skipped_frames()));
+        let first = events.ids().map(|event| events.start(event)).min();
+        let last = events.ids().map(|event| events.end(event)).max();
+        let per_ns = trace.time_unit().per_microsecond() / 1000;
+        self.span_ns = first.zip(last).map(|(first, last)| (last - first) / per_ns.max(1));
+    }
+}
+
+/// What a kind of recording is called.
+fn format(kind: RecordingKind) -> &'static str {
+    match kind {
+        RecordingKind::Trace => "kineto",
+        RecordingKind::XPlane => "xplane",
+        RecordingKind::Nsys => "nsys",
+        RecordingKind::Rocprof => "rocprof",
+        RecordingKind::TenstorrentOps => "tenstorrent-ops",
+    }
+}
+
+/// The schema of [`Answer`], draft 2020-12, as the crate has it in `schema/answer-1.json`.
+#[must_use]
+pub fn schema() -> String {
+    let mut schema = schemars::schema_for!(Answer<'_>).to_value();
+    schema["$id"] = Value::from("urn:tracelens:answer-1");
+    without_formats(&mut schema);
+    // A schema is made of maps with text for keys.
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Takes away `"format": "uint64"` and the like, which validators report as unknown.
+fn without_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if members.get("format").is_some_and(Value::is_string) {
+                members.remove("format");
+            }
+            members.values_mut().for_each(without_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_formats),
+        _ => {}
+    }
+}
+
+/// SHA-256 of a file in hexadecimal digits.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sha256(path: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut HashWriter(&mut hash))?;
+    let mut digits = String::with_capacity(64);
+    for byte in hash.finalize() {
+        // Writing to a String cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    Ok(digits)
+}
+
+struct HashWriter<'h>(&'h mut Sha256);
+
+impl io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Trust {
+    fn of(analysis: &Analysis, report: &Report) -> Self {
+        let (trace, coverage) = (analysis.trace(), analysis.coverage());
+        let recorder = &trace.facts().recorder;
+        let device_events = analysis.device_event_count();
+        let all = coverage.linked_time_us + coverage.unlinked_time_us;
+        let linked = (all > 0.0).then(|| 100.0 * coverage.linked_time_us / all);
+        let truncated = lost_events(trace);
+        let is_linked = recorder.all_launches || linked.is_none_or(|linked| linked >= LEAST_LINKED);
+        let events = trace.events();
+        let has_shapes =
+            || events.ids().any(|event| trace.argument(event, |signature| signature.dims).is_some());
+        let has_frames = || {
+            trace.skipped_frames() > 0
+                || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION)
+        };
+        let steps = operator_sheets::Iterated::iterations(analysis)
+            .and_then(|iterations| iterations.steps())
+            .map(|(level, _)| level.iterations.len() as u64);
+        Trust {
+            verdict: match () {
+                () if device_events == 0 => Verdict::Unusable,
+                () if truncated || !is_linked => Verdict::Degraded,
+                () => Verdict::Full,
+            },
+            device_events: Some(device_events as u64),
+            linked_pct_of_time: linked,
+            modelled_pct_of_time: report.summary.coverage.as_ref().map(|coverage| coverage.modelled_percent),
+            shapes: recorder.shapes.then(has_shapes),
+            stacks: recorder.python_frames.then(has_frames),
+            truncated,
+            steps,
+        }
+    }
+}
+
+/// Share of the device time, in percent, whose launches are known in a recording that can be trusted.
+const LEAST_LINKED: f64 = 95.0;
+
+impl From<&Notice> for AnswerWarning {
+    fn from(notice: &Notice) -> Self {
+        let severity = match notice.innermost() {
+            Notice::Reading(ReadingWarning::Truncated { .. } | ReadingWarning::DamagedCompression { .. })
+            | Notice::LeftOut { .. }
+            | Notice::OtherKindOfRun { .. }
+            | Notice::LittleAlike { .. } => Severity::Distrust,
+            Notice::NoRooflines { .. }
+            | Notice::LesserReport { .. }
+            | Notice::ViewOfXPlane { .. }
+            | Notice::NoPythonFrames { .. }
+            | Notice::NothingToDraw { .. } => Severity::Info,
+            _ => Severity::Warning,
+        };
+        AnswerWarning { code: code_of(notice.innermost()), severity, message: notice.to_string() }
+    }
+}
+
+/// The code of a value of nested enumerations: the names of its variants, such as `reading/truncated`.
+pub fn code_of(value: &impl Debug) -> String {
+    let mut path = VariantPath::default();
+    // It ends writing when it has the names.
+    let _ = write!(path, "{value:?}");
+    path.text
+}
+
+/// Takes the names of variants out of a value as `Debug` writes it, down to the first that is no tuple of one.
+#[derive(Default)]
+struct VariantPath {
+    text: String,
+    has_ended: bool,
+    is_inside: bool,
+}
+
+impl fmt::Write for VariantPath {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        for c in part.chars() {
+            match c {
+                'A'..='Z' => {
+                    let is_first = self.text.is_empty() || self.text.ends_with('/');
+                    if !is_first && self.is_inside {
+                        self.text.push('-');
+                    }
+                    self.text.push(c.to_ascii_lowercase());
+                    self.is_inside = true;
+                }
+                'a'..='z' | '0'..='9' if self.is_inside => self.text.push(c),
+                '(' if self.is_inside => {
+                    self.text.push('/');
+                    self.is_inside = false;
+                }
+                _ => self.has_ended = true,
+            }
+            if self.has_ended {
+                while self.text.ends_with('/') {
+                    self.text.pop();
+                }
+                return Err(fmt::Error);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<&Finding> for AnswerFinding {
+    fn from(finding: &Finding) -> Self {
+        let row = |row: &advise::EvidenceRow| Row {
+            table: row.table.clone(),
+            column: row.key.0.clone(),
+            key: row.key.1.clone(),
+        };
+        AnswerFinding {
+            rule: finding.rule.clone(),
+            rank: finding.rank,
+            title: format!("{}: {}", finding.what, finding.subject),
+            us: finding.gain.map(|gain| Gain { low: gain.low_us, mid: gain.mid_us, high: gain.high_us }),
+            share_pct: finding.share_percent,
+            confidence: finding.confidence.as_str(),
+            evidence: finding.rows.iter().map(row).collect(),
+            doubts: finding.doubts.iter().map(|doubt| doubt.rule.clone()).collect(),
+            action: finding.remedy.clone(),
+        }
+    }
+}
+
+impl From<&crate::summary::LeftOut> for CannotAnswer {
+    fn from(left_out: &crate::summary::LeftOut) -> Self {
+        CannotAnswer {
+            question: left_out.sheets.join(", "),
+            code: match left_out.rule {
+                "R1" | "R2" | "R5" => "no-device-events",
+                "R3" => "no-shapes",
+                "R4" => "no-stacks",
+                "R8" => "no-architecture",
+                "R9" => "no-sync-events",
+                "R12" => "no-steps",
+                _ => "format-lacks",
+            },
+            reason: left_out.lacks.clone(),
+            needs: left_out.remedy.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::Warning;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_the_names_of_variants() {
+        let cut = Notice::Reading(Warning::Truncated { bytes_lost: 7 });
+        assert_eq!(code_of(&cut), "reading/truncated");
+        assert_eq!(code_of(&Notice::NoOperators), "no-operators");
+        assert_eq!(code_of(&Notice::Captures("A b".to_owned())), "captures");
+        assert_eq!(code_of(&Notice::UnopenedGraphs { launches: 3 }), "unopened-graphs");
+    }
+
+    #[test]
+    fn the_schema_is_that_of_the_types() {
+        let schema = schema();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/answer-1.json");
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            std::fs::write(&path, &schema).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == schema,
+            "schema/answer-1.json is not what the types say; UPDATE_SCHEMA=1 cargo test -p answers envelope"
+        );
+    }
+}

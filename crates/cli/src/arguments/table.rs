@@ -1,0 +1,178 @@
+//! Flags of `tracelens table` and `tracelens why`.
+
+use std::cmp::Ordering;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use answers::{Condition, Order, RowQuery, Test, Value};
+use clap::Args;
+
+use super::reading::ReadingArguments;
+
+pub(crate) const TABLE_EXAMPLES: &str = "\
+Examples:
+  tracelens table trace.json.gz                                         the tables of the report, with their sizes
+  tracelens table trace.json.gz ops_summary --top 5                     the first rows of one
+  tracelens table trace.json.gz unified_perf_summary --where 'name contains mm' --sort 'Kernel Time (µs)_sum'
+  tracelens table trace.json.gz kernel_summary --select 'Kernel name' --where 'Kernel duration (µs)_sum gt 100'
+
+Conditions are COLUMN eq|ne|lt|le|gt|ge|contains|starts VALUE, COLUMN in VALUE,VALUE and COLUMN null. Texts are not told
+apart by upper and lower case in contains and starts.";
+
+pub(crate) const WHY_EXAMPLES: &str = "\
+Examples:
+  tracelens why trace.json.gz aten::mm                 what it costs, which kernels, who calls it, what waits before it
+  tracelens why trace.json.gz SelfAttention --json     the same of a module, for programs
+  tracelens why trace.json.gz 1234                     the same of the event with this number (UID in ops_all)";
+
+#[derive(Args)]
+pub(crate) struct TableArguments {
+    /// The recording, of any kind that `tracelens report` reads
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// The table; without it, which ones there are
+    #[arg(value_name = "TABLE")]
+    pub(crate) table: Option<String>,
+
+    /// Show these columns, with commas between them; may be given several times [default: the first that are not empty]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "table")]
+    select: Vec<String>,
+
+    /// Show rows that meet this condition only; several have to be met all
+    #[arg(long = "where", value_name = "CONDITION", value_parser = condition, requires = "table")]
+    conditions: Vec<Condition>,
+
+    /// Sort by this column, the largest first; COLUMN:asc the smallest first. Several sort what the first ones leave equal
+    #[arg(long, value_name = "COLUMN", value_parser = order, requires = "table")]
+    sort: Vec<Order>,
+
+    /// Show so many rows
+    #[arg(long, value_name = "N", default_value = "20", requires = "table")]
+    top: NonZeroUsize,
+
+    /// Pass over so many rows before
+    #[arg(long, value_name = "N", default_value = "0", requires = "table")]
+    skip: usize,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
+}
+
+impl TableArguments {
+    /// The rows that are asked for.
+    pub(crate) fn query(&self) -> RowQuery {
+        RowQuery {
+            columns: self.select.clone(),
+            conditions: self.conditions.clone(),
+            order: self.sort.clone(),
+            skip: self.skip,
+            top: self.top.get(),
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct WhyArguments {
+    /// The recording, of any kind that `tracelens report` reads
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Name of an operator, a kernel or a module, or number of an event
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: String,
+
+    /// Show so many entries of each list
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) top: NonZeroUsize,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
+}
+
+/// `COLUMN OPERATOR VALUE`. Columns have spaces in their names, so the operator is looked for.
+fn condition(text: &str) -> Result<Condition, String> {
+    use Ordering::{Equal, Greater, Less};
+    let of = |column: &str, test| Ok(Condition { column: column.trim().to_owned(), test });
+    if let Some(column) = text.strip_suffix(" null") {
+        return of(column, Test::Null);
+    }
+    const OPERATORS: [&str; 9] = ["eq", "ne", "lt", "le", "gt", "ge", "contains", "starts", "in"];
+    let places = OPERATORS.iter().filter_map(|name| Some((text.find(&format!(" {name} "))?, *name)));
+    let Some((place, name)) = places.min() else {
+        return Err(format!("expected COLUMN OPERATOR VALUE with one of {} or null", OPERATORS.join(", ")));
+    };
+    let (column, given) = (&text[..place], &text[place + name.len() + 2..]);
+    let number = |orders| match given.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(Test::Number(orders, number)),
+        _ => Err(format!("{name} compares numbers, and {given:?} is none")),
+    };
+    let test = match name {
+        "eq" => Test::Equal(value(given)),
+        "ne" => Test::NotEqual(value(given)),
+        "lt" => number(&[Less])?,
+        "le" => number(&[Less, Equal])?,
+        "gt" => number(&[Greater])?,
+        "ge" => number(&[Greater, Equal])?,
+        "contains" => Test::Contains(given.to_owned()),
+        "starts" => Test::Starts(given.to_owned()),
+        _ => Test::In(given.split(',').map(value).collect()),
+    };
+    of(column, test)
+}
+
+fn value(text: &str) -> Value {
+    match text {
+        "true" | "True" => Value::Flag(true),
+        "false" | "False" => Value::Flag(false),
+        text => match text.parse::<f64>() {
+            Ok(number) => Value::Number(number),
+            Err(_) => Value::Text(text.to_owned()),
+        },
+    }
+}
+
+fn order(text: &str) -> Result<Order, String> {
+    let (column, descending) = match text.strip_suffix(":asc") {
+        Some(column) => (column, false),
+        None => (text.strip_suffix(":desc").unwrap_or(text), true),
+    };
+    match column {
+        "" => Err("name a column".to_owned()),
+        column => Ok(Order { column: column.to_owned(), descending }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_name_columns_with_spaces() {
+        let parsed = condition("Kernel Time (µs)_sum gt 100").unwrap();
+        assert_eq!(parsed.column, "Kernel Time (µs)_sum");
+        assert_eq!(parsed.test, Test::Number(&[Ordering::Greater], 100.0));
+        assert_eq!(
+            condition("name eq aten::mm").unwrap().test,
+            Test::Equal(Value::Text("aten::mm".to_owned()))
+        );
+        assert_eq!(condition("bound null").unwrap().test, Test::Null);
+        let either = Test::In(vec![Value::Text("a".to_owned()), Value::Number(2.0)]);
+        assert_eq!(condition("x in a,2").unwrap().test, either);
+        assert!(condition("name aten::mm").is_err() && condition("calls gt many").is_err());
+    }
+
+    #[test]
+    fn orders_are_the_largest_first() {
+        assert_eq!(order("a b").unwrap(), Order { column: "a b".to_owned(), descending: true });
+        assert_eq!(order("a:asc").unwrap(), Order { column: "a".to_owned(), descending: false });
+    }
+}

@@ -1,0 +1,163 @@
+//! `tracelens table` and `tracelens why`: rows of a report, and one thing in it.
+
+use std::path::Path;
+use std::slice;
+
+use answers::numbers::{counted, decimal, duration};
+use answers::{AnyReporter, Part, Report, Reporter, Rows, Run, Why, table_named};
+use report_writers::JsonTable;
+use report_writers::terminal::{TextColumn, table as text_table};
+use serde::Serialize;
+use sheets::{ColumnKind, Table, TableColumn, Unit, escaped};
+
+use crate::answering;
+use crate::arguments::reading::ReadingArguments;
+use crate::arguments::table::{TableArguments, WhyArguments};
+use crate::console;
+use crate::error::Failure;
+use crate::progress::with_progress;
+use crate::summary::WIDEST;
+use crate::wrapping::wrap;
+
+/// A table without its rows.
+#[derive(Serialize)]
+struct Listed<'t> {
+    name: &'t str,
+    rows: usize,
+    columns: usize,
+}
+
+pub(crate) fn table(arguments: &TableArguments) -> Result<(), Failure> {
+    let report = read(&arguments.file, arguments.json, &arguments.reading, false)?;
+    let tables = report.tables.tables();
+    let Some(name) = &arguments.table else { return list(arguments, &report) };
+    let query = arguments.query();
+    let Rows { table, total, next } = query.rows(table_named(tables, name)?)?;
+    if arguments.json {
+        let sort = query.order.iter().map(|order| order.column.clone()).collect();
+        let mut answer = answering::about(slice::from_ref(&arguments.file), true).about(&report);
+        answer.tables = vec![JsonTable::part(table, total, next, sort)];
+        return answering::print(&answer);
+    }
+    let shown = table.height();
+    let rest = match total - shown {
+        0 => String::new(),
+        _ => format!("{shown} of {} shown\n", counted(total, "row", "rows")),
+    };
+    Ok(console::print(format_args!("{}{rest}", text(&table)))?)
+}
+
+fn list(arguments: &TableArguments, report: &Report) -> Result<(), Failure> {
+    let listed =
+        |table| Listed { name: Table::name(table), rows: table.height(), columns: table.columns().len() };
+    let listed: Vec<Listed<'_>> = report.tables.tables().iter().map(listed).collect();
+    if arguments.json {
+        let answer = answering::about(slice::from_ref(&arguments.file), true).about(report);
+        return answering::print_result(answer, &serde_json::json!({ "tables": listed }));
+    }
+    let columns = [
+        TextColumn::left("table", |table: &Listed<'_>| escaped(table.name).into_owned()).kept(),
+        TextColumn::right("rows", |table: &Listed<'_>| table.rows.to_string()),
+        TextColumn::right("columns", |table: &Listed<'_>| table.columns.to_string()),
+    ];
+    Ok(console::print(text_table(&columns, &listed, console::style()))?)
+}
+
+pub(crate) fn why(arguments: &WhyArguments) -> Result<(), Failure> {
+    let report = read(&arguments.file, arguments.json, &arguments.reading, true)?;
+    let why = report.why(&arguments.target, arguments.top.get())?;
+    if arguments.json {
+        let mut answer = answering::about(slice::from_ref(&arguments.file), true).about(&report);
+        answer.findings.retain(|finding| why.findings.iter().any(|named| named.rank == finding.rank));
+        answer.tables = why.rows.iter().map(JsonTable::whole).collect();
+        return answering::print_result(answer, &why);
+    }
+    Ok(console::print(page(&why))?)
+}
+
+fn read(path: &Path, quiet: bool, reading: &ReadingArguments, modules: bool) -> Result<Report, Failure> {
+    let reporter = AnyReporter { link_by: reading.link_by, modules, ..AnyReporter::default() };
+    let report = with_progress(quiet, reading, |options| {
+        reporter.report(&[path.to_path_buf()], &mut Run { reading: *options, ..Run::default() })
+    });
+    Ok(report?)
+}
+
+/// A table as text, its columns as wide as the terminal allows.
+fn text(table: &Table) -> String {
+    let columns = table.columns().iter().map(|column| {
+        let cell = move |row: &usize| escaped(&shown(column, *row)).into_owned();
+        match column.kind().is_numeric() {
+            true => TextColumn::right(column.name(), cell),
+            false => TextColumn::left(column.name(), cell),
+        }
+    });
+    let columns: Vec<TextColumn<'_, usize>> = columns.collect();
+    let rows: Vec<usize> = (0..table.height()).collect();
+    text_table(&columns, &rows, console::style())
+}
+
+fn shown(column: &TableColumn, row: usize) -> String {
+    match (column.kind(), column.cell(row)) {
+        (ColumnKind::Number(Unit::Percent), sheets::Cell::Number(number)) => decimal(number, 2),
+        (ColumnKind::Number(_), sheets::Cell::Number(number)) => decimal(number, 3),
+        (_, cell) => cell.text().into_owned(),
+    }
+}
+
+/// All that is known of one thing.
+fn page(why: &Why) -> String {
+    let style = console::style();
+    let width = style.width.min(WIDEST);
+    let mut out = String::new();
+    let mut line = |text: &str| wrap(&escaped(text), "", "  ", width, &mut out);
+    line(&format!("{}, {}", why.target, format!("{:?}", why.kind).to_lowercase()));
+    if let Some(cost) = &why.cost {
+        let share =
+            cost.percent.map_or_else(String::new, |percent| format!(" ({}% of all)", decimal(percent, 1)));
+        line(&format!(
+            "{} of device time in {}{share}",
+            duration(cost.sum_us),
+            counted(cost.calls, "call", "calls")
+        ));
+        let spread = |[least, middle, most]: [f64; 3]| {
+            format!("{} to {}, median {}", duration(least), duration(most), duration(middle))
+        };
+        if let Some(call) = cost.call_us {
+            line(&format!("a call: {}", spread(call)));
+        }
+        if let Some(step) = cost.step_us {
+            line(&format!("a step: {} ({})", spread(step), counted(cost.steps, "step", "steps")));
+        }
+    }
+    let lists: [(&str, &[Part]); 5] = [
+        ("launched by", &why.launchers),
+        ("launches", &why.kernels),
+        ("in modules", &why.modules),
+        ("called from", &why.call_sites),
+        ("devices idle before it", &why.waits),
+    ];
+    for (title, parts) in lists.iter().filter(|(_, parts)| !parts.is_empty()) {
+        out.push_str(&format!("\n{title}\n"));
+        for part in *parts {
+            let text = format!("{} in {}, {}", duration(part.time_us), part.count, part.name);
+            wrap(&escaped(&text), "  ", "    ", width, &mut out);
+        }
+    }
+    if !why.findings.is_empty() {
+        out.push_str("\nfindings that name it\n");
+        for finding in &why.findings {
+            let gain =
+                finding.mid_us.map_or_else(String::new, |mid| format!(", would give back {}", duration(mid)));
+            out.push_str(&format!("  {}. {}{gain}\n", finding.rank, finding.rule));
+        }
+    }
+    for table in &why.rows {
+        out.push_str(&format!("\n{}\n{}", escaped(table.name()), text(table)));
+    }
+    for unknown in &why.unknown {
+        out.push('\n');
+        wrap(&format!("not known: {unknown}"), "", "  ", width, &mut out);
+    }
+    if style.unicode { out } else { out.replace('µ', "u") }
+}

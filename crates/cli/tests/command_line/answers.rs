@@ -1,0 +1,197 @@
+//! What `--json` prints, for every command and every kind of recording: the schema is kept, and nothing is null without a
+//! reason.
+
+use std::path::{Path, PathBuf};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use super::program::Workplace;
+
+/// Recordings of every kind.
+const RECORDINGS: &[&str] = &[
+    "generated/cuda_training_step.json.gz",
+    "generated/cuda_serving.json.gz",
+    "generated/rocprof/run_results.db",
+    "generated/nsys/run.sqlite",
+    "generated/pftrace/run.k2.pftrace",
+    "generated/devices/xpu.json",
+    "generated/metal_ops.csv",
+    "recorded/h200/jax_step.xplane.pb",
+    "recorded/cpu/gloo_collectives_rank0.json.gz",
+];
+
+/// Commands of one recording, with what stands behind its name.
+const COMMANDS: &[(&str, &[&str])] = &[
+    ("report", &[]),
+    ("table", &[]),
+    ("table", &["overview", "--top", "3", "--sort", "topic"]),
+    ("why", &["aten::mm"]),
+    ("advise", &[]),
+    ("doctor", &[]),
+    ("critical-path", &[]),
+    ("replay", &[]),
+];
+
+fn test_data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+fn validator() -> Validator {
+    let place = Workplace::with("");
+    let schema: Value = serde_json::from_str(&place.run(&["schema"]).exits_with(0).out).unwrap();
+    assert_eq!(schema["$id"], "urn:tracelens:answer-1");
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// The answer of a run: one document that keeps the schema, and is an error where the run ended with one.
+#[track_caller]
+fn answer(place: &Workplace, validator: &Validator, arguments: &[&str]) -> Value {
+    let outcome = place.run(&[arguments, &["--json"]].concat());
+    let document: Value = serde_json::from_str(&outcome.out)
+        .unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{outcome:#?}"));
+    let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{arguments:?}: {faults:?}");
+    let is_error = matches!(outcome.code, 1 | 2);
+    assert_eq!(document["status"] == "error", is_error, "{arguments:?}: {}", outcome.err);
+    assert_eq!(document["error"].is_object(), is_error, "{arguments:?}");
+    assert_eq!(document["command"]["name"], arguments[0]);
+    for table in document["tables"].as_array().unwrap() {
+        nulls_have_reasons(table, arguments);
+    }
+    document
+}
+
+#[track_caller]
+fn nulls_have_reasons(table: &Value, arguments: &[&str]) {
+    let columns = table["columns"].as_array().unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    assert_eq!(table["rows_returned"], rows.len());
+    for (at, column) in columns.iter().enumerate() {
+        let nulls: Vec<usize> = (0..rows.len()).filter(|&row| rows[row][at].is_null()).collect();
+        let absent =
+            table["absent"].as_array().unwrap().iter().filter(|absent| absent["column"] == column["name"]);
+        let mut explained: Vec<usize> = absent
+            .flat_map(|absent| match absent["rows"].as_array() {
+                Some(of) => of.iter().map(|row| row.as_u64().unwrap() as usize).collect(),
+                None => (0..rows.len()).collect::<Vec<_>>(),
+            })
+            .collect();
+        explained.sort_unstable();
+        assert_eq!(nulls, explained, "{arguments:?}: {} {}", table["name"], column["name"]);
+        assert_eq!(column["nullable"], !nulls.is_empty());
+    }
+}
+
+fn files(place: &Workplace) -> Vec<String> {
+    let recordings = RECORDINGS.iter().map(|name| test_data(name).to_str().unwrap().to_owned());
+    let whole = std::fs::read(test_data("recorded/cpu/gloo_collectives_rank0.json.gz")).unwrap();
+    std::fs::write(place.path("cut.json.gz"), &whole[..whole.len() * 3 / 4]).unwrap();
+    std::fs::write(place.path("foreign.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    place.put("empty.json", "");
+    recordings
+        .chain(["cut.json.gz", "foreign.png", "empty.json", "missing.json"].map(ToOwned::to_owned))
+        .collect()
+}
+
+#[test]
+fn every_command_keeps_the_schema_on_every_recording() {
+    let place = Workplace::with("");
+    let (validator, files) = (validator(), files(&place));
+    for file in &files {
+        for (command, options) in COMMANDS {
+            answer(&place, &validator, &[&[*command, file.as_str()][..], options].concat());
+        }
+    }
+    let [a, b] = [&files[0], &files[1]];
+    for pair in [[a, b], [a, a], [&files[2], &files[6]], [a, &files[files.len() - 1]]] {
+        let [a, b] = pair.map(String::as_str);
+        for arguments in [
+            &["compare", a, b][..],
+            &["diff", a, b],
+            &["gate", "--baseline", a, "--candidate", b],
+            &["ranks", a, b],
+        ] {
+            let document = answer(&place, &validator, arguments);
+            if arguments[0] != "ranks" && document["status"] != "error" {
+                assert_eq!(document["inputs"][0]["role"], "baseline", "{arguments:?}");
+            }
+        }
+    }
+    for arguments in [
+        &["archs"][..],
+        &["columns", "ops_all"],
+        &["columns", "nothing"],
+        &["model", "gemm", "--m", "8", "--n", "8", "--k", "8"],
+        &["report"],
+        &["table", a.as_str(), "ops_summary", "--where", "Count many 3"],
+    ] {
+        answer(&place, &validator, arguments);
+    }
+}
+
+#[test]
+fn what_is_missing_says_how_to_record_it() {
+    let place = Workplace::with("");
+    let validator = validator();
+    let failed = answer(&place, &validator, &["report", "nothing.json"]);
+    assert_eq!(failed["error"]["code"], "ingest/io");
+    // Without shapes there are no FLOPs.
+    let event = |category: &str, name: &str, tid: u32, [ts, dur]: [u32; 2], args: Value| json!({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args});
+    let trace = |shapes: Value| {
+        let mut args = json!({"External id": 1});
+        if !shapes.is_null() {
+            args["Input Dims"] = shapes;
+            args["Input type"] = json!(["float", "float"]);
+        }
+        json!({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "traceEvents": [
+            event("cpu_op", "aten::mm", 1, [100, 50], args),
+            event("cuda_runtime", "cudaLaunchKernel", 1, [110, 9], json!({"External id": 1, "correlation": 7})),
+            event("kernel", "gemm", 7, [200, 50], json!({"External id": 1, "correlation": 7, "device": 0, "stream": 7})),
+        ]})
+        .to_string()
+    };
+    place.put("without.json", trace(Value::Null));
+    place.put("with.json", trace(json!([[8, 8], [8, 8]])));
+    let lacks = |document: &Value| {
+        let all = document["cannot_answer"].as_array().unwrap().clone();
+        all.into_iter().find(|lacking| lacking["code"] == "no-shapes")
+    };
+    let without = answer(&place, &validator, &["report", "without.json"]);
+    let lacking = lacks(&without).unwrap();
+    assert!(lacking["needs"].as_str().unwrap().contains("record_shapes=True"), "{lacking}");
+    assert_eq!((&without["status"], &without["trust"]["shapes"]), (&json!("partial"), &json!(false)));
+    let with = answer(&place, &validator, &["report", "with.json"]);
+    assert_eq!((lacks(&with), &with["trust"]["shapes"]), (None, &json!(true)));
+}
+
+#[test]
+fn strict_answers_end_with_4_where_something_is_missing() {
+    let place = Workplace::with("");
+    let whole = std::fs::read(test_data("recorded/cpu/gloo_collectives_rank0.json.gz")).unwrap();
+    std::fs::write(place.path("cut.json.gz"), &whole[..whole.len() * 3 / 4]).unwrap();
+    let cut = place.run(&["report", "cut.json.gz", "--json", "--strict"]).exits_with(4);
+    let document: Value = serde_json::from_str(&cut.out).unwrap();
+    assert_eq!((&document["status"], &document["trust"]["truncated"]), (&json!("partial"), &json!(true)));
+    place.run(&["report", "cut.json.gz", "--json"]).exits_with(0);
+}
+
+#[test]
+fn files_are_told_by_their_content() {
+    let place = Workplace::with_generated();
+    let of = |options: &[&str]| -> Value {
+        let outcome = place.run(&[&["report", "trace.json.gz", "--json"], options].concat()).exits_with(0);
+        serde_json::from_str(&outcome.out).unwrap()
+    };
+    let input = of(&[])["inputs"][0].clone();
+    assert_eq!(
+        (&input["file"], &input["format"], &input["rank"]),
+        (&json!("trace.json.gz"), &json!("kineto"), &json!(0))
+    );
+    assert_eq!(input["bytes"], Path::new(&place.path("trace.json.gz")).metadata().unwrap().len());
+    assert_eq!(input["sha256"].as_str().map(str::len), Some(64));
+    assert_eq!(of(&["--no-hash"])["inputs"][0]["sha256"], Value::Null);
+    for threads in ["1", "2", "8"] {
+        assert_eq!(of(&["--threads", threads]), of(&[]), "{threads} threads");
+    }
+}

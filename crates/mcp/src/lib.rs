@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod roots;
+mod server;
+mod session;
+mod text;
+mod tools;
+
+pub use roots::{RootError, Roots};
+pub use server::{Options, ServeError, serve};
+
+/// What agents should know of answers from traces: a skill in the form of agentskills.io.
+pub const SKILL: &str = include_str!("../skills/gpu-trace-analysis/SKILL.md");

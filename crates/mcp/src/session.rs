@@ -1,0 +1,205 @@
+//! Recordings that were read and are held, by handles.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use answers::envelope::{self, Input, Role};
+use answers::model::chosen_architecture;
+use answers::{Analysed, AnyReporter, Report, Reporter, Run};
+use trace_ingest::{Progress, ReadOptions};
+
+use crate::roots::{Allowed, Roots};
+use crate::server::Refusal;
+
+/// Digits of a handle.
+const HANDLE_DIGITS: usize = 12;
+
+/// A recording that was read.
+pub(crate) struct Held {
+    /// By which it is named: the same for the same file and the same options.
+    pub(crate) handle: String,
+    /// Its path from the folder of the caller, as it was given.
+    pub(crate) file: Allowed,
+    pub(crate) input: Input,
+    pub(crate) report: Report,
+    /// About how much memory it takes.
+    pub(crate) bytes: u64,
+}
+
+/// The recordings that are held, the least recently used first.
+pub(crate) struct Session {
+    roots: Roots,
+    most_bytes: u64,
+    most_traces: usize,
+    held: Mutex<VecDeque<Arc<Held>>>,
+    /// Taken while a recording is read, so that two callers do not read it twice.
+    reading: Mutex<()>,
+    /// Handles that were given up, with the paths that they were of.
+    gone: Mutex<VecDeque<(String, String)>>,
+}
+
+/// How a call is followed and stopped.
+pub(crate) struct Following<'a> {
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl Following<'_> {
+    /// How files are read for this call.
+    pub(crate) fn reading(&self) -> ReadOptions<'_> {
+        ReadOptions { stop: Some(self.stop), progress: Some(self.progress), ..ReadOptions::default() }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    pub(crate) fn new(roots: Roots, most_bytes: u64, most_traces: usize) -> Self {
+        Session {
+            roots,
+            most_bytes,
+            most_traces: most_traces.max(1),
+            held: Mutex::default(),
+            reading: Mutex::default(),
+            gone: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    /// What is held, the least recently used first.
+    pub(crate) fn all(&self) -> Vec<Arc<Held>> {
+        lock(&self.held).iter().cloned().collect()
+    }
+
+    /// The recording of a handle, or of a path, which is opened if need be.
+    pub(crate) fn get(&self, trace: &str, following: &Following<'_>) -> Result<Arc<Held>, Refusal> {
+        if let Some(held) = self.touch(|held| held.handle == trace) {
+            return self.fresh(held);
+        }
+        let is_handle = trace.len() == HANDLE_DIGITS && trace.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_handle && self.roots.file(trace).is_err() {
+            let was =
+                lock(&self.gone).iter().find(|(handle, _)| handle == trace).map(|(_, path)| path.clone());
+            let text = match was {
+                Some(path) => format!("the trace {path} is no longer held; open it again"),
+                None => "no trace has this handle; open its file".to_owned(),
+            };
+            return Err(Refusal::new("unknown-trace", text));
+        }
+        self.open(trace, None, following).map(|(held, _)| held)
+    }
+
+    /// Opens a file, or finds it opened; with the handles that had to go for it.
+    pub(crate) fn open(
+        &self,
+        path: &str,
+        architecture: Option<&str>,
+        following: &Following<'_>,
+    ) -> Result<(Arc<Held>, Vec<String>), Refusal> {
+        let file = self.roots.file(path)?;
+        let _only_one_reads = lock(&self.reading);
+        let hash = envelope::sha256(&file.path)
+            .map_err(|_| Refusal::new("no-such-file", "the file cannot be read; check its permissions"))?;
+        let handle = match architecture {
+            None => hash[..HANDLE_DIGITS].to_owned(),
+            // Other options, another report.
+            Some(name) => handle_of(&format!("{hash} arch={name}")),
+        };
+        if let Some(held) = self.touch(|held| held.handle == handle && held.file == file) {
+            return Ok((held, Vec::new()));
+        }
+        let architecture = chosen_architecture(None, architecture)
+            .map_err(|error| Refusal::new("bad-value", error.to_string()))?;
+        let reporter = AnyReporter { architecture, modules: true, ..AnyReporter::default() };
+        let mut run = Run { reading: following.reading(), ..Run::default() };
+        let report =
+            reporter.report(&[file.path.clone()], &mut run).map_err(|error| Refusal::of_answer(&error))?;
+        if !file.is_unchanged() {
+            return Err(Refusal::new("stale-trace", "the file changed while it was read; open it again"));
+        }
+        let mut input = Input::of(&file.path, Role::Trace, 1, false);
+        input.sha256 = Some(hash);
+        let held = Arc::new(Held { bytes: memory_of(&report), handle, file, input, report });
+        Ok((held.clone(), self.hold(held)))
+    }
+
+    /// Gives up a recording; how much memory that frees.
+    pub(crate) fn close(&self, handle: &str) -> Option<u64> {
+        let mut held = lock(&self.held);
+        let at = held.iter().position(|held| held.handle == handle)?;
+        let closed = held.remove(at)?;
+        self.note_gone(&closed);
+        Some(closed.bytes)
+    }
+
+    fn touch(&self, is_it: impl Fn(&Held) -> bool) -> Option<Arc<Held>> {
+        let mut held = lock(&self.held);
+        let at = held.iter().position(|held| is_it(held))?;
+        let found = held.remove(at)?;
+        held.push_back(found.clone());
+        Some(found)
+    }
+
+    fn fresh(&self, held: Arc<Held>) -> Result<Arc<Held>, Refusal> {
+        match held.file.is_unchanged() {
+            true => Ok(held),
+            false => {
+                self.close(&held.handle);
+                Err(Refusal::new("stale-trace", "the file was changed since it was opened; open it again"))
+            }
+        }
+    }
+
+    /// Holds a recording, and gives up the least recently used while there are too many.
+    fn hold(&self, new: Arc<Held>) -> Vec<String> {
+        let mut held = lock(&self.held);
+        held.push_back(new);
+        let mut evicted = Vec::new();
+        let bytes = |held: &VecDeque<Arc<Held>>| held.iter().map(|held| held.bytes).sum::<u64>();
+        while held.len() > 1 && (held.len() > self.most_traces || bytes(&held) > self.most_bytes) {
+            let Some(old) = held.pop_front() else { break };
+            self.note_gone(&old);
+            evicted.push(old.handle.clone());
+        }
+        evicted
+    }
+
+    fn note_gone(&self, held: &Held) {
+        /// Handles that are remembered after they are gone.
+        const MOST_GONE: usize = 64;
+        let mut gone = lock(&self.gone);
+        gone.push_back((held.handle.clone(), held.input.file.clone()));
+        while gone.len() > MOST_GONE {
+            gone.pop_front();
+        }
+    }
+}
+
+fn handle_of(text: &str) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    // The same in every run of a program of this version.
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())[..HANDLE_DIGITS].to_owned()
+}
+
+/// About how much memory a report takes: the cells of its tables, and the events of its trace.
+fn memory_of(report: &Report) -> u64 {
+    /// Of a cell, texts included.
+    const CELL: u64 = 24;
+    /// Of an event with its place in the tree, by `xtask bench`.
+    const EVENT: u64 = 160;
+    let tables = report.tables.tables().iter();
+    let cells: u64 = tables.map(|table| (table.height() * table.columns().len()) as u64).sum();
+    let events = match &report.analysis {
+        Analysed::Trace(analysis) => analysis.trace().events().len() as u64,
+        _ => cells,
+    };
+    cells * CELL + events * EVENT
+}

@@ -1,0 +1,649 @@
+//! The tools: what each takes, and what it answers.
+
+use std::sync::Arc;
+
+use answers::envelope::{Answer, Asked, Input, Role};
+use answers::{
+    Analysed, Condition, CriticalPathReporter, DiffReporter, GateReader, Order, Report, ReportOf, Reporter,
+    RowError, RowQuery, Rows, Run, Test, TreeQuery, TreeStart, Value as CellValue, WhyError, did_you_mean,
+    known_sheets, table_named,
+};
+use perf_gate::{Gate, Thresholds};
+use report_writers::JsonTable;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::{JsonSchema, schema_for};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::server::Refusal;
+use crate::session::{Following, Held, Session};
+
+/// Arguments of a tool, and its answer.
+macro_rules! tools {
+    ($($name:literal $arguments:ident $function:ident $about:literal;)*) => {
+        /// The tools with the forms of their arguments.
+        pub(crate) fn all() -> Vec<Tool> {
+            vec![$(tool($name, $about, schema_for!($arguments).to_value())),*]
+        }
+
+        pub(crate) fn is_known(name: &str) -> bool {
+            [$($name),*].contains(&name)
+        }
+
+        /// Calls a tool.
+        pub(crate) fn call(
+            session: &Session,
+            name: &str,
+            arguments: Map<String, Value>,
+            following: &Following<'_>,
+        ) -> Result<Value, Refusal> {
+            match name {
+                $($name => $function(session, &asked($name, &arguments), parsed::<$arguments>(arguments)?, following),)*
+                _ => Err(Refusal::new("bad-value", "there is no such tool")),
+            }
+        }
+    };
+}
+
+tools! {
+    "open" Open open "Read a recording (PyTorch/Kineto, XPlane, rocprofv3, Nsight Systems export, Tenstorrent CSV) and hold it. Answers with a handle, how far its figures can be trusted, and its tables. Begin with it.";
+    "close" Close close "Give up a held recording and its memory.";
+    "summary" OfTrace summary "Where the time of a recording went: devices, time split, steps, what bounds it, and the first findings.";
+    "table" TableRows table "Rows of one table of a recording, by conditions, order and page. `open` lists the tables, `columns` says what their columns mean.";
+    "why" OfTarget why "All that is known of one operator, kernel, module or event: time, calls, spread, callers, kernels, waits before it, findings.";
+    "tree" OfTree tree "What a call launches (down) or who calls it (up), with device times; equal siblings are one row.";
+    "path" OfPath path "The critical path of a PyTorch trace: what the run waited for, by class of work.";
+    "diff" OfRuns diff "Where two runs of a program differ: time by line of a ledger that adds up.";
+    "advise" OfAdvice advise "What to change first: findings with gain in µs, evidence and remedy.";
+    "gate" OfGate gate "Whether a candidate is slower than a baseline, from one or several recordings of each.";
+    "columns" OfColumns columns "What the columns of a table mean, with units.";
+    "doctor" OfDoctor doctor "What is wrong with a recording and which figures that spoils; without a trace: the server's version and limits.";
+}
+
+fn tool(name: &'static str, about: &'static str, mut schema: Value) -> Tool {
+    without_titles(&mut schema);
+    let Value::Object(schema) = schema else { return Tool::new(name, about, JsonObject::new()) };
+    let hints = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+    Tool::new(name, about, Arc::new(schema)).annotate(hints)
+}
+
+/// Takes away what says nothing to an agent.
+fn without_titles(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for name in ["title", "$schema", "format"] {
+                if members.get(name).is_some_and(Value::is_string) {
+                    members.remove(name);
+                }
+            }
+            members.values_mut().for_each(without_titles);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_titles),
+        _ => {}
+    }
+}
+
+fn parsed<A: for<'de> Deserialize<'de>>(arguments: Map<String, Value>) -> Result<A, Refusal> {
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| Refusal::new("bad-value", error.to_string()))
+}
+
+/// What was asked: the arguments that are not about files, by name.
+fn asked(name: &str, arguments: &Map<String, Value>) -> Asked {
+    const FILES: [&str; 4] = ["trace", "path", "baseline", "candidate"];
+    let given = arguments.iter().filter(|(name, _)| !FILES.contains(&name.as_str()));
+    let mut options: Vec<String> = given.map(|(name, value)| format!("{name} {value}")).collect();
+    options.sort();
+    Asked { name: name.to_owned(), options }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Open {
+    /// The file, absolute or from one of the roots.
+    path: String,
+    /// Architecture to hold figures against, such as H100-SXM; the device that the recording names where it is left out.
+    arch: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Close {
+    /// The handle.
+    trace: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfTrace {
+    /// A handle of `open`, or a file.
+    trace: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TableRows {
+    /// A handle of `open`, or a file.
+    trace: String,
+    /// Name of the table.
+    name: String,
+    /// Columns to give, in this order; the first that are not empty where none are named.
+    #[serde(default)]
+    select: Vec<String>,
+    /// Conditions that rows have to meet, all of them.
+    #[serde(default)]
+    filter: Vec<FilterBy>,
+    /// Columns to sort by, the most important first.
+    #[serde(default)]
+    sort: Vec<SortBy>,
+    /// Rows to give, 1 to 500; 20 where it is left out.
+    top: Option<usize>,
+    /// Where to go on: `next` of the last answer.
+    #[serde(default)]
+    cursor: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FilterBy {
+    column: String,
+    op: Operator,
+    /// A text, number or flag; a list for `in`; left out for `null`.
+    #[serde(default)]
+    value: Value,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Operator {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Contains,
+    Starts,
+    In,
+    Null,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SortBy {
+    column: String,
+    /// The largest first, unless this is false.
+    descending: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfTarget {
+    /// A handle of `open`, or a file.
+    trace: String,
+    /// Name of an operator, kernel or module, or number of an event.
+    target: String,
+    /// Entries of each list, 1 to 50; 5 where it is left out.
+    top: Option<usize>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfTree {
+    /// A handle of `open`, or a file.
+    trace: String,
+    /// Begin at the event with this number.
+    uid: Option<u32>,
+    /// Begin at all events of this name. Without both: at the outermost calls.
+    name: Option<String>,
+    /// `down` to what is launched, or `up` to the callers.
+    direction: Option<Direction>,
+    /// Levels, 1 to 32; 4 where it is left out.
+    depth: Option<usize>,
+    /// Leave out what has less device time, in µs.
+    #[serde(default)]
+    min_us: f64,
+    /// Rows, 1 to 300; 50 where it is left out.
+    top: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Direction {
+    Down,
+    Up,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfPath {
+    /// A handle of `open`, or a file.
+    trace: String,
+    /// Rows, 1 to 500; 20 where it is left out.
+    top: Option<usize>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfRuns {
+    /// The earlier run: a handle or a file.
+    baseline: String,
+    /// The later run: a handle or a file.
+    candidate: String,
+    /// Rows, 1 to 500; 20 where it is left out.
+    top: Option<usize>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfAdvice {
+    /// A handle of `open`, or a file.
+    trace: String,
+    /// Only these rules, such as IDLE-SYNC or IDLE-*.
+    #[serde(default)]
+    rules: Vec<String>,
+    /// Findings, 1 to 50; 10 where it is left out.
+    top: Option<usize>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfGate {
+    /// Recordings, or a baseline file, of the earlier version.
+    baseline: Vec<String>,
+    /// Recordings of the later version.
+    candidate: Vec<String>,
+    /// How much slower fails, in percent of the step; 3 where it is left out.
+    slower_by_pct: Option<f64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfColumns {
+    /// The table.
+    name: String,
+    /// Only this column.
+    column: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfDoctor {
+    /// A handle of `open`, or a file.
+    trace: Option<String>,
+}
+
+/// A number within its bounds: a schema alone does not keep them.
+fn within(name: &str, given: Option<usize>, default: usize, most: usize) -> Result<usize, Refusal> {
+    match given.unwrap_or(default) {
+        number if (1..=most).contains(&number) => Ok(number),
+        number => Err(Refusal::new("bad-value", format!("{name} is {number}; it goes from 1 to {most}"))),
+    }
+}
+
+/// What there is to say of a held recording, without tables and findings.
+fn about<'h>(asked: &Asked, held: &'h Held) -> Answer<'h> {
+    let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
+    answer.findings.clear();
+    answer
+}
+
+fn document(answer: Answer<'_>) -> Result<Value, Refusal> {
+    serde_json::to_value(answer).map_err(|error| Refusal::new("bad-value", error.to_string()))
+}
+
+fn open(session: &Session, asked: &Asked, given: Open, following: &Following<'_>) -> Result<Value, Refusal> {
+    let (held, evicted) = session.open(&given.path, given.arch.as_deref(), following)?;
+    let mut answer = about(asked, &held);
+    let tables = held.report.tables.tables().iter();
+    let tables: Vec<Value> = tables
+        .map(|table| json!({"name": table.name(), "rows": table.height(), "columns": table.columns().len()}))
+        .collect();
+    let all = session.all();
+    let all: Vec<Value> = all
+        .iter()
+        .map(|held| json!({"trace": held.handle, "file": held.input.file, "bytes": held.bytes}))
+        .collect();
+    answer.result = json!({"trace": held.handle, "tables": tables, "held": all, "evicted": evicted});
+    document(answer)
+}
+
+fn close(session: &Session, asked: &Asked, given: Close, _: &Following<'_>) -> Result<Value, Refusal> {
+    let freed = session.close(&given.trace).ok_or_else(|| {
+        Refusal::new("unknown-trace", "no trace with this handle is held; there is nothing to close")
+    })?;
+    let mut answer = Answer::new(asked.clone(), Vec::new());
+    answer.result = json!({"freed_bytes": freed});
+    document(answer)
+}
+
+fn summary(
+    session: &Session,
+    asked: &Asked,
+    given: OfTrace,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let held = session.get(&given.trace, following)?;
+    let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).of_report(&held.report);
+    answer.tables.clear();
+    answer.findings.truncate(3);
+    document(answer)
+}
+
+fn table(
+    session: &Session,
+    asked: &Asked,
+    given: TableRows,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let top = within("top", given.top, 20, 500)?;
+    let held = session.get(&given.trace, following)?;
+    let conditions = given.filter.into_iter().map(condition).collect::<Result<_, _>>()?;
+    let order: Vec<Order> = given
+        .sort
+        .into_iter()
+        .map(|by| Order { column: by.column, descending: by.descending.unwrap_or(true) })
+        .collect();
+    let sort = order.iter().map(|order| order.column.clone()).collect();
+    let query = RowQuery { columns: given.select, conditions, order, skip: given.cursor, top };
+    let table = table_named(held.report.tables.tables(), &given.name).map_err(of_rows)?;
+    let Rows { table, total, next } = query.rows(table).map_err(of_rows)?;
+    let mut answer = about(asked, &held);
+    answer.tables = vec![JsonTable::part(table, total, next, sort)];
+    document(answer)
+}
+
+fn of_rows(error: RowError) -> Refusal {
+    let code = match error {
+        RowError::UnknownTable { .. } => "unknown-table",
+        RowError::UnknownColumn { .. } => "unknown-column",
+        _ => "bad-filter",
+    };
+    Refusal::new(code, error.to_string())
+}
+
+fn condition(given: FilterBy) -> Result<Condition, Refusal> {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let FilterBy { column, op, value } = given;
+    let bad = |expected: &str| {
+        Refusal::new("bad-filter", format!("the condition on {column:?} expects {expected}"))
+    };
+    let one = |value: &Value| match value {
+        Value::String(text) => Ok(CellValue::Text(text.clone())),
+        Value::Bool(flag) => Ok(CellValue::Flag(*flag)),
+        Value::Number(number) => Ok(CellValue::Number(number.as_f64().unwrap_or(f64::NAN))),
+        _ => Err(bad("a text, a number or a flag as value")),
+    };
+    let number = |orders| match value.as_f64() {
+        Some(number) => Ok(Test::Number(orders, number)),
+        None => Err(bad("a number as value")),
+    };
+    let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(|| bad("a text as value"));
+    let test = match op {
+        Operator::Eq => Test::Equal(one(&value)?),
+        Operator::Ne => Test::NotEqual(one(&value)?),
+        Operator::Lt => number(&[Less])?,
+        Operator::Le => number(&[Less, Equal])?,
+        Operator::Gt => number(&[Greater])?,
+        Operator::Ge => number(&[Greater, Equal])?,
+        Operator::Contains => Test::Contains(text()?),
+        Operator::Starts => Test::Starts(text()?),
+        Operator::In => {
+            let values = value.as_array().ok_or_else(|| bad("a list as value"))?;
+            Test::In(values.iter().map(one).collect::<Result<_, _>>()?)
+        }
+        Operator::Null => Test::Null,
+    };
+    Ok(Condition { column, test })
+}
+
+fn why(
+    session: &Session,
+    asked: &Asked,
+    given: OfTarget,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let top = within("top", given.top, 5, 50)?;
+    let held = session.get(&given.trace, following)?;
+    let why = held.report.why(&given.target, top).map_err(|error| match error {
+        WhyError::Unknown { .. } => Refusal::new("bad-value", error.to_string()),
+        error => Refusal::new("bad-value", error.to_string()),
+    })?;
+    let all = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
+    let mut answer = about(asked, &held);
+    let is_named = |rank: usize| why.findings.iter().any(|named| named.rank == rank);
+    answer.findings = all.findings.into_iter().filter(|finding| is_named(finding.rank)).collect();
+    // One table an answer: that of operators with their arguments, or the first that there is.
+    let of_calls = why.rows.iter().find(|table| table.name().starts_with("unified_perf_summary"));
+    let rows = of_calls.or(why.rows.first());
+    let query = RowQuery { top, ..RowQuery::default() };
+    if let Some(rows) = rows {
+        let Rows { table, total, next } = query.rows(rows).map_err(of_rows)?;
+        answer.tables = vec![JsonTable::part(table, total, next, Vec::new())];
+    }
+    document(answer.with_result(&why).map_err(|error| Refusal::new("bad-value", error.to_string()))?)
+}
+
+fn tree(
+    session: &Session,
+    asked: &Asked,
+    given: OfTree,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let depth = within("depth", given.depth, 4, 32)?;
+    let top = within("top", given.top, 50, 300)?;
+    let start = match (given.uid, given.name) {
+        (Some(_), Some(_)) => {
+            return Err(Refusal::new("bad-value", "uid and name are both given; name one of them"));
+        }
+        (Some(uid), None) => TreeStart::Uid(uid),
+        (None, Some(name)) => TreeStart::Name(name),
+        (None, None) => TreeStart::Roots,
+    };
+    let held = session.get(&given.trace, following)?;
+    let Analysed::Trace(analysis) = &held.report.analysis else {
+        return Err(Refusal::new("bad-value", "this recording has no call tree; ask for its tables"));
+    };
+    let callers = given.direction == Some(Direction::Up);
+    let query = TreeQuery { start: start.clone(), callers, depth, min_us: given.min_us, top };
+    let found = query.table(analysis).map_err(|error| Refusal::new("bad-value", error.to_string()))?;
+    let Some((table, total)) = found else {
+        let trace = analysis.trace();
+        let near = match &start {
+            TreeStart::Name(name) => {
+                let names = analysis.tree().node_names().map(|name| trace.text(name));
+                format!("; the nearest names are {}", did_you_mean(name, names).join(", "))
+            }
+            _ => String::new(),
+        };
+        return Err(Refusal::new("bad-value", format!("the tree has no such event{near}")));
+    };
+    let next = (table.height() < total).then_some(table.height());
+    let mut answer = about(asked, &held);
+    answer.tables = vec![JsonTable::part(table, total, next, Vec::new())];
+    document(answer)
+}
+
+/// A table of a report that is made for this call alone.
+fn part_of(report: &Report, name: &str, top: usize) -> Result<JsonTable<'static>, Refusal> {
+    let table = table_named(report.tables.tables(), name).map_err(of_rows)?;
+    let query = RowQuery { top, ..RowQuery::default() };
+    let Rows { table, total, next } = query.rows(table).map_err(of_rows)?;
+    Ok(JsonTable::part(table, total, next, Vec::new()))
+}
+
+fn path(
+    session: &Session,
+    asked: &Asked,
+    given: OfPath,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let top = within("top", given.top, 20, 500)?;
+    let held = session.get(&given.trace, following)?;
+    let mut run = Run { reading: following.reading(), ..Run::default() };
+    let report = CriticalPathReporter::default()
+        .report(std::slice::from_ref(&held.file.path), &mut run)
+        .map_err(|error| Refusal::of_answer(&error))?;
+    let mut answer = about(asked, &held);
+    answer.result = json!({"statements": report.summary.statements});
+    answer.tables = vec![part_of(&report, "critical_path", top)?];
+    document(answer)
+}
+
+fn diff(
+    session: &Session,
+    asked: &Asked,
+    given: OfRuns,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let top = within("top", given.top, 20, 500)?;
+    let runs = [session.get(&given.baseline, following)?, session.get(&given.candidate, following)?];
+    let mut run = Run { reading: following.reading(), ..Run::default() };
+    let paths = [runs[0].file.path.clone(), runs[1].file.path.clone()];
+    let report =
+        DiffReporter::default().report(&paths, &mut run).map_err(|error| Refusal::of_answer(&error))?;
+    let role = |(at, held): (usize, &Arc<Held>)| Input {
+        id: format!("t{}", at + 1),
+        role: [Role::Baseline, Role::Candidate][at],
+        ..held.input.clone()
+    };
+    let inputs = runs.iter().enumerate().map(role).collect();
+    let mut answer = Answer::new(asked.clone(), inputs).about(&report);
+    answer.result = json!({"statements": report.summary.statements});
+    answer.tables = vec![part_of(&report, "diff_ledger", top)?];
+    document(answer)
+}
+
+fn advise(
+    session: &Session,
+    asked: &Asked,
+    given: OfAdvice,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let top = within("top", given.top, 10, 50)?;
+    let held = session.get(&given.trace, following)?;
+    let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
+    if held.report.advice.is_none() {
+        return Err(Refusal::new("bad-value", "no rules look at recordings of this kind"));
+    }
+    if !given.rules.is_empty() {
+        let is_asked = |rule: &str| given.rules.iter().any(|pattern| matches(&pattern.to_uppercase(), rule));
+        answer.findings.retain(|finding| is_asked(&finding.rule));
+    }
+    let all = answer.findings.len();
+    answer.findings.truncate(top);
+    answer.result = json!({"findings_total": all, "findings_returned": answer.findings.len()});
+    document(answer)
+}
+
+/// Whether a pattern such as `IDLE-*` means a rule.
+fn matches(pattern: &str, rule: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == rule, |start| rule.starts_with(start))
+}
+
+fn gate(
+    session: &Session,
+    asked: &Asked,
+    given: OfGate,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let mut thresholds = Thresholds::default();
+    if let Some(percent) = given.slower_by_pct {
+        if !(0.0..=1_000.0).contains(&percent) {
+            return Err(Refusal::new("bad-value", "slower_by_pct goes from 0 to 1000"));
+        }
+        thresholds.defaults.slower_by = percent / 100.0;
+        thresholds.defaults.rule_out = thresholds.defaults.rule_out.max(thresholds.defaults.slower_by);
+    }
+    let reader = GateReader::default();
+    let mut inputs = Vec::new();
+    let mut read = |files: &[String], role| {
+        let mut recordings = Vec::new();
+        for file in files {
+            let held = session.all().into_iter().find(|held| held.handle == *file);
+            let allowed = held.map_or_else(|| session.roots().file(file), |held| Ok(held.file.clone()))?;
+            let of_file = reader.read(&allowed.path, &following.reading());
+            recordings.extend(of_file.map_err(|error| Refusal::of_answer(&error))?);
+            inputs.push(Input::of(&allowed.path, role, inputs.len() + 1, true));
+        }
+        Ok::<_, Refusal>(recordings)
+    };
+    let baseline = read(&given.baseline, Role::Baseline)?;
+    let candidate = read(&given.candidate, Role::Candidate)?;
+    let gate = Gate::new(baseline, candidate, &thresholds, &Default::default())
+        .map_err(|error| Refusal::new("bad-value", error.to_string()))?;
+    let mut answer = Answer::new(asked.clone(), inputs);
+    answer.result = gate.to_json().map_err(|error| Refusal::new("bad-value", error.to_string()))?;
+    document(answer)
+}
+
+fn columns(_: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>) -> Result<Value, Refusal> {
+    let all = known_sheets();
+    let chosen: Vec<_> = all.iter().filter(|sheet| sheet.name == given.name).collect();
+    if chosen.is_empty() {
+        let near = did_you_mean(&given.name, all.iter().map(|sheet| sheet.name.as_ref()));
+        let text = format!("there is no table {:?}; the nearest names are {}", given.name, near.join(", "));
+        return Err(Refusal::new("unknown-table", text));
+    }
+    let mut found = Vec::new();
+    for sheet in &chosen {
+        let columns = sheet
+            .columns
+            .iter()
+            .filter(|column| given.column.as_deref().is_none_or(|name| name == column.name));
+        let columns: Vec<Value> = columns
+            .map(|column| {
+                let unit = column.kind.unit().map(sheets::Unit::symbol);
+                json!({"name": column.name, "unit": unit, "description": column.full_description()})
+            })
+            .collect();
+        let report = match sheet.report {
+            ReportOf::Recording(kind) => kind.to_string(),
+            ReportOf::Job => "a job of many ranks".to_owned(),
+            ReportOf::Comparison => "a comparison".to_owned(),
+            ReportOf::Trees => "a diff".to_owned(),
+        };
+        found.push(json!({"name": sheet.name, "report_of": report, "description": sheet.description, "columns": columns}));
+    }
+    if let Some(name) = &given.column
+        && found.iter().all(|sheet| sheet["columns"].as_array().is_none_or(Vec::is_empty))
+    {
+        let names = chosen.iter().flat_map(|sheet| &sheet.columns).map(|column| column.name);
+        let text = format!(
+            "there is no column {name:?}; the nearest names are {}",
+            did_you_mean(name, names).join(", ")
+        );
+        return Err(Refusal::new("unknown-column", text));
+    }
+    let mut answer = Answer::new(asked.clone(), Vec::new());
+    answer.result = json!({"sheets": found});
+    document(answer)
+}
+
+fn doctor(
+    session: &Session,
+    asked: &Asked,
+    given: OfDoctor,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let Some(trace) = given.trace else {
+        let mut answer = Answer::new(asked.clone(), Vec::new());
+        let roots = session.roots();
+        answer.result = json!({
+            "version": env!("CARGO_PKG_VERSION"), "roots": roots.count(), "max_file_bytes": roots.most_bytes(),
+            "held": session.all().len(),
+        });
+        return document(answer);
+    };
+    let held = session.get(&trace, following)?;
+    let mut answer = about(asked, &held);
+    match held.report.tables.tables().iter().find(|table| table.name() == "recording") {
+        Some(table) => {
+            let query = RowQuery { top: 100, ..RowQuery::default() };
+            let Rows { table, total, next } = query.rows(table).map_err(of_rows)?;
+            answer.tables = vec![JsonTable::part(table, total, next, Vec::new())];
+        }
+        None => answer.result = json!({"findings": 0}),
+    }
+    document(answer)
+}
