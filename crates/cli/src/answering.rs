@@ -59,8 +59,9 @@ pub(crate) fn print_failure(failure: &Failure) {
     print_problem(Problem { code: code_of(failure), message: failure.to_string() });
 }
 
-/// Prints that the arguments are wrong.
-pub(crate) fn print_usage_error(message: String) {
+/// Prints that the arguments of a command are wrong.
+pub(crate) fn print_usage_error(command: Option<&str>, message: String) {
+    begin(Asked { name: command.unwrap_or_default().to_owned(), options: Vec::new() });
     print_problem(Problem { code: "arguments".to_owned(), message });
 }
 

@@ -521,7 +521,9 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> (Command, Given) {
     parsed.unwrap_or_else(|error| {
         let error = with_tip(error, &arguments);
         if error.use_stderr() {
-            answering::print_usage_error(error.render().to_string());
+            let command =
+                arguments.get(1).and_then(|name| name.to_str()).filter(|name| !name.starts_with('-'));
+            answering::print_usage_error(command, error.render().to_string());
         }
         error.exit()
     })

@@ -38,6 +38,9 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
             Err(error) => failure.replace(error).iter().for_each(console::error),
         }
     }
+    if let (true, Some(failure)) = (examined.is_empty(), failure.take()) {
+        return Err(failure);
+    }
     if arguments.json {
         let files: Vec<File<'_>> = examined.iter().map(File::new).collect();
         answering::print_result(answering::about(&arguments.files, true), &Document { files })?;

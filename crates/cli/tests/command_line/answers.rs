@@ -144,12 +144,26 @@ fn what_is_missing_says_how_to_record_it() {
             args["Input Dims"] = shapes;
             args["Input type"] = json!(["float", "float"]);
         }
-        json!({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "traceEvents": [
-            event("cpu_op", "aten::mm", 1, [100, 50], args),
-            event("cuda_runtime", "cudaLaunchKernel", 1, [110, 9], json!({"External id": 1, "correlation": 7})),
-            event("kernel", "gemm", 7, [200, 50], json!({"External id": 1, "correlation": 7, "device": 0, "stream": 7})),
-        ]})
-        .to_string()
+        // As many as the rule wants.
+        let events = (0..20).flat_map(|at| {
+            let start = 100 * at;
+            let linked = |device: bool| {
+                let mut args = json!({"External id": at, "correlation": at});
+                if device {
+                    (args["device"], args["stream"]) = (json!(0), json!(7));
+                }
+                args
+            };
+            args["External id"] = json!(at);
+            [
+                event("cpu_op", "aten::mm", 1, [start, 50], args.clone()),
+                event("cuda_runtime", "cudaLaunchKernel", 1, [start + 10, 9], linked(false)),
+                event("kernel", "gemm", 7, [start + 100, 50], linked(true)),
+            ]
+        });
+        let events: Vec<Value> = events.collect();
+        let device = json!([{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]);
+        json!({"schemaVersion": 1, "deviceProperties": device, "traceEvents": events}).to_string()
     };
     place.put("without.json", trace(Value::Null));
     place.put("with.json", trace(json!([[8, 8], [8, 8]])));
