@@ -431,6 +431,7 @@ fn tables_and_summary(
         }
         all.extend(made);
         known.extend(names);
+        of_recorder.extend(analysis.gap_finding().map(|finding| finding.to_string()));
         of_recorder.extend(nsys_findings(&of_nsys).iter().map(ToString::to_string));
     }
     all.extend(examined.of_comparison.iter().cloned());

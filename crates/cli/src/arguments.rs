@@ -233,11 +233,12 @@ pub(crate) struct Given {
 }
 
 /// Options that do nothing without another.
-const NEEDS: [(&str, &str); 12] = [
+const NEEDS: [(&str, &str); 13] = [
     ("topk_short_kernels", "short_kernel_study"),
     ("short_kernel_threshold_us", "short_kernel_study"),
     ("short_kernel_histogram_bins", "short_kernel_study"),
     ("kernel_wait_threshold_us", "waits"),
+    ("min_gap_us", "waits"),
     ("queue_limit", "waits"),
     ("topk_kernels", "kernel_details"),
     ("decode_threshold", "inference_phase_analysis"),

@@ -88,6 +88,9 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         Notice::Analysis(
             tree_perf::Notice::MemoryWithoutModules { were_read: true } | tree_perf::Notice::NoMemory,
         ) => Say::Warning(format!("--memory finds nothing: {notice}")),
+        Notice::Analysis(tree_perf::Notice::NoRangeOfName { .. }) => {
+            Say::Warning(format!("--iteration finds nothing: {notice}"))
+        }
         Notice::NoPythonFrames { has_noted_stacks, .. } => {
             let all = ["include_call_stack", "detect_recompute", "group_by_parent_module"];
             let asked = given.names(if *has_noted_stacks { &all[1..] } else { &all });

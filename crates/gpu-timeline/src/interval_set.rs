@@ -102,6 +102,29 @@ impl IntervalSet {
         Self { intervals: common }
     }
 
+    /// How much of a stretch of time the set covers: a binary search, then one step per interval of the set in it.
+    ///
+    /// ```
+    /// use gpu_timeline::{Interval, IntervalSet};
+    ///
+    /// let calls: IntervalSet = [0..10, 20..30].map(Interval::from).into_iter().collect();
+    /// assert_eq!(calls.shared_time(Interval::new(5, 25)), 10);
+    /// ```
+    #[must_use]
+    pub fn shared_time(&self, time: Interval) -> i64 {
+        self.clipped(time).fold(0, |sum, part| sum.saturating_add(part.length()))
+    }
+
+    /// The parts of the set in a stretch of time, ascending, none of them empty: a binary search, then one step per part.
+    pub fn clipped(&self, time: Interval) -> impl Iterator<Item = Interval> + '_ {
+        let from = self.intervals.partition_point(|interval| interval.end <= time.start);
+        self.intervals[from..]
+            .iter()
+            .take_while(move |interval| interval.start < time.end)
+            .map(move |interval| interval.intersection(time))
+            .filter(|part| !part.is_empty())
+    }
+
     /// Number of intervals.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -326,6 +349,15 @@ mod tests {
                 prop_assert_eq!(instants(result.as_slice()), expected, "{}", operation);
                 prop_assert_eq!(result.total_length(), i64::from(expected.count_ones()), "{}", operation);
             }
+        }
+
+        #[test]
+        fn the_set_in_an_interval_is_its_intersection_with_it(a in intervals(), start in 0..END, length in -3..END) {
+            let set: IntervalSet = a.into_iter().collect();
+            let time = Interval::new(start, start + length);
+            let expected = set.intersect(&IntervalSet::from(time));
+            prop_assert_eq!(set.clipped(time).collect::<Vec<_>>(), expected.as_slice());
+            prop_assert_eq!(set.shared_time(time), expected.total_length());
         }
 
         #[test]

@@ -36,8 +36,6 @@ pub struct NvtxInstance {
 pub struct NvtxRanges {
     /// The ranges.
     pub instances: Vec<NvtxInstance>,
-    /// `(range, device work)`: each kernel, copy and fill with every range that it was launched in, the innermost last.
-    pub(crate) launched: Vec<(u32, u32)>,
 }
 
 impl NvtxInstance {
@@ -59,41 +57,20 @@ impl NvtxRanges {
         ranges.sort_by_key(|&event| {
             (events.track(event), events.start(event), Reverse(events.end(event)), event)
         });
-        let mut launches: HashMap<EventId, Vec<u32>> = HashMap::new();
-        for (work, position) in analysis.device_work().iter().zip(0..) {
-            if let Some(call) = work.call {
-                launches.entry(call).or_default().push(position);
-            }
-        }
-        let mut calls: Vec<EventId> = launches.keys().copied().collect();
-        calls.sort_by_key(|&call| (events.track(call), events.start(call), call));
         let mut found = NvtxRanges::default();
-        let mut calls = calls.into_iter().peekable();
         for thread in ranges.chunk_by(|&a, &b| events.track(a) == events.track(b)) {
-            let track = events.track(thread[0]);
-            let first = found.instances.len();
             found.nest(analysis, thread);
-            while calls.next_if(|&call| events.track(call) < track).is_some() {}
-            let mut next = first;
-            let mut open: Vec<u32> = Vec::new();
-            while let Some(call) = calls.next_if(|&call| events.track(call) == track) {
-                let (start, end) = (events.start(call), events.end(call));
-                open.retain(|&range| events.end(found.instances[range as usize].event) >= start);
-                while next < found.instances.len() && events.start(found.instances[next].event) <= start {
-                    open.push(next as u32);
-                    next += 1;
-                }
-                let holds = |range: u32| {
-                    let event = found.instances[range as usize].event;
-                    // What another thread ends says nothing of this thread's calls.
-                    let special = events.arguments().nvtx.get(event.index()).unwrap_or_default();
-                    events.end(event) >= end && !special.crosses_threads
-                };
-                let around: Vec<u32> = open.iter().copied().filter(|&range| holds(range)).collect();
-                found.launch(analysis, &around, &launches[&call]);
-            }
         }
+        for_each_launch(analysis, &ranges, |around, launched| found.launch(analysis, around, launched));
         found
+    }
+
+    /// Hands over the ranges around each call that launched device work, the innermost last, as positions in
+    /// [`NvtxRanges::instances`], with the positions of that work. Found anew each time: to keep all pairs of ranges and
+    /// work would take as much memory as ranges are deep.
+    pub(crate) fn for_each_launch(&self, analysis: &NsysAnalysis<'_>, visit: impl FnMut(&[u32], &[u32])) {
+        let ranges: Vec<EventId> = self.instances.iter().map(|instance| instance.event).collect();
+        for_each_launch(analysis, &ranges, visit);
     }
 
     /// Adds the ranges of a thread.
@@ -141,7 +118,6 @@ impl NvtxRanges {
                 range_of.operation_time += end - start;
                 let (first, last) = range_of.projection.unwrap_or((start, end));
                 range_of.projection = Some((first.min(start), last.max(end)));
-                self.launched.push((range, position));
             }
             if let Some(&innermost) = around.last() {
                 self.instances[innermost as usize].own_operation_time += end - start;
@@ -167,5 +143,46 @@ impl NvtxRanges {
             .get(event.index())
             .is_some_and(|range| range.has_domain);
         if has_domain { name.to_owned() } else { format!(":{name}") }
+    }
+}
+
+/// [`NvtxRanges::for_each_launch`] of ranges by thread and start, the longer ones first.
+fn for_each_launch(analysis: &NsysAnalysis<'_>, ranges: &[EventId], mut visit: impl FnMut(&[u32], &[u32])) {
+    let events = analysis.trace().events();
+    let mut launched: HashMap<EventId, Vec<u32>> = HashMap::new();
+    for (work, position) in analysis.device_work().iter().zip(0..) {
+        if let Some(call) = work.call {
+            launched.entry(call).or_default().push(position);
+        }
+    }
+    let mut calls: Vec<EventId> = launched.keys().copied().collect();
+    calls.sort_by_key(|&call| (events.track(call), events.start(call), call));
+    let (mut next, mut open, mut around) = (0, Vec::<u32>::new(), Vec::new());
+    for calls in calls.chunk_by(|&a, &b| events.track(a) == events.track(b)) {
+        let track = events.track(calls[0]);
+        open.clear();
+        while next < ranges.len() && events.track(ranges[next]) < track {
+            next += 1;
+        }
+        for &call in calls {
+            let (start, end) = (events.start(call), events.end(call));
+            open.retain(|&range| events.end(ranges[range as usize]) >= start);
+            while next < ranges.len()
+                && events.track(ranges[next]) == track
+                && events.start(ranges[next]) <= start
+            {
+                open.push(next as u32);
+                next += 1;
+            }
+            let holds = |&range: &u32| {
+                let event = ranges[range as usize];
+                // What another thread ends says nothing of this thread's calls.
+                let special = events.arguments().nvtx.get(event.index()).unwrap_or_default();
+                events.end(event) >= end && !special.crosses_threads
+            };
+            around.clear();
+            around.extend(open.iter().copied().filter(holds));
+            visit(&around, &launched[&call]);
+        }
     }
 }

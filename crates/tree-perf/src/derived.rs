@@ -11,6 +11,7 @@ use perf_models::Family;
 use trace_ingest::{EventId, StringId};
 use trace2tree::EventSet;
 
+use crate::gaps::GapCauses;
 use crate::hta::HtaEvents;
 use crate::idle::IdleRows;
 use crate::memory::MemoryUse;
@@ -27,6 +28,7 @@ pub(crate) struct Derived {
     pub(crate) calls_outside_lists: OnceLock<usize>,
     pub(crate) hta: OnceLock<HtaEvents>,
     pub(crate) idle: OnceLock<IdleRows>,
+    pub(crate) gap_causes: OnceLock<GapCauses>,
     pub(crate) host_operators: OnceLock<Vec<HostOperator>>,
     /// `None` where memory was not recorded.
     pub(crate) memory: OnceLock<Option<MemoryUse>>,

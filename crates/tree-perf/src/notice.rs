@@ -63,6 +63,11 @@ pub enum Notice {
         /// Whether the Python frames of the recording, which name modules, were read.
         were_read: bool,
     },
+    /// No range or operator has the name that the iterations of the sheet of budgets were to have.
+    NoRangeOfName {
+        /// The name.
+        name: String,
+    },
     /// Sheets of memory were asked for and the trace has no allocations.
     NoMemory,
     /// Allocations that do not say how much is allocated in all are in no figure of memory.
@@ -101,6 +106,7 @@ impl Notice {
             | Notice::CommunicationGuessed { .. }
             | Notice::MemoryWithoutModules { .. }
             | Notice::NoMemory
+            | Notice::NoRangeOfName { .. }
             | Notice::MemoryWithoutTotals { .. }
             | Notice::NoSequences { .. }
             | Notice::PeaksMissing { .. } => false,
@@ -150,6 +156,10 @@ impl fmt::Display for Notice {
             Notice::NoMemory => {
                 f.write_str("the trace has no allocations; record it with profile_memory=True")
             }
+            Notice::NoRangeOfName { name } => write!(
+                f,
+                "no range or operator is called {name}: time_budget has no iterations (nvtx_ranges, annotations or ops_summary have the names)"
+            ),
             Notice::MemoryWithoutTotals { count } => {
                 let noun = if *count == 1 { "allocation is" } else { "allocations are" };
                 write!(

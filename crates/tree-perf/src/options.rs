@@ -27,6 +27,16 @@ pub enum MemorySheets {
     WithModules,
 }
 
+/// Which stretch of time the budget of an iteration divides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BudgetBounds {
+    /// From the begin to the end of the iteration on the host, whatever the device does then.
+    #[default]
+    Host,
+    /// From the first start to the last end of the device work that the thread of the iteration launched in it.
+    Projected,
+}
+
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
 #[derive(Clone, Debug)]
 pub struct AnalysisOptions {
@@ -84,6 +94,13 @@ pub struct AnalysisOptions {
     pub waits: bool,
     /// A wait of launched work is the device's own time between two events below this length in µs.
     pub kernel_wait_threshold_us: f64,
+    /// The sheet of gaps has those of this length in µs and more.
+    pub min_gap_us: f64,
+    /// Which stretch of time a row of the sheet of budgets is about.
+    pub budget: BudgetBounds,
+    /// The ranges or operators of this name are the iterations in the sheet of budgets; runs of digits in names count as
+    /// equal. `None` takes the iterations that are detected.
+    pub iteration: Option<String>,
     /// A queue of this many launched events counts as full.
     pub queue_limit: std::num::NonZeroUsize,
     /// Write the sheets of memory.
@@ -132,6 +149,9 @@ impl Default for AnalysisOptions {
             short_kernel_histogram_bins: const { std::num::NonZeroUsize::new(100).unwrap() },
             waits: false,
             kernel_wait_threshold_us: 30.0,
+            min_gap_us: 10.0,
+            budget: BudgetBounds::default(),
+            iteration: None,
             queue_limit: const { std::num::NonZeroUsize::new(1024).unwrap() },
             memory: MemorySheets::default(),
             topk_short_kernels: None,

@@ -48,6 +48,7 @@ impl Analysis {
             self.memory_missing(),
             self.memory_without_totals(),
             self.no_sequences(),
+            self.no_range_of_name(),
         ];
         let of_models = self.models().failures(self.tree());
         let of_extension = self.models().extended().map(ExtendedOperators::notices).unwrap_or_default();

@@ -11,7 +11,8 @@ Examples:
   tracelens nsys run.sqlite                                   summary here, workbook beside the database
   tracelens nsys run.sqlite --nsys_names --output_csvs_dir t  the tables of nsys stats
   tracelens nsys run.sqlite --os_calls --waits                with calls of the operating system and causes of waits
-  tracelens nsys run.sqlite --iteration_range 100-120         these iterations alone
+  tracelens nsys run.sqlite --iterations 100..120             these iterations alone
+  tracelens nsys run.sqlite --iteration 'step #'              where the time of each range of this name went
 
 `nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
 makes the database. Several databases of one job go to `tracelens ranks`. Options may be written with _ or with -.

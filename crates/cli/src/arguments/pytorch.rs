@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use tree_perf::BudgetBounds;
 
 use super::devices::{DeviceArguments, KernelDetailArguments, ShortKernelArguments};
 use super::phases::PhaseArguments;
@@ -74,6 +75,16 @@ pub(crate) struct AnalysisArguments {
     /// Split idle time of gpu_timeline into gaps shorter than this (micro_idle_time) and the rest (macro_idle_time)
     #[arg(long = "micro_idle_thresh_us", value_name = "US", value_parser = microseconds())]
     pub(crate) micro_idle_thresh_us: Option<f64>,
+
+    /// The sheet time_budget has a row for each range or operator of this name, with # for numbers in it, in place of the
+    /// iterations that are detected
+    #[arg(long = "iteration", value_name = "NAME")]
+    pub(crate) iteration: Option<String>,
+
+    /// What a row of time_budget divides: the time of the iteration on the host, or from the first start to the last end of
+    /// the device work that its thread launched in it
+    #[arg(long = "budget", value_name = "BOUNDS", value_parser = one_of(BUDGET_BOUNDS), default_value = "host")]
+    pub(crate) budget: BudgetBounds,
 
     #[command(flatten)]
     pub(crate) kernel_details: KernelDetailArguments,
@@ -150,6 +161,9 @@ pub(crate) struct AnalysisArguments {
     pub(crate) extension_file: Option<PathBuf>,
 }
 
+const BUDGET_BOUNDS: &[(&str, BudgetBounds)] =
+    &[("host", BudgetBounds::Host), ("projected", BudgetBounds::Projected)];
+
 #[derive(Args)]
 pub(crate) struct WaitArguments {
     /// Add sheets of why devices and streams had nothing to run, of launch queues and delays, of what ran at the same time,
@@ -160,6 +174,10 @@ pub(crate) struct WaitArguments {
     /// A wait of launched work is the device's own time between two events (kernel_wait) below this length
     #[arg(long = "kernel_wait_threshold_us", value_name = "US", default_value = "30", value_parser = microseconds())]
     pub(crate) kernel_wait_threshold_us: f64,
+
+    /// The sheet gpu_gaps has gaps of this length and more
+    #[arg(long = "min_gap_us", value_name = "US", default_value = "10", value_parser = microseconds())]
+    pub(crate) min_gap_us: f64,
 
     /// A queue of this many launched events counts as full
     #[arg(long = "queue_limit", value_name = "N", default_value = "1024")]

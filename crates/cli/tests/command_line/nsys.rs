@@ -89,6 +89,52 @@ fn operators_have_figures_where_a_type_is_assumed() {
 }
 
 #[test]
+fn iterations_are_ranges_of_a_name() {
+    let place = place();
+    let count = |tables: &Sheets| {
+        let ranges = tables.column("time_budget", "range");
+        ranges.iter().filter(|range| range.as_str() == Some("aten::linear")).count()
+    };
+    assert_eq!(count(&sheets(&place, &[])), 0);
+    let (of_host, of_device) = (
+        sheets(&place, &["--iteration", "aten::linear"]),
+        sheets(&place, &["--iteration", "aten::linear", "--budget", "projected"]),
+    );
+    let instances = of_host
+        .column("nvtx_ranges", "range")
+        .iter()
+        .position(|range| range.as_str() == Some(":aten::linear"));
+    let instances = of_host.column("nvtx_ranges", "Count")[instances.unwrap()].as_u64().unwrap();
+    assert!(instances > 0);
+    assert_eq!(count(&of_host) as u64, instances);
+    assert_eq!(count(&of_device) as u64, instances);
+    let wall = "Wall (ms)";
+    assert_ne!(of_host.column("time_budget", wall), of_device.column("time_budget", wall));
+    let refused = place.run(&["nsys", "step.sqlite", "--budget", "both"]).exits_with(2);
+    assert!(refused.err.contains("[possible values: host, projected]"), "{}", refused.err);
+    place
+        .run(&["nsys", "step.sqlite"])
+        .exits_with(0)
+        .with_summary(&["GPU 0 is idle for", "the longest gap, "]);
+}
+
+#[test]
+fn gaps_have_a_least_length() {
+    let place = place();
+    let gaps = |least: &str| {
+        let tables = sheets(&place, &["--waits", "--min_gap_us", least]);
+        let lengths: Vec<f64> =
+            tables.column("gpu_gaps", "Duration (ms)").iter().filter_map(|length| length.as_f64()).collect();
+        assert_eq!(tables.rows("gpu_utilization").len(), 30);
+        lengths
+    };
+    let (all, some) = (gaps("0"), gaps("20"));
+    assert!(some.len() < all.len() && !some.is_empty(), "{} of {}", some.len(), all.len());
+    let long: Vec<f64> = all.into_iter().filter(|length| *length >= 0.02).collect();
+    assert_eq!(some, long);
+}
+
+#[test]
 fn other_recordings_are_named() {
     let place = place();
     let trace = generated().to_str().unwrap();

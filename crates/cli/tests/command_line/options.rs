@@ -41,6 +41,8 @@ fn options_without_effect_are_pointed_out() {
         ("--short_kernel_histogram_bins=3", "warning: --short_kernel_histogram_bins has no effect"),
         ("--queue_limit=3", "warning: --queue_limit has no effect without --waits"),
         ("--kernel_wait_threshold_us=3", "warning: --kernel_wait_threshold_us has no effect without --waits"),
+        ("--min_gap_us=3", "warning: --min_gap_us has no effect without --waits"),
+        ("--iteration=epoch", "warning: --iteration finds nothing: no range or operator is called epoch"),
         (
             "--include_call_stack",
             "warning: --include_call_stack finds nothing: the trace has no Python frames",

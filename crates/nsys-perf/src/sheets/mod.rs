@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 use hashbrown::HashSet;
-use trace_ingest::{Category, EventId, StringId};
+use trace_ingest::{Category, StringId};
 
 pub use self::own::nsys_sheets;
 pub use self::stats::nsys_stats_sheets;
@@ -106,23 +106,23 @@ fn range_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<RangeKernels<'a>> {
     }
     let (ranges, trace) = (analysis.ranges(), analysis.trace());
     let mut groups = BTreeMap::<_, Group>::new();
-    for (at, &(range, work)) in ranges.launched.iter().enumerate() {
-        let event: EventId = analysis.device_work()[work as usize].event;
-        if trace.events().category(event) != Category::KERNEL {
-            continue;
+    ranges.for_each_launch(analysis, |around, launched| {
+        let kernels = launched.iter().map(|&work| analysis.device_work()[work as usize].event);
+        for event in kernels.filter(|&event| trace.events().category(event) == Category::KERNEL) {
+            for &range in around {
+                let instance = &ranges.instances[range as usize];
+                let special = trace.events().arguments().nvtx.get(instance.event.index()).unwrap_or_default();
+                let name = (analysis.name(instance.event), special.has_domain, special.is_start_end);
+                let key = (name, analysis.thread(instance.event), analysis.name(event));
+                let group = groups.entry(key).or_insert_with(|| Group { first: range, ..Group::default() });
+                group.ranges.insert(range);
+                group.durations.push(analysis.duration(event));
+                if around.last() == Some(&range) {
+                    group.own_time += analysis.duration(event);
+                }
+            }
         }
-        let instance = &ranges.instances[range as usize];
-        let special = trace.events().arguments().nvtx.get(instance.event.index()).unwrap_or_default();
-        let name = (analysis.name(instance.event), special.has_domain, special.is_start_end);
-        let key = (name, analysis.thread(instance.event), analysis.name(event));
-        let group = groups.entry(key).or_insert_with(|| Group { first: range, ..Group::default() });
-        group.ranges.insert(range);
-        group.durations.push(analysis.duration(event));
-        // The ranges of a kernel follow each other, the innermost last.
-        if ranges.launched.get(at + 1).is_none_or(|&(_, next)| next != work) {
-            group.own_time += analysis.duration(event);
-        }
-    }
+    });
     let row = |((_, thread, kernel), group): ((_, Thread, StringId), Group)| {
         Some(RangeKernels {
             label: ranges.label(analysis, group.first),

@@ -44,6 +44,16 @@ fn a_replay_is_one_call_of_many_kernels() {
 }
 
 #[test]
+fn a_replay_in_one_piece_is_one_operation() {
+    for (work, operations) in [(&NODES[..], 3), (&[(1000, 9000)], 1)] {
+        let tree = recording(work, &[("step", NvtxRange::default())]);
+        let analysis = NsysAnalysis::new(&tree, NsysOptions::default());
+        let [step] = &analysis.ranges().instances[..] else { panic!("one range") };
+        assert_eq!((step.operations, step.projection), (operations, Some((1000, 9000))));
+    }
+}
+
+#[test]
 fn a_range_owns_what_its_thread_launches_between_its_ends() {
     let start_end = NvtxRange { is_start_end: true, ..NvtxRange::default() };
     let crossing = NvtxRange { crosses_threads: true, ..start_end };

@@ -6,6 +6,7 @@ mod common;
 
 mod corpus;
 mod graphs;
+mod properties;
 mod recorded;
 
 use std::path::Path;

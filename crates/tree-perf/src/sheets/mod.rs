@@ -8,6 +8,7 @@ pub(crate) mod coverage;
 pub(crate) mod device_counters;
 pub(crate) mod frequent_sequences;
 pub(crate) mod gpu_timeline;
+mod gpu_utilization;
 pub(crate) mod host_ops;
 pub(crate) mod hta;
 pub(crate) mod idle_causes;
@@ -89,6 +90,7 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         short_kernels::histogram_sheet(),
         short_kernels::details_sheet(),
         time_budget::gaps_sheet(),
+        gpu_utilization::sheet(),
         idle_causes::sheet(),
         idle_causes::sheet_per_stream(),
         launches::queue_length_sheet(),

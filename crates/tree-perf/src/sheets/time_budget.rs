@@ -47,14 +47,14 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(move |analysis: &&Analysis, row: &TimeBudget| analysis.ms(of(row)).into())
     }
     let first = [
-        Column::text("range", "Name of the iterations; empty for the whole window, from the first to the last work of the device.")
+        Column::text("range", "Name of the iterations, or of the ranges of --iteration; empty for the whole window, from the first to the last work of the device.")
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.range.as_deref().into()),
         Column::identifier("index", "Number of the iteration, from 0.")
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.index.into()),
         DEVICE.field(|row: &TimeBudget| row.device.into()),
-        ms("Wall (ms)", "Length of the stretch: of an iteration, that on the host. The parts add up to it.", |row| row.time.length())
+        ms("Wall (ms)", "Length of the stretch: of an iteration, that on the host, or with --budget projected that of its device work. The parts add up to it.", |row| row.time.length())
             .with_role(Role::Headline),
         ms("Compute (ms)", "Computation ran.", |row| row.computation),
         ms("Exposed Communication (ms)", "Communication ran, and no computation.", |row| row.exposed_communication),
@@ -186,12 +186,12 @@ pub(super) fn gaps_sheet<'a>() -> Sheet<'a, Analysis> {
         first.into_iter().chain(part_fields(|row: &Gap| row.parts)).collect();
     Sheet::with_context(
         "gpu_gaps",
-        "Gaps between the work of each device of 10 µs and more, the longest first, with what the host did meanwhile; with --waits.",
+        "Gaps between the work of each device of 10 µs (--min_gap_us) and more, the longest first, with what the host did meanwhile; with --waits.",
         fields,
         |analysis: &'a Analysis| {
             let waits = analysis.options().waits && is_told(analysis);
             let mut gaps = if waits { analysis.gaps() } else { Vec::new() };
-            gaps.retain(|gap| analysis.us(gap.time.length()) >= 10.0);
+            gaps.retain(|gap| analysis.us(gap.time.length()) >= analysis.options().min_gap_us);
             gaps.sort_by_key(|gap| (gap.device, Reverse(gap.time.length()), gap.time.start));
             (!gaps.is_empty()).then_some((analysis, gaps))
         },

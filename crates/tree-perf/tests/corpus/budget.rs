@@ -68,12 +68,21 @@ fn gaps_are_those_of_the_references() {
 fn budgets_are_those_of_the_references() {
     for case in ["h100-2gpu-1s", "mock"] {
         let Some((analysis, reference)) = nsys(case) else { return };
+        // The references have the instances of one operator, too.
+        let named =
+            AnalysisOptions { iteration: Some("aten::is_nonzero".to_owned()), ..analysis.options().clone() };
+        let analysis = Analysis::new(analysis.trace().clone(), named);
         let budgets = analysis.time_budgets();
-        for row in rows(&reference.join("time_budget.csv")).iter().filter(|row| row["range"] == "(all)") {
+        let expected = rows(&reference.join("time_budget.csv"));
+        assert_eq!(budgets.len(), expected.len());
+        for row in &expected {
             let number = |column: &str| row[column].parse::<i64>().unwrap();
-            let whole =
-                |budget: &&tree_perf::TimeBudget| budget.range.is_none() && budget.device == number("device");
-            let budget = budgets.iter().find(whole).unwrap();
+            let index = row["index"].parse::<usize>().ok();
+            let is_meant = |budget: &&tree_perf::TimeBudget| {
+                let range = budget.range.as_deref().unwrap_or("(all)");
+                (range, budget.index, budget.device) == (row["range"].as_str(), index, number("device"))
+            };
+            let budget = budgets.iter().find(is_meant).unwrap();
             let origin = analysis.trace().origin();
             assert_eq!(
                 [origin + budget.time.start, origin + budget.time.end, budget.time.length()],
@@ -89,6 +98,22 @@ fn budgets_are_those_of_the_references() {
             );
             assert_eq!(budget.idle, parts(row), "{case}");
         }
+    }
+}
+
+#[test]
+fn utilization_is_that_of_the_references() {
+    for case in ["h100-2gpu-1s", "mock"] {
+        let Some((analysis, reference)) = nsys(case) else { return };
+        let (origin, found) = (analysis.trace().origin(), analysis.utilizations(30));
+        let found = found.iter().map(|row| {
+            let bounds = [origin + row.time.start, origin + row.time.end];
+            [row.device, row.part as i64, bounds[0], bounds[1], row.busy, row.summed]
+        });
+        let expected = rows(&reference.join("gpu_utilization.csv"));
+        let columns = ["device", "chunk", "Start (ns)", "End (ns)", "Busy (ns)", "Summed (ns)"];
+        let expected = expected.iter().map(|row| columns.map(|column| row[column].parse::<i64>().unwrap()));
+        assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{case}");
     }
 }
 

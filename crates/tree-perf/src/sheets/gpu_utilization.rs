@@ -1,0 +1,50 @@
+//! How busy each device was over time.
+
+use sheets::{Column, Role, Sheet, percent};
+
+use crate::analysis::Analysis;
+use crate::gaps::Utilization;
+
+/// Parts of the time of a device, as in the rule `gpu_time_util` of `nsys analyze`.
+const PARTS: usize = 30;
+
+/// One row per device and part of its time.
+pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let fields = [
+        Column::identifier("device", "Index of the device.")
+            .with_role(Role::Name)
+            .field(|row: &Utilization| row.device.into()),
+        Column::identifier("part", "Number of the part, from 0.")
+            .with_role(Role::Name)
+            .field(|row: &Utilization| row.part.into()),
+        Column::milliseconds("Start (ms)", "Start of the part, from the beginning of the recording.")
+            .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.time.start).into()),
+        Column::milliseconds("Length (ms)", "Length of the part.")
+            .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.time.length()).into()),
+        Column::milliseconds("Busy (ms)", "Time in which at least one kernel, copy or fill ran.")
+            .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.busy).into()),
+        Column::milliseconds(
+            "Summed (ms)",
+            "Sum of the times of kernels, copies and fills: those that run at the same time count each.",
+        )
+        .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.summed).into()),
+        Column::percent("Utilization (%)", "Busy time as a share of the part.")
+            .with_role(Role::Headline)
+            .field(|row: &Utilization| percent(row.busy, row.time.length()).into()),
+        Column::percent(
+            "Summed Utilization (%)",
+            "The sum as a share of the part: above 100 where work runs at the same time.",
+        )
+        .field(|row: &Utilization| percent(row.summed, row.time.length()).into()),
+    ];
+    Sheet::with_context(
+        "gpu_utilization",
+        "How busy each device was in 30 equal parts of the time from its first start to its last end; with --waits.",
+        fields,
+        |analysis: &'a Analysis| {
+            let is_asked = analysis.options().waits && !analysis.options().parity;
+            let rows = if is_asked { analysis.utilizations(PARTS) } else { Vec::new() };
+            (!rows.is_empty()).then_some((analysis, rows))
+        },
+    )
+}
