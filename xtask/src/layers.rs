@@ -38,6 +38,7 @@ const ORDER: &[&str] = &[
     "report-writers",
     "answers",
     "mcp",
+    "pytracelens",
     "tracelens",
 ];
 
