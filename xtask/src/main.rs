@@ -11,6 +11,7 @@
 //! | `iteration-bench` | scores the detector of iterations on generated runs, as recorded and without marks |
 //! | `gate-experiment` | false alarms and detection of the rule of `tracelens gate` and of simpler ones, on drawn runs |
 //! | `faults` | scores `tracelens advise` on generated traces of tuned programs with planted faults: what it finds, what it makes up, how far its gains are from the truth |
+//! | `mcp-bench` | how long an agent waits for the server, and for the program started anew |
 //! | `corpus` | runs the release binary over recorded traces and compares with the reference |
 //! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
 //!
@@ -26,6 +27,7 @@ mod gen_ranks;
 mod gen_trace;
 mod iteration_bench;
 mod layers;
+mod mcp_bench;
 mod phase_bench;
 mod repeat_trace;
 mod score_table;
@@ -49,6 +51,8 @@ struct Arguments {
 enum Chore {
     /// Measure the whole program on generated and recorded traces.
     Bench(bench::Arguments),
+    /// Measure how long an agent waits for the server, and for the program started for every question.
+    McpBench(mcp_bench::Arguments),
     /// Check that every crate depends only on crates above it.
     Layers,
     /// Write a synthetic recording: a Kineto trace of one of ten programs, a run of rocprofv3, operations of tt-metal.
@@ -81,6 +85,7 @@ enum Outcome {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Bench(arguments) => bench::run(&arguments, &workspace_root()),
+        Chore::McpBench(arguments) => mcp_bench::run(&arguments, &workspace_root()),
         Chore::Layers => layers::run(workspace_root()),
         Chore::GenTrace(arguments) => gen_trace::run(&arguments),
         Chore::GenRanks(arguments) => gen_ranks::run(&arguments),
