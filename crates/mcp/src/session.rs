@@ -118,8 +118,9 @@ impl Session {
             .map_err(|error| Refusal::new("bad-value", error.to_string()))?;
         let reporter = AnyReporter { architecture, modules: true, ..AnyReporter::default() };
         let mut run = Run { reading: following.reading(), ..Run::default() };
-        let report =
-            reporter.report(&[file.path.clone()], &mut run).map_err(|error| Refusal::of_answer(&error))?;
+        let report = reporter
+            .report(std::slice::from_ref(&file.path), &mut run)
+            .map_err(|error| Refusal::of_answer(&error))?;
         if !file.is_unchanged() {
             return Err(Refusal::new("stale-trace", "the file changed while it was read; open it again"));
         }

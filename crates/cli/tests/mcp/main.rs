@@ -1,6 +1,7 @@
 //! `tracelens mcp` as agents use it: JSON-RPC on standard input and output, and the official client where Python has it.
 
 #![cfg(feature = "mcp")]
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
