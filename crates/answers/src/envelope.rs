@@ -406,7 +406,7 @@ impl Input {
         if let Some(job) = &facts.distributed {
             (self.rank, self.world_size) = (job.rank, job.world_size);
         }
-        self.events = Some(events.len() as u64 + u64::from(trace.skipped_frames()));
+        self.events = Some(u64::from(trace.entries()));
         let first = events.ids().map(|event| events.start(event)).min();
         let last = events.ids().map(|event| events.end(event)).max();
         let per_ns = trace.time_unit().per_microsecond() / 1000;

@@ -269,7 +269,8 @@ impl Given {
     /// The options that say what the report is, as they were written: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 19] = [
+        const ABOUT_FILES_AND_PRINTING: [&str; 20] = [
+            "file",
             "files",
             "recordings",
             "trace_dir",

@@ -150,7 +150,8 @@ const fn unit_symbol(unit: Unit) -> &'static str {
 /// `max`, or `none`.
 fn aggregate_of(column: &TableColumn) -> &'static str {
     let has_word = |word: &str| column.name().split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
-    let is_additive = matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
+    let is_spread = ["mean", "median", "std"].into_iter().any(has_word) || has_word("subtree");
+    let is_additive = !is_spread && matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
     match () {
         () if column.role() == Role::Name => "key",
         () if has_word("min") => "min",
