@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use advise::Finding;
+use perf_gate::{Gate, Verdict};
 use report_writers::JsonTable;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,7 +46,6 @@ pub struct Answer<'a> {
     /// The answer of the command, in the form of the command; null where its tables are the answer.
     pub result: Value,
     /// Tables, a line a row.
-    #[schemars(with = "Vec<TableForm>")]
     pub tables: Vec<JsonTable<'a>>,
     /// What to change first.
     pub findings: Vec<AnswerFinding>,
@@ -128,7 +128,7 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trust {
     /// The short of it.
-    pub verdict: Verdict,
+    pub verdict: TrustVerdict,
     /// Device events.
     pub device_events: Option<u64>,
     /// Share of the device time whose launch is recorded, in percent.
@@ -148,7 +148,7 @@ pub struct Trust {
 /// The short of [`Trust`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum TrustVerdict {
     /// Nothing speaks against the figures.
     Full,
     /// The file is cut off, or the launches of over 5 % of the device time are not known.
@@ -240,66 +240,12 @@ pub struct CannotAnswer {
     /// What would have been answered: the tables, or the figure.
     pub question: String,
     /// Why not, in a word: `no-shapes`, `no-stacks`, `no-steps`, `no-device-events`, `no-links`, `no-architecture`,
-    /// `no-sync-events`, `format-lacks`.
+    /// `no-sync-events`, `format-lacks`, `not-comparable`, `not-told`.
     pub code: &'static str,
     /// Why not.
     pub reason: String,
     /// How to record it.
     pub needs: String,
-}
-
-/// The form of a table, for the schema alone.
-#[derive(JsonSchema)]
-#[allow(dead_code)]
-struct TableForm {
-    name: String,
-    /// The columns that tell rows apart; empty where two rows have the same.
-    key: Vec<String>,
-    /// What a reader has to know of the table as a whole.
-    caveats: Vec<String>,
-    columns: Vec<ColumnForm>,
-    /// A list of cells for each row, in the order of the columns.
-    rows: Vec<Vec<Value>>,
-    /// Rows that there are.
-    rows_total: usize,
-    /// Rows that are here.
-    rows_returned: usize,
-    /// Where the next rows begin; null where these are the last.
-    next: Option<usize>,
-    /// The columns that rows were sorted by, where that was asked.
-    sort: Vec<String>,
-    absent: Vec<AbsentForm>,
-}
-
-/// The form of a column, for the schema alone.
-#[derive(JsonSchema)]
-#[allow(dead_code)]
-struct ColumnForm {
-    name: String,
-    /// `text`, `literal`, `flag`, `id`, `count`, `duration`, `size`, `rate`, `share`, `work` or `ratio`.
-    kind: String,
-    /// Unit of the cells; null where they are no quantities.
-    unit: Option<String>,
-    /// What may be done with cells when rows are joined: `key`, `sum`, `min`, `max` or `none`.
-    aggregate: String,
-    /// Whether some cells are null.
-    nullable: bool,
-    description: String,
-    /// What a reader has to know of the column.
-    #[schemars(default)]
-    caveats: Vec<String>,
-}
-
-/// Why cells are null, for the schema alone.
-#[derive(JsonSchema)]
-#[allow(dead_code)]
-struct AbsentForm {
-    column: String,
-    /// `"all"`, or the places of the rows.
-    rows: Value,
-    /// `not-recorded`, `not-applicable` or `infinite`.
-    code: String,
-    reason: String,
 }
 
 impl<'a> Answer<'a> {
@@ -347,6 +293,8 @@ impl<'a> Answer<'a> {
         self.warnings.extend(warnings.map(AnswerWarning::from));
         if let Some(advice) = &report.advice {
             self.findings = advice.findings.iter().map(AnswerFinding::from).collect();
+            let has = |row: &Row| report.tables.tables().iter().any(|table| table.name() == row.table);
+            self.findings.iter_mut().for_each(|finding| finding.evidence.retain(has));
         }
         if let Analysed::Trace(analysis) = &report.analysis {
             self.trust = Some(Trust::of(analysis, report));
@@ -359,6 +307,32 @@ impl<'a> Answer<'a> {
             self.trust.as_ref().is_some_and(|trust| trust.truncated) || !self.cannot_answer.is_empty();
         self.status = if is_partial { Status::Partial } else { Status::Ok };
         self
+    }
+
+    /// The verdict of a gate, which recordings may not tell.
+    ///
+    /// # Errors
+    /// Never in practice: all of it can be written as JSON.
+    pub fn of_gate(mut self, gate: &Gate) -> serde_json::Result<Self> {
+        self.result = gate.to_json()?;
+        let lacking = match gate.verdict {
+            Verdict::Inconclusive => Some(("not-told", "record three of each version, in separate jobs")),
+            Verdict::NotComparable => Some((
+                "not-comparable",
+                "record the same work on the same kind of machine, with the same options",
+            )),
+            Verdict::Pass | Verdict::Improved | Verdict::Fail => None,
+        };
+        if let Some((code, needs)) = lacking {
+            self.status = Status::CannotAnswer;
+            self.cannot_answer.push(CannotAnswer {
+                question: "whether the candidate is slower".to_owned(),
+                code,
+                reason: gate.headline(),
+                needs: needs.to_owned(),
+            });
+        }
+        Ok(self)
     }
 
     /// The whole of a report: its first page as the result, and all its tables.
@@ -382,7 +356,7 @@ impl Input {
             role,
             file: crate::report::title(path),
             bytes: is_file.then(|| path.metadata().ok().map(|metadata| metadata.len())).flatten(),
-            sha256: (is_file && is_hashed).then(|| sha256(path).ok()).flatten(),
+            sha256: (is_file && is_hashed).then(|| File::open(path).and_then(sha256).ok()).flatten(),
             format: kind.map(format),
             devices: Vec::new(),
             rank: None,
@@ -451,13 +425,13 @@ fn without_formats(schema: &mut Value) {
     }
 }
 
-/// SHA-256 of a file in hexadecimal digits.
+/// SHA-256 of bytes in hexadecimal digits.
 ///
 /// # Errors
-/// When it cannot be read.
-pub fn sha256(path: &Path) -> io::Result<String> {
+/// When they cannot be read.
+pub fn sha256(mut bytes: impl io::Read) -> io::Result<String> {
     let mut hash = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut HashWriter(&mut hash))?;
+    io::copy(&mut bytes, &mut HashWriter(&mut hash))?;
     let mut digits = String::with_capacity(64);
     for byte in hash.finalize() {
         // Writing to a String cannot fail.
@@ -500,9 +474,9 @@ impl Trust {
             .map(|(level, _)| level.iterations.len() as u64);
         Trust {
             verdict: match () {
-                () if device_events == 0 => Verdict::Unusable,
-                () if truncated || !is_linked => Verdict::Degraded,
-                () => Verdict::Full,
+                () if device_events == 0 => TrustVerdict::Unusable,
+                () if truncated || !is_linked => TrustVerdict::Degraded,
+                () => TrustVerdict::Full,
             },
             device_events: Some(device_events as u64),
             linked_pct_of_time: linked,

@@ -9,7 +9,8 @@ use metal_perf::metal_sheets;
 use multi_rank::job_sheets;
 use nsys_perf::{nsys_sheets, nsys_stats_sheets};
 use rocprof_perf::rocprof_sheets;
-use sheets::{Column, Sheet};
+use serde_json::{Value, json};
+use sheets::{Column, Sheet, Unit};
 use trace_diff::{all_comparison_sheets, device_rows_sheet, tree_diff_sheets};
 use trace_doctor::recording_sheet;
 use trace_ingest::RecordingKind;
@@ -32,6 +33,30 @@ pub struct KnownSheet {
     pub description: Cow<'static, str>,
     /// All columns that it may have, in order; at the end those that only the layout of the reference tool has.
     pub columns: Vec<Column>,
+}
+
+impl KnownSheet {
+    /// Name, description and columns, each with unit and meaning; of `column` alone where one is named.
+    #[must_use]
+    pub fn to_json(&self, column: Option<&str>) -> Value {
+        let columns = self.columns.iter().filter(|known| column.is_none_or(|name| name == known.name));
+        let columns = columns.map(|column| {
+            let unit = column.kind.unit().map(Unit::symbol);
+            json!({"name": column.name, "unit": unit, "description": column.full_description()})
+        });
+        let report_of = match self.report {
+            ReportOf::Recording(kind) => kind.to_string(),
+            ReportOf::Job => "the ranks of a job".to_owned(),
+            ReportOf::Comparison => "a comparison of runs".to_owned(),
+            ReportOf::Trees => "two runs whose trees are aligned".to_owned(),
+        };
+        json!({
+            "name": self.name,
+            "report_of": report_of,
+            "description": self.description,
+            "columns": columns.collect::<Vec<_>>(),
+        })
+    }
 }
 
 /// What a report is of.

@@ -49,7 +49,7 @@ pub use ranks::{JobRecordings, MapOptions, Mapped, RanksReporter, fuse_ranks, ma
 pub use replay::{OperatorsToReplay, ReplayChoice, ReplayOptions, ReplayedOperator, operators_to_replay};
 pub use report::{Analysed, AnyReporter, Picture, Report, Reporter, Run, Stage, Watch};
 pub use rocprof::RocprofReporter;
-pub use rows::{Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, table_named};
+pub use rows::{Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, nearest, table_named};
 pub use summary::{LeftOut, Summary, Timeline};
 pub use tenstorrent::TenstorrentReporter;
 pub use trace::{NsysTables, OtherTrace, SheetNames, TraceReporter};

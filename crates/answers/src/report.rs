@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use advise::Advice;
 use critical_path::CriticalPath;
-use iterations::Window;
 use metal_perf::MetalReport;
 use multi_rank::JobAnalysis;
-use perf_models::{Architecture, PeakBasis};
+use perf_models::Architecture;
 use report_writers::DrawError;
 use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
@@ -44,34 +43,29 @@ pub trait Reporter {
 pub struct AnyReporter {
     /// What the device can do; `None` is the device that the recording names.
     pub architecture: Option<Architecture>,
-    /// Which peaks count, if the user says it.
-    pub peak_basis: Option<PeakBasis>,
     /// How the launch of a device event is found.
     pub link_by: LinkBy,
-    /// The part of the recording that the report is of, where it is not all.
-    pub window: Option<Window>,
+    /// Whether a trace has the sheet of kernels, which others always have.
+    pub kernel_summary: bool,
     /// Whether to tell the modules and lines of the program that work belongs to. Reads Python frames.
     pub modules: bool,
 }
 
 impl Reporter for AnyReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let AnyReporter { architecture, peak_basis, link_by, window, modules } = self;
+        let AnyReporter { architecture, link_by, kernel_summary, modules } = self;
         let Some(first) = paths.first() else { return Err(Error::NoRecording) };
         match recognise(first)? {
             RecordingKind::Trace | RecordingKind::Nsys => {
                 let analysis =
-                    AnalysisOptions { architecture, peak_basis, link_by, ..AnalysisOptions::default() };
-                TraceReporter { analysis, window, modules, ..TraceReporter::default() }.report(paths, run)
+                    AnalysisOptions { architecture, link_by, kernel_summary, ..AnalysisOptions::default() };
+                TraceReporter { analysis, modules, ..TraceReporter::default() }.report(paths, run)
             }
             RecordingKind::XPlane => {
-                let peak_basis = peak_basis.unwrap_or_default();
-                let analysis = JaxOptions { architecture, peak_basis, ..JaxOptions::default() };
-                XlaReporter { analysis, window, ..XlaReporter::default() }.report(paths, run)
+                let analysis = JaxOptions { architecture, ..JaxOptions::default() };
+                XlaReporter { analysis, ..XlaReporter::default() }.report(paths, run)
             }
-            RecordingKind::Rocprof => {
-                RocprofReporter { window, ..RocprofReporter::default() }.report(paths, run)
-            }
+            RecordingKind::Rocprof => RocprofReporter::default().report(paths, run),
             RecordingKind::TenstorrentOps => TenstorrentReporter::default().report(paths, run),
         }
     }

@@ -88,7 +88,7 @@ pub struct Rows {
 #[non_exhaustive]
 pub enum RowError {
     /// The report has no such table.
-    #[error("there is no table {name:?} in this report; {}", nearest(.near))]
+    #[error("there is no table {name:?} in this report; {}", in_words(.near))]
     UnknownTable {
         /// What was asked for.
         name: String,
@@ -96,7 +96,7 @@ pub enum RowError {
         near: Vec<String>,
     },
     /// The table has no such column.
-    #[error("table {table:?} has no column {name:?}; {}", nearest(.near))]
+    #[error("table {table:?} has no column {name:?}; {}", in_words(.near))]
     UnknownColumn {
         /// The table.
         table: String,
@@ -120,23 +120,34 @@ pub enum RowError {
     Table(#[from] TableError),
 }
 
-fn nearest(near: &[String]) -> String {
+fn in_words(near: &[String]) -> String {
     format!(
         "the nearest names are {}",
         near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
     )
 }
 
+/// The name that is most like another, if any is much like it.
+pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    /// Likeness below which two names have nothing to do with each other.
+    const ALIKE: f64 = 0.8;
+    let names = names.into_iter().map(|name| (likeness(wanted, name), name));
+    let nearest = names.filter(|(likeness, _)| *likeness >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    nearest.map(|(_, name)| name)
+}
+
+/// Jaro-Winkler similarity without regard to upper and lower case, 0 to 1.
+fn likeness(a: &str, b: &str) -> f64 {
+    strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase())
+}
+
 /// The three most similar of these names, the most similar first, each once.
 pub fn did_you_mean<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
-    let wanted = wanted.to_lowercase();
     let names: BTreeSet<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
-    let likeness = |name: &str| {
-        let name = name.to_lowercase();
-        let part = if name.contains(&wanted) { 1.0 } else { 0.0 };
-        part + strsim::jaro_winkler(&wanted, &name)
-    };
-    let mut near: Vec<(f64, &str)> = names.into_iter().map(|name| (likeness(name), name)).collect();
+    // Those that have it in them come first.
+    let part = |name: &str| f64::from(u8::from(name.to_lowercase().contains(&wanted.to_lowercase())));
+    let mut near: Vec<(f64, &str)> =
+        names.into_iter().map(|name| (part(name) + likeness(wanted, name), name)).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     near.truncate(3);
     near.into_iter().map(|(_, name)| name.to_owned()).collect()
@@ -353,6 +364,20 @@ mod tests {
         let rows = query.rows(&table()).unwrap();
         let columns: Vec<&str> = rows.table.columns().iter().map(TableColumn::name).collect();
         assert_eq!(columns, ["time", "name"]);
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_and_a_far_one_is_not() {
+        let known = ["gpu_timeline", "ops_summary", "ops_all", "kernel_summary"];
+        for (name, meant) in [
+            ("ops_al", Some("ops_all")),
+            ("OPS_SUMMARY", Some("ops_summary")),
+            ("kernels_summary", Some("kernel_summary")),
+            ("timeline of the GPU", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(name, known), meant, "{name}");
+        }
     }
 
     #[test]

@@ -70,9 +70,9 @@ pub struct Cost {
     pub percent: Option<f64>,
     /// Device time of a call: the smallest, the median and the largest.
     pub call_us: Option<[f64; 3]>,
-    /// Device time in a step: the smallest, the median and the largest; `None` without steps.
+    /// Device time in a step that was recorded whole: the smallest, the median and the largest; `None` without steps.
     pub step_us: Option<[f64; 3]>,
-    /// Steps that these are of.
+    /// Whole steps, which these are of.
     pub steps: usize,
 }
 
@@ -310,15 +310,16 @@ fn cost(analysis: &Analysis, works: &[Vec<EventId>]) -> Cost {
     let steps = Iterated::iterations(analysis).and_then(|iterations| iterations.steps());
     let by_step = steps.map(|(level, _)| {
         let division = Division::new(tree, &level.iterations);
-        let mut times = vec![0; level.iterations.len()];
+        let mut times = vec![0_i64; level.iterations.len()];
         for &event in works.iter().flatten() {
             if let Some(StepPart::Iteration(step)) = division.part_of(event) {
                 times[step] += events.duration(event);
             }
         }
-        times
+        let whole = level.iterations.iter().zip(times).filter(|(iteration, _)| iteration.whole);
+        whole.map(|(_, time)| time).collect()
     });
-    let by_step = by_step.unwrap_or_default();
+    let by_step: Vec<i64> = by_step.unwrap_or_default();
     let all: i64 = analysis.device_events().map(|event| events.duration(event)).sum();
     let total: i64 = by_call.iter().sum();
     Cost {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use answers::{RowError, WhyError};
+use answers::{RowError, WhyError, nearest};
 use inference_phase::capture::CaptureError;
 use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
@@ -175,23 +175,13 @@ impl From<answers::Error> for Failure {
 
 /// What a name with a slip of the fingers probably means, as a remark behind it.
 fn meant(name: &str, known: &str) -> String {
-    nearest(name, known).map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"))
-}
-
-/// The name that is most like another, out of names with commas between them, if any is much like it.
-fn nearest<'k>(name: &str, known: &'k str) -> Option<&'k str> {
-    /// Jaro-Winkler similarity below which two names have nothing to do with each other.
-    const ALIKE: f64 = 0.8;
-    let name = name.to_lowercase();
-    let known = known.split(", ").map(|known| (strsim::jaro_winkler(&name, &known.to_lowercase()), known));
-    let nearest = known.filter(|(likeness, _)| *likeness >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b));
-    nearest.map(|(_, known)| known)
+    nearest(name, known.split(", ")).map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"))
 }
 
 /// The command or option that helps, which libraries do not know.
 fn hint(error: &answers::Error) -> Cow<'static, str> {
     if let answers::Error::UnknownArchitecture { name, known } = error {
-        let meant = nearest(name, known).map(|meant| format!("; did you mean {meant}?"));
+        let meant = nearest(name, known.split(", ")).map(|meant| format!("; did you mean {meant}?"));
         return meant.unwrap_or_else(|| "; --gpu_arch_json_path takes any other from a file".into()).into();
     }
     let hint = match error {
@@ -288,25 +278,6 @@ impl Failure {
             | Failure::File { .. }
             | Failure::Output(_) => ExitCode::from(1),
             _ => ExitCode::from(2),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_is_found_and_a_far_one_is_not() {
-        let known = "gpu_timeline, ops_summary, ops_all, kernel_summary";
-        for (name, meant) in [
-            ("ops_al", Some("ops_all")),
-            ("OPS_SUMARY", Some("ops_summary")),
-            ("kernels_summary", Some("kernel_summary")),
-            ("timeline of the GPU", None),
-            ("", None),
-        ] {
-            assert_eq!(nearest(name, known), meant, "{name}");
         }
     }
 }

@@ -176,7 +176,7 @@ impl Server {
             Ok(Ok(answer)) => Ok(self.result(&asked, answer, false)),
             Ok(Err(refusal)) => Ok(self.result(&asked, refused(&asked, &refusal), true)),
             Err(panic) => {
-                eprintln_once(&panic.to_string());
+                say_own_fault(&panic.to_string());
                 Err(ErrorData::internal_error("the call failed for a fault of the server", None))
             }
         }
@@ -251,7 +251,7 @@ fn cut(answer: &mut Value, most: usize) {
 
 /// Says on standard error what is the server's own fault; its standard output is the protocol's.
 #[allow(clippy::print_stderr)]
-fn eprintln_once(text: &str) {
+fn say_own_fault(text: &str) {
     eprintln!("tracelens: error: {text}");
 }
 

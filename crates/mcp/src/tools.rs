@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use answers::envelope::{Answer, Asked, Input, Role};
 use answers::{
-    Analysed, Condition, CriticalPathReporter, DiffReporter, GateReader, Order, Report, ReportOf, Reporter,
-    RowError, RowQuery, Rows, Run, Test, TreeQuery, TreeStart, Value as CellValue, WhyError, did_you_mean,
-    known_sheets, table_named,
+    Analysed, Condition, CriticalPathReporter, DiffReporter, GateReader, Order, Report, Reporter, RowError,
+    RowQuery, Rows, Run, Test, TreeQuery, TreeStart, Value as CellValue, did_you_mean, known_sheets,
+    table_named,
 };
 use perf_gate::{Gate, Thresholds};
 use report_writers::JsonTable;
@@ -84,8 +84,7 @@ fn without_titles(schema: &mut Value) {
 }
 
 fn parsed<A: for<'de> Deserialize<'de>>(arguments: Map<String, Value>) -> Result<A, Refusal> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| Refusal::new("bad-value", error.to_string()))
+    serde_json::from_value(Value::Object(arguments)).map_err(bad_value)
 }
 
 /// What was asked: the arguments that are not about files, by name.
@@ -281,6 +280,10 @@ fn within(name: &str, given: Option<usize>, default: usize, most: usize) -> Resu
     }
 }
 
+fn bad_value(what: impl std::fmt::Display) -> Refusal {
+    Refusal::new("bad-value", what.to_string())
+}
+
 /// What there is to say of a held recording, without tables and findings.
 fn about<'h>(asked: &Asked, held: &'h Held) -> Answer<'h> {
     let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
@@ -289,7 +292,7 @@ fn about<'h>(asked: &Asked, held: &'h Held) -> Answer<'h> {
 }
 
 fn document(answer: Answer<'_>) -> Result<Value, Refusal> {
-    serde_json::to_value(answer).map_err(|error| Refusal::new("bad-value", error.to_string()))
+    serde_json::to_value(answer).map_err(bad_value)
 }
 
 fn open(session: &Session, asked: &Asked, given: Open, following: &Following<'_>) -> Result<Value, Refusal> {
@@ -405,10 +408,7 @@ fn why(
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 5, 50)?;
     let held = session.get(&given.trace, following)?;
-    let why = held.report.why(&given.target, top).map_err(|error| match error {
-        WhyError::Unknown { .. } => Refusal::new("bad-value", error.to_string()),
-        error => Refusal::new("bad-value", error.to_string()),
-    })?;
+    let why = held.report.why(&given.target, top).map_err(bad_value)?;
     let all = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
     let mut answer = about(asked, &held);
     let is_named = |rank: usize| why.findings.iter().any(|named| named.rank == rank);
@@ -421,7 +421,7 @@ fn why(
         let Rows { table, total, next } = query.rows(rows).map_err(of_rows)?;
         answer.tables = vec![JsonTable::part(table, total, next, Vec::new())];
     }
-    document(answer.with_result(&why).map_err(|error| Refusal::new("bad-value", error.to_string()))?)
+    document(answer.with_result(&why).map_err(bad_value)?)
 }
 
 fn tree(
@@ -446,7 +446,7 @@ fn tree(
     };
     let callers = given.direction == Some(Direction::Up);
     let query = TreeQuery { start: start.clone(), callers, depth, min_us: given.min_us, top };
-    let found = query.table(analysis).map_err(|error| Refusal::new("bad-value", error.to_string()))?;
+    let found = query.table(analysis).map_err(bad_value)?;
     let Some((table, total)) = found else {
         let trace = analysis.trace();
         let near = match &start {
@@ -547,14 +547,13 @@ fn gate(
     given: OfGate,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let mut thresholds = Thresholds::default();
-    if let Some(percent) = given.slower_by_pct {
-        if !(0.0..=1_000.0).contains(&percent) {
-            return Err(Refusal::new("bad-value", "slower_by_pct goes from 0 to 1000"));
+    let thresholds = match given.slower_by_pct {
+        None => Thresholds::default(),
+        Some(percent) if (0.0..=1_000.0).contains(&percent) => {
+            Thresholds::default().with_slower_by(percent / 100.0)
         }
-        thresholds.defaults.slower_by = percent / 100.0;
-        thresholds.defaults.rule_out = thresholds.defaults.rule_out.max(thresholds.defaults.slower_by);
-    }
+        Some(_) => return Err(bad_value("slower_by_pct goes from 0 to 1000")),
+    };
     let reader = GateReader::default();
     let mut inputs = Vec::new();
     let mut read = |files: &[String], role| {
@@ -570,11 +569,8 @@ fn gate(
     };
     let baseline = read(&given.baseline, Role::Baseline)?;
     let candidate = read(&given.candidate, Role::Candidate)?;
-    let gate = Gate::new(baseline, candidate, &thresholds, &Default::default())
-        .map_err(|error| Refusal::new("bad-value", error.to_string()))?;
-    let mut answer = Answer::new(asked.clone(), inputs);
-    answer.result = gate.to_json().map_err(|error| Refusal::new("bad-value", error.to_string()))?;
-    document(answer)
+    let gate = Gate::new(baseline, candidate, &thresholds, &Default::default()).map_err(bad_value)?;
+    document(Answer::new(asked.clone(), inputs).of_gate(&gate).map_err(bad_value)?)
 }
 
 fn columns(_: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>) -> Result<Value, Refusal> {
@@ -585,26 +581,7 @@ fn columns(_: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>) -> R
         let text = format!("there is no table {:?}; the nearest names are {}", given.name, near.join(", "));
         return Err(Refusal::new("unknown-table", text));
     }
-    let mut found = Vec::new();
-    for sheet in &chosen {
-        let columns = sheet
-            .columns
-            .iter()
-            .filter(|column| given.column.as_deref().is_none_or(|name| name == column.name));
-        let columns: Vec<Value> = columns
-            .map(|column| {
-                let unit = column.kind.unit().map(sheets::Unit::symbol);
-                json!({"name": column.name, "unit": unit, "description": column.full_description()})
-            })
-            .collect();
-        let report = match sheet.report {
-            ReportOf::Recording(kind) => kind.to_string(),
-            ReportOf::Job => "a job of many ranks".to_owned(),
-            ReportOf::Comparison => "a comparison".to_owned(),
-            ReportOf::Trees => "a diff".to_owned(),
-        };
-        found.push(json!({"name": sheet.name, "report_of": report, "description": sheet.description, "columns": columns}));
-    }
+    let found: Vec<Value> = chosen.iter().map(|sheet| sheet.to_json(given.column.as_deref())).collect();
     if let Some(name) = &given.column
         && found.iter().all(|sheet| sheet["columns"].as_array().is_none_or(Vec::is_empty))
     {

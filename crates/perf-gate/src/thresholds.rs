@@ -68,6 +68,16 @@ pub struct Exception {
     pub reason: String,
 }
 
+impl Thresholds {
+    /// The same, where a share of the time more is slower. A pass never rules out less than what fails.
+    #[must_use]
+    pub fn with_slower_by(mut self, share: f64) -> Self {
+        self.defaults.slower_by = share;
+        self.defaults.rule_out = self.defaults.rule_out.max(share);
+        self
+    }
+}
+
 impl Default for Thresholds {
     fn default() -> Self {
         Thresholds {

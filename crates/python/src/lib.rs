@@ -1,6 +1,5 @@
 //! `pytracelens._native`: reports, tables and answers for Python. The package around it is in `python/pytracelens`.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -258,16 +257,19 @@ impl NativeReport {
             Some("xlsx") => Workbook.write(tables, &path).map(|_| ()).map_err(refused),
             Some("html") => answers::page(&self.report, &[]).write(tables, &path).map_err(refused),
             Some("json") => {
-                let write = || -> io::Result<()> {
-                    write_json(&self.answer().of_report(&self.report), io::BufWriter::new(std::fs::File::create(&path)?))
-                };
-                write().map_err(|error| refused(format!("{}: cannot be written: {error}", path.display())))
+                let answer = self.answer().of_report(&self.report);
+                atomic_file::write_with(&path, |file| write_json(&answer, file)).map_err(|error| {
+                    let path = path.display();
+                    refused(format!(
+                        "{path}: cannot be written: {error}; check that you may write to its folder"
+                    ))
+                })
             }
             None => CsvDirectory.write(tables, &path).map(|_| ()).map_err(refused),
-            Some(other) => Err(refused(format!(
-                "{}: .{other} is no format of reports; end the name in .xlsx, .json or .html, or name a directory",
-                path.display()
-            ))),
+            Some(other) => {
+                let instead = "end the name in .xlsx, .json or .html, or name a directory";
+                Err(refused(format!("{}: .{other} is no format of reports; {instead}", path.display())))
+            }
         })
     }
 }
@@ -284,7 +286,8 @@ fn read(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<NativeReport> {
     let architecture = chosen_architecture(None, arch).map_err(|error| failed(&error))?;
-    let reporter = AnyReporter { architecture, modules: python_frames, ..AnyReporter::default() };
+    let reporter =
+        AnyReporter { architecture, kernel_summary: true, modules: python_frames, ..AnyReporter::default() };
     let paths = vec![path];
     let report = without_lock(py, progress.as_ref(), threads, |reading| {
         reporter.report(&paths, &mut Run { reading, ..Run::default() })
@@ -317,11 +320,13 @@ fn gate_json(
     candidate: Vec<PathBuf>,
     slower_by_pct: Option<f64>,
 ) -> PyResult<String> {
-    let mut thresholds = Thresholds::default();
-    if let Some(percent) = slower_by_pct {
-        thresholds.defaults.slower_by = percent / 100.0;
-        thresholds.defaults.rule_out = thresholds.defaults.rule_out.max(thresholds.defaults.slower_by);
-    }
+    let thresholds = match slower_by_pct {
+        None => Thresholds::default(),
+        Some(percent) if (0.0..=1_000.0).contains(&percent) => {
+            Thresholds::default().with_slower_by(percent / 100.0)
+        }
+        Some(percent) => return Err(refused(format!("slower_by_pct is {percent}; it goes from 0 to 1000"))),
+    };
     let sides = without_lock(py, None, None, |reading| {
         let read = |paths: &[PathBuf]| {
             let mut recordings = Vec::new();

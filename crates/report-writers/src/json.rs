@@ -3,10 +3,15 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::ser::{Formatter, Serializer as JsonSerializer};
-use sheets::{Cell, ColumnKind, Nested, Role, Table, TableColumn, Unit, escaped, float_text, is_obeyed};
+use sheets::{
+    Caveat, Cell, ColumnKind, Nested, Role, Table, TableColumn, Unit, escaped, float_text, is_obeyed,
+};
 
 /// A table, or the part of it that was asked for, as answers have it: `name`, `key`, `caveats`, `columns`, `rows`,
 /// `rows_total`, `rows_returned`, `next`, `sort`, `absent`. Rows are written one by one; none is held in memory.
@@ -65,53 +70,97 @@ impl<'t> JsonTable<'t> {
 /// What an operator was called with, in tables of operators.
 const ARGUMENTS: [&str; 4] = ["Input Dims", "Input type", "Input Strides", "Concrete Inputs"];
 
+/// A table as the document has it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Table")]
+struct TableView<'t> {
+    name: &'t str,
+    /// The columns that tell rows apart; empty where two rows have the same.
+    key: Vec<&'t str>,
+    /// What a reader has to know of the table as a whole.
+    caveats: Vec<&'t str>,
+    columns: Vec<ColumnView<'t>>,
+    /// A list of cells for each row, in the order of the columns.
+    #[schemars(with = "Vec<Vec<serde_json::Value>>")]
+    rows: JsonRows<'t>,
+    /// Rows that there are.
+    rows_total: usize,
+    /// Rows that are here.
+    rows_returned: usize,
+    /// Where the next rows begin; null where these are the last.
+    next: Option<usize>,
+    /// The columns that rows were sorted by, where that was asked.
+    sort: &'t [String],
+    absent: Vec<Absent<'t>>,
+}
+
 impl Serialize for JsonTable<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let table = self.table();
-        let columns: Vec<JsonColumn<'_>> = table.columns().iter().map(JsonColumn).collect();
-        let caveats: Vec<&str> = table.caveats().iter().map(|caveat| caveat.text.as_str()).collect();
-        let absent: Vec<Absent<'_>> = table.columns().iter().flat_map(Absent::of).collect();
-        let mut out = serializer.serialize_struct("Table", 10)?;
-        out.serialize_field("name", table.name())?;
-        out.serialize_field("key", &self.key())?;
-        out.serialize_field("caveats", &caveats)?;
-        out.serialize_field("columns", &columns)?;
-        out.serialize_field("rows", &JsonRows(table))?;
-        out.serialize_field("rows_total", &self.total)?;
-        out.serialize_field("rows_returned", &table.height())?;
-        out.serialize_field("next", &self.next)?;
-        out.serialize_field("sort", &self.sort)?;
-        out.serialize_field("absent", &absent)?;
-        out.end()
+        let view = TableView {
+            name: table.name(),
+            key: self.key(),
+            caveats: texts(table.caveats()),
+            columns: table.columns().iter().map(ColumnView::new).collect(),
+            rows: JsonRows(table),
+            rows_total: self.total,
+            rows_returned: table.height(),
+            next: self.next,
+            sort: &self.sort,
+            absent: table.columns().iter().flat_map(Absent::of).collect(),
+        };
+        view.serialize(serializer)
     }
+}
+
+impl JsonSchema for JsonTable<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        TableView::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        TableView::json_schema(generator)
+    }
+}
+
+fn texts(caveats: &[Arc<Caveat>]) -> Vec<&str> {
+    caveats.iter().map(|caveat| caveat.text.as_str()).collect()
 }
 
 /// What a column is.
-struct JsonColumn<'t>(&'t TableColumn);
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Column")]
+struct ColumnView<'t> {
+    name: &'t str,
+    /// `text`, `literal`, `flag`, `id`, `count`, `duration`, `size`, `rate`, `share`, `work` or `ratio`.
+    kind: &'static str,
+    /// Unit of the cells; null where they are no quantities.
+    unit: Option<&'static str>,
+    /// What may be done with cells when rows are joined: `key`, `sum`, `min`, `max` or `none`.
+    aggregate: &'static str,
+    /// Whether some cells are null.
+    nullable: bool,
+    description: &'t str,
+    /// What a reader has to know of the column.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    caveats: Vec<&'t str>,
+}
 
-impl Serialize for JsonColumn<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let column = self.0;
-        let mut out = serializer.serialize_struct("Column", 7)?;
-        out.serialize_field("name", column.name())?;
-        out.serialize_field("kind", kind_of(column.kind()))?;
-        out.serialize_field("unit", &column.kind().unit().map(unit_symbol))?;
-        out.serialize_field("aggregate", aggregate_of(column))?;
-        out.serialize_field("nullable", &column.cells().any(|cell| is_null(&cell)))?;
-        out.serialize_field("description", column.description())?;
-        match column.caveats() {
-            [] => out.skip_field("caveats")?,
-            caveats => {
-                let texts: Vec<&str> = caveats.iter().map(|caveat| caveat.text.as_str()).collect();
-                out.serialize_field("caveats", &texts)?;
-            }
+impl<'t> ColumnView<'t> {
+    fn new(column: &'t TableColumn) -> Self {
+        ColumnView {
+            name: column.name(),
+            kind: kind_of(column.kind()),
+            unit: column.kind().unit().map(unit_symbol),
+            aggregate: aggregate_of(column),
+            nullable: column.cells().any(|cell| is_null(&cell)),
+            description: column.description(),
+            caveats: texts(column.caveats()),
         }
-        out.end()
     }
 }
 
-/// What the cells of a column are: `text`, `literal`, `flag`, `id`, `count`, `duration`, `size`, `rate`, `share`, `work` or
-/// `ratio`.
 const fn kind_of(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Text => "text",
@@ -146,8 +195,8 @@ const fn unit_symbol(unit: Unit) -> &'static str {
     }
 }
 
-/// What may be done with the cells of a column when rows are joined: `key` (they are what rows are joined by), `sum`, `min`,
-/// `max`, or `none`.
+/// By the role of a column and the words of its name: what no word says is `none`. Means, and times that hold those of
+/// other rows, are no sums.
 fn aggregate_of(column: &TableColumn) -> &'static str {
     let has_word = |word: &str| column.name().split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
     let is_spread = ["mean", "median", "std"].into_iter().any(has_word) || has_word("subtree");
@@ -174,13 +223,28 @@ fn is_null(cell: &Cell<'_>) -> bool {
     }
 }
 
-/// Why cells of a column are `null`.
+/// Why cells of a column are null.
+#[derive(Serialize, JsonSchema)]
 struct Absent<'t> {
     column: &'t str,
-    /// The rows; all of them where `None`.
-    rows: Option<Vec<usize>>,
+    rows: AbsentRows,
+    /// `not-recorded`, `not-applicable` or `infinite`.
     code: &'static str,
     reason: &'t str,
+}
+
+/// `"all"`, or the places of the rows.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum AbsentRows {
+    All(AllRows),
+    At(Vec<usize>),
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum AllRows {
+    All,
 }
 
 impl<'t> Absent<'t> {
@@ -201,25 +265,11 @@ impl<'t> Absent<'t> {
         let of_cells = of_cells.into_iter().filter(|(rows, _)| !rows.is_empty());
         let absent = of_cells.map(|(rows, (code, reason))| Absent {
             column: column.name(),
-            rows: (rows.len() < all).then_some(rows),
+            rows: if rows.len() < all { AbsentRows::At(rows) } else { AbsentRows::All(AllRows::All) },
             code,
             reason,
         });
         absent.collect()
-    }
-}
-
-impl Serialize for Absent<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Absent", 4)?;
-        out.serialize_field("column", self.column)?;
-        match &self.rows {
-            Some(rows) => out.serialize_field("rows", rows)?,
-            None => out.serialize_field("rows", "all")?,
-        }
-        out.serialize_field("code", self.code)?;
-        out.serialize_field("reason", self.reason)?;
-        out.end()
     }
 }
 
@@ -245,15 +295,19 @@ struct JsonCell<'t>(Cell<'t>);
 
 impl Serialize for JsonCell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            cell if is_null(cell) => serializer.serialize_none(),
-            Cell::Missing => serializer.serialize_none(),
-            Cell::Flag(flag) => serializer.serialize_bool(*flag),
-            Cell::Whole(number) => whole(*number, serializer),
-            Cell::Number(number) => serializer.serialize_f64(*number),
-            Cell::Text(text) => serializer.serialize_str(text),
-            Cell::Nested(value) => JsonNested(value).serialize(serializer),
-        }
+        serialize_cell(&self.0, serializer)
+    }
+}
+
+fn serialize_cell<S: Serializer>(cell: &Cell<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    match cell {
+        Cell::Missing => serializer.serialize_none(),
+        Cell::Flag(flag) => serializer.serialize_bool(*flag),
+        Cell::Whole(number) => whole(*number, serializer),
+        Cell::Number(number) if number.is_finite() => serializer.serialize_f64(*number),
+        Cell::Number(_) => serializer.serialize_none(),
+        Cell::Text(text) => serializer.serialize_str(text),
+        Cell::Nested(value) => JsonNested(value).serialize(serializer),
     }
 }
 
@@ -388,23 +442,15 @@ impl Formatter for Lines {
     }
 }
 
-pub(crate) fn write_cell(cell: &Cell<'_>, output: &mut impl Write) -> io::Result<()> {
-    match cell {
-        Cell::Missing => output.write_all(b"null"),
-        Cell::Flag(value) => write!(output, "{value}"),
-        Cell::Whole(value) => write!(output, "{value}"),
-        Cell::Number(value) => write_number(*value, output),
-        Cell::Text(text) => write_text(text, output),
-        Cell::Nested(value) => write_nested(value, output),
-    }
-}
+/// A cell as pages have it: infinities are the texts that people read.
+pub(crate) struct PageCell<'t>(pub(crate) Cell<'t>);
 
-/// Writes a text as a JSON string. What [`escaped`] names is written as escapes, of which JSON requires only some: the
-/// document may go to a terminal.
-pub(crate) fn write_text(text: &str, output: &mut impl Write) -> io::Result<()> {
-    match escaped(text) {
-        Cow::Borrowed(_) => Ok(serde_json::to_writer(output, text)?),
-        Cow::Owned(_) => write_fragment(&serde_json::to_string(text)?, output),
+impl Serialize for PageCell<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Cell::Number(number) if number.is_infinite() => serializer.serialize_str(&float_text(*number)),
+            cell => serialize_cell(cell, serializer),
+        }
     }
 }
 
@@ -417,49 +463,5 @@ fn write_fragment<W: ?Sized + Write>(text: &str, output: &mut W) -> io::Result<(
             true => write!(output, "\\u{:04x}", u32::from(c)),
             false => write!(output, "{c}"),
         }),
-    }
-}
-
-fn write_number(value: f64, output: &mut impl Write) -> io::Result<()> {
-    match value {
-        value if value.is_nan() => output.write_all(b"null"),
-        value if value.is_infinite() => write!(output, "\"{}\"", float_text(value)),
-        value => output.write_all(float_text(value).as_bytes()),
-    }
-}
-
-fn write_nested(value: &Nested, output: &mut impl Write) -> io::Result<()> {
-    match value {
-        Nested::None => output.write_all(b"null"),
-        Nested::Flag(value) => write!(output, "{value}"),
-        Nested::Whole(value) => write!(output, "{value}"),
-        Nested::Number(value) => write_number(*value, output),
-        Nested::Text(text) => write_text(text, output),
-        Nested::List(items) | Nested::Tuple(items) => {
-            output.write_all(b"[")?;
-            for (position, item) in items.iter().enumerate() {
-                output.write_all(if position > 0 { b", " } else { b"" })?;
-                write_nested(item, output)?;
-            }
-            output.write_all(b"]")
-        }
-        Nested::Names(names) => {
-            output.write_all(b"[")?;
-            for (position, name) in names.iter().enumerate() {
-                output.write_all(if position > 0 { b", " } else { b"" })?;
-                write_text(name, output)?;
-            }
-            output.write_all(b"]")
-        }
-        Nested::Record(entries) => {
-            output.write_all(b"{")?;
-            for (position, (key, value)) in entries.iter().enumerate() {
-                output.write_all(if position > 0 { b", " } else { b"" })?;
-                write_text(key, output)?;
-                output.write_all(b": ")?;
-                write_nested(value, output)?;
-            }
-            output.write_all(b"}")
-        }
     }
 }

@@ -11,13 +11,13 @@ use super::reading::ReadingArguments;
 
 pub(crate) const TABLE_EXAMPLES: &str = "\
 Examples:
-  tracelens table trace.json.gz                                         the tables of the report, with their sizes
-  tracelens table trace.json.gz ops_summary --top 5                     the first rows of one
-  tracelens table trace.json.gz unified_perf_summary --where 'name contains mm' --sort 'Kernel Time (µs)_sum'
-  tracelens table trace.json.gz kernel_summary --select 'Kernel name' --where 'Kernel duration (µs)_sum gt 100'
+  tracelens table trace.json.gz                        the tables of the report, with their sizes
+  tracelens table trace.json.gz ops_summary --top 5    the first rows of one
+  tracelens table trace.json.gz ops_summary --where 'name contains mm' --sort Count
+  tracelens table trace.json.gz kernel_summary --where 'Kernel duration (µs)_sum gt 100'
 
-Conditions are COLUMN eq|ne|lt|le|gt|ge|contains|starts VALUE, COLUMN in VALUE,VALUE and COLUMN null. Texts are not told
-apart by upper and lower case in contains and starts.";
+Conditions: COLUMN eq|ne|lt|le|gt|ge|contains|starts VALUE, COLUMN in VALUE,VALUE or COLUMN null.
+contains and starts do not tell upper from lower case.";
 
 pub(crate) const WHY_EXAMPLES: &str = "\
 Examples:

@@ -1,10 +1,7 @@
 //! `tracelens columns`: what the columns of the sheets mean.
 
-use std::borrow::Cow;
-
 use answers::{KnownSheet, ReportOf, known_sheets};
-use serde::Serialize;
-use sheets::{Column, Unit};
+use serde_json::json;
 use trace_ingest::RecordingKind;
 
 use crate::answering;
@@ -42,50 +39,14 @@ pub(crate) fn run(wanted: Option<&str>, json: bool) -> Result<(), Failure> {
         return Err(Failure::UnknownSheet { name: name.to_string(), known: known.join(", ") });
     }
     if json {
-        let documents: Vec<Document<'_>> = chosen.iter().map(|sheet| Document::new(sheet)).collect();
-        return answering::print_result(
-            answering::about(&[], true),
-            &serde_json::json!({ "sheets": documents }),
-        );
+        let sheets: Vec<_> = chosen.iter().map(|sheet| sheet.to_json(None)).collect();
+        return answering::print_result(answering::about(&[], true), &json!({ "sheets": sheets }));
     }
     let width = console::style().width.min(110);
     // Sheets that differ in what they show and not in their columns are described together.
     let text: Vec<String> =
         chosen.chunk_by(|a, b| a.columns == b.columns).map(|alike| describe(alike, width)).collect();
     Ok(console::print(text.join("\n"))?)
-}
-
-/// A sheet for programs.
-#[derive(Serialize)]
-struct Document<'s> {
-    name: &'s str,
-    /// The command whose report has it; null for `tracelens report`.
-    report: Option<&'static str>,
-    description: &'s str,
-    columns: Vec<ColumnDocument<'s>>,
-}
-
-#[derive(Serialize)]
-struct ColumnDocument<'s> {
-    name: &'s str,
-    unit: Option<&'static str>,
-    description: Cow<'s, str>,
-}
-
-impl<'s> Document<'s> {
-    fn new(sheet: &'s KnownSheet) -> Self {
-        let column = |column: &'s Column| ColumnDocument {
-            name: column.name,
-            unit: column.kind.unit().map(Unit::symbol),
-            description: column.full_description(),
-        };
-        Document {
-            name: &sheet.name,
-            report: report(sheet),
-            description: &sheet.description,
-            columns: sheet.columns.iter().map(column).collect(),
-        }
-    }
 }
 
 fn describe(sheets: &[&KnownSheet], width: usize) -> String {

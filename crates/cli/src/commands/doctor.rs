@@ -38,7 +38,10 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
             Err(error) => failure.replace(error).iter().for_each(console::error),
         }
     }
-    if let (true, Some(failure)) = (examined.is_empty(), failure.take()) {
+    // There is nothing to show of files of which none can be examined.
+    if examined.is_empty()
+        && let Some(failure) = failure
+    {
         return Err(failure);
     }
     if arguments.json {

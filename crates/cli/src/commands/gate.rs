@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
     match arguments.json {
         true => {
             let answer = answering::about_runs(&arguments.baseline, &arguments.candidate, true);
-            answering::print_result(answer, &gate.to_json().map_err(std::io::Error::from)?)?;
+            answering::print(&answer.of_gate(&gate).map_err(std::io::Error::from)?)?;
         }
         false => console::print(text(&gate, console::style()))?,
     }
@@ -130,10 +130,9 @@ fn thresholds(arguments: &GateArguments) -> Result<Thresholds, Failure> {
                 .map_err(|error| Failure::Thresholds { path: path.clone(), error })?
         }
     };
-    let defaults = &mut thresholds.defaults;
-    defaults.slower_by = arguments.slower_by.unwrap_or(defaults.slower_by);
-    // A pass never rules out less than what fails.
-    defaults.rule_out = arguments.rule_out.unwrap_or(defaults.rule_out.max(defaults.slower_by));
+    let slower_by = arguments.slower_by.unwrap_or(thresholds.defaults.slower_by);
+    thresholds = thresholds.with_slower_by(slower_by);
+    thresholds.defaults.rule_out = arguments.rule_out.unwrap_or(thresholds.defaults.rule_out);
     thresholds.inconclusive = arguments.inconclusive.unwrap_or(thresholds.inconclusive);
     if !arguments.metrics.is_empty() {
         let mut metrics = arguments.metrics.clone();

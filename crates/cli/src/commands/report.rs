@@ -1,5 +1,6 @@
 //! The driver of all reports: asks for the report of a recording, writes its files and prints the rest.
 
+use std::cell::LazyCell;
 use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -140,7 +141,8 @@ impl<'a> Request<'a> {
         check_destinations(self.files, tables.chain(pictures).chain(named))?;
         let report = self.make(reporter, timings)?;
         timings.begin(Stage::Write);
-        let (written, said, mut pending) = self.write(&report, &outputs, extras);
+        let answer = LazyCell::new(|| self.answer_of(&report));
+        let (written, said, mut pending) = self.write(&report, &outputs, extras, &answer);
         if self.output.quiet
             && let Some(failure) = said.iter().find_map(Say::nothing_drawn)
         {
@@ -148,7 +150,7 @@ impl<'a> Request<'a> {
         }
         timings.begin(Stage::Terminal);
         if self.output.json {
-            answering::print(&self.answer_of(&report))?;
+            answering::print(&answer)?;
             said.iter().for_each(Say::print);
         } else if !self.output.quiet {
             let style = console::style();
@@ -163,7 +165,8 @@ impl<'a> Request<'a> {
             after.iter().for_each(Say::print);
         }
         timings.end();
-        let is_lacking = self.output.strict && self.answer_of(&report).status != Status::Ok;
+        let is_lacking = self.output.strict && answer.status != Status::Ok;
+        drop(answer);
         // The process is about to end, and the system takes its memory back at once.
         mem::forget(report);
         if is_lacking {
@@ -231,6 +234,7 @@ impl<'a> Request<'a> {
         report: &Report,
         outputs: &[Output],
         extras: &impl Extras,
+        answer: &Answer<'_>,
     ) -> (Vec<String>, Vec<Say>, Vec<Failure>) {
         let mut said: Vec<Say> = self.warnings.iter().cloned().map(Say::Warning).collect();
         said.extend(report.notices.iter().map(|notice| notices::say(notice, self.given)));
@@ -252,7 +256,7 @@ impl<'a> Request<'a> {
             }
         }
         if let Some(destination) = &self.output.output_json_path {
-            match save(destination, |file| write_json(&self.answer_of(report), file)) {
+            match save(destination, |file| write_json(answer, file)) {
                 Ok(path) => written.push(wrote(&path, 1)),
                 Err(failure) => pending.push(failure),
             }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::slice;
 
 use answers::numbers::{counted, decimal, duration};
-use answers::{AnyReporter, Part, Report, Reporter, Rows, Run, Why, table_named};
+use answers::{AnyReporter, Part, Report, Reporter, RowQuery, Rows, Run, Why, table_named};
 use report_writers::JsonTable;
 use report_writers::terminal::{TextColumn, table as text_table};
 use serde::Serialize;
@@ -72,11 +72,12 @@ pub(crate) fn why(arguments: &WhyArguments) -> Result<(), Failure> {
         answer.tables = why.rows.iter().map(JsonTable::whole).collect();
         return answering::print_result(answer, &why);
     }
-    Ok(console::print(page(&why))?)
+    Ok(console::print(page(&why, arguments.top.get())?)?)
 }
 
 fn read(path: &Path, quiet: bool, reading: &ReadingArguments, modules: bool) -> Result<Report, Failure> {
-    let reporter = AnyReporter { link_by: reading.link_by, modules, ..AnyReporter::default() };
+    let (link_by, kernel_summary) = (reading.link_by, true);
+    let reporter = AnyReporter { link_by, kernel_summary, modules, ..AnyReporter::default() };
     let report = with_progress(quiet, reading, |options| {
         reporter.report(&[path.to_path_buf()], &mut Run { reading: *options, ..Run::default() })
     });
@@ -105,8 +106,8 @@ fn shown(column: &TableColumn, row: usize) -> String {
     }
 }
 
-/// All that is known of one thing.
-fn page(why: &Why) -> String {
+/// All that is known of one thing; of each table so many rows.
+fn page(why: &Why, top: usize) -> Result<String, Failure> {
     let style = console::style();
     let width = style.width.min(WIDEST);
     let mut out = String::new();
@@ -153,11 +154,12 @@ fn page(why: &Why) -> String {
         }
     }
     for table in &why.rows {
-        out.push_str(&format!("\n{}\n{}", escaped(table.name()), text(table)));
+        let rows = RowQuery { top, ..RowQuery::default() }.rows(table)?;
+        out.push_str(&format!("\n{}\n{}", escaped(table.name()), text(&rows.table)));
     }
     for unknown in &why.unknown {
         out.push('\n');
         wrap(&format!("not known: {unknown}"), "", "  ", width, &mut out);
     }
-    if style.unicode { out } else { out.replace('µ', "u") }
+    Ok(if style.unicode { out } else { out.replace('µ', "u") })
 }

@@ -59,6 +59,14 @@ fn answer(place: &Workplace, validator: &Validator, arguments: &[&str]) -> Value
     for table in document["tables"].as_array().unwrap() {
         nulls_have_reasons(table, arguments);
     }
+    // Evidence is in the same answer, or another command has it.
+    let names: Vec<&Value> =
+        document["tables"].as_array().unwrap().iter().map(|table| &table["name"]).collect();
+    if arguments[0] == "report" {
+        let findings = document["findings"].as_array().unwrap().iter();
+        let mut rows = findings.flat_map(|finding| finding["evidence"].as_array().unwrap());
+        assert!(rows.all(|row| names.contains(&&row["table"])), "{arguments:?}");
+    }
     document
 }
 
@@ -116,6 +124,10 @@ fn every_command_keeps_the_schema_on_every_recording() {
             if arguments[0] != "ranks" && document["status"] != "error" {
                 assert_eq!(document["inputs"][0]["role"], "baseline", "{arguments:?}");
             }
+            if arguments[0] == "gate" && document["status"] != "error" {
+                let is_told = document["result"]["verdict"] == "pass";
+                assert_eq!(document["status"] == "ok", is_told, "{}", document["result"]["verdict"]);
+            }
         }
     }
     for arguments in [
@@ -127,6 +139,46 @@ fn every_command_keeps_the_schema_on_every_recording() {
         &["table", a.as_str(), "ops_summary", "--where", "Count many 3"],
     ] {
         answer(&place, &validator, arguments);
+    }
+}
+
+/// The words of a command as a shell splits them, up to a pipe, or to blanks before an explanation.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    let mut letters = command.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            '|' if !is_quoted => break,
+            ' ' if !is_quoted && letters.peek() == Some(&' ') => break,
+            ' ' if !is_quoted => words.push(String::new()),
+            letter => words.last_mut().unwrap().push(letter),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[test]
+fn commands_of_the_documents_have_answers() {
+    const README: &str = include_str!("../../../../README.md");
+    let place = Workplace::with_generated();
+    let section = README.split("## Answers for programs").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut commands: Vec<String> =
+        section.lines().filter_map(|line| Some(line.strip_prefix("$ tracelens ")?.to_owned())).collect();
+    for command in ["table", "why"] {
+        let help = place.run(&[command, "--help"]).exits_with(0).out;
+        commands.extend(help.lines().filter_map(|line| Some(line.strip_prefix("  tracelens ")?.to_owned())));
+    }
+    assert!(commands.len() >= 10, "{commands:?}");
+    for command in &commands {
+        let words = words(command);
+        let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+        let outcome = place.run(&arguments);
+        let expected = if command.contains("nothing.json") { 2 } else { 0 };
+        assert_eq!(outcome.code, expected, "{command}: {}", outcome.err);
+        assert!(!outcome.out.is_empty(), "{command}");
     }
 }
 

@@ -258,9 +258,9 @@ fn names_in_a_recording_are_data() {
 }
 
 #[test]
-fn a_call_is_cancelled_and_a_client_may_leave_in_the_middle() {
+fn a_cancelled_call_has_no_answer_and_a_client_may_leave_in_the_middle() {
     let place = tempfile::tempdir().unwrap();
-    let text = format!("{{\"schemaVersion\": 1, \"traceEvents\": [{}]}}", " ".repeat(400 << 20));
+    let text = format!("{{\"schemaVersion\": 1, \"traceEvents\": [{}]}}", " ".repeat(128 << 20));
     std::fs::write(place.path().join("big.json"), text).unwrap();
     std::fs::copy(testdata().join(TRAINING), place.path().join("a.json.gz")).unwrap();
     let mut server = Server::start(place.path(), &[]);
@@ -270,15 +270,16 @@ fn a_call_is_cancelled_and_a_client_may_leave_in_the_middle() {
         &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
             .to_string(),
     );
-    // Others are answered.
-    let opened = server.call("open", json!({"path": "a.json.gz"}));
-    assert_eq!(opened["status"], "ok", "{opened}");
+    // The next answer is that of the next call.
+    let next = server.begin("tools/call", json!({"name": "open", "arguments": {"path": "a.json.gz"}}));
+    let answer = server.next();
+    assert_eq!(answer["id"], next, "{answer}");
+    assert_eq!(answer["result"]["structuredContent"]["status"], "ok", "{answer}");
     server.begin("tools/call", json!({"name": "open", "arguments": {"path": "big.json"}}));
     std::thread::sleep(Duration::from_millis(20));
     assert!(server.end() < Duration::from_secs(2), "the server outlives its client");
 }
 
-/// Values that `--json`, the server and, by way of the same library, Python give.
 #[test]
 fn the_server_and_the_command_line_give_equal_values() {
     let mut server = Server::start(&testdata(), &["--max-chars", "100000"]);
@@ -306,9 +307,17 @@ fn the_server_and_the_command_line_give_equal_values() {
                 // The server reads Python frames, which these tell of.
                 continue;
             }
-            let rows = |answer: &Value| answer["tables"][0]["rows"].clone();
-            let cut = rows(&from_server).to_string().contains("… (");
-            assert!(cut || rows(&from_server) == rows(&from_program), "{file} {name}");
+            let rows = |answer: &Value| -> Vec<Value> {
+                let rows = answer["tables"][0]["rows"].as_array().unwrap().iter();
+                rows.flat_map(|row| row.as_array().unwrap().clone()).collect()
+            };
+            let [ours, theirs] = [rows(&from_server), rows(&from_program)];
+            assert_eq!(ours.len(), theirs.len(), "{file} {name}");
+            for (ours, theirs) in ours.iter().zip(&theirs) {
+                // The server cuts long texts and says so.
+                let is_cut = ours.to_string().contains("… (");
+                assert!(is_cut || ours == theirs, "{file} {name}: {ours} {theirs}");
+            }
         }
     }
     let why = |answer: &Value| answer["result"]["cost"].clone();

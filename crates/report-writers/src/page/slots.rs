@@ -10,7 +10,7 @@ use sheets::{Caveat, Chart, ChartShape, ColumnKind, Role, Table, Verdict};
 
 use super::timeline::Timeline;
 use super::{MOST_ROWS, Page};
-use crate::json::{write_cell, write_text};
+use crate::json::PageCell;
 use crate::report::Report;
 
 /// Beyond 6 pages are a hundredth smaller, and take three times as long.
@@ -66,7 +66,7 @@ fn write_contents(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for (position, table) in report.tables().iter().enumerate() {
         out.write_all(if position > 0 { b"," } else { b"" })?;
         out.write_all(b"{\"name\":")?;
-        write_text(table.name(), out)?;
+        serde_json::to_writer(&mut *out, table.name())?;
         write!(out, ",\"rows\":{}}}", table.height())?;
     }
     out.write_all(b"]")
@@ -85,7 +85,7 @@ fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
     for (position, column) in table.columns().iter().enumerate() {
         out.write_all(if position > 0 { b",\n" } else { b"\n" })?;
         out.write_all(b"{\"name\":")?;
-        write_text(column.name(), out)?;
+        serde_json::to_writer(&mut *out, column.name())?;
         let unit = column.kind().unit().map_or("", sheets::Unit::symbol);
         write!(
             out,
@@ -98,13 +98,13 @@ fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
                 None => "",
             }
         )?;
-        write_text(column.description(), out)?;
+        serde_json::to_writer(&mut *out, column.description())?;
         out.write_all(b",\"caveats\":")?;
         write_caveats(column.caveats(), out)?;
         out.write_all(b",\"cells\":[")?;
         for (row, cell) in column.cells().take(shown).enumerate() {
             out.write_all(if row > 0 { b"," } else { b"" })?;
-            write_cell(&cell, out)?;
+            serde_json::to_writer(&mut *out, &PageCell(cell))?;
         }
         out.write_all(b"]}")?;
     }
