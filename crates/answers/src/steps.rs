@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use iterations::{Evidence, Level, Mark, Measured, MeasuredIterations, Selected};
+use iterations::{Evidence, Level, Mark, Measured, MeasuredIterations, Selected, Window};
 use operator_sheets::Iterated;
 
 use crate::numbers::{duration, grouped};
@@ -72,11 +72,15 @@ pub(crate) fn steady_durations(level: &Level, measured: &Measured) -> Vec<i64> {
 
 /// What part of the recording the figures are of.
 pub(crate) fn window_in_words(selected: &Selected) -> String {
-    match &selected.steps {
-        None => {
+    match (&selected.window, &selected.steps) {
+        (Window::Named(range), _) => format!(
+            "all figures are of a part of the recording: the device work that was launched in range {} of {range}",
+            range.index
+        ),
+        (_, None) => {
             "all figures are of a part of the recording: the device work that starts in the window".to_owned()
         }
-        Some(steps) => {
+        (_, Some(steps)) => {
             let which = match steps.len() {
                 1 => format!("iteration {}", steps.start),
                 _ => format!("the iterations {} to {}", steps.start, steps.end.saturating_sub(1)),

@@ -21,6 +21,49 @@ pub enum Window {
     /// A stretch of time, in µs from the recording's first event: what runs on the host in it, and the device work
     /// that starts in it.
     Microseconds(Range<f64>),
+    /// A range of the host: what runs on the host while it is open, and the device work that is launched then.
+    Named(NamedRange),
+}
+
+/// A range or operator of the host by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRange {
+    /// Its text, without the number of the call that PyTorch adds for NVTX.
+    pub text: String,
+    /// The domain of NVTX that it is of, if not the default one.
+    pub domain: Option<String>,
+    /// Which of them, by start, from 0 on.
+    pub index: usize,
+}
+
+impl NamedRange {
+    /// The ranges of this name, by start.
+    fn all(&self, trace: &Trace) -> Vec<EventId> {
+        let events = trace.events();
+        let wanted = match &self.domain {
+            Some(domain) => format!("{domain}:{}", self.text),
+            None => self.text.clone(),
+        };
+        let has_name = trace.strings().classify(|name| name == wanted);
+        let has_domain = |event: EventId| {
+            events.arguments().nvtx.get(event.index()).is_some_and(|special| special.has_domain)
+        };
+        let is_meant = |&event: &EventId| {
+            matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION)
+                && has_name[events.name(event).index()]
+                && has_domain(event) == self.domain.is_some()
+        };
+        let mut ranges: Vec<EventId> = events.ids().filter(is_meant).collect();
+        ranges.sort_by_key(|&event| (events.start(event), event));
+        ranges
+    }
+}
+
+impl fmt::Display for NamedRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}'", self.text)?;
+        self.domain.as_ref().map_or(Ok(()), |domain| write!(f, " of the domain {domain}"))
+    }
 }
 
 /// The events of a window.
@@ -36,6 +79,8 @@ pub struct Selected {
     pub steps: Option<Range<usize>>,
     /// Steps in the recording.
     pub of: usize,
+    /// What was asked for.
+    pub window: Window,
 }
 
 /// Why there is no such window.
@@ -60,6 +105,18 @@ pub enum WindowError {
     },
     /// No device event starts in it.
     Empty,
+    /// The host has no range of this name, or fewer than asked for.
+    NoRange {
+        /// The one that was asked for.
+        asked: NamedRange,
+        /// Ranges of the name.
+        found: usize,
+    },
+    /// No device work was launched in the range.
+    NothingLaunched {
+        /// The range.
+        asked: NamedRange,
+    },
 }
 
 impl fmt::Display for WindowError {
@@ -81,6 +138,20 @@ impl fmt::Display for WindowError {
                 write!(f, "none of the {steps} iterations is steady: choose iterations by their numbers")
             }
             WindowError::Empty => f.write_str("no device work starts in the window: choose another"),
+            WindowError::NoRange { asked, found: 0 } => {
+                write!(f, "the recording has no range {asked}: the sheet nvtx_ranges lists those that it has")
+            }
+            WindowError::NoRange { asked, found } => {
+                write!(
+                    f,
+                    "range {} of {asked} was asked for, and the recording has the ranges 0 to {}",
+                    asked.index,
+                    found - 1
+                )
+            }
+            WindowError::NothingLaunched { asked } => {
+                write!(f, "no device work was launched in range {} of {asked}: choose another", asked.index)
+            }
         }
     }
 }
@@ -124,6 +195,19 @@ impl Window {
                 }
                 (time, None)
             }
+            Window::Named(asked) => {
+                let ranges = asked.all(tree.trace());
+                let no_range = || WindowError::NoRange { asked: asked.clone(), found: ranges.len() };
+                let &range = ranges.get(asked.index).ok_or_else(no_range)?;
+                let time = events.start(range)..events.end(range);
+                work.launched_in(&time).for_each(|event| {
+                    chosen.insert(event);
+                });
+                if chosen.is_empty() {
+                    return Err(WindowError::NothingLaunched { asked: asked.clone() });
+                }
+                (time, None)
+            }
             Window::Iterations(_) | Window::Steady => {
                 let no_steps = || WindowError::NoSteps { reason: found.reason().to_string() };
                 let level = found.steps().ok_or_else(no_steps)?;
@@ -150,7 +234,7 @@ impl Window {
             }
         }
         let iterations = found.within(&time, steps.as_ref());
-        Ok(Selected { events: chosen, time, iterations, steps, of })
+        Ok(Selected { events: chosen, time, iterations, steps, of, window: self.clone() })
     }
 
     /// The indices of the steps of a window that names steps.
@@ -159,7 +243,7 @@ impl Window {
         match self {
             Window::Iterations(asked) if asked.start < asked.end && asked.end <= count => Ok(asked.clone()),
             Window::Iterations(asked) => Err(WindowError::OutOfRange { asked: asked.clone(), steps: count }),
-            Window::Steady | Window::Microseconds(_) => {
+            Window::Steady | Window::Microseconds(_) | Window::Named(_) => {
                 let run = Measured::of_all(tree, &level.iterations).longest_steady_run();
                 run.ok_or(WindowError::NoneSteady { steps: count })
             }

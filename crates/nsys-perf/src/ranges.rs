@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use trace_ingest::{Category, EventId};
+use trace_ingest::{Category, EventId, NvtxRange, StringId};
 
 use crate::analysis::{DeviceWork, NsysAnalysis};
 
@@ -43,6 +43,23 @@ impl NvtxInstance {
     #[must_use]
     pub fn projected(&self) -> i64 {
         self.projection.map_or(0, |(start, end)| end - start)
+    }
+}
+
+/// What tells ranges apart in the sheets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RangeName {
+    /// The text as recorded, where that was asked for; else without the number of the call.
+    text: StringId,
+    has_domain: bool,
+    pub(crate) is_start_end: bool,
+}
+
+impl RangeName {
+    pub(crate) fn of(analysis: &NsysAnalysis<'_>, event: EventId) -> Self {
+        let NvtxRange { text, has_domain, is_start_end, .. } =
+            analysis.trace().events().arguments().nvtx.get(event.index()).unwrap_or_default();
+        RangeName { text: text.unwrap_or_else(|| analysis.name(event)), has_domain, is_start_end }
     }
 }
 
@@ -125,24 +142,12 @@ impl NvtxRanges {
         }
     }
 
-    /// Whether a range was started and ended, not pushed and popped.
-    pub(crate) fn is_start_end(&self, analysis: &NsysAnalysis<'_>, range: u32) -> bool {
-        let event = self.instances[range as usize].event;
-        analysis.trace().events().arguments().nvtx.get(event.index()).is_some_and(|range| range.is_start_end)
-    }
-
     /// What a range is called: its domain, a colon, its text. The default domain has no name.
     pub(crate) fn label(&self, analysis: &NsysAnalysis<'_>, range: u32) -> String {
         let event = self.instances[range as usize].event;
-        let name = analysis.trace().name(event);
-        let has_domain = analysis
-            .trace()
-            .events()
-            .arguments()
-            .nvtx
-            .get(event.index())
-            .is_some_and(|range| range.has_domain);
-        if has_domain { name.to_owned() } else { format!(":{name}") }
+        let RangeName { text, has_domain, .. } = RangeName::of(analysis, event);
+        let text = analysis.trace().text(text);
+        if has_domain { text.to_owned() } else { format!(":{text}") }
     }
 }
 

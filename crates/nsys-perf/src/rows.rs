@@ -350,9 +350,13 @@ pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchr
     rows
 }
 
-/// Work of the driver inside calls, or of the recorder, by name. Times are ns.
+/// Work of the driver inside calls, or of the recorder, by kind and name. Times are ns.
 #[derive(Clone, Debug)]
 pub struct OverheadSum<'a> {
+    /// Whether it is the recorder's own work.
+    pub is_of_recorder: bool,
+    /// Kind of work.
+    pub kind: Option<&'a str>,
     /// What it is.
     pub name: &'a str,
     /// Its durations.
@@ -362,8 +366,18 @@ pub struct OverheadSum<'a> {
 pub(crate) fn overheads<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<OverheadSum<'a>> {
     let (trace, events) = (analysis.trace(), analysis.trace().events());
     let overheads = events.ids().filter(|&event| events.category(event) == Category::OVERHEAD);
-    sums(overheads.map(|event| (trace.name(event), analysis.duration(event))), |&name| name)
+    let key = |event: EventId| {
+        let overhead = events.arguments().overhead.get(event.index());
+        let kind = overhead.map(|overhead| trace.text(overhead.kind));
+        (overhead.is_some_and(|overhead| overhead.is_of_recorder), kind, trace.name(event))
+    };
+    sums(overheads.map(|event| (key(event), analysis.duration(event))), |&key| key)
         .into_iter()
-        .map(|sum| OverheadSum { name: sum.key, durations: sum.values })
+        .map(|Sum { key: (is_of_recorder, kind, name), values: durations, .. }| OverheadSum {
+            is_of_recorder,
+            kind,
+            name,
+            durations,
+        })
         .collect()
 }

@@ -140,6 +140,17 @@ pub struct NvtxRange {
     pub is_start_end: bool,
     /// Another thread ended it.
     pub crosses_threads: bool,
+    /// What was recorded as its text, where that was asked for ([`crate::NsysReading::whole_texts`]).
+    pub text: Option<StringId>,
+}
+
+/// Time that the driver or the recorder took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overhead {
+    /// Kind of work: `Lazy Function Loading`, `Command Buffer Full`.
+    pub kind: StringId,
+    /// The recorder's own work, not the driver's.
+    pub is_of_recorder: bool,
 }
 
 /// What a synchronization waits for. On events of the category `cuda_sync`, which PyTorch records on request
@@ -262,6 +273,8 @@ pub struct ArgumentColumns {
     pub unfinished: SparseColumn<()>,
     /// What is special about a range of NVTX; none of those that a thread pushes and pops in the default domain.
     pub nvtx: SparseColumn<NvtxRange>,
+    /// What kind of overhead a span is, as Nsight Systems tells it.
+    pub overhead: SparseColumn<Overhead>,
 }
 
 impl EventTable {

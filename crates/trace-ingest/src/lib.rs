@@ -52,7 +52,8 @@ pub use category::Category;
 pub use error::IngestError;
 pub use event_table::{
     ArgumentColumns, Collective, CounterSample, Event, EventId, EventTable, Flow, FlowEnd, FlowKind,
-    LaunchGeometry, MemoryEvent, MemoryTransfer, NvtxRange, Phase, PythonFrame, Synchronization, TritonCall,
+    LaunchGeometry, MemoryEvent, MemoryTransfer, NvtxRange, Overhead, Phase, PythonFrame, Synchronization,
+    TritonCall,
 };
 pub use facts::{
     Accelerator, DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecorderLog, RecordingKind,
@@ -63,7 +64,7 @@ pub use kineto::{EntryVisitor, Member, RawEntry, check_entries, members, visit_e
 pub use memory::MemoryDevice;
 pub use open::{check_kind, open, read_path, recognise};
 pub use recording::Recording;
-pub use source::{NsysKernelNames, Progress, ReadOptions, is_standard_input};
+pub use source::{NsysKernelNames, NsysReading, Progress, ReadOptions, is_standard_input};
 pub use sparse_column::SparseColumn;
 pub use string_table::{PerString, StringId, StringTable};
 pub use time::{Nanoseconds, Picoseconds, TimeUnit};

@@ -32,14 +32,26 @@ pub struct ReadOptions<'a> {
     /// traces all slices of this category. They keep their
     /// place in the numbering of entries, see [`crate::Trace::skipped_frames`].
     pub skip_python_frames: bool,
-    /// Read the calls of the operating system that an export of Nsight Systems has (table `OSRT_API`), as events of category
-    /// `os_runtime`. There may be more of them than of all else.
+    /// What of exports of Nsight Systems.
+    pub nsys: NsysReading<'a>,
+}
+
+/// What is read of an export of Nsight Systems.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NsysReading<'a> {
+    /// Read the calls of the operating system (table `OSRT_API`), as events of category `os_runtime`. There may be more of
+    /// them than of all else.
     pub os_calls: bool,
-    /// Which of the names that an export of Nsight Systems has for a kernel.
-    pub nsys_kernel_names: NsysKernelNames,
-    /// Element type that all tensors of operators in an export of Nsight Systems are taken to have, as PyTorch spells it
-    /// (`c10::BFloat16`): NVTX ranges record shapes alone.
-    pub nsys_element_type: Option<&'a str>,
+    /// Which of the names of a kernel.
+    pub kernel_names: NsysKernelNames,
+    /// Element type that all tensors of operators are taken to have, as PyTorch spells it (`c10::BFloat16`): NVTX ranges
+    /// record shapes alone.
+    pub element_type: Option<&'a str>,
+    /// Keep the texts of ranges as recorded ([`crate::NvtxRange::text`]), where the number of the call makes most distinct.
+    pub whole_texts: bool,
+    /// Leave out what other processes did than the one of this packed number of machine and process
+    /// ([`crate::nsys::Session::processes`]).
+    pub process: Option<u64>,
 }
 
 /// Names of kernels in an export of Nsight Systems. Where one is missing, the next in this order that is there stands in.

@@ -6,7 +6,7 @@ use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, Signatu
 use crate::category::{Category, KNOWN};
 use crate::event_table::{
     ArgumentColumns, Collective, CounterSample, Event, EventId, EventTable, Flow, LaunchGeometry,
-    MemoryEvent, MemoryTransfer, NvtxRange, Phase, PythonFrame, Synchronization, TritonCall,
+    MemoryEvent, MemoryTransfer, NvtxRange, Overhead, Phase, PythonFrame, Synchronization, TritonCall,
 };
 use crate::facts::TraceFacts;
 use crate::string_table::{StringId, StringTable};
@@ -36,7 +36,8 @@ macro_rules! each_argument {
             launched_kernel,
             call_stack,
             unfinished,
-            nvtx
+            nvtx,
+            overhead
         )
     };
 }
@@ -316,6 +317,7 @@ pub struct EventArguments {
     pub call_stack: Option<StringId>,
     pub unfinished: Option<()>,
     pub nvtx: Option<NvtxRange>,
+    pub overhead: Option<Overhead>,
 }
 
 impl EventArguments {

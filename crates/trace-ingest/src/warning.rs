@@ -195,6 +195,8 @@ pub enum RecordFault {
     RenumberedDevice,
     /// Texts of more than 1 MiB were cut.
     LongText,
+    /// Rows that name no process are in no report of one process.
+    NoProcess,
 }
 
 impl fmt::Display for Warning {
@@ -338,6 +340,7 @@ impl fmt::Display for RecordFault {
                 "events whose process numbers the GPUs that it sees, given the machine's number of the GPU"
             }
             RecordFault::LongText => "texts of more than 1 MiB cut",
+            RecordFault::NoProcess => "rows that name no process, which are in no report of one process",
         })
     }
 }

@@ -18,7 +18,7 @@ use trace2tree::HostWait;
 use crate::analysis::Analysis;
 use crate::device::interval;
 use crate::notice::Notice;
-use crate::options::BudgetBounds;
+use crate::options::{BudgetBounds, IterationName, without_numbers};
 
 /// What a gap was spent on, in the trace's unit of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -354,12 +354,10 @@ impl Analysis {
         level.iterations.iter().zip(level.first..).map(stretch).collect()
     }
 
-    /// The ranges and operators of the host with a name, runs of digits in which count as equal, by start, with the devices
-    /// that their processes work on.
-    fn named_ranges(&self, name: &str, launches: &Launches) -> Vec<Stretch> {
+    /// The ranges and operators of the host with a name, by start, with the devices that their processes work on.
+    fn named_ranges(&self, name: &IterationName, launches: &Launches) -> Vec<Stretch> {
         let (trace, events) = (self.trace(), self.trace().events());
-        let wanted = without_numbers(name);
-        let is_wanted = trace.strings().classify(|text| without_numbers(text) == wanted);
+        let is_wanted = trace.strings().classify(|text| name.matches(text));
         let is_meant = |&event: &EventId| {
             matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION)
                 && is_wanted[events.name(event).index()]
@@ -370,7 +368,8 @@ impl Analysis {
             let track = events.track(event);
             let devices = launches.devices.get(&trace.tracks().get(track).pid).cloned().unwrap_or_default();
             let host = interval(trace, event);
-            Stretch { name: wanted.clone(), index, track: Some(track), host, devices }
+            let name = without_numbers(trace.name(event));
+            Stretch { name, index, track: Some(track), host, devices }
         };
         ranges.into_iter().enumerate().map(stretch).collect()
     }
@@ -379,7 +378,7 @@ impl Analysis {
     pub(crate) fn no_range_of_name(&self) -> Option<Notice> {
         let name = self.options().iteration.as_ref()?;
         let is_empty = self.named_ranges(name, &Launches::default()).is_empty();
-        is_empty.then(|| Notice::NoRangeOfName { name: name.clone() })
+        is_empty.then(|| Notice::NoRangeOfName { name: name.to_string() })
     }
 
     /// Each device in equal parts of the time from its first start to its last end; parts without length are left out.
@@ -458,19 +457,6 @@ impl Launches {
         let inside = calls[first..].iter().take_while(move |call| call.0 <= time.end);
         inside.filter(move |call| call.1 <= time.end).map(|call| call.2)
     }
-}
-
-/// A name with `#` for each run of digits.
-fn without_numbers(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for letter in name.chars() {
-        match letter.is_ascii_digit() {
-            true if text.ends_with('#') => {}
-            true => text.push('#'),
-            false => text.push(letter),
-        }
-    }
-    text
 }
 
 impl GapCauses {

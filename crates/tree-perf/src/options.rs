@@ -1,6 +1,10 @@
 //! What an analysis is asked to do.
 
+use std::fmt;
+use std::str::FromStr;
+
 use perf_models::{Architecture, CommunicationPatterns, PeakBasis, Tables};
+use regex::Regex;
 use trace_ingest::{Accelerator, RecorderFacts, RecordingKind, TraceFacts};
 use trace2tree::{LinkBy, TreeOptions};
 
@@ -25,6 +29,60 @@ pub enum MemorySheets {
     Recorded,
     /// All, with modules; reads Python frames.
     WithModules,
+}
+
+/// Names of ranges and operators that are iterations. Runs of digits count as `#` in them.
+#[derive(Clone, Debug)]
+pub enum IterationName {
+    /// This name, `step 17` as well as `step #`.
+    Exactly(String),
+    /// The names in which the expression matches.
+    Matching(Regex),
+}
+
+impl IterationName {
+    /// Whether it means a name.
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        let name = without_numbers(name);
+        match self {
+            IterationName::Exactly(wanted) => *wanted == name,
+            IterationName::Matching(expression) => expression.is_match(&name),
+        }
+    }
+}
+
+impl FromStr for IterationName {
+    type Err = regex::Error;
+
+    /// An expression between slashes, or a name.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
+            Some(expression) => Regex::new(expression).map(IterationName::Matching),
+            None => Ok(IterationName::Exactly(without_numbers(text))),
+        }
+    }
+}
+
+impl fmt::Display for IterationName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IterationName::Exactly(name) => f.write_str(name),
+            IterationName::Matching(expression) => write!(f, "/{expression}/"),
+        }
+    }
+}
+
+/// A name with `#` for each run of digits.
+pub(crate) fn without_numbers(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter.is_ascii_digit() {
+            true if text.ends_with('#') => {}
+            true => text.push('#'),
+            false => text.push(letter),
+        }
+    }
+    text
 }
 
 /// Which stretch of time the budget of an iteration divides.
@@ -98,9 +156,9 @@ pub struct AnalysisOptions {
     pub min_gap_us: f64,
     /// Which stretch of time a row of the sheet of budgets is about.
     pub budget: BudgetBounds,
-    /// The ranges or operators of this name are the iterations in the sheet of budgets; runs of digits in names count as
-    /// equal. `None` takes the iterations that are detected.
-    pub iteration: Option<String>,
+    /// The ranges or operators of this name are the iterations in the sheet of budgets. `None` takes the iterations that are
+    /// detected.
+    pub iteration: Option<IterationName>,
     /// A queue of this many launched events counts as full.
     pub queue_limit: std::num::NonZeroUsize,
     /// Write the sheets of memory.

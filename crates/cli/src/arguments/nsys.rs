@@ -1,10 +1,12 @@
 //! Flags of `tracelens nsys` beside those of a report.
 
-use clap::Args;
+use clap::{ArgAction, Args};
+use iterations::NamedRange;
 use trace_ingest::NsysKernelNames;
 
 use super::one_of;
 use super::pytorch::TraceArguments;
+use super::window::WINDOW_OPTIONS;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -13,6 +15,7 @@ Examples:
   tracelens nsys run.sqlite --os_calls --waits                with calls of the operating system and causes of waits
   tracelens nsys run.sqlite --iterations 100..120             these iterations alone
   tracelens nsys run.sqlite --iteration 'step #'              where the time of each range of this name went
+  tracelens nsys run.sqlite --nvtx forward/3                  what the fourth range of this text launched
 
 `nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
 makes the database. Several databases of one job go to `tracelens ranks`. Options may be written with _ or with -.
@@ -42,6 +45,32 @@ pub(crate) struct NsysOnlyArguments {
     #[arg(long = "assume_dtype", value_parser = one_of(ELEMENT_TYPES), value_name = "TYPE")]
     pub(crate) assume_dtype: Option<(&'static str, &'static str)>,
 
+    /// Texts of ranges in the sheets nvtx_*: without the number that PyTorch gives each call (normalised), or as they were
+    /// recorded, with a row for each call (raw)
+    #[arg(
+        long = "nvtx_text",
+        alias = "nvtx-text",
+        action = ArgAction::Set,
+        value_parser = one_of(NVTX_TEXTS),
+        value_name = "TEXTS",
+        default_value = "normalised"
+    )]
+    pub(crate) nvtx_text: bool,
+
+    /// Report only what was launched in a range of this text, in the first of them or that of an index from 0 on; a range of
+    /// another domain than the default one by TEXT@DOMAIN
+    #[arg(
+        long = "nvtx",
+        value_name = "TEXT[@DOMAIN][/INDEX]",
+        value_parser = named_range,
+        conflicts_with_all = WINDOW_OPTIONS
+    )]
+    pub(crate) nvtx: Option<NamedRange>,
+
+    /// Write a report for each process that had a GPU do something; names of files get .pid and its number
+    #[arg(long = "per_process", alias = "per-process", conflicts_with = "json")]
+    pub(crate) per_process: bool,
+
     /// Levels of ranges in the sheet nvtx_tree; deeper ones are part of the range around them
     #[arg(long = "nvtx_depth", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) nvtx_depth: u16,
@@ -64,8 +93,51 @@ const ELEMENT_TYPES: &[(&str, (&str, &str))] = &[
     ("fp8", ("fp8", "c10::Float8_e4m3fn")),
 ];
 
+/// Whether the texts are whole.
+const NVTX_TEXTS: &[(&str, bool)] = &[("normalised", false), ("raw", true)];
+
 const KERNEL_NAMES: &[(&str, NsysKernelNames)] = &[
     ("demangled", NsysKernelNames::Demangled),
     ("short", NsysKernelNames::Short),
     ("mangled", NsysKernelNames::Mangled),
 ];
+
+fn named_range(text: &str) -> Result<NamedRange, String> {
+    let numbered = text.rsplit_once('/').and_then(|(name, index)| Some((name, index.parse().ok()?)));
+    let (name, index) = numbered.unwrap_or((text, 0));
+    let (text, domain) = match name.rsplit_once('@') {
+        Some((text, domain)) => (text, Some(domain.to_owned()).filter(|domain| !domain.is_empty())),
+        None => (name, None),
+    };
+    match text.is_empty() {
+        true => {
+            Err("it names no range; expected the text of one, such as forward or forward@DOMAIN/2".to_owned())
+        }
+        false => Ok(NamedRange { text: text.to_owned(), domain, index }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_named_as_nsys_stats_names_them() {
+        for (text, expected) in [
+            ("forward", ("forward", None, 0)),
+            ("forward/3", ("forward", None, 3)),
+            ("ncclAllReduce@NCCL", ("ncclAllReduce", Some("NCCL"), 0)),
+            ("ncclAllReduce@NCCL/12", ("ncclAllReduce", Some("NCCL"), 12)),
+            ("a/b", ("a/b", None, 0)),
+            // An empty domain is the default one, so that texts may have the letter.
+            ("a@b@/1", ("a@b", None, 1)),
+        ] {
+            let (name, domain, index) = expected;
+            let expected = NamedRange { text: name.to_owned(), domain: domain.map(str::to_owned), index };
+            assert_eq!(named_range(text), Ok(expected), "{text}");
+        }
+        for text in ["", "@NCCL", "/2"] {
+            assert!(named_range(text).is_err(), "{text}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use tree_perf::BudgetBounds;
+use tree_perf::{BudgetBounds, IterationName};
 
 use super::devices::{DeviceArguments, KernelDetailArguments, ShortKernelArguments};
 use super::phases::PhaseArguments;
@@ -77,9 +77,9 @@ pub(crate) struct AnalysisArguments {
     pub(crate) micro_idle_thresh_us: Option<f64>,
 
     /// The sheet time_budget has a row for each range or operator of this name, with # for numbers in it, in place of the
-    /// iterations that are detected
+    /// iterations that are detected; /EXPRESSION/ means all names that the regular expression matches
     #[arg(long = "iteration", value_name = "NAME")]
-    pub(crate) iteration: Option<String>,
+    pub(crate) iteration: Option<IterationName>,
 
     /// What a row of time_budget divides: the time of the iteration on the host, or from the first start to the last end of
     /// the device work that its thread launched in it

@@ -1,30 +1,65 @@
 //! `tracelens nsys`.
 
-use answers::NsysTables;
+use std::collections::BTreeSet;
+
+use answers::{NsysTables, Report};
+use iterations::Window;
 use nsys_perf::NsysOptions;
-use trace_ingest::{RecordingKind, check_kind};
+use report_writers::terminal::Style;
+use trace_ingest::nsys::{process_id, read_session};
+use trace_ingest::{NsysReading, RecordingKind, check_kind};
 
 use super::pytorch;
+use super::report::Extras;
 use crate::arguments::Given;
 use crate::arguments::nsys::NsysArguments;
 use crate::error::Failure;
+use crate::summary;
 use crate::timings::Timings;
 
 pub(crate) fn run(arguments: &NsysArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    let (trace, asked) = (&arguments.trace, &arguments.recorder);
-    for path in trace.recordings.paths() {
+    let paths = arguments.trace.recordings.paths();
+    for path in paths {
         check_kind(path, &[RecordingKind::Nsys])?;
     }
+    let processes = match (arguments.recorder.per_process, paths) {
+        (true, [path]) => read_session(path)?.processes,
+        _ => BTreeSet::new(),
+    };
+    if processes.is_empty() {
+        return report(arguments, given, timings, None);
+    }
+    processes.into_iter().try_for_each(|process| report(arguments, given, timings, Some(process)))
+}
+
+/// The report of a recording, or of what one process did in it.
+fn report(
+    arguments: &NsysArguments,
+    given: &Given,
+    timings: &mut Timings,
+    process: Option<u64>,
+) -> Result<(), Failure> {
+    let (trace, asked) = (&arguments.trace, &arguments.recorder);
     let (mut request, mut reporter) = (pytorch::request(trace, given)?, pytorch::reporter(trace)?);
     request.warnings.extend(trace.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
-    request.os_calls = asked.os_calls;
-    request.nsys_kernel_names = asked.kernel_names;
-    if let Some((name, element)) = asked.assume_dtype {
-        request.nsys_element_type = Some(element);
+    request.nsys = NsysReading {
+        os_calls: asked.os_calls,
+        kernel_names: asked.kernel_names,
+        element_type: asked.assume_dtype.map(|(_, element)| element),
+        whole_texts: asked.nvtx_text,
+        process,
+    };
+    if let Some((name, _)) = asked.assume_dtype {
         request.warnings.push(format!(
             "element types are not recorded: FLOPs, bytes and rooflines take all tensors to be {name} (--assume_dtype)"
         ));
     }
+    if asked.per_process && process.is_none() {
+        let lacks = "--per_process has no effect: the recording does not say which process launched what";
+        request.warnings.push(lacks.to_owned());
+    }
+    request.part = process.map(|process| format!(".pid{}", process_id(process)));
+    reporter.window = reporter.window.or_else(|| asked.nvtx.clone().map(Window::Named));
     reporter.nsys = NsysTables {
         options: NsysOptions {
             nvtx_depth: asked.nvtx_depth.into(),
@@ -33,5 +68,17 @@ pub(crate) fn run(arguments: &NsysArguments, given: &Given, timings: &mut Timing
         },
         names_of_nsys: asked.nsys_names,
     };
-    request.answer(reporter, &(), timings)
+    match process {
+        None => request.answer(reporter, &(), timings),
+        Some(process) => request.answer(reporter, &OfProcess(process_id(process)), timings),
+    }
+}
+
+/// The report of one of several processes, with a line above that says which.
+struct OfProcess(i64);
+
+impl Extras for OfProcess {
+    fn text(&self, report: &Report, caveats: &str, style: Style) -> String {
+        format!("\nprocess {}\n{}", self.0, summary::text(report, caveats, style))
+    }
 }

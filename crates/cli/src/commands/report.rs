@@ -12,7 +12,7 @@ use atomic_file::AtomicFile;
 use report_writers::terminal::{Color, Style};
 use report_writers::{Workbook, write_json};
 use trace_ingest::{
-    IngestError, NsysKernelNames, ReadOptions, RecordingKind, check_entries, is_standard_input, recognise,
+    IngestError, NsysReading, ReadOptions, RecordingKind, check_entries, is_standard_input, recognise,
 };
 
 use crate::answering;
@@ -69,9 +69,9 @@ pub(crate) struct Request<'a> {
     pub(crate) default_workbook: Option<PathBuf>,
     pub(crate) threads: Option<usize>,
     /// How recordings of Nsight Systems are read.
-    pub(crate) os_calls: bool,
-    pub(crate) nsys_kernel_names: NsysKernelNames,
-    pub(crate) nsys_element_type: Option<&'static str>,
+    pub(crate) nsys: NsysReading<'static>,
+    /// What the names of the written files get before their endings, to tell apart reports of one recording.
+    pub(crate) part: Option<String>,
     /// Which options were given.
     pub(crate) given: &'a Given,
     /// What was written before.
@@ -117,9 +117,8 @@ impl<'a> Request<'a> {
             workbook,
             default_workbook,
             threads,
-            os_calls: false,
-            nsys_kernel_names: NsysKernelNames::default(),
-            nsys_element_type: None,
+            nsys: NsysReading::default(),
+            part: None,
             given,
             written,
             warnings,
@@ -133,16 +132,12 @@ impl<'a> Request<'a> {
         extras: &E,
         timings: &mut Timings,
     ) -> Result<(), Failure> {
-        let outputs = self.outputs();
-        let pictures = self.pictures.iter().map(|(_, path)| ("svg", *path));
-        let tables = outputs.iter().map(|(writer, path)| (writer.name(), path.as_path()));
-        let named = self.output.files();
-        let named = named.iter().map(|(format, path)| (*format, path.as_path()));
-        check_destinations(self.files, tables.chain(pictures).chain(named))?;
+        let destinations = self.destinations();
+        check_destinations(self.files, destinations.all())?;
         let report = self.make(reporter, timings)?;
         timings.begin(Stage::Write);
         let answer = LazyCell::new(|| self.answer_of(&report));
-        let (written, said, mut pending) = self.write(&report, &outputs, extras, &answer);
+        let (written, said, mut pending) = self.write(&report, &destinations, extras, &answer);
         if self.output.quiet
             && let Some(failure) = said.iter().find_map(Say::nothing_drawn)
         {
@@ -188,18 +183,27 @@ impl<'a> Request<'a> {
         answer.of_report(report)
     }
 
-    fn outputs(&self) -> Vec<Output> {
-        let mut outputs = self.output.destinations();
+    /// Everything that is written but by [`Extras`].
+    fn destinations(&self) -> Destinations {
+        let mut tables = self.output.destinations();
         let is_document = self.output.html.is_some() || self.output.output_json_path.is_some();
-        if outputs.is_empty() && self.pictures.is_empty() && !is_document && !self.output.json {
+        if tables.is_empty() && self.pictures.is_empty() && !is_document && !self.output.json {
             // Nothing is beside standard input.
             let file = self.files.first().filter(|file| !is_standard_input(file));
             let beside = self.workbook.zip(file);
             let beside = || beside.map(|((kind, ending), file)| workbook_beside(file, kind, ending));
             let path = self.default_workbook.clone().or_else(beside);
-            outputs.extend(path.map(|path| -> Output { (&Workbook, path) }));
+            tables.extend(path.map(|path| -> Output { (&Workbook, path) }));
         }
-        outputs
+        let place = |path: &Path| {
+            self.part.as_ref().map_or_else(|| path.to_path_buf(), |part| named_with(path, part))
+        };
+        Destinations {
+            tables: tables.into_iter().map(|(writer, path)| (writer, place(&path))).collect(),
+            json: self.output.output_json_path.as_deref().map(place),
+            html: self.output.html.as_deref().map(place),
+            pictures: self.pictures.iter().map(|(picture, path)| (*picture, place(path))).collect(),
+        }
     }
 
     fn make(&self, reporter: impl Reporter, timings: &mut Timings) -> Result<Report, Failure> {
@@ -211,9 +215,7 @@ impl<'a> Request<'a> {
             reading: ReadOptions {
                 threads: self.threads,
                 progress: Some(&update),
-                os_calls: self.os_calls,
-                nsys_kernel_names: self.nsys_kernel_names,
-                nsys_element_type: self.nsys_element_type,
+                nsys: self.nsys,
                 ..ReadOptions::default()
             },
             pictures: &pictures,
@@ -232,7 +234,7 @@ impl<'a> Request<'a> {
     fn write(
         &self,
         report: &Report,
-        outputs: &[Output],
+        destinations: &Destinations,
         extras: &impl Extras,
         answer: &Answer<'_>,
     ) -> (Vec<String>, Vec<Say>, Vec<Failure>) {
@@ -246,7 +248,7 @@ impl<'a> Request<'a> {
                 Err(failure) => pending.push(failure),
             }
         }
-        for (writer, destination) in outputs {
+        for (writer, destination) in &destinations.tables {
             match writer.write(&report.tables, destination) {
                 Ok(files) => {
                     written.push(wrote(destination, files.paths.len()));
@@ -255,20 +257,20 @@ impl<'a> Request<'a> {
                 Err(error) => pending.push(error.into()),
             }
         }
-        if let Some(destination) = &self.output.output_json_path {
+        if let Some(destination) = &destinations.json {
             match save(destination, |file| write_json(answer, file)) {
                 Ok(path) => written.push(wrote(&path, 1)),
                 Err(failure) => pending.push(failure),
             }
         }
-        if let Some(destination) = &self.output.html {
+        if let Some(destination) = &destinations.html {
             let page = answers::page(report, &self.given.described());
             match page.write(&report.tables, destination) {
                 Ok(()) => written.push(wrote(destination, 1)),
                 Err(error) => pending.push(error.into()),
             }
         }
-        for (picture, destination) in &self.pictures {
+        for (picture, destination) in &destinations.pictures {
             let Some((_, svg)) = report.pictures.iter().find(|(drawn, _)| drawn == picture) else { continue };
             match save(destination, |file| file.write_all(svg.as_bytes())) {
                 Ok(path) => written.push(wrote(&path, 1)),
@@ -277,6 +279,38 @@ impl<'a> Request<'a> {
         }
         (written, said, pending)
     }
+}
+
+/// Where everything goes.
+struct Destinations {
+    tables: Vec<Output>,
+    json: Option<PathBuf>,
+    html: Option<PathBuf>,
+    pictures: Vec<(Picture, PathBuf)>,
+}
+
+impl Destinations {
+    /// All, with the names of their formats.
+    fn all(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let tables = self.tables.iter().map(|(writer, path)| (writer.name(), path.as_path()));
+        let documents = [("json", &self.json), ("html", &self.html)];
+        let documents = documents.into_iter().filter_map(|(format, path)| Some((format, path.as_deref()?)));
+        tables.chain(documents).chain(self.pictures.iter().map(|(_, path)| ("svg", path.as_path())))
+    }
+}
+
+/// A path whose name has a part more before its ending; of a directory, at its end.
+fn named_with(path: &Path, part: &str) -> PathBuf {
+    let ending =
+        path.extension().filter(|ending| ["xlsx", "json", "html", "svg"].iter().any(|known| ending == known));
+    let stem = ending.and(path.file_stem()).or(path.file_name()).unwrap_or_default();
+    let mut name = stem.to_os_string();
+    name.push(part);
+    if let Some(ending) = ending {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
 }
 
 /// Takes the times of a run, and the bar of reading away when reading ends.
@@ -446,6 +480,18 @@ pub(crate) const PERF_REPORT: &str = "_perf_report";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_stands_before_the_ending() {
+        for (path, named) in [
+            ("out/a.xlsx", "out/a.pid7.xlsx"),
+            ("a.b.json", "a.b.pid7.json"),
+            ("tables", "tables.pid7"),
+            ("run.1/", "run.1.pid7"),
+        ] {
+            assert_eq!(named_with(Path::new(path), ".pid7"), Path::new(named), "{path}");
+        }
+    }
 
     #[test]
     fn the_workbook_is_named_after_the_recording() {

@@ -119,6 +119,97 @@ fn iterations_are_ranges_of_a_name() {
 }
 
 #[test]
+fn iterations_may_be_named_by_an_expression() {
+    let place = place();
+    let ranges = |name: &str| -> Vec<String> {
+        let tables = sheets(&place, &["--iteration", name]);
+        let ranges = tables.column("time_budget", "range");
+        ranges.iter().filter_map(|range| range.as_str().map(str::to_owned)).collect()
+    };
+    assert_eq!(ranges("/^aten::linear$/"), ranges("aten::linear"));
+    let several = ranges("/^aten::(linear|layer_norm)$/");
+    assert!(several.iter().any(|range| range == "aten::layer_norm"), "{several:?}");
+    let refused = place.run(&["nsys", "step.sqlite", "--iteration", "/(/"]).exits_with(2);
+    assert!(refused.err.contains("unclosed group"), "{}", refused.err);
+}
+
+#[test]
+fn a_range_is_looked_at_alone() {
+    let place = place();
+    let launched = |asked: &str| {
+        let tables = sheets(&place, &["--nvtx", asked]);
+        tables
+            .column("kernel_summary", "Kernel duration (µs)_count")
+            .iter()
+            .filter_map(|count| count.as_u64())
+            .sum::<u64>()
+    };
+    let all = sheets(&place, &[]);
+    let rows = all.column("nvtx_ranges", "range");
+    let linear = rows.iter().position(|range| range.as_str() == Some(":aten::linear")).unwrap();
+    let of_all = |column: &str| all.column("nvtx_ranges", column)[linear].as_u64().unwrap();
+    let each = (0..of_all("Count")).map(|index| launched(&format!("aten::linear/{index}")));
+    assert_eq!(each.sum::<u64>(), of_all("GPU Ops"));
+    assert_eq!(launched("aten::linear"), launched("aten::linear/0"));
+    for (asked, told) in [
+        (
+            "aten::linear/9999",
+            "range 9999 of 'aten::linear' was asked for, and the recording has the ranges 0 to",
+        ),
+        ("aten::linear@NCCL", "no range 'aten::linear' of the domain NCCL"),
+        ("nothing", "no range 'nothing'"),
+    ] {
+        place.run(&["nsys", "step.sqlite", "--nvtx", asked]).exits_with(2).with_error(&[told]);
+    }
+    place.run(&["nsys", "step.sqlite", "--nvtx", "aten::linear", "--steady"]).exits_with(2);
+}
+
+#[test]
+fn ranges_may_have_their_recorded_texts() {
+    let place = place();
+    let (normalised, raw) = (sheets(&place, &[]), sheets(&place, &["--nvtx_text", "raw"]));
+    let texts = raw.column("nvtx_ranges", "range");
+    assert!(texts.len() > normalised.rows("nvtx_ranges").len());
+    assert!(texts.iter().any(|text| text.as_str().unwrap().contains(", op_id = ")), "{texts:?}");
+    let ops = |tables: &Sheets| -> u64 {
+        tables.column("nvtx_ranges", "GPU Ops").iter().filter_map(|count| count.as_u64()).sum()
+    };
+    assert_eq!(ops(&raw), ops(&normalised));
+    // Operators keep their names.
+    assert_eq!(raw.column("ops_summary", "name"), normalised.column("ops_summary", "name"));
+}
+
+#[test]
+fn each_process_may_have_a_report_of_its_own() {
+    let place = place();
+    let one = place.run(&["nsys", "step.sqlite", "--per_process", "--output_csvs_dir", "one"]).exits_with(0);
+    let pid = one.out.lines().find_map(|line| line.strip_prefix("process ")).unwrap();
+    assert!(place.path(&format!("one.pid{pid}")).is_dir());
+    let Some(corpus) = testdata::corpus("nsys/h100-2gpu-1s/trace.sqlite") else { return };
+    let trace = corpus.to_str().unwrap();
+    let options = ["--per_process", "--output_csvs_dir", "t", "--output_xlsx_path", "r.xlsx", "--quiet"];
+    place.run(&[&["nsys", trace], &options[..]].concat()).exits_with(0);
+    let kernels = |file: &str| -> i64 {
+        let mut reader = csv::Reader::from_path(place.path(file)).unwrap();
+        let at = reader
+            .headers()
+            .unwrap()
+            .iter()
+            .position(|header| header == "Kernel duration (µs)_count")
+            .unwrap();
+        let rows = reader.records().map(Result::unwrap);
+        rows.map(|row| row[at].parse::<i64>().unwrap()).sum()
+    };
+    let [first, second] = [111, 112].map(|pid| {
+        assert!(place.path(&format!("r.pid{pid}.xlsx")).exists());
+        kernels(&format!("t.pid{pid}/kernel_summary.csv"))
+    });
+    place.run(&["nsys", trace, "--output_csvs_dir", "both", "--quiet"]).exits_with(0);
+    assert_eq!(first + second, kernels("both/kernel_summary.csv"));
+    place.run(&["nsys", trace, "--per_process", "--json"]).exits_with(2);
+}
+
+#[test]
 fn gaps_have_a_least_length() {
     let place = place();
     let gaps = |least: &str| {

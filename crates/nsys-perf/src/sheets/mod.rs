@@ -13,6 +13,7 @@ use trace_ingest::{Category, StringId};
 pub use self::own::nsys_sheets;
 pub use self::stats::nsys_stats_sheets;
 use crate::analysis::{NsysAnalysis, Thread};
+use crate::ranges::RangeName;
 
 /// Ranges with one name. Times are ns.
 struct RangeSum {
@@ -52,21 +53,18 @@ impl RangeSum {
 /// Ranges by name and style, by host time.
 fn range_sums(analysis: &NsysAnalysis<'_>) -> Vec<RangeSum> {
     let ranges = analysis.ranges();
-    let mut groups: BTreeMap<(StringId, bool, bool), Vec<u32>> = BTreeMap::new();
+    let mut groups: BTreeMap<RangeName, Vec<u32>> = BTreeMap::new();
     for (instance, position) in ranges.instances.iter().zip(0..) {
-        let special =
-            analysis.trace().events().arguments().nvtx.get(instance.event.index()).unwrap_or_default();
-        let key = (analysis.name(instance.event), special.has_domain, special.is_start_end);
-        groups.entry(key).or_default().push(position);
+        groups.entry(RangeName::of(analysis, instance.event)).or_default().push(position);
     }
-    let sum = |((_, _, is_start_end), positions): ((_, bool, bool), Vec<u32>)| {
+    let sum = |(name, positions): (RangeName, Vec<u32>)| {
         let of = || positions.iter().map(|&position| &ranges.instances[position as usize]);
         let with_work = || of().filter(|instance| instance.projection.is_some());
         let host: Vec<i64> = of().map(|instance| analysis.duration(instance.event)).collect();
         let projected: Vec<i64> = with_work().map(|instance| instance.projected()).collect();
         Some(RangeSum {
             label: ranges.label(analysis, *positions.first()?),
-            is_start_end,
+            is_start_end: name.is_start_end,
             host: Summary::from_values(&host)?,
             projected: Summary::from_values(&projected),
             host_with_work: with_work().map(|instance| analysis.duration(instance.event)).sum(),
@@ -111,8 +109,7 @@ fn range_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<RangeKernels<'a>> {
         for event in kernels.filter(|&event| trace.events().category(event) == Category::KERNEL) {
             for &range in around {
                 let instance = &ranges.instances[range as usize];
-                let special = trace.events().arguments().nvtx.get(instance.event.index()).unwrap_or_default();
-                let name = (analysis.name(instance.event), special.has_domain, special.is_start_end);
+                let name = RangeName::of(analysis, instance.event);
                 let key = (name, analysis.thread(instance.event), analysis.name(event));
                 let group = groups.entry(key).or_insert_with(|| Group { first: range, ..Group::default() });
                 group.ranges.insert(range);
@@ -123,10 +120,10 @@ fn range_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<RangeKernels<'a>> {
             }
         }
     });
-    let row = |((_, thread, kernel), group): ((_, Thread, StringId), Group)| {
+    let row = |((name, thread, kernel), group): ((RangeName, Thread, StringId), Group)| {
         Some(RangeKernels {
             label: ranges.label(analysis, group.first),
-            is_start_end: ranges.is_start_end(analysis, group.first),
+            is_start_end: name.is_start_end,
             thread,
             ranges: group.ranges.len(),
             kernel: trace.text(kernel),

@@ -427,7 +427,17 @@ fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 }
 
 fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    let table = |row: &OverheadSum<'_>| match row.is_of_recorder {
+        true => "PROFILER_OVERHEAD",
+        false => "CUPTI_ACTIVITY_KIND_OVERHEAD",
+    };
     let fields = [
+        Field::new(Text, "table", move |_, row: &OverheadSum<'_>| table(row).into())
+            .described("Table of the export: of the driver's work, or of the recorder's own.")
+            .with_role(Role::Name),
+        Field::new(Text, "type", |_, row: &OverheadSum<'_>| row.kind.into())
+            .described("Kind of work.")
+            .with_role(Role::Name),
         NAME.field(|row: &OverheadSum<'_>| row.name.into()),
         COUNT.field(|row: &OverheadSum<'_>| row.durations.count.into()),
     ];

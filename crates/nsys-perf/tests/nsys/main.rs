@@ -13,11 +13,12 @@ use std::path::Path;
 
 use common::Table;
 use nsys_perf::{NsysAnalysis, NsysOptions, nsys_sheets, nsys_stats_sheets};
-use trace_ingest::{NsysKernelNames, ReadOptions, read_path};
+use trace_ingest::{NsysKernelNames, NsysReading, ReadOptions, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
-fn tree(path: &Path, nsys_kernel_names: NsysKernelNames) -> TraceTree {
-    let reading = ReadOptions { nsys_kernel_names, ..ReadOptions::default() };
+fn tree(path: &Path, kernel_names: NsysKernelNames) -> TraceTree {
+    let nsys = NsysReading { kernel_names, ..NsysReading::default() };
+    let reading = ReadOptions { nsys, ..ReadOptions::default() };
     TraceTree::build(read_path(path, &reading).unwrap(), &TreeOptions::default())
 }
 

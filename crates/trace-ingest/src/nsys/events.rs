@@ -14,7 +14,7 @@ use super::tables::{
 use crate::argument::SignatureId;
 use crate::category::Category;
 use crate::event_table::{
-    EventId, LaunchGeometry, MemoryTransfer, NvtxRange, Phase, Synchronization, process_correlation,
+    EventId, LaunchGeometry, MemoryTransfer, NvtxRange, Overhead, Phase, Synchronization, process_correlation,
 };
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::StringId;
@@ -91,6 +91,7 @@ pub(super) struct Conversion<'t> {
     invalid: u64,
     unused_nvtx: u64,
     renumbered: u64,
+    without_process: u64,
     has_shapes: bool,
 }
 
@@ -118,6 +119,7 @@ impl<'t> Conversion<'t> {
             invalid: 0,
             unused_nvtx: 0,
             renumbered: 0,
+            without_process: 0,
             has_shapes: false,
         }
     }
@@ -151,6 +153,7 @@ impl<'t> Conversion<'t> {
             (RecordFault::NegativeDuration, self.negative),
             (RecordFault::UnknownName, self.unnamed),
             (RecordFault::RenumberedDevice, self.renumbered),
+            (RecordFault::NoProcess, self.without_process),
         ] {
             warnings.extend((count > 0).then_some(Warning::Records { fault, count }));
         }
@@ -209,6 +212,9 @@ impl<'t> Conversion<'t> {
             let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
             let end = time(row, 1)?;
             let id = GlobalId::from_column(row.integer(2)?);
+            if this.is_of_other_process(id) {
+                return Ok(());
+            }
             let ended_by = GlobalId::from_column(row.integer(7)?);
             let crosses_threads = kind != nvtx::PUSH_POP && ended_by.is_some_and(|other| Some(other) != id);
             let domain = row.integer(6)?.unwrap_or(0);
@@ -242,6 +248,7 @@ impl<'t> Conversion<'t> {
             let payload = payload.and_then(|data| self.references.payloads.decode(data)).unwrap_or_default();
             self.nccl.add((process, track), (start, end), text, payload);
         }
+        let whole = self.tables.reading().whole_texts;
         if domain != 0 {
             let name = match domain_name {
                 Some(domain) => format!("{}:{text}", self.trace.text(domain)),
@@ -255,7 +262,8 @@ impl<'t> Conversion<'t> {
         if kind != nvtx::PUSH_POP || !parsed.is_operator() {
             // The call's number makes texts distinct that are of one range.
             let name = self.trace.intern(if kind == nvtx::PUSH_POP { parsed.name } else { text });
-            let special = NvtxRange { crosses_threads, ..NvtxRange::default() };
+            let text = whole.then(|| self.trace.intern(text));
+            let special = NvtxRange { crosses_threads, text, ..NvtxRange::default() };
             return self.nvtx_event(kind, name, (start, end), track, special);
         }
         // Each process counts its calls for itself.
@@ -265,6 +273,7 @@ impl<'t> Conversion<'t> {
             external_id: parsed.operator.map(of_process),
             sequence_number: parsed.sequence.map(of_process),
             signature: parsed.sizes.and_then(|sizes| self.signature(sizes)),
+            nvtx: whole.then(|| NvtxRange { text: Some(self.trace.intern(text)), ..NvtxRange::default() }),
             ..EventArguments::default()
         };
         let name = self.trace.intern(parsed.name);
@@ -303,7 +312,7 @@ impl<'t> Conversion<'t> {
             return *known;
         }
         let signature = shapes(sizes).map(|dims| {
-            let types = self.tables.element_type().map(|element| types(&dims, element));
+            let types = self.tables.reading().element_type.map(|element| types(&dims, element));
             self.trace.intern_signature([Some(dims), types, None, None])
         });
         self.signatures.insert(sizes.to_string(), signature);
@@ -318,6 +327,9 @@ impl<'t> Conversion<'t> {
             let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
             let end = time(row, 1)?;
             let thread = GlobalId::from_column(row.integer(2)?);
+            if this.is_of_other_process(thread) {
+                return Ok(());
+            }
             let name = row.required(3)?;
             let correlation = correlation(row.integer(4)?);
             let category = match row.integer(5)? {
@@ -349,6 +361,9 @@ impl<'t> Conversion<'t> {
             let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
             let end = time(row, 1)?;
             let thread = GlobalId::from_column(row.integer(2)?);
+            if this.is_of_other_process(thread) {
+                return Ok(());
+            }
             let name = this.string("call", row.required(3)?);
             let track = this.thread(thread);
             this.host_span(category, name, track, (start, end), EventArguments::default());
@@ -384,7 +399,8 @@ impl<'t> Conversion<'t> {
             "dynamicSharedMemory",
         ]);
         self.rows(KERNEL, &DEVICE[..3], &columns, |this, row| {
-            let name = kernel_name(row, this.tables.kernel_names())?.ok_or_else(|| row.fault(4, "NULL"))?;
+            let name =
+                kernel_name(row, this.tables.reading().kernel_names)?.ok_or_else(|| row.fault(4, "NULL"))?;
             let geometry = geometry(row)?;
             let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
             work.arguments.geometry = geometry;
@@ -477,6 +493,9 @@ impl<'t> Conversion<'t> {
         let correlation = correlation(row.integer(first_link)?);
         let process = GlobalId::from_column(row.integer(first_link + 1)?).or(self.references.sole_process);
         let graph_node = row.integer(first_link + 2)?.filter(|&node| node != 0);
+        if self.is_of_other_process(process) {
+            return Ok(None);
+        }
         let (Some(start), Some(end)) = (start, end) else {
             self.uncollected += 1;
             return Ok(None);
@@ -497,6 +516,13 @@ impl<'t> Conversion<'t> {
         let track = Track { pid: RowId::Number(device), tid: RowId::Number(stream) };
         let track = self.trace.intern_track(track);
         Ok(Some(DeviceWork { start, end, device, key, arguments, track }))
+    }
+
+    /// Whether a row is of another process than the one that is read.
+    fn is_of_other_process(&mut self, process: Option<GlobalId>) -> bool {
+        let Some(wanted) = self.tables.reading().process else { return false };
+        self.without_process += u64::from(process.is_none());
+        process.is_none_or(|process| process.process().packed() != wanted)
     }
 
     /// Number of a GPU among those of the machine.
@@ -526,6 +552,9 @@ impl<'t> Conversion<'t> {
             let (device, context, stream) = (known(row.integer(2)?), row.integer(3)?, known(row.integer(4)?));
             let correlation = correlation(row.integer(5)?);
             let process = GlobalId::from_column(row.integer(6)?).or(this.references.sole_process);
+            if this.is_of_other_process(process) {
+                return Ok(());
+            }
             let recorded = this.references.enumerations.sync_type(row.integer(7)?);
             let key = process.zip(correlation);
             let kind = key.and_then(|key| this.waits.get(&key).copied()).unwrap_or(recorded);
@@ -555,16 +584,19 @@ impl<'t> Conversion<'t> {
                 let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
                 let end = time(row, 1)?;
                 let thread = GlobalId::from_column(row.integer(2)?);
+                if this.is_of_other_process(thread) {
+                    return Ok(());
+                }
                 let name = row.integer(3)?;
                 let key = thread.map(GlobalId::process).zip(correlation(row.integer(4)?));
                 let key = key.filter(|key| this.references.keys.contains_key(key));
                 let kind = this.references.enumerations.overhead_type(row.integer(5)?);
-                let name = match name {
-                    Some(id) => this.string("overhead", id),
-                    None => this.trace.intern(kind),
-                };
+                let kind = this.trace.intern(kind);
+                let name = name.map_or(kind, |id| this.string("overhead", id));
                 let track = this.thread(thread);
-                let arguments = EventArguments { correlation: this.linked(key), ..EventArguments::default() };
+                let overhead = Some(Overhead { kind, is_of_recorder: table == PROFILER_OVERHEAD });
+                let arguments =
+                    EventArguments { correlation: this.linked(key), overhead, ..EventArguments::default() };
                 this.host_span(Category::OVERHEAD, name, track, (start, end), arguments);
                 Ok(())
             })?;

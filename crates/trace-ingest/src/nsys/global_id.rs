@@ -15,6 +15,10 @@ impl GlobalId {
         value.filter(|&value| value != 0).map(|value| GlobalId(value as u64))
     }
 
+    pub(super) fn from_packed(id: u64) -> GlobalId {
+        GlobalId(id)
+    }
+
     /// The number itself.
     pub(super) fn packed(self) -> u64 {
         self.0

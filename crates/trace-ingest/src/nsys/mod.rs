@@ -21,7 +21,7 @@ use std::path::Path;
 
 use self::events::Conversion;
 use self::references::References;
-pub use self::session::{Session, read_session};
+pub use self::session::{Session, process_id, read_session};
 use self::tables::Tables;
 use crate::error::IngestError;
 use crate::facts::RecordingKind;

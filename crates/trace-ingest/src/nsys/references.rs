@@ -140,7 +140,7 @@ impl References {
             let is_work = table != SYNCHRONIZATION;
             tables.rows(table, &[], &COLUMNS, |row| {
                 if table == KERNEL {
-                    self.wanted.extend(kernel_name(row, tables.kernel_names())?);
+                    self.wanted.extend(kernel_name(row, tables.reading().kernel_names)?);
                 }
                 let Some(process) = GlobalId::from_column(row.integer(0)?).or(self.sole_process) else {
                     return Ok(());

@@ -32,6 +32,12 @@ impl Session {
     }
 }
 
+/// Number that the system gave a process of [`Session::processes`].
+#[must_use]
+pub fn process_id(process: u64) -> i64 {
+    GlobalId::from_packed(process).pid()
+}
+
 /// The session of an export.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 
-use crate::source::{NsysKernelNames, ReadOptions};
+use crate::source::{NsysReading, ReadOptions};
 use crate::sqlite::{
     Broken, Database, Entries, EntryKind, Failure, Fault, Pages, Record, Refused, columns_of, scan,
     scan_pages,
@@ -112,28 +112,17 @@ pub(super) struct Tables<'d> {
     entries: Entries,
     /// The file itself, for tables that need no query.
     pages: Option<RefCell<Pages>>,
-    /// Whether the table of calls of the operating system is read.
-    os_calls: bool,
-    kernel_names: NsysKernelNames,
-    element_type: Option<&'d str>,
+    reading: NsysReading<'d>,
 }
 
 impl<'d> Tables<'d> {
     pub(super) fn new(database: &'d Database, entries: Entries, options: &ReadOptions<'d>) -> Self {
-        let ReadOptions {
-            os_calls, nsys_kernel_names: kernel_names, nsys_element_type: element_type, ..
-        } = *options;
-        Tables { database, entries, pages: None, os_calls, kernel_names, element_type }
+        Tables { database, entries, pages: None, reading: options.nsys }
     }
 
-    /// Element type that all tensors are taken to have.
-    pub(super) fn element_type(&self) -> Option<&'d str> {
-        self.element_type
-    }
-
-    /// Which name of a kernel is read.
-    pub(super) fn kernel_names(&self) -> NsysKernelNames {
-        self.kernel_names
+    /// What is read.
+    pub(super) fn reading(&self) -> &NsysReading<'d> {
+        &self.reading
     }
 
     /// Reads plain tables from the pages of the file.
@@ -144,7 +133,7 @@ impl<'d> Tables<'d> {
 
     /// The tables that are read.
     fn read(&self) -> impl Iterator<Item = &'static str> {
-        READ.into_iter().chain(self.os_calls.then_some(OS_CALLS))
+        READ.into_iter().chain(self.reading.os_calls.then_some(OS_CALLS))
     }
 
     /// Refuses databases in which a name that is read stands for no table.
@@ -174,7 +163,7 @@ impl<'d> Tables<'d> {
         columns: &[&str],
         read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
-        let is_read = self.has(table) && (table != OS_CALLS || self.os_calls);
+        let is_read = self.has(table) && (table != OS_CALLS || self.reading.os_calls);
         if is_read { self.scan(table, needed, columns, read) } else { Ok(None) }
     }
 

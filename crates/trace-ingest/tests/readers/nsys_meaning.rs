@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used)] // a test helper may stop at a fault
 
-use trace_ingest::{EventId, ReadOptions, Trace, Warning, read_path};
+use trace_ingest::{EventId, NsysReading, ReadOptions, Trace, Warning, read_path};
 
 use crate::nsys::{
     OTHER_PROCESS, OTHER_THREAD, PROCESS, TABLES, THREAD, call, database, find, kernel, range, read, told,
@@ -208,7 +208,10 @@ fn calls_of_the_operating_system_are_read_where_they_are_asked_for() {
         kernel(500, 900, 0, 49, PROCESS)
     );
     let (_directory, path) = database(&statements);
-    let read = |os_calls| read_path(&path, &ReadOptions { os_calls, ..ReadOptions::default() }).unwrap();
+    let read = |os_calls| {
+        let nsys = NsysReading { os_calls, ..NsysReading::default() };
+        read_path(&path, &ReadOptions { nsys, ..ReadOptions::default() }).unwrap()
+    };
     let without = read(false);
     assert_eq!(told(&without).len(), 1);
     assert_eq!(without.warnings(), [Warning::UnreadTables { tables: vec![("OSRT_API".to_string(), 2)] }]);

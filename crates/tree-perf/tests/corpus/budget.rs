@@ -69,8 +69,10 @@ fn budgets_are_those_of_the_references() {
     for case in ["h100-2gpu-1s", "mock"] {
         let Some((analysis, reference)) = nsys(case) else { return };
         // The references have the instances of one operator, too.
-        let named =
-            AnalysisOptions { iteration: Some("aten::is_nonzero".to_owned()), ..analysis.options().clone() };
+        let named = AnalysisOptions {
+            iteration: Some("aten::is_nonzero".parse().unwrap()),
+            ..analysis.options().clone()
+        };
         let analysis = Analysis::new(analysis.trace().clone(), named);
         let budgets = analysis.time_budgets();
         let expected = rows(&reference.join("time_budget.csv"));

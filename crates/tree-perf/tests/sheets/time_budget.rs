@@ -91,7 +91,7 @@ fn steps(options: AnalysisOptions) -> Table {
 #[test]
 fn named_ranges_have_budgets_on_the_devices_of_their_process() {
     let columns = ["range", "index", "device", "Wall (ms)", "Compute (ms)"];
-    let named = AnalysisOptions { iteration: Some("step 17".to_owned()), ..AnalysisOptions::default() };
+    let named = AnalysisOptions { iteration: Some("step 17".parse().unwrap()), ..AnalysisOptions::default() };
     let whole = ["- | - | 0 | 0.013 | 0.006", "- | - | 1 | 0.003 | 0.003"];
     let of_host = [
         "step # | 1 | 0 | 0.009 | 0.003",
@@ -105,7 +105,9 @@ fn named_ranges_have_budgets_on_the_devices_of_their_process() {
     let projected = steps(AnalysisOptions { budget: BudgetBounds::Projected, ..named.clone() });
     let of_device: Vec<String> = of_host.iter().map(|row| row.replace("0.009", "0.003")).collect();
     assert_eq!(projected.select(&columns)[2..], of_device);
-    let unknown = steps(AnalysisOptions { iteration: Some("epoch".to_owned()), ..named });
+    let matching = AnalysisOptions { iteration: Some("/^s.*#$/".parse().unwrap()), ..named.clone() };
+    assert_eq!(steps(matching).select(&columns), [&whole[..], &of_host].concat());
+    let unknown = steps(AnalysisOptions { iteration: Some("epoch".parse().unwrap()), ..named });
     assert_eq!(unknown.select(&columns), whole);
 }
 
