@@ -12,6 +12,9 @@
 //! | `gate-experiment` | false alarms and detection of the rule of `tracelens gate` and of simpler ones, on drawn runs |
 //! | `faults` | scores `tracelens advise` on generated traces of tuned programs with planted faults: what it finds, what it makes up, how far its gains are from the truth |
 //! | `mcp-bench` | how long an agent waits for the server, and for the program started anew |
+//! | `docs` | the handbook as a site: its pages, the help of each command, the columns and the READMEs |
+//! | `dist` | the archive of a release, the same bytes on every machine |
+//! | `release-check` | whether versions, changelog and schema are ready for a release |
 //! | `corpus` | runs the release binary over recorded traces and compares with the reference |
 //! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
 //!
@@ -20,6 +23,8 @@
 
 mod bench;
 mod corpus;
+mod dist;
+mod docs;
 mod faults;
 mod features;
 mod gate_experiment;
@@ -29,6 +34,7 @@ mod iteration_bench;
 mod layers;
 mod mcp_bench;
 mod phase_bench;
+mod release_check;
 mod repeat_trace;
 mod score_table;
 mod snapshot;
@@ -38,6 +44,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
+use serde_json::Value;
 
 /// Chores of the tracelens workspace.
 #[derive(Parser)]
@@ -53,6 +60,12 @@ enum Chore {
     Bench(bench::Arguments),
     /// Measure how long an agent waits for the server, and for the program started for every question.
     McpBench(mcp_bench::Arguments),
+    /// Make the site of the handbook.
+    Docs(docs::Arguments),
+    /// Make the archive of a release.
+    Dist(dist::Arguments),
+    /// Check what a release needs: versions, changelog, schema.
+    ReleaseCheck,
     /// Check that every crate depends only on crates above it.
     Layers,
     /// Write a synthetic recording: a Kineto trace of one of ten programs, a run of rocprofv3, operations of tt-metal.
@@ -86,6 +99,9 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Bench(arguments) => bench::run(&arguments, &workspace_root()),
         Chore::McpBench(arguments) => mcp_bench::run(&arguments, &workspace_root()),
+        Chore::Docs(arguments) => docs::run(&arguments, &workspace_root()),
+        Chore::Dist(arguments) => dist::run(&arguments, &workspace_root()),
+        Chore::ReleaseCheck => release_check::run(&workspace_root()),
         Chore::Layers => layers::run(workspace_root()),
         Chore::GenTrace(arguments) => gen_trace::run(&arguments),
         Chore::GenRanks(arguments) => gen_ranks::run(&arguments),
@@ -136,6 +152,23 @@ fn ask_cargo(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, Box<dyn Error>>
         return Err(format!("cargo {command} failed: {}", reason.trim()).into());
     }
     Ok(output.stdout)
+}
+
+/// A value of the manifest of the program, as cargo reads it.
+fn package_value(root: &Path, key: &str) -> Result<String, Box<dyn Error>> {
+    let packages = packages(root)?;
+    let value = packages
+        .iter()
+        .find(|package| package["name"] == "tracelens")
+        .and_then(|package| package[key].as_str());
+    Ok(value.ok_or_else(|| format!("the program has no {key}"))?.to_owned())
+}
+
+/// The packages of the workspace, as `cargo metadata` has them.
+fn packages(root: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
+    let metadata = ask_cargo(root, &["metadata", "--format-version", "1", "--no-deps"])?;
+    let mut metadata: Value = serde_json::from_slice(&metadata)?;
+    Ok(metadata["packages"].as_array_mut().map(std::mem::take).unwrap_or_default())
 }
 
 /// Builds the release binary and says where it is.

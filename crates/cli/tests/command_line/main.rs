@@ -13,6 +13,7 @@ mod diff;
 mod doctor;
 mod extensions;
 mod gate;
+mod handbook;
 mod hostile;
 mod inference;
 mod inputs;

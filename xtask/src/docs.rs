@@ -1,0 +1,195 @@
+//! The handbook as a site: the pages of `docs`, and those made of the program's help, the columns and the READMEs.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{ChoreResult, Outcome, build_release, package_value};
+
+/// Where the handbook goes.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Directory of the pages and of the site
+    #[arg(long, default_value = "target/handbook")]
+    out: PathBuf,
+    /// Program whose help is shown [default: build the release binary]
+    #[arg(long)]
+    bin: Option<PathBuf>,
+    /// Write the pages only: mdBook, which makes the site of them, is not needed
+    #[arg(long)]
+    pages: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
+    let program = arguments.bin.as_ref().map_or_else(|| build_release(root), |path| Ok(path.clone()))?;
+    let out = root.join(&arguments.out);
+    let pages = out.join("src");
+    if pages.exists() {
+        std::fs::remove_dir_all(&pages)?;
+    }
+    copy(&root.join("docs/src"), &pages)?;
+    std::fs::copy(root.join("docs/book.toml"), out.join("book.toml"))?;
+    let mut summary = std::fs::read_to_string(pages.join("SUMMARY.md"))?;
+    commands(&program, &pages, &mut summary)?;
+    references(root, &pages, &mut summary)?;
+    std::fs::write(pages.join("SUMMARY.md"), summary)?;
+    if arguments.pages {
+        println!("pages in {}", pages.display());
+        return Ok(Outcome::Good);
+    }
+    let mdbook = Command::new("mdbook").arg("build").arg(&out).status();
+    let built = mdbook.map_err(|error| {
+        format!(
+            "could not start mdbook: {error}; `cargo install mdbook --locked` installs it, and --pages does without"
+        )
+    })?;
+    println!("site in {}", out.join("book").display());
+    Ok(if built.success() { Outcome::Good } else { Outcome::Bad })
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let place = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &place)?;
+        } else {
+            std::fs::copy(entry.path(), place)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the program prints.
+pub(crate) fn printed(program: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|error| format!("could not start {}: {error}", program.display()))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8(output.stdout)?),
+        false => Err(format!("{} {} failed", program.display(), arguments.join(" ")).into()),
+    }
+}
+
+/// The subcommands that the program's help lists, with what each does.
+pub(crate) fn subcommands(help: &str) -> Vec<(&str, String)> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    for line in listed {
+        let text = line.trim_start();
+        match (line.len() - text.len(), text.split_once("  ")) {
+            (2, Some((name, about))) => found.push((name, about.trim_start().to_owned())),
+            _ => {
+                if let Some((_, about)) = found.last_mut() {
+                    about.extend([" ", text]);
+                }
+            }
+        }
+    }
+    found.retain(|(name, _)| *name != "help");
+    found
+}
+
+/// A page for each command with its help.
+fn commands(program: &Path, pages: &Path, summary: &mut String) -> Result<(), Box<dyn Error>> {
+    std::fs::create_dir_all(pages.join("commands"))?;
+    summary.push_str("\n# Commands\n\n");
+    let help = printed(program, &["--help"])?;
+    for (command, about) in subcommands(&help) {
+        let help = printed(program, &[command, "--help"])?;
+        let page = format!("# tracelens {command}\n\n{about}.\n\n```text\n{}\n```\n", help.trim_end());
+        std::fs::write(pages.join(format!("commands/{command}.md")), page)?;
+        writeln!(summary, "- [{command}](commands/{command}.md)")?;
+    }
+    Ok(())
+}
+
+/// The columns, the changes, and the READMEs of the crates.
+fn references(root: &Path, pages: &Path, summary: &mut String) -> Result<(), Box<dyn Error>> {
+    let repository = package_value(root, "repository")?;
+    summary.push_str("\n# Reference\n\n");
+    for (file, page, title) in
+        [("COLUMNS.md", "columns.md", "Columns of the tables"), ("CHANGELOG.md", "changes.md", "Changes")]
+    {
+        let text = std::fs::read_to_string(root.join(file))?;
+        std::fs::write(pages.join(page), linked(&text, "", &repository))?;
+        writeln!(summary, "- [{title}]({page})")?;
+    }
+    summary.push_str("\n# Crates\n\n");
+    std::fs::create_dir_all(pages.join("crates"))?;
+    let mut names: Vec<String> = std::fs::read_dir(root.join("crates"))?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<std::io::Result<_>>()?;
+    names.sort();
+    for name in names {
+        let Ok(text) = std::fs::read_to_string(root.join("crates").join(&name).join("README.md")) else {
+            continue;
+        };
+        let page = format!("crates/{name}.md");
+        std::fs::write(pages.join(&page), linked(&text, &format!("crates/{name}/"), &repository))?;
+        writeln!(summary, "- [{name}]({page})")?;
+    }
+    Ok(())
+}
+
+/// A text of the repository whose links lead to pages of the handbook, or to the repository where there is none.
+/// `place` is where the text stands in the repository.
+fn linked(text: &str, place: &str, repository: &str) -> String {
+    let up = if place.is_empty() { "" } else { "../" };
+    let mut parts = text.split("](");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str("](");
+        let (link, rest) = part.split_once(')').unwrap_or((part, ""));
+        if link.contains("://") || link.starts_with('#') || link.contains(char::is_whitespace) {
+            out.push_str(part);
+            continue;
+        }
+        let mut path: Vec<&str> = place.split('/').filter(|part| !part.is_empty()).collect();
+        for step in link.split('/') {
+            match step {
+                ".." => drop(path.pop()),
+                "." => {}
+                step => path.push(step),
+            }
+        }
+        match path[..] {
+            ["crates", name, "README.md"] => out.extend([up, "crates/", name, ".md"]),
+            ["COLUMNS.md"] => out.extend([up, "columns.md"]),
+            ["docs", "src", ..] => out.extend([up, &path[2..].join("/")]),
+            _ => out.extend([repository, "/blob/main/", &path.join("/")]),
+        }
+        out.extend([")", rest]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_those_of_the_help() {
+        let help = "Answers\n\nCommands:\n  report         Write the report\n  nsys           Write a report: the SQLite\n                 database\n  help           Print\n\nOptions:\n";
+        let expected = [
+            ("report", "Write the report".to_owned()),
+            ("nsys", "Write a report: the SQLite database".to_owned()),
+        ];
+        assert_eq!(subcommands(help), expected);
+    }
+
+    #[test]
+    fn links_lead_to_pages_or_to_the_repository() {
+        let text = "[a](../trace2tree/README.md), [b](../../COLUMNS.md) [c](https://x.y) [d](benches/a.rs) [e](#below) f](g h)";
+        let expected = "[a](../crates/trace2tree.md), [b](../columns.md) [c](https://x.y) [d](r/blob/main/crates/mcp/benches/a.rs) [e](#below) f](g h)";
+        assert_eq!(linked(text, "crates/mcp/", "r"), expected);
+        assert_eq!(
+            linked("[a](crates/mcp/README.md) [h](docs/src/coming-from/hta.md)", "", "r"),
+            "[a](crates/mcp.md) [h](coming-from/hta.md)"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! What has to be true of the workspace before a release is made of it.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::{ChoreResult, Outcome, package_value, packages};
+
+/// The schema of answers, in the repository.
+const SCHEMA: &str = "crates/answers/schema/answer-1.json";
+
+pub(crate) fn run(root: &Path) -> ChoreResult {
+    let version = package_value(root, "version")?;
+    let mut faults = Vec::new();
+    for package in packages(root)? {
+        let is_published = package["publish"].as_array().is_none_or(|registries| !registries.is_empty());
+        if is_published && package["version"] != *version {
+            faults.push(format!("{} has version {}, not {version}", package["name"], package["version"]));
+        }
+    }
+    let changelog = std::fs::read_to_string(root.join("CHANGELOG.md"))?;
+    faults.extend(fault_of_changelog(&changelog, &version));
+    let schema = std::fs::read_to_string(root.join(SCHEMA))?;
+    match last_release(root) {
+        Some(tag) => {
+            let released =
+                Command::new("git").args(["show", &format!("{tag}:{SCHEMA}")]).current_dir(root).output()?;
+            faults.extend(fault_of_schema(&schema, &String::from_utf8_lossy(&released.stdout), &tag));
+        }
+        None => println!("no release before this one: nothing to compare the schema with"),
+    }
+    faults.iter().for_each(|fault| println!("release-check: {fault}"));
+    if faults.is_empty() {
+        println!("release-check: {version} is ready");
+    }
+    Ok(if faults.is_empty() { Outcome::Good } else { Outcome::Bad })
+}
+
+/// The tag of the last release.
+fn last_release(root: &Path) -> Option<String> {
+    let tag = ["describe", "--tags", "--abbrev=0", "--match", "v*"];
+    let output = Command::new("git").args(tag).current_dir(root).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The first section of the changelog is that of the version, with its date.
+fn fault_of_changelog(changelog: &str, version: &str) -> Option<String> {
+    let first = changelog.lines().find_map(|line| line.strip_prefix("## ")).unwrap_or_default();
+    let date = first.strip_prefix(version).map(|rest| rest.trim_start_matches([' ', '-', '–', '(']));
+    let is_date = |date: &str| {
+        let parts: Vec<&str> = date.trim_end_matches(')').split('-').collect();
+        let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+        parts.iter().map(|part| part.len()).eq([4, 2, 2]) && parts.iter().all(is_number)
+    };
+    let is_dated = date.is_some_and(is_date);
+    (!is_dated).then(|| {
+        format!("CHANGELOG.md begins with `## {first}`; a release needs `## {version} - YYYY-MM-DD`")
+    })
+}
+
+/// A schema that changed has another number.
+fn fault_of_schema(now: &str, released: &str, tag: &str) -> Option<String> {
+    let number = |schema: &str| {
+        let (_, rest) = schema.split_once("tracelens.answer/")?;
+        Some(rest.split(|letter: char| !letter.is_ascii_digit() && letter != '.').next()?.to_owned())
+    };
+    let is_same = now == released || released.is_empty() || number(now) != number(released);
+    (!is_same).then(|| {
+        format!("{SCHEMA} changed since {tag}, and still has the number {}", number(now).unwrap_or_default())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_has_a_dated_section() {
+        assert_eq!(fault_of_changelog("# Changelog\n\n## 1.2.0 - 2026-11-27\n\n## 1.1.0", "1.2.0"), None);
+        for text in
+            ["## Unreleased\n## 1.2.0 - 2026-11-27", "## 1.2.0", "## 1.1.0 - 2026-11-27", "## 1.2.0 - soon"]
+        {
+            assert!(fault_of_changelog(text, "1.2.0").is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_changed_schema_has_another_number() {
+        let schema =
+            |number: &str, rest: &str| format!(r#"{{"const": "tracelens.answer/{number}", {rest}}}"#);
+        let released = schema("1.0", "a");
+        assert_eq!(fault_of_schema(&released, &released, "v1"), None);
+        assert_eq!(fault_of_schema(&schema("1.1", "b"), &released, "v1"), None);
+        assert!(fault_of_schema(&schema("1.0", "b"), &released, "v1").is_some());
+    }
+}
