@@ -62,7 +62,8 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         }
         advised.push(Advised { name: name(path), advice });
     }
-    let mut answer = answering::about(&arguments.files, true);
+    let is_written = arguments.json || arguments.output.is_some();
+    let mut answer = answering::about(&arguments.files, is_written);
     if let [only] = advised.as_slice() {
         answer.findings = only.advice.findings.iter().map(AnswerFinding::from).collect();
     }

@@ -136,8 +136,10 @@ impl<'a> Request<'a> {
         check_destinations(self.files, destinations.all())?;
         let report = self.make(reporter, timings)?;
         timings.begin(Stage::Write);
+        // Its hash costs reading the files once more.
         let answer = LazyCell::new(|| self.answer_of(&report));
-        let (written, said, mut pending) = self.write(&report, &destinations, extras, &answer);
+        let save_answer = |path: &Path| save(path, |file| write_json(&*answer, file));
+        let (written, said, mut pending) = self.write(&report, &destinations, extras, save_answer);
         if self.output.quiet
             && let Some(failure) = said.iter().find_map(Say::nothing_drawn)
         {
@@ -236,7 +238,7 @@ impl<'a> Request<'a> {
         report: &Report,
         destinations: &Destinations,
         extras: &impl Extras,
-        answer: &Answer<'_>,
+        save_answer: impl Fn(&Path) -> Result<PathBuf, Failure>,
     ) -> (Vec<String>, Vec<Say>, Vec<Failure>) {
         let mut said: Vec<Say> = self.warnings.iter().cloned().map(Say::Warning).collect();
         said.extend(report.notices.iter().map(|notice| notices::say(notice, self.given)));
@@ -258,7 +260,7 @@ impl<'a> Request<'a> {
             }
         }
         if let Some(destination) = &destinations.json {
-            match save(destination, |file| write_json(answer, file)) {
+            match save_answer(destination) {
                 Ok(path) => written.push(wrote(&path, 1)),
                 Err(failure) => pending.push(failure),
             }
