@@ -1,7 +1,8 @@
 //! The answer as JSON: one document on standard output, whatever happens.
 
+use std::borrow::Cow;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -52,6 +53,11 @@ pub(crate) fn print(answer: &Answer<'_>) -> Result<(), Failure> {
 /// Prints an answer with what a command says in its own form.
 pub(crate) fn print_result(answer: Answer<'_>, result: &impl Serialize) -> Result<(), Failure> {
     print(&answer.with_result(result).map_err(io::Error::from)?)
+}
+
+/// A file in an answer: its name without its folder, which is the machine's.
+pub(crate) fn name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()
 }
 
 /// Prints why there is no answer, unless there was one.

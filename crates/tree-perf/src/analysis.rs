@@ -215,6 +215,7 @@ impl Analysis {
                 category: part.category.as_str(),
                 is_first: at == 0,
                 direct_time: part.direct_time,
+                subtree_time: part.subtree_time,
                 kernels: self.launchers.kernels_of_part(part),
             })
         })

@@ -59,6 +59,8 @@ pub struct LauncherWork<'a> {
     /// Time in which at least one device event of the part ran, in the trace's unit; what ran beside events of other
     /// parts counts for the one that started first.
     pub direct_time: i64,
+    /// The same; that of the first part has what operators inside launched, too.
+    pub subtree_time: i64,
     /// Its device events.
     pub kernels: &'a [EventId],
 }

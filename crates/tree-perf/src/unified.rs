@@ -241,7 +241,45 @@ impl ChargedWork<'_> {
     }
 }
 
+/// A call with what its own model says of it, whichever operator is charged with its device events.
+#[derive(Clone, Debug)]
+pub struct ModelledCall<'a> {
+    /// The device events of the work, by start.
+    pub device_events: Vec<EventId>,
+    /// Time in µs in which at least one of them ran.
+    pub time_us: f64,
+    /// The work held against that time.
+    pub figures: Option<Figures>,
+    /// Why FLOPs or bytes are not known; `None` where both are.
+    pub reason: Option<String>,
+    /// Parameters of the model, such as `M`; empty without one.
+    pub parameters: &'a [Parameter],
+}
+
 impl Analysis {
+    /// What the model of an operator says of one of its calls and of all device events below it, or with `backward` of the
+    /// device events below the backward operators of the call and of those inside it.
+    pub fn modelled_call(&self, operator: EventId, backward: bool) -> ModelledCall<'_> {
+        let (tree, events) = (self.tree(), self.trace().events());
+        let mut device_events = match backward {
+            true => device_events_of_backward(self, operator),
+            false => tree.device_events(operator).to_vec(),
+        };
+        device_events.sort_by_key(|&event| (events.start(event), event));
+        let intervals = device_events.iter().map(|&event| interval(self.trace(), event));
+        let time_us = self.us(busy_time(intervals, &mut Vec::new()));
+        let (figures, reason, parameters): (_, _, &[Parameter]) = match self.models().evaluate(tree, operator)
+        {
+            Ok(evaluated) => {
+                let work = if backward { &evaluated.backward } else { &evaluated.forward };
+                let figures = held_against::figures(self, work, evaluated.spec, &device_events, time_us);
+                (figures, work.undefined().map(ToString::to_string), &evaluated.parameters)
+            }
+            Err(undefined) => (None, Some(undefined.to_string()), &[]),
+        };
+        ModelledCall { device_events, time_us, figures, reason, parameters }
+    }
+
     /// The operators that account for the device's time, with what the models say of them. An operator that does work of
     /// several kinds, or does more than its model says, comes more than once. Models are asked once for each distinct call.
     pub fn charged_work(&self) -> impl Iterator<Item = ChargedWork<'_>> {
@@ -288,6 +326,16 @@ impl Analysis {
     }
 }
 
+/// The device events below the backward operators of a forward operator and of those inside it.
+fn device_events_of_backward(analysis: &Analysis, forward: EventId) -> Vec<EventId> {
+    let tree = analysis.tree();
+    let links = tree.backward_events_of_subtree(forward);
+    let mut events: Vec<EventId> = links.iter().flat_map(|&link| tree.device_events(link)).copied().collect();
+    events.sort_unstable();
+    events.dedup();
+    events
+}
+
 fn row(
     analysis: &Analysis,
     charged: ChargedOperator,
@@ -303,12 +351,7 @@ fn row(
         FiguresFrom::Own => (Some(models.answer(tree, charged.operator)), false, time),
         FiguresFrom::BackwardOf(forward) => {
             // The forward operator's backward figures cover everything that its backward links launched.
-            let links = tree.backward_events_of_subtree(forward);
-            let mut events: Vec<EventId> =
-                links.iter().flat_map(|&link| tree.device_events(link)).copied().collect();
-            events.sort_unstable();
-            events.dedup();
-            (Some(models.answer(tree, forward)), true, busy(&events))
+            (Some(models.answer(tree, forward)), true, busy(&device_events_of_backward(analysis, forward)))
         }
         FiguresFrom::Nowhere => (None, false, time),
     };

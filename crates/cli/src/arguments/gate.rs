@@ -91,6 +91,10 @@ pub(crate) struct BaselineArguments {
     #[arg(long, short = 'o', value_name = "FILE")]
     pub(crate) output: PathBuf,
 
+    /// Print the answer as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
     #[command(flatten)]
     pub(crate) recordings: KeptRecordings,
 }

@@ -52,6 +52,10 @@ pub(crate) struct MatchArguments {
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
+    /// Print the answer as JSON instead of text
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 }

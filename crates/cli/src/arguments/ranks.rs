@@ -65,6 +65,10 @@ pub(crate) struct MapArguments {
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+
+    /// Print the answer as JSON instead of text
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -76,6 +80,10 @@ pub(crate) struct PackArguments {
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+
+    /// Print the answer as JSON instead of text
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -259,6 +267,10 @@ pub(crate) struct FuseArguments {
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+
+    /// Print the answer as JSON instead of text
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
 
     #[command(flatten)]
     pub(crate) mapping: MappingArguments,

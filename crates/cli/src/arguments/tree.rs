@@ -62,6 +62,10 @@ pub(crate) struct TreeArguments {
     #[arg(long = "field", value_name = "ARGUMENT")]
     pub(crate) fields: Vec<String>,
 
+    /// Print the answer as JSON instead of text: a row for each event, with its depth
+    #[arg(long, conflicts_with_all = ["backward", "fields"])]
+    pub(crate) json: bool,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 }

@@ -3,10 +3,12 @@
 use answers::numbers::{counted, grouped};
 use answers::{JobRecordings, fuse_ranks};
 use multi_rank::{FuseOptions, FuseOutput};
+use serde_json::{Value, json};
 use trace_ingest::ReadOptions;
 
 use super::ranks::{no_effect_on_tables, recordings};
 use super::report::check_destinations;
+use crate::answering;
 use crate::arguments::Given;
 use crate::arguments::ranks::FuseArguments;
 use crate::arguments::window::Indices;
@@ -33,6 +35,20 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
         rank_by_place: found.rank_by_place,
     };
     let (fused, notices) = fuse_ranks(&recordings, &found.files, &options, &output, &ReadOptions::default())?;
+    if arguments.json {
+        let recordings = fused.recordings.iter().map(|recording| {
+            json!({
+                "file": answering::name(&recording.path),
+                "rank": recording.rank,
+                "events": recording.events,
+                "unusable": recording.unusable,
+                "shift_ns": recording.shift_ns,
+            })
+        });
+        let recordings: Vec<Value> = recordings.collect();
+        let result = json!({ "written": [answering::name(output.path())], "recordings": recordings });
+        answering::print_result(answering::about(&found.files, true), &result)?;
+    }
     if arguments.quiet {
         return Ok(());
     }
@@ -41,6 +57,9 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
     for recording in fused.recordings.iter().filter(|recording| recording.unusable > 0) {
         let (path, count) = (recording.path.display(), grouped(recording.unusable.into()));
         console::warning(format_args!("{path}: entries left out because they are not JSON: {count}"));
+    }
+    if arguments.json {
+        return Ok(());
     }
     let events: u64 = fused.recordings.iter().map(|recording| recording.events).sum();
     console::print(format_args!(

@@ -12,6 +12,7 @@ use perf_gate::{
     write_baseline,
 };
 use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
+use serde_json::json;
 
 use super::report::{check_destinations, save};
 use crate::answering;
@@ -97,6 +98,11 @@ pub(crate) fn baseline(arguments: &BaselineArguments) -> Result<(), Failure> {
     let path = save(&arguments.output, |file| write_baseline(&kept, file))?;
     let steps: usize = kept.iter().map(|recording| recording.steps.duration.len()).sum();
     let blocks = perf_gate::blocks(&kept).len();
+    if arguments.json {
+        let written = [answering::name(&path)];
+        let result = json!({ "written": written, "recordings": kept.len(), "steps": steps, "jobs": blocks });
+        return answering::print_result(answering::about(&arguments.files, true), &result);
+    }
     console::print(format_args!(
         "wrote {}: {} with {}, which count as {}\n",
         path.display(),

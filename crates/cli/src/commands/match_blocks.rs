@@ -8,9 +8,11 @@ use inference_phase::matching::{
     write_report,
 };
 use inference_phase::split::{self, Membership, SplitError, SplitOutput, SplitStep, StepWork};
+use serde_json::json;
 use sheets::escaped;
 use trace2tree::{TraceTree, TreeOptions};
 
+use crate::answering;
 use crate::arguments::match_blocks::MatchArguments;
 use crate::console;
 use crate::error::Failure;
@@ -55,8 +57,13 @@ pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
         trace: side.tree.trace(),
         steps: &side.steps,
     });
-    write_report(&matches, described, &paths, directory)?;
-    if !arguments.quiet {
+    let report = write_report(&matches, described, &paths, directory)?;
+    if arguments.json {
+        let written: Vec<_> = report.written.iter().map(|path| answering::name(path)).collect();
+        let result = json!({ "written": written, "matches": report.pairs, "notes": report.notes });
+        let files = [arguments.first.clone(), arguments.second.clone()];
+        answering::print_result(answering::about(&files, true), &result)?;
+    } else if !arguments.quiet {
         console::print(listing(&matches, &paths, arguments))?;
         matches.notes.iter().for_each(|note| console::warning(why_none(note)));
     }

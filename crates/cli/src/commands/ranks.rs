@@ -1,13 +1,16 @@
 //! `tracelens map`, `tracelens pack` and `tracelens ranks`.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use answers::numbers::{counted, grouped};
 use answers::{JobRecordings, MapOptions, Mapped, Picture, RanksReporter, map_ranks};
 use multi_rank::{JobFolder, JobOptions, Members, RankPattern};
+use serde_json::json;
 use trace_ingest::{ReadOptions, RecordingKind};
 
 use super::report::Request;
+use crate::answering;
 use crate::arguments::ranks::{MapArguments, PackArguments, RanksArguments, Recordings, Sources};
 use crate::arguments::{Given, Reference, long_name};
 use crate::console;
@@ -20,7 +23,9 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let MapArguments { keep_events, waits, .. } = *arguments;
     let options = MapOptions { keep_events, waits, ..arguments.mapping.options() };
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
-        Ok(mapped) if !arguments.quiet => console::note(format!("{}: {}", path.display(), outcome(mapped))),
+        Ok(mapped) if !arguments.quiet && !arguments.json => {
+            console::note(format!("{}: {}", path.display(), outcome(mapped)))
+        }
         Ok(_) => {}
         Err(error) => console::warning(error),
     };
@@ -30,7 +35,19 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     if failed > 0 {
         return Err(Failure::NotMapped { failed, of: mapped.len() });
     }
-    if !arguments.quiet {
+    if arguments.json {
+        let of_recording = |(path, mapped): (&PathBuf, &Mapped)| {
+            let events = match mapped {
+                Mapped::Written { events, .. } => Some(events),
+                Mapped::Kept { .. } => None,
+            };
+            let (file, ranks) = (answering::name(path), ranks_of(mapped).to_string());
+            json!({ "file": file, "ranks": ranks, "events": events, "was_there": events.is_none() })
+        };
+        let mapped = recordings.iter().zip(mapped.iter().flatten()).map(of_recording);
+        let result = json!({ "ranks": ranks, "recordings": mapped.collect::<Vec<_>>() });
+        answering::print_result(answering::about(&recordings, true), &result)?;
+    } else if !arguments.quiet {
         let count = counted(ranks, "rank", "ranks");
         console::print(format!("{count} in {}\n", arguments.out.display()))?;
     }
@@ -65,11 +82,18 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
         false => return Err(job(multi_rank::Error::NoRanks { path: path.clone(), unused: None })),
     };
     let packing = folder.pack().map_err(job)?;
+    if arguments.json {
+        let result = json!({ "ranks": packing.ranks, "packs": packing.packs, "written": packing.written });
+        answering::print_result(answering::about(slice::from_ref(path), true), &result)?;
+    }
     if arguments.quiet {
         return Ok(());
     }
     for (path, why) in &folder.stale {
         console::warning(format_args!("{}: is not packed: {why}", path.display()));
+    }
+    if arguments.json {
+        return Ok(());
     }
     let written = match packing.written {
         0 => "nothing to do".to_owned(),

@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+use std::slice;
 
 use inference_phase::split::{
     self, Alike, ExecutionDetails, FoundSteps, Membership, MixDistance, MixOptions, RegionRule, ServerLoad,
@@ -11,11 +12,13 @@ use inference_phase::split::{
 };
 use inference_phase::{DetectOptions, Phase};
 use report_writers::terminal::{TextColumn, table};
+use serde_json::{Value, json};
 use sheets::escaped;
 use trace_ingest::{Category, Trace, is_standard_input, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
 use super::report::{check_directory, copyable};
+use crate::answering;
 use crate::arguments::reading::ReadingArguments;
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
@@ -65,12 +68,18 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     let base = split::base_name(&arguments.file);
     let plan = split::plan(tree.trace(), &steps, &options, &base);
     if !arguments.quiet {
-        console::print(overview(&arguments.file, &steps, shown_by, &plan))?;
+        if !arguments.json {
+            console::print(overview(&arguments.file, &steps, shown_by, &plan))?;
+        }
         without_effect(arguments, &steps, &plan).iter().for_each(console::warning);
     }
     if !arguments.has_action() && arguments.output_dir.is_none() {
-        if !arguments.quiet {
-            console::print(list(&tree, &steps, options.range))?;
+        let chosen: Vec<usize> = options.range.unwrap_or(0..steps.len()).collect();
+        if arguments.json {
+            let result = json!({ "steps": list_json(&tree, &steps, &chosen) });
+            answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &result)?;
+        } else if !arguments.quiet {
+            console::print(list(&tree, &steps, &chosen))?;
         }
         return Ok(());
     }
@@ -104,7 +113,13 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     if arguments.quiet {
         return Ok(());
     }
-    console::print(Listing { details: &details, directory })?;
+    if arguments.json {
+        let written: Vec<Value> = details.iter().map(|details| named(split::details_json(details))).collect();
+        let result = json!({ "written": written });
+        answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &result)?;
+    } else {
+        console::print(Listing { details: &details, directory })?;
+    }
     let unusable: u64 = written.iter().map(|file| file.unusable).sum();
     if unusable > 0 {
         console::warning(format_args!("entries left out because they are not JSON: {unusable}"));
@@ -120,7 +135,7 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
 }
 
 /// A line per step: what it runs, when, and what devices did for it.
-fn list(tree: &TraceTree, steps: &[SplitStep], range: Option<Range<usize>>) -> String {
+fn list(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize]) -> String {
     let trace = tree.trace();
     let membership = Membership::new(tree, steps);
     let milliseconds = |time: i64| decimal(trace.to_microseconds(time) / 1000.0, 3);
@@ -142,8 +157,38 @@ fn list(tree: &TraceTree, steps: &[SplitStep], range: Option<Range<usize>>) -> S
         TextColumn::right("GPU ms", |&index: &usize| milliseconds(membership.device_work(index).busy)),
         TextColumn::left("annotation", name),
     ];
-    let rows: Vec<usize> = range.unwrap_or(0..steps.len()).collect();
-    format!("\n{}", table(&columns, &rows, console::style()))
+    format!("\n{}", table(&columns, chosen, console::style()))
+}
+
+/// The same as JSON. Times are in ms.
+fn list_json(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize]) -> Vec<Value> {
+    let trace = tree.trace();
+    let membership = Membership::new(tree, steps);
+    let ms = |time: i64| trace.to_microseconds(time) / 1000.0;
+    let row = |&index: &usize| {
+        let (step, work) = (&steps[index], membership.device_work(index));
+        json!({
+            "step": index,
+            "phase": step.work.phase.to_string(),
+            "tokens": Some(step.work.batch_size).filter(|&tokens| tokens > 0),
+            "start_ms": ms(step.start),
+            "duration_ms": ms(step.end - step.start),
+            "device_events": work.events,
+            "device_ms": ms(work.busy),
+            "annotation": step.annotation.map(|event| trace.name(event)),
+        })
+    };
+    chosen.iter().map(row).collect()
+}
+
+/// Details of a file, which is named without its folder.
+fn named(mut details: Value) -> Value {
+    if let Some(path) = details.get_mut("output_path")
+        && let Some(name) = path.as_str().map(|path| answering::name(Path::new(path)).into_owned())
+    {
+        *path = name.into();
+    }
+    details
 }
 
 /// Reads a trace, and says what reading got over unless `quiet`.

@@ -2,11 +2,14 @@
 
 use std::fmt;
 use std::io::Write;
+use std::slice;
 
+use serde_json::{Value, json};
 use sheets::escaped;
 use trace_ingest::{EventId, RowId, Track, read_path};
 use trace2tree::{DeviceTimes, OperatorField, PrintOptions, TraceTree, TreeOptions};
 
+use crate::answering;
 use crate::arguments::tree::TreeArguments;
 use crate::console;
 use crate::error::Failure;
@@ -32,6 +35,13 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         min_device_time_us: arguments.min_time.unwrap_or(0.0),
         shown_text: escaped,
     };
+    if arguments.json {
+        let result = json!({ "events": rows(&tree, &times, &starts, arguments) });
+        answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &result)?;
+        tree.trace().warnings().iter().for_each(console::warning);
+        tree.warnings().iter().for_each(console::warning);
+        return Ok(());
+    }
     console::write_with(|out| {
         let mut out = Formatted(out, Ok(()));
         for &event in &starts {
@@ -56,6 +66,47 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     tree.trace().warnings().iter().for_each(console::warning);
     tree.warnings().iter().for_each(console::warning);
     Ok(())
+}
+
+/// Events below the starts, or above them, with their depth. Times are in µs.
+fn rows(
+    tree: &TraceTree,
+    times: &DeviceTimes<'_>,
+    starts: &[EventId],
+    arguments: &TreeArguments,
+) -> Vec<Value> {
+    let (trace, events) = (tree.trace(), tree.trace().events());
+    let row = |event: EventId, depth: usize| {
+        json!({
+            "depth": depth,
+            "uid": events.uid(event),
+            "name": trace.name(event),
+            "category": trace.category_name(events.category(event)),
+            "start_us": trace.to_microseconds(events.start(event)),
+            "duration_us": trace.to_microseconds(events.duration(event)),
+            "device_us": times.microseconds(event),
+            "device_pct": times.percent(event),
+        })
+    };
+    if arguments.parents {
+        let chains =
+            starts.iter().flat_map(|&start| std::iter::once(start).chain(tree.ancestors(start)).zip(0..));
+        return chains.map(|(event, depth)| row(event, depth)).collect();
+    }
+    let is_shown = |event: EventId| {
+        (arguments.all || !tree.non_gpu_path(event))
+            && arguments.min_time.is_none_or(|least| times.microseconds(event) >= least)
+    };
+    let mut rows = Vec::new();
+    let mut open: Vec<(EventId, usize)> = starts.iter().rev().map(|&start| (start, 0)).collect();
+    while let Some((event, depth)) = open.pop() {
+        rows.push(row(event, depth));
+        if arguments.depth.is_none_or(|most| depth < most) {
+            let below = tree.children(event).iter().rev().filter(|&&child| is_shown(child));
+            open.extend(below.map(|&child| (child, depth + 1)));
+        }
+    }
+    rows
 }
 
 fn field(name: &str) -> Result<OperatorField, Failure> {

@@ -31,6 +31,12 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("doctor", &[]),
     ("critical-path", &[]),
     ("replay", &[]),
+    ("split", &[]),
+    ("split", &["--store-single-iteration", "-o", "steps"]),
+    ("tree", &[]),
+    ("tree", &["--name", "aten::mm", "--parents"]),
+    ("baseline", &["-o", "baseline.json"]),
+    ("map", &["--out", "job"]),
 ];
 
 fn test_data(name: &str) -> PathBuf {
@@ -119,9 +125,12 @@ fn every_command_keeps_the_schema_on_every_recording() {
             &["diff", a, b],
             &["gate", "--baseline", a, "--candidate", b],
             &["ranks", a, b],
+            &["match", a, b, "-o", "matches"],
+            &["fuse", a, b, "-o", "fused.json"],
         ] {
             let document = answer(&place, &validator, arguments);
-            if arguments[0] != "ranks" && document["status"] != "error" {
+            let is_of_two = ["compare", "diff", "gate"].contains(&arguments[0]);
+            if is_of_two && document["status"] != "error" {
                 assert_eq!(document["inputs"][0]["role"], "baseline", "{arguments:?}");
             }
             if arguments[0] == "gate" && document["status"] != "error" {
@@ -136,6 +145,7 @@ fn every_command_keeps_the_schema_on_every_recording() {
         &["columns", "nothing"],
         &["model", "gemm", "--m", "8", "--n", "8", "--k", "8"],
         &["report"],
+        &["pack", "job"],
         &["table", a.as_str(), "ops_summary", "--where", "Count many 3"],
     ] {
         answer(&place, &validator, arguments);
@@ -260,4 +270,41 @@ fn files_are_told_by_their_content() {
     for threads in ["1", "2", "8"] {
         assert_eq!(of(&["--threads", threads]), of(&[]), "{threads} threads");
     }
+}
+
+#[test]
+fn commands_that_write_say_what_they_wrote() {
+    let place = Workplace::with_generated();
+    let validator = validator();
+    let asked = |arguments: &[&str]| answer(&place, &validator, arguments);
+    let steps = asked(&["split", "trace.json.gz"]);
+    let listed = steps["result"]["steps"].as_array().unwrap();
+    assert_eq!(listed.len(), 4);
+    let busy: f64 = listed.iter().map(|step| step["device_ms"].as_f64().unwrap()).sum();
+    assert!(busy > 0.0, "{listed:?}");
+    let written = asked(&["split", "trace.json.gz", "--store-single-iteration", "-o", "steps"]);
+    let files = written["result"]["written"].as_array().unwrap();
+    assert_eq!(files.len(), 4);
+    for file in files {
+        assert!(!file["output_path"].as_str().unwrap().contains('/'), "{file}");
+    }
+    let tree = asked(&["tree", "trace.json.gz", "--depth", "1"]);
+    let events = tree["result"]["events"].as_array().unwrap();
+    let below: f64 = events
+        .iter()
+        .filter(|event| event["depth"] == 0)
+        .map(|event| event["device_us"].as_f64().unwrap())
+        .sum();
+    let summary = asked(&["report", "trace.json.gz"]);
+    let ops =
+        summary["tables"].as_array().unwrap().iter().find(|table| table["name"] == "ops_summary").unwrap();
+    let columns = ops["columns"].as_array().unwrap();
+    let at = columns.iter().position(|column| column["name"] == "total_direct_kernel_time_ms").unwrap();
+    let all: f64 = ops["rows"].as_array().unwrap().iter().map(|row| row[at].as_f64().unwrap()).sum();
+    assert!((below / 1e3 - all).abs() < 1e-6 * all, "{below} µs in the tree, {all} ms in the report");
+    let baseline = asked(&["baseline", "trace.json.gz", "-o", "kept.json"]);
+    assert_eq!(baseline["result"], json!({"written": ["kept.json"], "recordings": 1, "steps": 3, "jobs": 1}));
+    let mapped = asked(&["map", "trace.json.gz", "--out", "job"]);
+    assert_eq!(mapped["result"]["recordings"][0]["ranks"], "0");
+    assert_eq!(asked(&["pack", "job"])["result"]["ranks"], 1);
 }

@@ -51,8 +51,19 @@ pub fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
+/// What the reports of a match say, and where they are.
+#[derive(Clone, Debug)]
+pub struct MatchReport {
+    /// The files.
+    pub written: Vec<PathBuf>,
+    /// The matches, as `match_report.json` has them.
+    pub pairs: Vec<Value>,
+    /// Why phases have no match, as `match_notes.json` has it.
+    pub notes: Vec<Value>,
+}
+
 /// Writes `match_report.json`, `match_notes.json` and, if anything matches, `match_report.csv`. `paths` are the files
-/// of both traces, per match. Returns where the reports are.
+/// of both traces, per match.
 ///
 /// # Errors
 /// When one cannot be written.
@@ -61,7 +72,7 @@ pub fn write_report(
     sides: [MatchSide<'_>; 2],
     paths: &[[PathBuf; 2]],
     directory: &Path,
-) -> Result<Vec<PathBuf>, SplitError> {
+) -> Result<MatchReport, SplitError> {
     let rows: Vec<Row> = matches
         .pairs
         .iter()
@@ -73,7 +84,7 @@ pub fn write_report(
             sides: [0, 1].map(|at| Side::new(pair, at, sides[at], &paths[at])),
         })
         .collect();
-    let report: Vec<Value> = rows.iter().map(Row::to_json).collect();
+    let pairs: Vec<Value> = rows.iter().map(Row::to_json).collect();
     let notes: Vec<Value> = matches.notes.iter().map(note_json).collect();
     let mut written = Vec::new();
     let mut write = |name: &str, content: io::Result<Vec<u8>>| {
@@ -84,12 +95,12 @@ pub fn write_report(
         written.push(path);
         Ok::<(), SplitError>(())
     };
-    write("match_report.json", pretty(&report))?;
+    write("match_report.json", pretty(&pairs))?;
     if !rows.is_empty() {
         write("match_report.csv", csv(&rows))?;
     }
     write("match_notes.json", pretty(&notes))?;
-    Ok(written)
+    Ok(MatchReport { written, pairs, notes })
 }
 
 /// The distance with six digits, as reports show it.

@@ -75,12 +75,14 @@ pub fn write_details(details: &[ExecutionDetails], directory: &Path) -> Result<[
 }
 
 fn write_json(details: &[ExecutionDetails], out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<Value> = details.iter().map(as_json).collect();
+    let rows: Vec<Value> = details.iter().map(details_json).collect();
     serde_json::to_writer_pretty(&mut *out, &rows)?;
     out.write_all(b"\n")
 }
 
-fn as_json(details: &ExecutionDetails) -> Value {
+/// The details of a file, as `execution_details.json` has them.
+#[must_use]
+pub fn details_json(details: &ExecutionDetails) -> Value {
     let step = |work: &super::StepWork| {
         json!({
             "batch_size": work.batch_size,
