@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Debug, Write as _};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use advise::Finding;
@@ -15,7 +15,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use trace_ingest::{Category, RecordingKind, Trace, Warning as ReadingWarning, is_standard_input, recognise};
+use trace_ingest::{
+    Category, EventFault, RecordingKind, Trace, Warning as ReadingWarning, is_standard_input, recognise,
+};
 use tree_perf::Analysis;
 
 use crate::notice::Notice;
@@ -86,6 +88,10 @@ pub struct Input {
     pub sha256: Option<String>,
     /// What it holds; null where that is not known.
     pub format: Option<&'static str>,
+    /// How it is packed: `none`, `gzip`, `zstd`, `zip`; null where it cannot be read.
+    pub compression: Option<&'static str>,
+    /// Name and version of the recorder, where the file says more than its format.
+    pub recorder: Option<String>,
     /// Devices that it names.
     pub devices: Vec<String>,
     /// Rank of the recorded process.
@@ -141,6 +147,10 @@ pub struct Trust {
     pub stacks: Option<bool>,
     /// Whether the file ends early or is damaged, so that events are lost.
     pub truncated: bool,
+    /// Bytes of the unpacked file that could not be used, as far as that is known.
+    pub bytes_lost: u64,
+    /// Entries of the file that are no events, and events that could not be placed in time.
+    pub events_lost: u64,
     /// Steps.
     pub steps: Option<u64>,
 }
@@ -164,8 +174,55 @@ pub struct AnswerWarning {
     pub code: String,
     /// How much it matters.
     pub severity: Severity,
+    /// The input that it is about, by its `id`; null where it is about the only one, or about all.
+    pub input: Option<String>,
+    /// How often it happened; null where that is no number.
+    pub count: Option<u64>,
+    /// Where it happened first; null where that is not known.
+    pub first: Option<Place>,
+    /// What was lost; null where nothing was, or where that is not known.
+    pub lost: Option<Lost>,
     /// What happened, and what to do.
     pub message: String,
+}
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Index of an event in the file's list, as tables have it.
+    Uid(u32),
+    /// Bytes of the unpacked file before it.
+    Offset(u64),
+}
+
+/// What is in no figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Lost {
+    /// Bytes of the unpacked file.
+    pub bytes: u64,
+    /// Events, or entries that should be events.
+    pub events: u64,
+}
+
+impl Lost {
+    /// What reading lost, as far as a warning tells it.
+    fn of(warning: &ReadingWarning) -> Option<Self> {
+        let lost = |bytes: u64, events: u64| Some(Lost { bytes, events });
+        match *warning {
+            ReadingWarning::Truncated { bytes_lost } | ReadingWarning::BrokenText { bytes_lost, .. } => {
+                lost(bytes_lost, 0)
+            }
+            ReadingWarning::MalformedEvents { count, bytes_skipped, .. } => lost(bytes_skipped, count),
+            ReadingWarning::MalformedRecords { count, .. }
+            | ReadingWarning::Events { fault: EventFault::WithoutTimestamp, count, .. } => lost(0, count),
+            _ => None,
+        }
+    }
+
+    fn sum(trace: &Trace, part: impl Fn(&Lost) -> u64) -> u64 {
+        trace.warnings().iter().filter_map(Lost::of).map(|lost| part(&lost)).sum()
+    }
 }
 
 /// How much a warning matters.
@@ -289,8 +346,11 @@ impl<'a> Answer<'a> {
         // What a script prints is no warning.
         let is_said =
             |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
-        let warnings = report.notices.iter().filter(|notice| !is_said(notice));
-        self.warnings.extend(warnings.map(AnswerWarning::from));
+        for notice in report.notices.iter().filter(|notice| !is_said(notice)) {
+            let file = notice.file().map(crate::report::title);
+            let input = self.inputs.iter().find(|input| file.as_ref() == Some(&input.file));
+            self.warnings.push(AnswerWarning { input: input.map(|input| input.id.clone()), ..notice.into() });
+        }
         if let Some(advice) = &report.advice {
             self.findings = advice.findings.iter().map(AnswerFinding::from).collect();
             let has = |row: &Row| report.tables.tables().iter().any(|table| table.name() == row.table);
@@ -358,6 +418,8 @@ impl Input {
             bytes: is_file.then(|| path.metadata().ok().map(|metadata| metadata.len())).flatten(),
             sha256: (is_file && is_hashed).then(|| File::open(path).and_then(sha256).ok()).flatten(),
             format: kind.map(format),
+            compression: is_file.then(|| File::open(path).and_then(compression).ok()).flatten(),
+            recorder: None,
             devices: Vec::new(),
             rank: None,
             world_size: None,
@@ -377,6 +439,7 @@ impl Input {
         let (facts, events) = (trace.facts(), trace.events());
         let named = facts.devices.iter().filter_map(|device| device.name.clone());
         self.devices = named.collect();
+        self.recorder = facts.recorder_version.clone();
         if let Some(job) = &facts.distributed {
             (self.rank, self.world_size) = (job.rank, job.world_size);
         }
@@ -386,6 +449,18 @@ impl Input {
         let per_ns = trace.time_unit().per_microsecond() / 1000;
         self.span_ns = first.zip(last).map(|(first, last)| (last - first) / per_ns.max(1));
     }
+}
+
+/// How bytes are packed, by their beginning.
+fn compression(bytes: impl io::Read) -> io::Result<&'static str> {
+    let mut beginning = Vec::with_capacity(4);
+    bytes.take(4).read_to_end(&mut beginning)?;
+    Ok(match beginning[..] {
+        [0x1f, 0x8b, ..] => "gzip",
+        [0x28, 0xb5, 0x2f, 0xfd] => "zstd",
+        [b'P', b'K', 3, 4] => "zip",
+        _ => "none",
+    })
 }
 
 /// What a kind of recording is called.
@@ -484,6 +559,8 @@ impl Trust {
             shapes: recorder.shapes.then(has_shapes),
             stacks: recorder.python_frames.then(has_frames),
             truncated,
+            bytes_lost: Lost::sum(trace, |lost| lost.bytes),
+            events_lost: Lost::sum(trace, |lost| lost.events),
             steps,
         }
     }
@@ -506,7 +583,42 @@ impl From<&Notice> for AnswerWarning {
             | Notice::NothingToDraw { .. } => Severity::Info,
             _ => Severity::Warning,
         };
-        AnswerWarning { code: code_of(notice.innermost()), severity, message: notice.to_string() }
+        let (count, first, lost) = match notice.innermost() {
+            Notice::Reading(warning) => (count_of(warning), first_of(warning), Lost::of(warning)),
+            &Notice::UnlinkedDeviceEvents { events, .. } => (Some(events as u64), None, None),
+            &Notice::CriticalPath { count, first_uid, .. } => (Some(count), first_uid.map(Place::Uid), None),
+            _ => (None, None, None),
+        };
+        let (code, message) = (code_of(notice.innermost()), notice.to_string());
+        AnswerWarning { code, severity, input: None, count, first, lost, message }
+    }
+}
+
+/// How often reading met something.
+fn count_of(warning: &ReadingWarning) -> Option<u64> {
+    match *warning {
+        ReadingWarning::InvalidUtf8 { count }
+        | ReadingWarning::MalformedEvents { count, .. }
+        | ReadingWarning::Events { count, .. }
+        | ReadingWarning::UnusedPhase { count, .. }
+        | ReadingWarning::UnknownMetadata { count }
+        | ReadingWarning::UnnamedArguments { count }
+        | ReadingWarning::MalformedRecords { count, .. }
+        | ReadingWarning::UnusedRecords { count, .. }
+        | ReadingWarning::RecordsWithoutTimes { count, .. }
+        | ReadingWarning::Records { count, .. }
+        | ReadingWarning::OtherArchiveMembers { ignored: count, .. } => Some(count),
+        _ => None,
+    }
+}
+
+/// Where reading met something first.
+fn first_of(warning: &ReadingWarning) -> Option<Place> {
+    match *warning {
+        ReadingWarning::Events { first_uid, .. } => Some(Place::Uid(first_uid)),
+        ReadingWarning::MalformedEvents { first_offset: offset, .. }
+        | ReadingWarning::BrokenText { offset, .. } => Some(Place::Offset(offset)),
+        _ => None,
     }
 }
 
@@ -609,6 +721,46 @@ mod tests {
         assert_eq!(code_of(&Notice::NoOperators), "no-operators");
         assert_eq!(code_of(&Notice::Captures("A b".to_owned())), "captures");
         assert_eq!(code_of(&Notice::UnopenedGraphs { launches: 3 }), "unopened-graphs");
+    }
+
+    /// Enumerations whose variants are codes, with where they are.
+    const CODES: [(&str, &str); 7] = [
+        ("../trace-ingest/src/warning.rs", "Warning"),
+        ("../trace-ingest/src/warning.rs", "EventFault"),
+        ("../trace-ingest/src/warning.rs", "RecordFault"),
+        ("../trace-ingest/src/error.rs", "IngestError"),
+        ("src/notice.rs", "Notice"),
+        ("src/error.rs", "Error"),
+        ("../cli/src/error.rs", "Failure"),
+    ];
+
+    #[test]
+    fn codes_are_never_renamed() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut codes = String::new();
+        for (file, name) in CODES {
+            let source = std::fs::read_to_string(here.join(file)).unwrap();
+            let (_, body) = source.split_once(&format!("enum {name} {{\n")).unwrap();
+            let (body, _) = body.split_once("\n}\n").unwrap();
+            for line in body.lines() {
+                let variant = line.strip_prefix("    ").unwrap_or_default();
+                let variant = variant.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                if variant.starts_with(char::is_uppercase) {
+                    // As a value without members writes itself.
+                    let code = code_of(&format_args!("{variant}"));
+                    writeln!(codes, "{name} {code}").unwrap();
+                }
+            }
+        }
+        let path = here.join("schema/codes-1.txt");
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        let lost: Vec<&str> = kept.lines().filter(|kept| !codes.lines().any(|code| code == *kept)).collect();
+        assert!(lost.is_empty(), "codes that programs rely on are gone: {lost:?}");
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            std::fs::write(&path, &codes).unwrap();
+        } else {
+            assert_eq!(kept, codes, "new codes are kept: UPDATE_SCHEMA=1 cargo test -p answers envelope");
+        }
     }
 
     #[test]

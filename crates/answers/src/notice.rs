@@ -1,7 +1,7 @@
 //! What a reader has to know of a report.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use inference_phase::capture::SkipReason;
 use inference_phase::sheets::PhaseNotice;
@@ -215,6 +215,15 @@ impl Notice {
         match self {
             Notice::OfRun { notice, .. } | Notice::OfFile { notice, .. } => notice.innermost(),
             notice => notice,
+        }
+    }
+
+    /// The file that it is about, of several.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Notice::OfFile { path, .. } | Notice::LeftOut { path, .. } => Some(path),
+            Notice::OfRun { notice, .. } => notice.file(),
+            _ => None,
         }
     }
 }

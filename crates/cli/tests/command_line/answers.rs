@@ -308,3 +308,37 @@ fn commands_that_write_say_what_they_wrote() {
     assert_eq!(mapped["result"]["recordings"][0]["ranks"], "0");
     assert_eq!(asked(&["pack", "job"])["result"]["ranks"], 1);
 }
+
+#[test]
+fn losses_are_told_in_numbers() {
+    let place = Workplace::with("");
+    files(&place);
+    let cut = answer(&place, &validator(), &["report", "cut.json.gz"]);
+    assert_eq!(cut["inputs"][0]["compression"], "gzip");
+    assert_eq!(cut["trust"]["truncated"], true);
+    let warnings = cut["warnings"].as_array().unwrap();
+    let truncated = warnings.iter().find(|warning| warning["code"] == "reading/damaged-compression");
+    assert!(truncated.is_some(), "{warnings:#?}");
+    place.put(
+        "odd.json",
+        r#"{"traceEvents": [7, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 5},
+            {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 5}]}"#,
+    );
+    let odd = answer(&place, &validator(), &["report", "odd.json"]);
+    assert_eq!(odd["inputs"][0]["compression"], "none");
+    assert_eq!(odd["trust"]["events_lost"], 2);
+    let warnings = odd["warnings"].as_array().unwrap();
+    let of = |code: &str| warnings.iter().find(|warning| warning["code"] == code).unwrap();
+    let without_time = of("reading/events");
+    assert_eq!((&without_time["count"], &without_time["first"]), (&json!(1), &json!({"uid": 1})));
+    let malformed = of("reading/malformed-events");
+    assert_eq!(malformed["lost"]["events"], 1);
+    assert!(malformed["first"]["offset"].as_u64().unwrap() > 0, "{malformed}");
+    let nsys =
+        answer(&place, &validator(), &["report", test_data("generated/nsys/run.sqlite").to_str().unwrap()]);
+    assert!(
+        nsys["inputs"][0]["recorder"].as_str().unwrap().contains("Nsight Systems"),
+        "{}",
+        nsys["inputs"][0]
+    );
+}
