@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use answers::Error as AnswerError;
 use answers::envelope::{Answer, Asked, Problem, code_of};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::io::stdio_pipes;
@@ -17,6 +19,7 @@ use serde_json::{Map, Value};
 use thiserror::Error as ThisError;
 use trace_ingest::{IngestError, Progress};
 
+use crate::offers::{self, Read};
 use crate::roots::Roots;
 use crate::session::{Following, Session};
 use crate::text::{LONGEST_CELL, sanitise, tab_separated};
@@ -257,7 +260,8 @@ fn say_own_fault(text: &str) {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        let offered = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
+        let mut info = ServerConfig::new(offered.build());
         info.server_info = Implementation::new("tracelens", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(
             "Answers from profiler traces of GPU jobs. Begin with open, then summary and advise. Every figure has a unit; null is \
@@ -273,6 +277,60 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(tools::all()))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(offers::resources()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(offers::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let (mime_type, text) = match offers::read(&request.uri) {
+            None => return Err(ErrorData::resource_not_found("there is no such resource", None)),
+            Some(Read::Text(mime_type, text)) => (mime_type, text),
+            Some(Read::Tool(tool, arguments)) => {
+                let result = self.answer(tool.to_owned(), arguments, &context).await?;
+                let answer = result.structured_content.unwrap_or_default();
+                if let Some(message) = answer["error"]["message"].as_str() {
+                    return Err(ErrorData::resource_not_found(message.to_owned(), None));
+                }
+                ("application/json", answer.to_string())
+            }
+        };
+        let contents = ResourceContents::text(text, request.uri).with_mime_type(mime_type);
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(offers::prompts()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let begun = offers::prompt(&request.name, request.arguments.as_ref());
+        begun.map(Into::into).map_err(|refusal| ErrorData::invalid_params(refusal.text, None))
     }
 
     async fn call_tool(

@@ -168,6 +168,73 @@ fn every_tool_answers() {
 }
 
 #[test]
+fn resources_and_prompts_are_offered() {
+    let mut server = Server::start(&testdata(), &[]);
+    let opened = server.call("open", json!({"path": TRAINING}));
+    let trace = opened["result"]["trace"].as_str().unwrap().to_owned();
+    let listed = server.ask("resources/list", json!({}));
+    let mut addresses: Vec<String> = listed["result"]["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|resource| resource["uri"].as_str().unwrap().to_owned())
+        .collect();
+    let templates = server.ask("resources/templates/list", json!({}));
+    assert_eq!(templates["result"]["resourceTemplates"].as_array().unwrap().len(), 2);
+    addresses.push("tracelens://columns/ops_summary".to_owned());
+    addresses.push(format!("tracelens://trace/{trace}/summary"));
+    for address in &addresses {
+        let read = server.ask("resources/read", json!({"uri": address}));
+        let content = &read["result"]["contents"][0];
+        let text = content["text"].as_str().unwrap_or_else(|| panic!("{address}: {read}"));
+        if content["mimeType"] == "application/json" {
+            assert!(serde_json::from_str::<Value>(text).unwrap().is_object(), "{address}");
+        } else {
+            assert!(text.contains("doctor"), "{address}");
+        }
+    }
+    for address in
+        ["tracelens://columns/nothing", "tracelens://trace/0123456789ab/summary", "file:///etc/passwd"]
+    {
+        let read = server.ask("resources/read", json!({"uri": address}));
+        assert!(read["error"]["code"].as_i64().is_some(), "{address}: {read}");
+    }
+    let prompts = server.ask("prompts/list", json!({}));
+    for prompt in prompts["result"]["prompts"].as_array().unwrap() {
+        let named = prompt["arguments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|argument| (argument["name"].as_str().unwrap().to_owned(), json!(TRAINING)));
+        let arguments: serde_json::Map<String, Value> = named.collect();
+        let begun = server.ask("prompts/get", json!({"name": prompt["name"], "arguments": arguments}));
+        let text = begun["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+        assert!(text.contains(TRAINING), "{begun}");
+        let lacking = server.ask("prompts/get", json!({"name": prompt["name"]}));
+        assert!(lacking["error"]["message"].as_str().unwrap().contains("is missing"), "{lacking}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_given_up_where_many_recordings_are_opened() {
+    const OPENS: usize = 64;
+    let place = tempfile::tempdir().unwrap();
+    let mut server = Server::start(place.path(), &["--max-memory", "100M"]);
+    let whole = std::fs::read(testdata().join(TRAINING)).unwrap();
+    for number in 0..OPENS {
+        // Each file is another one by what stands behind its end, which gzip ignores.
+        let name = format!("{number}.json.gz");
+        std::fs::write(place.path().join(&name), [&whole[..], &[0; 1][..].repeat(number)].concat()).unwrap();
+        assert_ne!(server.call("open", json!({"path": name}))["status"], "error");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kib: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kib <= 300 << 10, "{kib} KiB are resident after {OPENS} recordings");
+}
+
+#[test]
 fn what_cannot_be_answered_is_said_in_band() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");

@@ -1,0 +1,173 @@
+//! What the server offers besides tools: resources to read, and prompts that begin a conversation.
+
+use rmcp::model::{
+    GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate, Role,
+};
+use serde_json::{Map, Value};
+
+use crate::SKILL;
+use crate::server::Refusal;
+
+const SCHEMA: &str = "tracelens://schema/answer";
+const SKILL_PAGE: &str = "tracelens://skill";
+const COLUMNS: &str = "tracelens://columns/";
+const TRACE: &str = "tracelens://trace/";
+
+const JSON: &str = "application/json";
+const MARKDOWN: &str = "text/markdown";
+
+/// What can be read as it is.
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![
+        Resource::new(SCHEMA, "schema")
+            .with_description("The JSON schema of every answer.")
+            .with_mime_type(JSON),
+        Resource::new(SKILL_PAGE, "skill")
+            .with_description("What to know of these answers, and in which order to ask.")
+            .with_mime_type(MARKDOWN),
+    ]
+}
+
+/// What can be read of a table or a recording.
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new(format!("{COLUMNS}{{table}}"), "columns")
+            .with_description("What the columns of a table mean, with units.")
+            .with_mime_type(JSON),
+        ResourceTemplate::new(format!("{TRACE}{{handle}}/summary"), "summary")
+            .with_description("Where the time of a recording went that `open` has given a handle.")
+            .with_mime_type(JSON),
+    ]
+}
+
+/// A resource that was asked for.
+pub(crate) enum Read {
+    /// Its type and its text.
+    Text(&'static str, String),
+    /// A tool has it.
+    Tool(&'static str, Map<String, Value>),
+}
+
+/// What an address stands for; `None` where there is nothing.
+pub(crate) fn read(uri: &str) -> Option<Read> {
+    let tool = |tool, argument: &str, value: &str| {
+        let arguments = Map::from_iter([(argument.to_owned(), Value::from(value))]);
+        (!value.is_empty() && !value.contains('/')).then_some(Read::Tool(tool, arguments))
+    };
+    match uri {
+        SCHEMA => Some(Read::Text(JSON, answers::envelope::schema())),
+        SKILL_PAGE => Some(Read::Text(MARKDOWN, SKILL.to_owned())),
+        _ => {
+            let summary = || tool("summary", "trace", uri.strip_prefix(TRACE)?.strip_suffix("/summary")?);
+            uri.strip_prefix(COLUMNS).map_or_else(summary, |table| tool("columns", "name", table))
+        }
+    }
+}
+
+/// A conversation that a user can begin by its name.
+struct Opening {
+    name: &'static str,
+    about: &'static str,
+    /// Recordings that it is about, with what each is.
+    paths: &'static [(&'static str, &'static str)],
+    /// What to do with them; the recordings stand below it.
+    text: &'static str,
+}
+
+const OPENINGS: [Opening; 3] = [
+    Opening {
+        name: "slow-step",
+        about: "Find out why a step of a program is slow.",
+        paths: &[("trace", "The recording")],
+        text: "Find out why a step of this program is slow. Open the recording, ask doctor whether it can be trusted, \
+               read summary and advise, and follow the first finding with why and table. Give every figure with its \
+               unit and the table that it is from; say what the recording does not tell.",
+    },
+    Opening {
+        name: "before-after",
+        about: "Say what changed between two runs of a program.",
+        paths: &[("baseline", "The run before"), ("candidate", "The run after")],
+        text: "Say what became slower and faster between these runs. Ask gate whether they can be compared at all, \
+               then diff where the difference is, and why of the largest part. A difference that gate calls \
+               inconclusive is none.",
+    },
+    Opening {
+        name: "which-kernel-first",
+        about: "Choose the kernel that is most worth work.",
+        paths: &[("trace", "The recording")],
+        text: "Choose the kernel of this program that is most worth work. Open the recording, read advise and the \
+               table unified_perf_summary by the time that each operator loses to its roofline, and name one kernel \
+               with what it would give back at least, probably and at most.",
+    },
+];
+
+/// The conversations.
+pub(crate) fn prompts() -> Vec<Prompt> {
+    let prompt = |opening: &Opening| {
+        let argument = |&(name, about): &(&str, &str)| {
+            let about = format!("{about}: a file, absolute or from one of the roots.");
+            PromptArgument::new(name).with_description(about).with_required(true)
+        };
+        let arguments = opening.paths.iter().map(argument).collect();
+        Prompt::new(opening.name, Some(opening.about), Some(arguments))
+    };
+    OPENINGS.iter().map(prompt).collect()
+}
+
+/// The beginning of a conversation.
+pub(crate) fn prompt(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromptResult, Refusal> {
+    let opening = OPENINGS.iter().find(|opening| opening.name == name);
+    let opening = opening.ok_or_else(|| Refusal::new("bad-value", format!("there is no prompt {name:?}")))?;
+    let mut text = opening.text.to_owned();
+    for (name, _) in opening.paths {
+        let path = arguments.and_then(|arguments| arguments.get(*name)?.as_str());
+        let path =
+            path.ok_or_else(|| Refusal::new("bad-value", format!("the argument {name:?} is missing")))?;
+        text.push_str(&format!("\n{name}: {path}"));
+    }
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).with_description(opening.about))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn addresses_lead_to_texts_and_tools() {
+        assert!(matches!(read(SCHEMA), Some(Read::Text(JSON, _))));
+        assert!(matches!(read(SKILL_PAGE), Some(Read::Text(MARKDOWN, _))));
+        let tool = |uri: &str| match read(uri) {
+            Some(Read::Tool(name, arguments)) => Some((name, Value::Object(arguments))),
+            _ => None,
+        };
+        assert_eq!(tool("tracelens://columns/ops_all"), Some(("columns", json!({"name": "ops_all"}))));
+        assert_eq!(
+            tool("tracelens://trace/0123abcd/summary"),
+            Some(("summary", json!({"trace": "0123abcd"})))
+        );
+        for uri in [
+            "tracelens://columns/",
+            "tracelens://trace/a/b/summary",
+            "tracelens://trace/a",
+            "file:///etc/passwd",
+        ] {
+            assert!(read(uri).is_none(), "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_names_its_recordings_and_tools_that_exist() {
+        let arguments = json!({"baseline": "a.json", "candidate": "b.json"});
+        let begun = prompt("before-after", arguments.as_object()).unwrap();
+        let text = serde_json::to_value(&begun).unwrap()["messages"][0]["content"]["text"].to_string();
+        assert!(text.contains("baseline: a.json") && text.contains("candidate: b.json"), "{text}");
+        assert!(prompt("before-after", None).is_err() && prompt("other", None).is_err());
+        for word in ["doctor", "summary", "advise", "why", "table", "gate", "diff"] {
+            assert!(
+                crate::tools::is_known(word) && OPENINGS.iter().any(|opening| opening.text.contains(word))
+            );
+        }
+    }
+}
