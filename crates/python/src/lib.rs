@@ -1,6 +1,8 @@
 //! `pytracelens._native`: reports, tables and answers for Python. The package around it is in `python/pytracelens`.
 
-use std::path::PathBuf;
+mod analysis;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -189,6 +191,10 @@ impl NativeReport {
         };
         Answer::new(Asked { name: self.command.to_owned(), options: Vec::new() }, inputs)
     }
+
+    fn write_csvs(&self, path: &Path) -> PyResult<()> {
+        CsvDirectory.write(&self.report.tables, path).map(|_| ()).map_err(refused)
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
@@ -249,6 +255,11 @@ impl NativeReport {
         found.map(|(table, _)| Table(table)).ok_or_else(|| PyKeyError::new_err("the tree has no such event"))
     }
 
+    /// Writes a file of comma-separated values per table into a directory.
+    fn save_csvs(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.write_csvs(&path))
+    }
+
     /// Writes the report, by the ending of the path: .xlsx, .json, .html, or a directory of CSV files.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
@@ -265,7 +276,7 @@ impl NativeReport {
                     ))
                 })
             }
-            None => CsvDirectory.write(tables, &path).map(|_| ()).map_err(refused),
+            None => self.write_csvs(&path),
             Some(other) => {
                 let instead = "end the name in .xlsx, .json or .html, or name a directory";
                 Err(refused(format!("{}: .{other} is no format of reports; {instead}", path.display())))
@@ -351,6 +362,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(diff, module)?)?;
     module.add_function(wrap_pyfunction!(gate_json, module)?)?;
+    module.add_class::<analysis::NativeAnalysis>()?;
+    module.add_function(wrap_pyfunction!(analysis::analyse, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::report, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::breakdown, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::modelled_operators, module)?)?;
     for (name, error) in [
         ("TraceError", py.get_type::<TraceError>()),
         ("ReadError", py.get_type::<ReadError>()),
