@@ -51,6 +51,7 @@ impl<'t> JsonTable<'t> {
     pub fn key(&self) -> Vec<&str> {
         let is_key = |column: &&TableColumn| {
             column.role() == Role::Name
+                || column.name().starts_with(PARAMETER)
                 || ARGUMENTS.contains(&column.name()) && column.kind() == ColumnKind::Nested
         };
         let columns: Vec<&TableColumn> = self.table.columns().iter().filter(is_key).collect();
@@ -66,6 +67,9 @@ impl<'t> JsonTable<'t> {
         }
     }
 }
+
+/// What the columns of a model's parameters begin with, by which operators of one family are told apart.
+const PARAMETER: &str = "param: ";
 
 /// What an operator was called with, in tables of operators.
 const ARGUMENTS: [&str; 4] = ["Input Dims", "Input type", "Input Strides", "Concrete Inputs"];
