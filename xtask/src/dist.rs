@@ -14,7 +14,7 @@ use flate2::{Compression, GzBuilder};
 use sha2::{Digest, Sha256};
 
 use crate::docs::{printed, subcommands};
-use crate::{ChoreResult, Outcome, package_value};
+use crate::{ChoreResult, Outcome, package_value, packages};
 
 /// What is built, and where it goes.
 #[derive(clap::Args)]
@@ -199,14 +199,16 @@ fn licences(root: &Path, target: &str, files: &mut BTreeMap<String, Vec<u8>>) ->
     files.insert("THIRD-PARTY.md".to_owned(), with_advice(output(command.current_dir(root)))?.into_bytes());
 
     let mut command = Command::new("cargo");
-    command.args(["cyclonedx", "--format", "json", "--override-filename", "tracelens-components"]);
+    command.args(["cyclonedx", "--format", "json", "--spec-version", "1.5"]);
+    command.args(["--override-filename", "tracelens-components"]);
     command.args(["--target", target, "--manifest-path", "crates/cli/Cargo.toml"]);
     with_advice(output(command.current_dir(root)))?;
     let list = root.join("crates/cli/tracelens-components.json");
     files.insert("components.cdx.json".to_owned(), std::fs::read(&list)?);
-    // The tool writes one beside every crate of the workspace.
-    for entry in std::fs::read_dir(root.join("crates"))? {
-        let list = entry?.path().join("tracelens-components.json");
+    // The tool writes one beside every manifest of the workspace.
+    for package in packages(root)? {
+        let manifest = package["manifest_path"].as_str().unwrap_or_default();
+        let list = Path::new(manifest).with_file_name("tracelens-components.json");
         if list.exists() {
             std::fs::remove_file(list)?;
         }
