@@ -1,4 +1,23 @@
-from typing import Any, Callable
+from typing import Any, Callable, final
+
+__all__ = [
+    "InternalError",
+    "NativeAnalysis",
+    "NativeReport",
+    "NoDeviceEvents",
+    "NotComparable",
+    "ReadError",
+    "Table",
+    "TraceError",
+    "__version__",
+    "analyse",
+    "breakdown",
+    "diff",
+    "gate_json",
+    "modelled_operators",
+    "read",
+    "report",
+]
 
 __version__: str
 
@@ -10,6 +29,7 @@ class NoDeviceEvents(TraceError): ...
 class NotComparable(TraceError): ...
 class InternalError(TraceError): ...
 
+@final
 class Table:
     @property
     def name(self) -> str: ...
@@ -18,6 +38,7 @@ class Table:
     def texts(self, row: int) -> list[str]: ...
     def __arrow_c_stream__(self, requested_schema: Any | None = None) -> Any: ...
 
+@final
 class NativeReport:
     def names(self) -> list[str]: ...
     def table(self, name: str) -> Table: ...
@@ -29,6 +50,7 @@ class NativeReport:
     def save(self, path: str) -> None: ...
     def save_csvs(self, path: str) -> None: ...
 
+@final
 class NativeAnalysis:
     @property
     def python_frames(self) -> bool: ...
