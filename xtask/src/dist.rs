@@ -172,7 +172,7 @@ fn made_by_program(program: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Res
     };
     add("man/tracelens.1".to_owned(), &["man"])?;
     let help = printed(program, &["--help"])?;
-    for (command, _) in subcommands(&help) {
+    for command in subcommands(&help) {
         add(format!("man/tracelens-{command}.1"), &["man", command])?;
     }
     for (shell, file) in COMPLETIONS {

@@ -29,7 +29,9 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         std::fs::remove_dir_all(&pages)?;
     }
     copy(&root.join("docs/src"), &pages)?;
-    std::fs::copy(root.join("docs/book.toml"), out.join("book.toml"))?;
+    for file in ["book.toml", "wide.css"] {
+        std::fs::copy(root.join("docs").join(file), out.join(file))?;
+    }
     let mut summary = std::fs::read_to_string(pages.join("SUMMARY.md"))?;
     commands(&program, &pages, &mut summary)?;
     references(root, &pages, &mut summary)?;
@@ -74,24 +76,13 @@ pub(crate) fn printed(program: &Path, arguments: &[&str]) -> Result<String, Box<
     }
 }
 
-/// The subcommands that the program's help lists, with what each does.
-pub(crate) fn subcommands(help: &str) -> Vec<(&str, String)> {
-    let mut found: Vec<(&str, String)> = Vec::new();
+/// The subcommands that the program's help lists.
+pub(crate) fn subcommands(help: &str) -> Vec<&str> {
     let listed =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for line in listed {
-        let text = line.trim_start();
-        match (line.len() - text.len(), text.split_once("  ")) {
-            (2, Some((name, about))) => found.push((name, about.trim_start().to_owned())),
-            _ => {
-                if let Some((_, about)) = found.last_mut() {
-                    about.extend([" ", text]);
-                }
-            }
-        }
-    }
-    found.retain(|(name, _)| *name != "help");
-    found
+    // What is indented further goes on with the line above.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && *name != "help").collect()
 }
 
 /// A page for each command with its help.
@@ -99,9 +90,9 @@ fn commands(program: &Path, pages: &Path, summary: &mut String) -> Result<(), Bo
     std::fs::create_dir_all(pages.join("commands"))?;
     summary.push_str("\n# Commands\n\n");
     let help = printed(program, &["--help"])?;
-    for (command, about) in subcommands(&help) {
+    for command in subcommands(&help) {
         let help = printed(program, &[command, "--help"])?;
-        let page = format!("# tracelens {command}\n\n{about}.\n\n```text\n{}\n```\n", help.trim_end());
+        let page = format!("# tracelens {command}\n\n```text\n{}\n```\n", help.trim_end());
         std::fs::write(pages.join(format!("commands/{command}.md")), page)?;
         writeln!(summary, "- [{command}](commands/{command}.md)")?;
     }
@@ -175,11 +166,7 @@ mod tests {
     #[test]
     fn commands_are_those_of_the_help() {
         let help = "Answers\n\nCommands:\n  report         Write the report\n  nsys           Write a report: the SQLite\n                 database\n  help           Print\n\nOptions:\n";
-        let expected = [
-            ("report", "Write the report".to_owned()),
-            ("nsys", "Write a report: the SQLite database".to_owned()),
-        ];
-        assert_eq!(subcommands(help), expected);
+        assert_eq!(subcommands(help), ["report", "nsys"]);
     }
 
     #[test]

@@ -187,7 +187,7 @@ mod tests {
         }
         text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
         for column in &sheets[0].columns {
-            let meaning = column.full_description().replace('|', "\\|");
+            let meaning = column.full_description().replace('|', "\\|").replace('<', "&lt;");
             writeln!(text, "| `{}` | {} | {meaning} |", column.name, unit(column.kind)).unwrap();
         }
     }
