@@ -18,4 +18,4 @@ pub use measure::{Figures, Group, Mark, Measured, MeasuredIterations};
 pub use program::Program;
 pub use reason::Reason;
 pub use threads::{Owners, Span, ThreadSpans};
-pub use window::{NamedRange, Selected, Window, WindowError};
+pub use window::{NamedRange, Selected, Window, WindowError, host_ranges};

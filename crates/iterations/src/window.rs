@@ -39,24 +39,30 @@ pub struct NamedRange {
 impl NamedRange {
     /// The ranges of this name, by start.
     fn all(&self, trace: &Trace) -> Vec<EventId> {
-        let events = trace.events();
         let wanted = match &self.domain {
             Some(domain) => format!("{domain}:{}", self.text),
             None => self.text.clone(),
         };
-        let has_name = trace.strings().classify(|name| name == wanted);
-        let has_domain = |event: EventId| {
-            events.arguments().nvtx.get(event.index()).is_some_and(|special| special.has_domain)
-        };
-        let is_meant = |&event: &EventId| {
-            matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION)
-                && has_name[events.name(event).index()]
-                && has_domain(event) == self.domain.is_some()
-        };
-        let mut ranges: Vec<EventId> = events.ids().filter(is_meant).collect();
-        ranges.sort_by_key(|&event| (events.start(event), event));
+        let special = &trace.events().arguments().nvtx;
+        let has_domain =
+            |event: EventId| special.get(event.index()).is_some_and(|special| special.has_domain);
+        let mut ranges = host_ranges(trace, |name| name == wanted);
+        ranges.retain(|&event| has_domain(event) == self.domain.is_some());
         ranges
     }
+}
+
+/// The ranges and operators of the host with such names, by start.
+#[must_use]
+pub fn host_ranges(trace: &Trace, is_meant: impl FnMut(&str) -> bool) -> Vec<EventId> {
+    let (events, has_name) = (trace.events(), trace.strings().classify(is_meant));
+    let is_range = |&event: &EventId| {
+        matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION)
+            && has_name[events.name(event).index()]
+    };
+    let mut ranges: Vec<EventId> = events.ids().filter(is_range).collect();
+    ranges.sort_by_key(|&event| (events.start(event), event));
+    ranges
 }
 
 impl fmt::Display for NamedRange {
@@ -387,6 +393,23 @@ mod tests {
         assert_eq!(of(Category::CPU_OP), ["op3@310", "op4@410", "op5@510"]);
         let steps = selected.iterations.steps().unwrap();
         assert_eq!(steps.iterations.iter().map(|step| step.whole).collect::<Vec<_>>(), [false, false]);
+    }
+
+    #[test]
+    fn a_range_brings_what_was_launched_in_it() {
+        let (tree, found) = recorded();
+        let named =
+            |text: &str, index| Window::Named(NamedRange { text: text.to_owned(), domain: None, index });
+        let selected = named("op3", 0).select(&tree, found.clone()).unwrap();
+        assert_eq!(names(tree.trace(), &selected, Category::KERNEL), ["k@450"]);
+        assert_eq!(selected.time, 310..360);
+        let asked =
+            |text: &str, index| named(text, index).select(&tree, found.clone()).unwrap_err().to_string();
+        assert_eq!(
+            asked("op3", 1),
+            "range 1 of 'op3' was asked for, and the recording has the ranges 0 to 0"
+        );
+        assert!(asked("op", 0).starts_with("the recording has no range 'op'"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Interval, IntervalSet, Summary};
 use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, StringId};
+use trace2tree::HostWait;
 
 use crate::analysis::{DeviceWork, NsysAnalysis, Thread};
 
@@ -290,21 +291,6 @@ pub(crate) struct Synchronizations<'a> {
     pub(crate) finding: Option<SyncFinding>,
 }
 
-/// Whether a call returns only when the device is done: of streams, events, contexts, and copies that are not `Async`.
-pub(crate) fn is_synchronizing(call: &str) -> bool {
-    let waits =
-        ["StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "ThreadSynchronize", "CtxSynchronize"];
-    is_blocking_copy(call)
-        || call
-            .strip_prefix("cuda")
-            .or_else(|| call.strip_prefix("cu"))
-            .is_some_and(|call| waits.contains(&call))
-}
-
-fn is_blocking_copy(call: &str) -> bool {
-    (call.starts_with("cudaMemcpy") || call.starts_with("cuMemcpy")) && !call.contains("Async")
-}
-
 /// Synchronizations by call and kind, then copies that make the host wait.
 pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchronizations<'a>> {
     let (trace, events) = (analysis.trace(), analysis.trace().events());
@@ -328,7 +314,9 @@ pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchr
         let call = events.correlation(event).and_then(|correlation| call_of.get(&correlation).copied());
         if let Some(call) = call {
             waited.insert(call);
-            let finding = is_synchronizing(trace.name(call)).then_some(SyncFinding::Wait);
+            let waits = HostWait::of_call(trace.name(call));
+            let is_wait = waits.is_some_and(|waits| waits.is_synchronization() || waits == HostWait::Copy);
+            let finding = is_wait.then_some(SyncFinding::Wait);
             add(call, Some(trace.name(event)), analysis.duration(event), finding);
         }
     }
@@ -339,10 +327,10 @@ pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchr
         };
         let name = trace.name(call);
         let is_pageable = CopyKind::of(trace.name(work.event)).is_some_and(|kind| kind.is_pageable());
-        if is_blocking_copy(name) {
-            add(call, None, 0, Some(SyncFinding::BlockingCopy));
-        } else if is_pageable && name.contains("Async") {
-            add(call, None, 0, Some(SyncFinding::PageableCopy));
+        match HostWait::of_call(name) {
+            Some(HostWait::Copy) => add(call, None, 0, Some(SyncFinding::BlockingCopy)),
+            Some(HostWait::AsyncCopy) if is_pageable => add(call, None, 0, Some(SyncFinding::PageableCopy)),
+            _ => {}
         }
     }
     let mut rows: Vec<Synchronizations<'a>> = rows.into_values().collect();

@@ -357,13 +357,7 @@ impl Analysis {
     /// The ranges and operators of the host with a name, by start, with the devices that their processes work on.
     fn named_ranges(&self, name: &IterationName, launches: &Launches) -> Vec<Stretch> {
         let (trace, events) = (self.trace(), self.trace().events());
-        let is_wanted = trace.strings().classify(|text| name.matches(text));
-        let is_meant = |&event: &EventId| {
-            matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION)
-                && is_wanted[events.name(event).index()]
-        };
-        let mut ranges: Vec<EventId> = events.ids().filter(is_meant).collect();
-        ranges.sort_by_key(|&event| (events.start(event), event));
+        let ranges = iterations::host_ranges(trace, |text| name.matches(text));
         let stretch = |(index, event): (usize, EventId)| {
             let track = events.track(event);
             let devices = launches.devices.get(&trace.tracks().get(track).pid).cloned().unwrap_or_default();
