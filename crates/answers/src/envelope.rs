@@ -16,7 +16,8 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use trace_ingest::{
-    Category, EventFault, RecordingKind, Trace, Warning as ReadingWarning, is_standard_input, recognise,
+    Category, EventFault, IngestError, RecordingKind, Trace, Warning as ReadingWarning, is_standard_input,
+    recognise,
 };
 use tree_perf::Analysis;
 
@@ -244,6 +245,29 @@ pub struct Problem {
     pub code: String,
     /// Which file, what was found, what was expected, what to do.
     pub message: String,
+    /// What the file holds; null where that is not the matter, or not known.
+    pub found: Option<String>,
+    /// What could have been read instead.
+    pub expected: Option<String>,
+}
+
+impl Problem {
+    /// Whatever went wrong.
+    #[must_use]
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Problem { code: code.into(), message: message.into(), found: None, expected: None }
+    }
+
+    /// What reading says of the content of a file beside its message.
+    #[must_use]
+    pub fn with_content(self, error: &IngestError) -> Self {
+        let (found, expected) = match error {
+            IngestError::UnknownFormat { found, expected, .. } => (found.clone(), expected),
+            IngestError::OtherKind { found, expected, .. } => (found.to_string(), expected),
+            _ => return self,
+        };
+        Problem { found: Some(found), expected: Some(expected.clone()), ..self }
+    }
 }
 
 /// What to change. Times are in µs.

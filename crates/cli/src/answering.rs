@@ -62,13 +62,17 @@ pub(crate) fn name(path: &Path) -> Cow<'_, str> {
 
 /// Prints why there is no answer, unless there was one.
 pub(crate) fn print_failure(failure: &Failure) {
-    print_problem(Problem { code: code_of(failure), message: failure.to_string() });
+    let problem = Problem::new(code_of(failure), failure.to_string());
+    print_problem(match failure {
+        Failure::Ingest(error) | Failure::OtherReader { error, .. } => problem.with_content(error),
+        _ => problem,
+    });
 }
 
 /// Prints that the arguments of a command are wrong.
 pub(crate) fn print_usage_error(command: Option<&str>, message: String) {
     begin(Asked { name: command.unwrap_or_default().to_owned(), options: Vec::new() });
-    print_problem(Problem { code: "arguments".to_owned(), message });
+    print_problem(Problem::new("arguments", message));
 }
 
 fn print_problem(problem: Problem) {

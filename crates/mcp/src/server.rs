@@ -217,7 +217,7 @@ impl Server {
 /// The document of a refusal.
 fn refused(name: &str, refusal: &Refusal) -> Value {
     let asked = Asked { name: name.to_owned(), options: Vec::new() };
-    let problem = Problem { code: refusal.code.to_owned(), message: refusal.text.clone() };
+    let problem = Problem::new(refusal.code, refusal.text.as_str());
     serde_json::to_value(Answer::failed(asked, Vec::new(), problem)).unwrap_or_default()
 }
 

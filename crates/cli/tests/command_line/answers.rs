@@ -310,6 +310,20 @@ fn commands_that_write_say_what_they_wrote() {
 }
 
 #[test]
+fn what_cannot_be_read_is_told_in_parts() {
+    let place = Workplace::with("");
+    files(&place);
+    let validator = validator();
+    let foreign = answer(&place, &validator, &["report", "foreign.png"]);
+    let error = &foreign["error"];
+    assert_eq!(error["code"], "ingest/unknown-format");
+    assert!(error["found"].as_str().unwrap().contains("PNG"), "{error}");
+    assert!(error["expected"].as_str().unwrap().contains("event trace"), "{error}");
+    let missing = answer(&place, &validator, &["report", "missing.json"]);
+    assert_eq!((&missing["error"]["found"], &missing["error"]["expected"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
 fn losses_are_told_in_numbers() {
     let place = Workplace::with("");
     files(&place);
