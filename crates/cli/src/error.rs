@@ -190,6 +190,9 @@ fn hint(error: &answers::Error) -> Cow<'static, str> {
         answers::Error::Metal { error: MetalError::UnknownChipInFile { .. }, .. } => {
             "; name another with --arch"
         }
+        answers::Error::OneAtATime { kind: RecordingKind::Trace | RecordingKind::Nsys, .. } => {
+            ", or give those of one job to `tracelens ranks`"
+        }
         answers::Error::MoreGpus { .. } => "; say how many there are with --gpus_per_node",
         _ => "",
     };

@@ -135,7 +135,10 @@ fn more_files_than_are_read_get_a_tip() {
         assert!(outcome.err.contains(tip), "{outcome:#?}");
     }
     let outcome = place.run(&["report", "trace.json", "trace.json"]).exits_with(2);
-    outcome.with_error(&["one at a time", "make a report of each"]);
+    outcome.with_error(&[
+        "one at a time",
+        "make a report of each, or give those of one job to `tracelens ranks`",
+    ]);
     for subcommand in ["tree", "report", "split"] {
         place
             .run(&[subcommand, "*.json"])
