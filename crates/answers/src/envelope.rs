@@ -148,8 +148,8 @@ pub struct Trust {
     pub stacks: Option<bool>,
     /// Whether the file ends early or is damaged, so that events are lost.
     pub truncated: bool,
-    /// Bytes of the unpacked file that could not be used, as far as that is known.
-    pub bytes_lost: u64,
+    /// Bytes of the unpacked file that could not be used; null where damaged compression leaves that unknown.
+    pub bytes_lost: Option<u64>,
     /// Entries of the file that are no events, and events that could not be placed in time.
     pub events_lost: u64,
     /// Steps.
@@ -568,6 +568,10 @@ impl Trust {
             trace.skipped_frames() > 0
                 || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION)
         };
+        let is_damaged = trace
+            .warnings()
+            .iter()
+            .any(|warning| matches!(warning, ReadingWarning::DamagedCompression { .. }));
         let steps = operator_sheets::Iterated::iterations(analysis)
             .and_then(|iterations| iterations.steps())
             .map(|(level, _)| level.iterations.len() as u64);
@@ -583,7 +587,7 @@ impl Trust {
             shapes: recorder.shapes.then(has_shapes),
             stacks: recorder.python_frames.then(has_frames),
             truncated,
-            bytes_lost: Lost::sum(trace, |lost| lost.bytes),
+            bytes_lost: (!is_damaged).then(|| Lost::sum(trace, |lost| lost.bytes)),
             events_lost: Lost::sum(trace, |lost| lost.events),
             steps,
         }

@@ -74,7 +74,7 @@ pub(crate) fn steady_durations(level: &Level, measured: &Measured) -> Vec<i64> {
 pub(crate) fn window_in_words(selected: &Selected) -> String {
     match (&selected.window, &selected.steps) {
         (Window::Named(range), _) => format!(
-            "all figures are of a part of the recording: the device work that was launched in range {} of {range}",
+            "all figures are of a part of the recording: the device work that its process launched in range {} of {range}",
             range.index
         ),
         (_, None) => {

@@ -137,11 +137,15 @@ impl LaunchedWork {
         inside.map(|event| (event.event, event.launch.map(|launch| launch.event)))
     }
 
-    /// All device events whose launches start in a stretch of time.
-    pub(crate) fn launched_in<'w>(&'w self, time: &'w Range<i64>) -> impl Iterator<Item = EventId> + 'w {
-        let is_inside = |launch: Launch| time.contains(&launch.time);
-        let inside = self.streams.iter().flatten().filter(move |event| event.launch.is_some_and(is_inside));
-        inside.map(|event| event.event)
+    /// All device events whose launches start in a stretch of time, with these.
+    pub(crate) fn launched_in<'w>(
+        &'w self,
+        time: &'w Range<i64>,
+    ) -> impl Iterator<Item = (EventId, EventId)> + 'w {
+        let launched = self.streams.iter().flatten().filter_map(|event| Some((event.event, event.launch?)));
+        launched
+            .filter(|(_, launch)| time.contains(&launch.time))
+            .map(|(event, launch)| (event, launch.event))
     }
 
     /// What launched a device event.

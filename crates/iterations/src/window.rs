@@ -21,7 +21,7 @@ pub enum Window {
     /// A stretch of time, in µs from the recording's first event: what runs on the host in it, and the device work
     /// that starts in it.
     Microseconds(Range<f64>),
-    /// A range of the host: what runs on the host while it is open, and the device work that is launched then.
+    /// A range of the host: what runs in its process while it is open, and the device work that its process launches then.
     Named(NamedRange),
 }
 
@@ -187,6 +187,8 @@ impl Window {
         let events = tree.trace().events();
         let work = LaunchedWork::new(tree);
         let mut chosen = EventSet::with_capacity(events.len());
+        let process = |event: EventId| tree.trace().tracks().get(events.track(event)).pid;
+        let mut only = None;
         let (time, steps) = match self {
             Window::Microseconds(time) => {
                 let unit = tree.trace().time_unit().per_microsecond() as f64;
@@ -206,9 +208,12 @@ impl Window {
                 let no_range = || WindowError::NoRange { asked: asked.clone(), found: ranges.len() };
                 let &range = ranges.get(asked.index).ok_or_else(no_range)?;
                 let time = events.start(range)..events.end(range);
-                work.launched_in(&time).for_each(|event| {
-                    chosen.insert(event);
-                });
+                only = Some(process(range));
+                for (event, launch) in work.launched_in(&time) {
+                    if only == Some(process(launch)) {
+                        chosen.insert(event);
+                    }
+                }
                 if chosen.is_empty() {
                     return Err(WindowError::NothingLaunched { asked: asked.clone() });
                 }
@@ -235,7 +240,8 @@ impl Window {
         let is_of_device =
             |category: Category| work.is_of_device(category) || category == Category::GPU_USER_ANNOTATION;
         for event in events.ids().filter(|&event| !is_of_device(events.category(event))) {
-            if events.start(event) < time.end && events.end(event) >= time.start {
+            let is_of_process = only.is_none_or(|only| only == process(event));
+            if is_of_process && events.start(event) < time.end && events.end(event) >= time.start {
                 chosen.insert(event);
             }
         }
@@ -410,6 +416,25 @@ mod tests {
             "range 1 of 'op3' was asked for, and the recording has the ranges 0 to 0"
         );
         assert!(asked("op", 0).starts_with("the recording has no range 'op'"));
+    }
+
+    #[test]
+    fn a_range_is_of_its_process() {
+        let mut builder = TraceBuilder::new();
+        for process in [1, 2] {
+            let (host, stream) = (builder.track(process, 1), builder.track(process - 1, 7));
+            let arguments = || EventArguments { correlation: Some(process), ..EventArguments::default() };
+            let name = format!("r{process}");
+            builder.event(Category::USER_ANNOTATION, &name, host, 0, 100, EventArguments::default());
+            builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, 10 * process, 5, arguments());
+            builder.event(Category::KERNEL, "k", stream, 100 * process, 5, arguments());
+        }
+        let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+        let found = Iterations::detect(&tree, &DetectOptions::default());
+        let window = Window::Named(NamedRange { text: "r2".to_owned(), domain: None, index: 0 });
+        let selected = window.select(&tree, found).unwrap();
+        assert_eq!(names(tree.trace(), &selected, Category::KERNEL), ["k@200"]);
+        assert_eq!(names(tree.trace(), &selected, Category::CUDA_RUNTIME), ["cudaLaunchKernel@20"]);
     }
 
     #[test]

@@ -199,11 +199,9 @@ impl TraceTree {
             }
             let depth = line.depth + 1;
             let first_below = stack.len();
-            let children = self.children(line.event).iter();
-            let shown = children
-                .filter(|&&child| (!prune || !self.non_gpu_path(child)) && options.is_long_enough(child));
+            let shown = self.shown_children(line.event, prune, options);
             let follow = line.follow && line.kind == Kind::Node;
-            stack.extend(shown.map(|&event| Line { event, depth, is_last: false, kind: Kind::Node, follow }));
+            stack.extend(shown.map(|event| Line { event, depth, is_last: false, kind: Kind::Node, follow }));
             stack.extend(backward.iter().map(|&event| Line {
                 event,
                 depth,
@@ -217,6 +215,33 @@ impl TraceTree {
             stack[first_below..].reverse();
         }
         Ok(())
+    }
+
+    /// An event and everything below it that [`TraceTree::print_subtree`] displays without backward operators, in the same
+    /// order, with the depth of each.
+    pub fn shown_subtree(&self, event: EventId, options: &PrintOptions<'_>) -> Vec<(EventId, usize)> {
+        let mut shown = Vec::new();
+        let mut open = vec![(event, 0)];
+        while let Some((event, depth)) = open.pop() {
+            shown.push((event, depth));
+            if options.max_depth.is_none_or(|most| depth < most) {
+                let below = self.shown_children(event, options.prune_non_gpu, options);
+                open.extend(below.rev().map(|child| (child, depth + 1)));
+            }
+        }
+        shown
+    }
+
+    /// The children of an event that are displayed.
+    fn shown_children<'t>(
+        &'t self,
+        event: EventId,
+        prune: bool,
+        options: &'t PrintOptions<'_>,
+    ) -> impl DoubleEndedIterator<Item = EventId> + 't {
+        let is_shown =
+            move |child: &EventId| (!prune || !self.non_gpu_path(*child)) && options.is_long_enough(*child);
+        self.children(event).iter().copied().filter(is_shown)
     }
 
     /// Writes what [`TraceTree::print_parents`] displays.

@@ -57,8 +57,8 @@ pub(crate) struct NsysOnlyArguments {
     )]
     pub(crate) nvtx_text: bool,
 
-    /// Report only what was launched in a range of this text, in the first of them or that of an index from 0 on; a range of
-    /// another domain than the default one by TEXT@DOMAIN
+    /// Report only what a process launched while a range of this text was open in it, the first of them or that of an index
+    /// from 0 on; a range of another domain than the default one by TEXT@DOMAIN
     #[arg(
         long = "nvtx",
         value_name = "TEXT[@DOMAIN][/INDEX]",

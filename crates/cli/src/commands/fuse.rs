@@ -35,6 +35,15 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
         rank_by_place: found.rank_by_place,
     };
     let (fused, notices) = fuse_ranks(&recordings, &found.files, &options, &output, &ReadOptions::default())?;
+    if arguments.quiet {
+        return Ok(());
+    }
+    no_effect_on_tables("fuse", &found.files, &["kept", "jobs"], given).iter().for_each(console::warning);
+    notices.iter().for_each(console::warning);
+    for recording in fused.recordings.iter().filter(|recording| recording.unusable > 0) {
+        let (path, count) = (recording.path.display(), grouped(recording.unusable.into()));
+        console::warning(format_args!("{path}: entries left out because they are not JSON: {count}"));
+    }
     if arguments.json {
         let recordings = fused.recordings.iter().map(|recording| {
             json!({
@@ -47,19 +56,7 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
         });
         let recordings: Vec<Value> = recordings.collect();
         let result = json!({ "written": [answering::name(output.path())], "recordings": recordings });
-        answering::print_result(answering::about(&found.files, true), &result)?;
-    }
-    if arguments.quiet {
-        return Ok(());
-    }
-    no_effect_on_tables("fuse", &found.files, &["kept", "jobs"], given).iter().for_each(console::warning);
-    notices.iter().for_each(console::warning);
-    for recording in fused.recordings.iter().filter(|recording| recording.unusable > 0) {
-        let (path, count) = (recording.path.display(), grouped(recording.unusable.into()));
-        console::warning(format_args!("{path}: entries left out because they are not JSON: {count}"));
-    }
-    if arguments.json {
-        return Ok(());
+        return answering::print_result(answering::about(&found.files, true), &result);
     }
     let events: u64 = fused.recordings.iter().map(|recording| recording.events).sum();
     console::print(format_args!(

@@ -29,15 +29,21 @@ pub(crate) fn run(arguments: &NsysArguments, given: &Given, timings: &mut Timing
     if processes.is_empty() {
         return report(arguments, given, timings, None);
     }
-    processes.into_iter().try_for_each(|process| report(arguments, given, timings, Some(process)))
+    processes.iter().try_for_each(|&process| {
+        let number = process_id(process);
+        let is_alone = processes.iter().filter(|&&process| process_id(process) == number).count() == 1;
+        // Machines may have processes of one number; the packed number tells them apart.
+        let name = if is_alone { number.to_string() } else { process.to_string() };
+        report(arguments, given, timings, Some((process, name)))
+    })
 }
 
-/// The report of a recording, or of what one process did in it.
+/// The report of a recording, or of what one process did in it, which has a packed number and a name.
 fn report(
     arguments: &NsysArguments,
     given: &Given,
     timings: &mut Timings,
-    process: Option<u64>,
+    process: Option<(u64, String)>,
 ) -> Result<(), Failure> {
     let (trace, asked) = (&arguments.trace, &arguments.recorder);
     let (mut request, mut reporter) = (pytorch::request(trace, given)?, pytorch::reporter(trace)?);
@@ -47,7 +53,7 @@ fn report(
         kernel_names: asked.kernel_names,
         element_type: asked.assume_dtype.map(|(_, element)| element),
         whole_texts: asked.nvtx_text,
-        process,
+        process: process.as_ref().map(|(process, _)| *process),
     };
     if let Some((name, _)) = asked.assume_dtype {
         request.warnings.push(format!(
@@ -58,7 +64,7 @@ fn report(
         let lacks = "--per_process has no effect: the recording does not say which process launched what";
         request.warnings.push(lacks.to_owned());
     }
-    request.part = process.map(|process| format!(".pid{}", process_id(process)));
+    request.part = process.as_ref().map(|(_, name)| format!(".pid{name}"));
     reporter.window = reporter.window.or_else(|| asked.nvtx.clone().map(Window::Named));
     reporter.nsys = NsysTables {
         options: NsysOptions {
@@ -70,12 +76,12 @@ fn report(
     };
     match process {
         None => request.answer(reporter, &(), timings),
-        Some(process) => request.answer(reporter, &OfProcess(process_id(process)), timings),
+        Some((_, name)) => request.answer(reporter, &OfProcess(name), timings),
     }
 }
 
 /// The report of one of several processes, with a line above that says which.
-struct OfProcess(i64);
+struct OfProcess(String);
 
 impl Extras for OfProcess {
     fn text(&self, report: &Report, caveats: &str, style: Style) -> String {

@@ -82,10 +82,6 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
         false => return Err(job(multi_rank::Error::NoRanks { path: path.clone(), unused: None })),
     };
     let packing = folder.pack().map_err(job)?;
-    if arguments.json {
-        let result = json!({ "ranks": packing.ranks, "packs": packing.packs, "written": packing.written });
-        answering::print_result(answering::about(slice::from_ref(path), true), &result)?;
-    }
     if arguments.quiet {
         return Ok(());
     }
@@ -93,7 +89,8 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
         console::warning(format_args!("{}: is not packed: {why}", path.display()));
     }
     if arguments.json {
-        return Ok(());
+        let result = json!({ "ranks": packing.ranks, "packs": packing.packs, "written": packing.written });
+        return answering::print_result(answering::about(slice::from_ref(path), true), &result);
     }
     let written = match packing.written {
         0 => "nothing to do".to_owned(),

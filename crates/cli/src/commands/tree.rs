@@ -36,7 +36,12 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         shown_text: escaped,
     };
     if arguments.json {
-        let result = json!({ "events": rows(&tree, &times, &starts, arguments) });
+        let shown = starts.iter().flat_map(|&start| match arguments.parents {
+            true => std::iter::once(start).chain(tree.ancestors(start)).zip(0..).collect(),
+            false => tree.shown_subtree(start, &options),
+        });
+        let rows: Vec<Value> = shown.map(|(event, depth)| row(&tree, &times, event, depth)).collect();
+        let result = json!({ "events": rows });
         answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &result)?;
         tree.trace().warnings().iter().for_each(console::warning);
         tree.warnings().iter().for_each(console::warning);
@@ -68,45 +73,19 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Events below the starts, or above them, with their depth. Times are in µs.
-fn rows(
-    tree: &TraceTree,
-    times: &DeviceTimes<'_>,
-    starts: &[EventId],
-    arguments: &TreeArguments,
-) -> Vec<Value> {
+/// An event of the tree as JSON. Times are in µs.
+fn row(tree: &TraceTree, times: &DeviceTimes<'_>, event: EventId, depth: usize) -> Value {
     let (trace, events) = (tree.trace(), tree.trace().events());
-    let row = |event: EventId, depth: usize| {
-        json!({
-            "depth": depth,
-            "uid": events.uid(event),
-            "name": trace.name(event),
-            "category": trace.category_name(events.category(event)),
-            "start_us": trace.to_microseconds(events.start(event)),
-            "duration_us": trace.to_microseconds(events.duration(event)),
-            "device_us": times.microseconds(event),
-            "device_pct": times.percent(event),
-        })
-    };
-    if arguments.parents {
-        let chains =
-            starts.iter().flat_map(|&start| std::iter::once(start).chain(tree.ancestors(start)).zip(0..));
-        return chains.map(|(event, depth)| row(event, depth)).collect();
-    }
-    let is_shown = |event: EventId| {
-        (arguments.all || !tree.non_gpu_path(event))
-            && arguments.min_time.is_none_or(|least| times.microseconds(event) >= least)
-    };
-    let mut rows = Vec::new();
-    let mut open: Vec<(EventId, usize)> = starts.iter().rev().map(|&start| (start, 0)).collect();
-    while let Some((event, depth)) = open.pop() {
-        rows.push(row(event, depth));
-        if arguments.depth.is_none_or(|most| depth < most) {
-            let below = tree.children(event).iter().rev().filter(|&&child| is_shown(child));
-            open.extend(below.map(|&child| (child, depth + 1)));
-        }
-    }
-    rows
+    json!({
+        "depth": depth,
+        "uid": events.uid(event),
+        "name": trace.name(event),
+        "category": trace.category_name(events.category(event)),
+        "start_us": trace.to_microseconds(events.start(event)),
+        "duration_us": trace.to_microseconds(events.duration(event)),
+        "device_us": times.microseconds(event),
+        "device_pct": times.percent(event),
+    })
 }
 
 fn field(name: &str) -> Result<OperatorField, Failure> {

@@ -220,14 +220,19 @@ fn resources_and_prompts_are_offered() {
 fn memory_is_given_up_where_many_recordings_are_opened() {
     const OPENS: usize = 64;
     let place = tempfile::tempdir().unwrap();
-    let mut server = Server::start(place.path(), &["--max-memory", "100M"]);
+    let limits = ["--max-memory", "100M", "--max-traces", "1000"];
+    let mut server = Server::start(place.path(), &limits);
+    let mut handles = Vec::new();
     let whole = std::fs::read(testdata().join(TRAINING)).unwrap();
     for number in 0..OPENS {
         // Each file is another one by what stands behind its end, which gzip ignores.
         let name = format!("{number}.json.gz");
         std::fs::write(place.path().join(&name), [&whole[..], &[0; 1][..].repeat(number)].concat()).unwrap();
-        assert_ne!(server.call("open", json!({"path": name}))["status"], "error");
+        let opened = server.call("open", json!({"path": name}));
+        handles.push(opened["result"]["trace"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned());
     }
+    assert_eq!(server.refused("summary", json!({"trace": handles[0]})), "unknown-trace");
+    assert_eq!(server.call("summary", json!({"trace": handles[OPENS - 1]}))["status"], "ok");
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kib: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();

@@ -46,6 +46,28 @@ fn every_device_event_is_in_one_row() {
 }
 
 #[test]
+fn a_call_has_what_its_own_model_says() {
+    let mut fixture = Fixture::new();
+    fixture.op("wrapper", (0.0, 30.0));
+    let inputs: [Input<'_>; 2] = [(&[2, 3], "float", ""), (&[3, 5], "float", "")];
+    let arguments = fixture.arguments(&inputs);
+    fixture.event(Category::CPU_OP, "aten::mm", (1, 1), (1.0, 20.0), arguments);
+    fixture.launches(3.0, &[("a", 7, 1000.0, 5.0), ("b", 7, 1003.0, 4.0)]);
+    let analysis = fixture.analyse(AnalysisOptions::default());
+    let call = |name: &str, backward| {
+        analysis.modelled_call(analysis.tree().find_by_name(name)[0], backward)
+    };
+    let product = call("aten::mm", false);
+    assert_eq!((product.device_events.len(), product.time_us), (2, 7.0));
+    assert_eq!(product.figures.unwrap().gflops(), Some(2.0 * 2.0 * 3.0 * 5.0 / 1e9));
+    assert!(product.parameters.iter().any(|(name, _)| *name == "M") && product.reason.is_none());
+    // Nothing was launched for a backward.
+    assert_eq!(call("aten::mm", true).device_events, []);
+    let wrapper = call("wrapper", false);
+    assert!(wrapper.figures.is_none() && wrapper.reason.is_some());
+}
+
+#[test]
 fn the_outermost_modelled_operator_accounts_for_all_below_it() {
     let mut fixture = Fixture::new();
     fixture.op("wrapper", (0.0, 30.0));
