@@ -54,9 +54,7 @@ fn a_call_has_what_its_own_model_says() {
     fixture.event(Category::CPU_OP, "aten::mm", (1, 1), (1.0, 20.0), arguments);
     fixture.launches(3.0, &[("a", 7, 1000.0, 5.0), ("b", 7, 1003.0, 4.0)]);
     let analysis = fixture.analyse(AnalysisOptions::default());
-    let call = |name: &str, backward| {
-        analysis.modelled_call(analysis.tree().find_by_name(name)[0], backward)
-    };
+    let call = |name: &str, backward| analysis.modelled_call(analysis.tree().find_by_name(name)[0], backward);
     let product = call("aten::mm", false);
     assert_eq!((product.device_events.len(), product.time_us), (2, 7.0));
     assert_eq!(product.figures.unwrap().gflops(), Some(2.0 * 2.0 * 3.0 * 5.0 / 1e9));
