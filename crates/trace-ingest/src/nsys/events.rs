@@ -6,10 +6,12 @@ use super::enumerations::{awaited, call_name, nvtx};
 use super::global_id::GlobalId;
 use super::nccl::{self, RangeId, Ranges};
 use super::nvtx_text::{NvtxText, shapes, types};
-use super::references::{Key, References, clipped, correlation, kernel_name, nvtx_text, text_warnings};
+use super::payload::Payload;
+use super::references::{Key, References, correlation, kernel_name, nvtx_text};
+use super::strings::Strings;
 use super::tables::{
     GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROCESSES, PROFILER_OVERHEAD, RUNTIME,
-    SYNCHRONIZATION, Tables,
+    SYNCHRONIZATION, THREAD_NAMES, Tables,
 };
 use crate::argument::SignatureId;
 use crate::category::Category;
@@ -17,7 +19,7 @@ use crate::event_table::{
     EventId, LaunchGeometry, MemoryTransfer, NvtxRange, Overhead, Phase, Synchronization, process_correlation,
 };
 use crate::sqlite::{Broken, Fault, Record};
-use crate::string_table::StringId;
+use crate::string_table::{IndexSet, StringId};
 use crate::trace::{EventArguments, NewEvent, Trace};
 use crate::track_table::{RowId, Track, TrackId};
 use crate::warning::{EventFault, RecordFault, Tally, Warning};
@@ -32,6 +34,9 @@ const LINKS: [&str; 3] = ["correlationId", "globalPid", "graphNodeId"];
 
 /// Where the system's `u32::MAX` or `i32::MAX` stands for none.
 const NONE: [i64; 2] = [u32::MAX as i64, i32::MAX as i64];
+/// Columns of a text of NVTX, in [`Conversion::read_nvtx`].
+const TEXT: usize = 4;
+const TEXT_ID: usize = 5;
 /// Device or stream of what has none.
 const NO_ROW: i64 = -1;
 
@@ -40,6 +45,7 @@ const NO_ROW: i64 = -1;
 struct Call {
     name: StringId,
     waits_for: Option<&'static str>,
+    is_unnamed: bool,
 }
 
 /// What all rows of device work have.
@@ -67,7 +73,16 @@ struct NvtxRow {
 pub(super) struct Conversion<'t> {
     tables: &'t Tables<'t>,
     references: &'t References,
+    strings: Strings,
     trace: Trace,
+    /// Processes that have events, in the order of their numbers.
+    numbers: IndexSet<GlobalId>,
+    /// Names of NVTX domains of a process.
+    domains: HashMap<(GlobalId, i64), StringId>,
+    /// Ranges of domains whose names were not read before them, with their texts.
+    of_unnamed_domains: Vec<(NvtxRow, TrackId, StringId, Payload)>,
+    /// Names of threads by NVTX.
+    thread_names: Vec<(GlobalId, StringId)>,
     calls: HashMap<i64, Call>,
     /// What calls wait for, by the key that they share with a synchronization.
     waits: HashMap<Key, &'static str>,
@@ -87,8 +102,6 @@ pub(super) struct Conversion<'t> {
     uncollected: u64,
     negative: u64,
     unnamed: u64,
-    cut: u64,
-    invalid: u64,
     unused_nvtx: u64,
     renumbered: u64,
     without_process: u64,
@@ -96,11 +109,21 @@ pub(super) struct Conversion<'t> {
 }
 
 impl<'t> Conversion<'t> {
-    pub(super) fn new(tables: &'t Tables<'t>, references: &'t References, trace: Trace) -> Self {
+    pub(super) fn new(
+        tables: &'t Tables<'t>,
+        references: &'t References,
+        strings: Strings,
+        trace: Trace,
+    ) -> Self {
         Conversion {
             tables,
             references,
+            strings,
             trace,
+            numbers: IndexSet::default(),
+            domains: HashMap::new(),
+            of_unnamed_domains: Vec::new(),
+            thread_names: Vec::new(),
             calls: HashMap::new(),
             waits: HashMap::new(),
             nccl: Ranges::default(),
@@ -115,8 +138,6 @@ impl<'t> Conversion<'t> {
             uncollected: 0,
             negative: 0,
             unnamed: 0,
-            cut: 0,
-            invalid: 0,
             unused_nvtx: 0,
             renumbered: 0,
             without_process: 0,
@@ -157,7 +178,7 @@ impl<'t> Conversion<'t> {
         ] {
             warnings.extend((count > 0).then_some(Warning::Records { fault, count }));
         }
-        warnings.extend(text_warnings(self.cut, self.invalid));
+        warnings.extend(self.strings.faults.warnings());
         if self.unused_nvtx > 0 {
             warnings.push(Warning::UnusedRecords { list: NVTX.to_string(), count: self.unused_nvtx });
         }
@@ -175,7 +196,7 @@ impl<'t> Conversion<'t> {
         let tables = self.tables;
         let refused = tables.rows(table, needed, columns, |row| read(self, row))?;
         self.trace.warnings.extend(refused);
-        Ok(())
+        self.strings.check()
     }
 
     fn read_nvtx(&mut self) -> Result<(), Broken> {
@@ -200,9 +221,8 @@ impl<'t> Conversion<'t> {
                 | nvtx::START_END
                 | nvtx::NVTXT_PUSH_POP
                 | nvtx::NVTXT_START_END => {}
-                nvtx::CATEGORY | nvtx::THREAD_NAME | nvtx::DOMAIN_CREATED | nvtx::DOMAIN_DESTROYED => {
-                    return Ok(());
-                }
+                nvtx::DOMAIN_CREATED | nvtx::THREAD_NAME => return this.nvtx_name(kind, row),
+                nvtx::CATEGORY | nvtx::DOMAIN_DESTROYED => return Ok(()),
                 _ if nvtx::CUDA_NAMES.contains(&kind) => return Ok(()),
                 _ => {
                     this.unused_nvtx += 1;
@@ -219,45 +239,67 @@ impl<'t> Conversion<'t> {
             let crosses_threads = kind != nvtx::PUSH_POP && ended_by.is_some_and(|other| Some(other) != id);
             let domain = row.integer(6)?.unwrap_or(0);
             let range = NvtxRow { kind, start, end, thread: id, domain, crosses_threads };
-            let (inline, registered) = nvtx_text(row, 4, 5)?;
             let track = this.thread(id);
             let payload = has_payloads.then(|| row.bytes(8)).flatten();
-            if let Some(bytes) = inline {
-                let (text, faults) = clipped(bytes);
-                this.cut += u64::from(faults.is_cut);
-                this.invalid += u64::from(faults.is_invalid);
-                this.nvtx(range, track, &text, payload);
-            } else {
-                let text = registered.and_then(|id| this.references.texts.get(&id).copied());
-                let text = text.map(|text| this.trace.text(text).to_string()).unwrap_or_default();
-                this.nvtx(range, track, &text, payload);
+            match nvtx_text(row, TEXT, TEXT_ID)? {
+                (Some(bytes), _) => {
+                    let text = this.strings.faults.clipped(bytes);
+                    this.nvtx(range, track, &text, payload);
+                }
+                (None, registered) => {
+                    let text = registered.and_then(|id| this.registered(id));
+                    let text = text.map(|text| this.trace.text(text).to_string()).unwrap_or_default();
+                    this.nvtx(range, track, &text, payload);
+                }
             }
             Ok(())
-        })
+        })?;
+        for (range, track, text, payload) in std::mem::take(&mut self.of_unnamed_domains) {
+            let text = self.trace.text(text).to_string();
+            self.domain_range(range, track, &text, payload);
+        }
+        Ok(())
+    }
+
+    /// A row that names a domain or a thread.
+    fn nvtx_name(&mut self, kind: i64, row: &Record<'_>) -> Result<(), Fault> {
+        let thread = GlobalId::from_column(row.integer(2)?);
+        let name = match nvtx_text(row, TEXT, TEXT_ID)? {
+            (Some(bytes), _) => {
+                let text = self.strings.faults.clipped(bytes);
+                Some(self.trace.intern(&text))
+            }
+            (None, registered) => registered.and_then(|id| self.registered(id)),
+        };
+        let (Some(thread), Some(name)) = (thread, name) else { return Ok(()) };
+        if kind == nvtx::DOMAIN_CREATED {
+            self.domains.insert((thread.process(), row.integer(6)?.unwrap_or(0)), name);
+        } else {
+            self.thread_names.push((thread, name));
+        }
+        Ok(())
+    }
+
+    /// A text of the table of strings.
+    fn registered(&mut self, id: i64) -> Option<StringId> {
+        self.strings.get(self.tables, &mut self.trace, id)
     }
 
     fn nvtx(&mut self, row: NvtxRow, track: TrackId, text: &str, payload: Option<&[u8]>) {
         let NvtxRow { kind, start, end, thread, domain, crosses_threads } = row;
         let process = thread.map(GlobalId::process);
-        let key = process.map(|process| (process, domain));
-        let domain_name = key.and_then(|key| self.references.domains.get(&key)).copied();
-        // Domains of NCCL without a name are known by its functions.
-        if let (true, Some(end), true) = (domain != 0, end, text.starts_with(nccl::PREFIX))
-            && domain_name.is_none_or(|name| self.trace.text(name) == "NCCL")
-        {
+        if domain != 0 {
             let payload = payload.and_then(|data| self.references.payloads.decode(data)).unwrap_or_default();
-            self.nccl.add((process, track), (start, end), text, payload);
+            if self.domain_name(row).is_some() {
+                self.domain_range(row, track, text, payload);
+            } else {
+                // The row that names the domain may come later.
+                let text = self.trace.intern(text);
+                self.of_unnamed_domains.push((row, track, text, payload));
+            }
+            return;
         }
         let whole = self.tables.reading().whole_texts;
-        if domain != 0 {
-            let name = match domain_name {
-                Some(domain) => format!("{}:{text}", self.trace.text(domain)),
-                None => format!("domain {domain}:{text}"),
-            };
-            let name = self.trace.intern(&name);
-            let special = NvtxRange { has_domain: true, crosses_threads, ..NvtxRange::default() };
-            return self.nvtx_event(kind, name, (start, end), track, special);
-        }
         let parsed = NvtxText::parse(text);
         if kind != nvtx::PUSH_POP || !parsed.is_operator() {
             // The call's number makes texts distinct that are of one range.
@@ -267,7 +309,7 @@ impl<'t> Conversion<'t> {
             return self.nvtx_event(kind, name, (start, end), track, special);
         }
         // Each process counts its calls for itself.
-        let number = process.map_or(0, |process| self.references.process_number(process));
+        let number = process.map_or(0, |process| self.number(process));
         let of_process = |id: i64| process_correlation(number, id as u64);
         let arguments = EventArguments {
             external_id: parsed.operator.map(of_process),
@@ -278,6 +320,29 @@ impl<'t> Conversion<'t> {
         };
         let name = self.trace.intern(parsed.name);
         self.host_span(Category::CPU_OP, name, track, (start, end), arguments);
+    }
+
+    fn domain_name(&self, NvtxRow { thread, domain, .. }: NvtxRow) -> Option<StringId> {
+        self.domains.get(&(thread?.process(), domain)).copied()
+    }
+
+    /// A range of a library's or program's own domain.
+    fn domain_range(&mut self, row: NvtxRow, track: TrackId, text: &str, payload: Payload) {
+        let NvtxRow { kind, start, end, thread, domain, crosses_threads } = row;
+        let domain_name = self.domain_name(row).map(|name| self.trace.text(name));
+        // Domains of NCCL without a name are known by its functions.
+        if let (Some(end), true) = (end, text.starts_with(nccl::PREFIX))
+            && domain_name.is_none_or(|name| name == nccl::DOMAIN)
+        {
+            self.nccl.add((thread.map(GlobalId::process), track), (start, end), text, payload);
+        }
+        let name = match domain_name {
+            Some(domain) => format!("{domain}:{text}"),
+            None => format!("domain {domain}:{text}"),
+        };
+        let name = self.trace.intern(&name);
+        let special = NvtxRange { has_domain: true, crosses_threads, ..NvtxRange::default() };
+        self.nvtx_event(kind, name, (start, end), track, special);
     }
 
     fn nvtx_event(
@@ -338,7 +403,7 @@ impl<'t> Conversion<'t> {
             };
             let call = this.call(name);
             let key = thread.map(GlobalId::process).zip(correlation);
-            let key = key.filter(|key| this.references.keys.contains_key(key));
+            let key = key.filter(|key| this.references.keys.contains(*key));
             if let (Some(key), Some(waits_for)) = (key, call.waits_for) {
                 this.waits.entry(key).or_insert(waits_for);
             }
@@ -373,12 +438,14 @@ impl<'t> Conversion<'t> {
 
     fn call(&mut self, id: i64) -> Call {
         if let Some(call) = self.calls.get(&id) {
-            self.unnamed += u64::from(!self.references.texts.contains_key(&id));
+            self.unnamed += u64::from(call.is_unnamed);
             return *call;
         }
+        let unnamed_before = self.unnamed;
         let recorded = self.string("call", id);
         let text = call_name(self.trace.text(recorded)).to_string();
-        let call = Call { name: self.trace.intern(&text), waits_for: awaited(&text) };
+        let is_unnamed = self.unnamed > unnamed_before;
+        let call = Call { name: self.trace.intern(&text), waits_for: awaited(&text), is_unnamed };
         self.calls.insert(id, call);
         call
     }
@@ -422,7 +489,7 @@ impl<'t> Conversion<'t> {
         self.rows(GRAPH, &DEVICE[..3], &columns, |this, row| {
             let graph = row.integer(4)?;
             let Some(work) = this.device_work(row, &columns)? else { return Ok(()) };
-            if work.key.is_some_and(|key| this.references.keys.get(&key) == Some(&true)) {
+            if work.key.is_some_and(|key| this.references.work.contains(key)) {
                 return Ok(());
             }
             replays = true;
@@ -589,7 +656,7 @@ impl<'t> Conversion<'t> {
                 }
                 let name = row.integer(3)?;
                 let key = thread.map(GlobalId::process).zip(correlation(row.integer(4)?));
-                let key = key.filter(|key| this.references.keys.contains_key(key));
+                let key = key.filter(|key| this.references.keys.contains(*key));
                 let kind = this.references.enumerations.overhead_type(row.integer(5)?);
                 let kind = this.trace.intern(kind);
                 let name = name.map_or(kind, |id| this.string("overhead", id));
@@ -613,20 +680,34 @@ impl<'t> Conversion<'t> {
         self.rows(PROCESSES, &[], &["globalPid", "name"], |this, row| {
             let Some(process) = GlobalId::from_column(row.integer(0)?) else { return Ok(()) };
             if let (Some(&id), Some(name)) = (this.processes.get(&process), row.text(1)) {
-                let (path, _) = clipped(name);
+                let path = this.strings.faults.clipped(name);
                 let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
                 let name = this.trace.intern(name);
                 this.trace.tracks.process_mut(id).name = Some(name);
             }
             Ok(())
         })?;
-        for &(thread, name) in &self.references.thread_names {
-            if let Some(&track) = self.threads.get(&thread) {
-                let track = self.trace.tracks.get(track);
-                self.trace.tracks.thread_mut(track).name = Some(name);
+        // The table names every thread of the machine; NVTX's own names come last.
+        self.rows(THREAD_NAMES, &[], &["globalTid", "nameId"], |this, row| {
+            let thread = GlobalId::from_column(row.integer(0)?).filter(|id| this.threads.contains_key(id));
+            if let (Some(thread), Some(name)) = (thread, row.integer(1)?)
+                && let Some(name) = this.registered(name)
+            {
+                this.name_thread(thread, name);
             }
+            Ok(())
+        })?;
+        for (thread, name) in std::mem::take(&mut self.thread_names) {
+            self.name_thread(thread, name);
         }
         Ok(())
+    }
+
+    fn name_thread(&mut self, thread: GlobalId, name: StringId) {
+        if let Some(&track) = self.threads.get(&thread) {
+            let track = self.trace.tracks.get(track);
+            self.trace.tracks.thread_mut(track).name = Some(name);
+        }
     }
 
     fn host_span(
@@ -667,14 +748,19 @@ impl<'t> Conversion<'t> {
     }
 
     /// The number that a call and its device work share among all processes.
-    fn linked(&self, key: Option<Key>) -> Option<i64> {
-        key.map(|(process, id)| process_correlation(self.references.process_number(process), id as u64))
+    fn linked(&mut self, key: Option<Key>) -> Option<i64> {
+        key.map(|(process, id)| process_correlation(self.number(process), id as u64))
+    }
+
+    /// Number of a process among those that have events.
+    fn number(&mut self, process: GlobalId) -> u32 {
+        self.numbers.insert_full(process).0 as u32
     }
 
     /// Text of a string, or what it names and the string's number.
     fn string(&mut self, what: &str, id: i64) -> StringId {
-        match self.references.texts.get(&id) {
-            Some(&text) => text,
+        match self.strings.get(self.tables, &mut self.trace, id) {
+            Some(text) => text,
             None => {
                 self.unnamed += 1;
                 self.trace.intern(&format!("{what} {id}"))

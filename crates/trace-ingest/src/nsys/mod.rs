@@ -1,8 +1,9 @@
 //! NVIDIA Nsight Systems: the databases that `nsys export --type sqlite` makes of a recording, read into a [`Trace`].
 //!
-//! An export has a table per kind of event, and only those that have rows. Reading goes over the tables twice: first for
-//! what rows refer to (`references`: names, processes, launches), then for the events (`events`). So each name is
-//! loaded once, and strings that no event refers to, such as the program's environment and output, are never loaded.
+//! An export has a table per kind of event, and only those that have rows. Reading goes over the tables of device work
+//! twice, first for what calls refer to (`references`), and over all others once, for the events (`events`). A text is
+//! loaded when an event first refers to it (`strings`), so that those to which none does, such as the program's environment
+//! and output, are never loaded.
 
 mod diagnostics;
 mod enumerations;
@@ -15,6 +16,7 @@ mod nvtx_text;
 mod payload;
 mod references;
 mod session;
+mod strings;
 mod tables;
 
 use std::path::Path;
@@ -22,6 +24,7 @@ use std::path::Path;
 use self::events::Conversion;
 use self::references::References;
 pub use self::session::{Session, process_id, read_session};
+use self::strings::Strings;
 use self::tables::Tables;
 use crate::error::IngestError;
 use crate::facts::RecordingKind;
@@ -95,8 +98,9 @@ fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
     let mut trace = Trace::default();
     trace.warnings.extend(sqlite::unread_journal(path));
     let messages = diagnostics::read(&tables, &mut trace.warnings).map_err(broken)?;
-    let references = References::read(&tables, &mut trace).map_err(broken)?;
-    let mut conversion = Conversion::new(&tables, &references, trace);
+    let references = References::read(&tables, &mut trace.warnings).map_err(broken)?;
+    let strings = Strings::open(&tables, &mut trace.warnings).map_err(broken)?;
+    let mut conversion = Conversion::new(&tables, &references, strings, trace);
     conversion.read_events().map_err(broken)?;
     let mut trace = conversion.finish();
     if trace.events.is_empty() {

@@ -13,6 +13,8 @@ use crate::track_table::TrackId;
 
 /// What names of NCCL's functions and kernels begin with.
 pub(super) const PREFIX: &str = "nccl";
+/// Name of its NVTX domain.
+pub(super) const DOMAIN: &str = "NCCL";
 const GROUP_START: &str = "ncclGroupStart";
 const GROUP_END: &str = "ncclGroupEnd";
 
@@ -34,6 +36,8 @@ struct Range {
 struct Thread {
     process: Option<GlobalId>,
     ranges: Vec<Range>,
+    /// How many ranges begin before the call that was asked for last: calls mostly come in their order.
+    begun: usize,
 }
 
 /// A range by thread and place.
@@ -101,9 +105,14 @@ impl Ranges {
     }
 
     /// The innermost range around a call.
-    pub(super) fn around(&self, track: TrackId, start: i64, end: i64) -> Option<RangeId> {
-        let ranges = &self.threads.get(&track)?.ranges;
-        let mut at = ranges.partition_point(|range| range.start <= start).checked_sub(1);
+    pub(super) fn around(&mut self, track: TrackId, start: i64, end: i64) -> Option<RangeId> {
+        let Thread { ranges, begun, .. } = self.threads.get_mut(&track)?;
+        if *begun > 0 && ranges[*begun - 1].start > start {
+            *begun = ranges.partition_point(|range| range.start <= start);
+        } else {
+            *begun += ranges[*begun..].iter().take_while(|range| range.start <= start).count();
+        }
+        let mut at = begun.checked_sub(1);
         while let Some(place) = at {
             if ranges[place].end >= end {
                 return Some(RangeId(track, place));

@@ -21,25 +21,44 @@ pub(super) struct NvtxText<'t> {
 }
 
 impl<'t> NvtxText<'t> {
-    /// Reads the parts from the right, because the name may have commas.
+    /// Reads the parts from the right, because the name may have commas. Each has an equals sign, of which most texts have
+    /// none or few.
     pub(super) fn parse(text: &'t str) -> NvtxText<'t> {
         let mut parsed = NvtxText { name: text, ..NvtxText::default() };
-        if let Some((name, inputs)) = split_last(text, ", input_op_ids = ")
-            && is_list(inputs, &['(', ')'])
-        {
-            (parsed.name, parsed.has_inputs) = (name, true);
-        }
-        if let Some((name, sizes)) = split_last(parsed.name, ", sizes = ")
-            && is_list(sizes, &['[', ']'])
-        {
-            (parsed.name, parsed.sizes) = (name, Some(sizes));
-        }
-        for (mark, number) in [(", op_id = ", &mut parsed.operator), (", seq = ", &mut parsed.sequence)] {
-            if let Some((name, digits)) = split_last(parsed.name, mark)
-                && let Ok(value) = digits.parse()
-            {
-                (parsed.name, *number) = (name, Some(value));
+        let mut marks = MARKS.iter().rev();
+        for equals in memchr::memrchr_iter(b'=', text.as_bytes()) {
+            // Signs in the name are of no part, nor are those before it.
+            let (Some(before), Some(value)) = (text.get(..equals), parsed.name.get(equals + 1..)) else {
+                break;
+            };
+            let Some((part, name)) =
+                marks.by_ref().find_map(|&(part, mark)| Some((part, before.strip_suffix(mark)?)))
+            else {
+                break;
+            };
+            let value = value.strip_prefix(' ').unwrap_or_default();
+            let is_read = match part {
+                Part::Inputs => {
+                    parsed.has_inputs = is_list(value, b"()");
+                    parsed.has_inputs
+                }
+                Part::Sizes => {
+                    parsed.sizes = Some(value).filter(|sizes| is_list(sizes, b"[]"));
+                    parsed.sizes.is_some()
+                }
+                Part::Operator => {
+                    parsed.operator = value.parse().ok();
+                    parsed.operator.is_some()
+                }
+                Part::Sequence => {
+                    parsed.sequence = value.parse().ok();
+                    parsed.sequence.is_some()
+                }
+            };
+            if !is_read {
+                break;
             }
+            parsed.name = name;
         }
         parsed
     }
@@ -69,21 +88,29 @@ impl<'t> NvtxText<'t> {
     }
 }
 
-/// What stands before and after the last of a mark that begins with a comma. Most texts have few commas or none, so that
-/// this is faster than a search for the mark.
-fn split_last<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
-    let bytes = text.as_bytes();
-    let at = memchr::memrchr_iter(b',', bytes).find(|&at| bytes[at..].starts_with(mark.as_bytes()))?;
-    Some((&text[..at], &text[at + mark.len()..]))
+/// A part of a text, and what stands before its equals sign; in the order in which they stand.
+const MARKS: [(Part, &str); 4] = [
+    (Part::Sequence, ", seq "),
+    (Part::Operator, ", op_id "),
+    (Part::Sizes, ", sizes "),
+    (Part::Inputs, ", input_op_ids "),
+];
+
+#[derive(Clone, Copy)]
+enum Part {
+    Sequence,
+    Operator,
+    Sizes,
+    Inputs,
 }
 
 /// Whether a text is a list in brackets, of numbers and `brackets`.
-fn is_list(text: &str, brackets: &[char]) -> bool {
+fn is_list(text: &str, brackets: &[u8; 2]) -> bool {
     let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let may_stand = |letter: char| {
-        letter.is_ascii_digit() || matches!(letter, ' ' | ',' | '-') || brackets.contains(&letter)
+    let may_stand = |&letter: &u8| {
+        letter.is_ascii_digit() || matches!(letter, b' ' | b',' | b'-') || brackets.contains(&letter)
     };
-    inside.is_some_and(|inside| inside.chars().all(may_stand))
+    inside.is_some_and(|inside| inside.as_bytes().iter().all(may_stand))
 }
 
 /// The shapes of `[[d, d], [d], []]`, as dims of a signature; `None` where the text is no list of lists of numbers.

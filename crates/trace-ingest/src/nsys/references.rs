@@ -1,41 +1,38 @@
-//! What rows of an export refer to, found before they are read as events.
+//! What rows of an export refer to, found before they are read as events: calls are events of a launch only where device
+//! work has their correlation id.
 
-use std::borrow::Cow;
+use hashbrown::HashMap;
 
-use hashbrown::{HashMap, HashSet};
-
-use super::enumerations::{Enumerations, nvtx};
+use super::enumerations::Enumerations;
 use super::global_id::GlobalId;
 use super::gpus::Gpus;
 use super::payload::Schemas;
-use super::tables::{
-    GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROFILER_OVERHEAD, RUNTIME, STRINGS,
-    SYNCHRONIZATION, THREAD_NAMES, Tables,
-};
+use super::tables::{GRAPH, KERNEL, MEMCPY, MEMSET, RUNTIME, SYNCHRONIZATION, Tables};
 use crate::source::NsysKernelNames;
 use crate::sqlite::{Broken, Fault, Record};
-use crate::string_table::{IndexSet, StringId};
-use crate::trace::Trace;
-use crate::warning::{RecordFault, Warning};
-
-/// Bytes of a text that are kept.
-pub(super) const LONGEST_TEXT: usize = 1 << 20;
+use crate::warning::Warning;
 
 /// Process and correlation id: what a call shares with the device work that it launched.
 pub(super) type Key = (GlobalId, i64);
 
-/// A text of NVTX: in its row, or by the id of a registered string.
-#[derive(Clone, Debug)]
-enum NvtxName {
-    Inline(String),
-    Registered(i64),
-}
-
-/// Names that rows of NVTX give.
+/// Keys, 64 to an entry: processes count their calls, so that most numbers between the first and the last are there.
 #[derive(Default)]
-struct NvtxNames {
-    domains: Vec<((GlobalId, i64), NvtxName)>,
-    threads: Vec<(GlobalId, NvtxName)>,
+pub(super) struct Keys(HashMap<Key, u64>);
+
+impl Keys {
+    fn place((process, id): Key) -> (Key, u64) {
+        ((process, id >> 6), 1 << (id & 63))
+    }
+
+    fn insert(&mut self, key: Key) {
+        let (entry, bit) = Keys::place(key);
+        *self.0.entry(entry).or_default() |= bit;
+    }
+
+    pub(super) fn contains(&self, key: Key) -> bool {
+        let (entry, bit) = Keys::place(key);
+        self.0.get(&entry).is_some_and(|bits| bits & bit != 0)
+    }
 }
 
 /// What rows refer to.
@@ -44,180 +41,79 @@ pub(super) struct References {
     pub(super) enumerations: Enumerations,
     /// What payloads of NVTX ranges say.
     pub(super) payloads: Schemas,
-    /// Texts of the strings that events refer to.
-    pub(super) texts: HashMap<i64, StringId>,
-    /// Processes that have events, in the order of their numbers.
-    pub(super) processes: IndexSet<GlobalId>,
     /// The process of device work that names none: the only one that has calls.
     pub(super) sole_process: Option<GlobalId>,
-    /// Keys of device work and synchronizations, and whether a kernel, copy or fill has it.
-    pub(super) keys: HashMap<Key, bool>,
+    /// Keys of device work and synchronizations.
+    pub(super) keys: Keys,
+    /// Keys of kernels, copies and fills.
+    pub(super) work: Keys,
     /// `deviceId` of the work in a context of a process.
     pub(super) contexts: HashMap<(GlobalId, i64), i64>,
-    /// Names of NVTX domains of a process.
-    pub(super) domains: HashMap<(GlobalId, i64), StringId>,
-    /// Names of threads that have events; NVTX's own come last.
-    pub(super) thread_names: Vec<(GlobalId, StringId)>,
     /// GPUs of the machine by the numbers that processes give them.
     pub(super) gpus: Gpus,
-    wanted: HashSet<i64>,
-    threads: HashSet<GlobalId>,
 }
 
 impl References {
-    /// Goes over all tables. Their malformed rows are told when they are read as events.
-    pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<References, Broken> {
+    /// Goes over the tables of device work. Their malformed rows are told when they are read as events.
+    pub(super) fn read(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<References, Broken> {
         let mut references = References {
-            enumerations: Enumerations::read(tables, &mut trace.warnings)?,
-            payloads: Schemas::read(tables, &mut trace.warnings)?,
-            texts: HashMap::new(),
-            processes: IndexSet::default(),
+            enumerations: Enumerations::read(tables, warnings)?,
+            payloads: Schemas::read(tables, warnings)?,
             sole_process: None,
-            keys: HashMap::new(),
+            keys: Keys::default(),
+            work: Keys::default(),
             contexts: HashMap::new(),
-            domains: HashMap::new(),
-            thread_names: Vec::new(),
-            gpus: Gpus::read(tables, &mut trace.warnings)?,
-            wanted: HashSet::new(),
-            threads: HashSet::new(),
+            gpus: Gpus::read(tables, warnings)?,
         };
-        references.read_calls(tables)?;
-        references.read_device_work(tables)?;
-        let NvtxNames { domains, threads: nvtx_threads } = references.read_nvtx(tables)?;
-        let threads = references.read_thread_names(tables)?;
-        references.read_strings(tables, trace)?;
-
-        let mut text = |name: NvtxName| match name {
-            NvtxName::Inline(text) => Some(trace.intern(&text)),
-            NvtxName::Registered(id) => references.texts.get(&id).copied(),
-        };
-        let registered = threads.into_iter().map(|(thread, id)| (thread, NvtxName::Registered(id)));
-        let named = registered.chain(nvtx_threads);
-        references.thread_names = named.filter_map(|(thread, name)| Some((thread, text(name)?))).collect();
-        references.domains = domains.into_iter().filter_map(|(key, name)| Some((key, text(name)?))).collect();
+        if references.read_device_work(tables)? {
+            references.sole_process = sole_process(tables)?;
+            references.read_device_work(tables)?;
+        }
         Ok(references)
     }
 
-    /// Number of a process that has events.
-    pub(super) fn process_number(&self, process: GlobalId) -> u32 {
-        self.processes.get_index_of(&process).unwrap_or(0) as u32
-    }
-
-    fn read_calls(&mut self, tables: &Tables<'_>) -> Result<(), Broken> {
-        for table in [RUNTIME, OVERHEAD, PROFILER_OVERHEAD, OS_CALLS] {
-            let columns = ["globalTid", "nameId"];
-            tables.rows(table, &[], &columns, |row| {
-                self.add_thread(GlobalId::from_column(row.integer(0)?));
-                self.wanted.extend(row.integer(1)?);
-                Ok(())
-            })?;
-            if table == RUNTIME && self.processes.len() == 1 {
-                self.sole_process = self.processes.first().copied();
-            }
-        }
-        Ok(())
-    }
-
-    fn add_thread(&mut self, thread: Option<GlobalId>) {
-        if let Some(thread) = thread
-            && self.threads.insert(thread)
-        {
-            self.processes.insert(thread.process());
-        }
-    }
-
-    fn read_device_work(&mut self, tables: &Tables<'_>) -> Result<(), Broken> {
-        const COLUMNS: [&str; 7] = [
-            "globalPid",
-            "correlationId",
-            "contextId",
-            "deviceId",
-            "demangledName",
-            "shortName",
-            "mangledName",
-        ];
+    /// Says whether a row names no process.
+    fn read_device_work(&mut self, tables: &Tables<'_>) -> Result<bool, Broken> {
+        const COLUMNS: [&str; 4] = ["globalPid", "correlationId", "contextId", "deviceId"];
+        let mut has_nameless = false;
+        // Consecutive rows mostly are of one context.
+        let mut last = None;
         for table in [KERNEL, MEMCPY, MEMSET, GRAPH, SYNCHRONIZATION] {
             let is_work = table != SYNCHRONIZATION;
             tables.rows(table, &[], &COLUMNS, |row| {
-                if table == KERNEL {
-                    self.wanted.extend(kernel_name(row, tables.reading().kernel_names)?);
-                }
                 let Some(process) = GlobalId::from_column(row.integer(0)?).or(self.sole_process) else {
+                    has_nameless = true;
                     return Ok(());
                 };
-                self.processes.insert(process);
                 if let Some(correlation) = correlation(row.integer(1)?) {
-                    *self.keys.entry((process, correlation)).or_default() |= is_work && table != GRAPH;
+                    self.keys.insert((process, correlation));
+                    if is_work && table != GRAPH {
+                        self.work.insert((process, correlation));
+                    }
                 }
-                if let (true, Some(context), Some(device)) = (is_work, row.integer(2)?, row.integer(3)?) {
+                if let (true, Some(context), Some(device)) = (is_work, row.integer(2)?, row.integer(3)?)
+                    && last != Some((process, context))
+                {
                     self.contexts.entry((process, context)).or_insert(device);
+                    last = Some((process, context));
                 }
                 Ok(())
             })?;
         }
+        Ok(has_nameless)
+    }
+}
+
+/// The only process that has calls, if there is one.
+fn sole_process(tables: &Tables<'_>) -> Result<Option<GlobalId>, Broken> {
+    let (mut sole, mut has_others) = (None, false);
+    tables.rows(RUNTIME, &[], &["globalTid"], |row| {
+        if let Some(process) = GlobalId::from_column(row.integer(0)?).map(GlobalId::process) {
+            has_others |= *sole.get_or_insert(process) != process;
+        }
         Ok(())
-    }
-
-    /// Names of domains and of threads.
-    fn read_nvtx(&mut self, tables: &Tables<'_>) -> Result<NvtxNames, Broken> {
-        let mut names = NvtxNames::default();
-        tables.rows(NVTX, &[], &["globalTid", "eventType", "textId", "domainId", "text"], |row| {
-            let thread = GlobalId::from_column(row.integer(0)?);
-            let kind = row.integer(1)?.and_then(|kind| self.enumerations.nvtx_type(kind));
-            let names_domain = kind == Some(nvtx::DOMAIN_CREATED);
-            if !names_domain {
-                self.add_thread(thread);
-            }
-            let (inline, registered) = nvtx_text(row, 4, 2)?;
-            self.wanted.extend(registered);
-            if !names_domain && kind != Some(nvtx::THREAD_NAME) {
-                return Ok(());
-            }
-            let inline = inline.map(|text| NvtxName::Inline(clipped(text).0.into_owned()));
-            let name = inline.or(registered.map(NvtxName::Registered));
-            let (Some(thread), Some(name)) = (thread, name) else { return Ok(()) };
-            if names_domain {
-                names.domains.push(((thread.process(), row.integer(3)?.unwrap_or(0)), name));
-            } else {
-                names.threads.push((thread, name));
-            }
-            Ok(())
-        })?;
-        Ok(names)
-    }
-
-    /// Ids of the names of threads. The table names every thread of the machine.
-    fn read_thread_names(&mut self, tables: &Tables<'_>) -> Result<Vec<(GlobalId, i64)>, Broken> {
-        let mut names = Vec::new();
-        tables.rows(THREAD_NAMES, &[], &["globalTid", "nameId"], |row| {
-            let thread =
-                GlobalId::from_column(row.integer(0)?).filter(|thread| self.threads.contains(thread));
-            if let (Some(thread), Some(name)) = (thread, row.integer(1)?) {
-                self.wanted.insert(name);
-                names.push((thread, name));
-            }
-            Ok(())
-        })?;
-        Ok(names)
-    }
-
-    /// Texts of the strings that are wanted, and of no others.
-    fn read_strings(&mut self, tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken> {
-        let (mut cut, mut invalid) = (0, 0);
-        let refused = tables.rows(STRINGS, &["id", "value"], &["id", "value"], |row| {
-            let id = row.required(0)?;
-            if let (true, Some(bytes)) = (self.wanted.contains(&id), row.text(1)) {
-                let (text, faults) = clipped(bytes);
-                cut += u64::from(faults.is_cut);
-                invalid += u64::from(faults.is_invalid);
-                self.texts.insert(id, trace.intern(&text));
-            }
-            Ok(())
-        })?;
-        trace.warnings.extend(refused);
-        trace.warnings.extend(text_warnings(cut, invalid));
-        Ok(())
-    }
+    })?;
+    Ok(sole.filter(|_| !has_others))
 }
 
 /// The text of an NVTX row, or else the id of a registered string. Recorders before 2022 write empty texts and zeros in
@@ -253,32 +149,4 @@ pub(super) fn kernel_name(row: &Record<'_>, names: NsysKernelNames) -> Result<Op
 /// A correlation id; 0 is none.
 pub(super) fn correlation(id: Option<i64>) -> Option<i64> {
     id.filter(|&id| id != 0)
-}
-
-/// What is wrong with a text.
-#[derive(Clone, Copy, Default)]
-pub(super) struct TextFaults {
-    pub(super) is_cut: bool,
-    pub(super) is_invalid: bool,
-}
-
-/// A text of at most [`LONGEST_TEXT`].
-pub(super) fn clipped(bytes: &[u8]) -> (Cow<'_, str>, TextFaults) {
-    let is_cut = bytes.len() > LONGEST_TEXT;
-    let kept = &bytes[..bytes.len().min(LONGEST_TEXT)];
-    // A letter that the cut goes through is not at fault.
-    let kept = match std::str::from_utf8(kept) {
-        Err(error) if is_cut && error.error_len().is_none() => &kept[..error.valid_up_to()],
-        _ => kept,
-    };
-    let text = String::from_utf8_lossy(kept);
-    let is_invalid = matches!(text, Cow::Owned(_));
-    (text, TextFaults { is_cut, is_invalid })
-}
-
-/// The warnings of so many texts with faults.
-pub(super) fn text_warnings(cut: u64, invalid: u64) -> impl Iterator<Item = Warning> {
-    let cut = (cut > 0).then_some(Warning::Records { fault: RecordFault::LongText, count: cut });
-    let invalid = (invalid > 0).then_some(Warning::InvalidUtf8 { count: invalid });
-    cut.into_iter().chain(invalid)
 }

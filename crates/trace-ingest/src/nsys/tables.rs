@@ -1,12 +1,12 @@
 //! The tables of an export.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::source::{NsysReading, ReadOptions};
+use crate::source::{NsysReading, Progress, ReadOptions};
 use crate::sqlite::{
-    Broken, Database, Entries, EntryKind, Failure, Fault, Pages, Record, Refused, columns_of, scan,
+    Broken, Database, Entries, EntryKind, Failure, Fault, Pages, Record, Refused, Texts, columns_of, scan,
     scan_pages,
 };
 use crate::warning::Warning;
@@ -111,29 +111,42 @@ pub(super) struct Tables<'d> {
     database: &'d Database,
     entries: Entries,
     /// The file itself, for tables that need no query.
-    pages: Option<RefCell<Pages>>,
-    reading: NsysReading<'d>,
+    file: Option<OpenFile>,
+    options: ReadOptions<'d>,
+}
+
+/// The file of a database.
+struct OpenFile {
+    path: PathBuf,
+    pages: RefCell<Pages>,
+    length: u64,
+    /// Bytes of it that were read.
+    read: Cell<u64>,
 }
 
 impl<'d> Tables<'d> {
     pub(super) fn new(database: &'d Database, entries: Entries, options: &ReadOptions<'d>) -> Self {
-        Tables { database, entries, pages: None, reading: options.nsys }
+        Tables { database, entries, file: None, options: *options }
     }
 
     /// What is read.
     pub(super) fn reading(&self) -> &NsysReading<'d> {
-        &self.reading
+        &self.options.nsys
     }
 
     /// Reads plain tables from the pages of the file.
     pub(super) fn with_pages(self, path: &Path) -> io::Result<Self> {
-        let pages = Pages::open(path, self.database.longest_row())?;
-        Ok(Tables { pages: pages.map(RefCell::new), ..self })
+        let open = |pages| -> io::Result<OpenFile> {
+            let length = std::fs::metadata(path)?.len();
+            Ok(OpenFile { path: path.to_path_buf(), pages: RefCell::new(pages), length, read: Cell::new(0) })
+        };
+        let file = Pages::open(path, self.database.longest_row())?.map(open).transpose()?;
+        Ok(Tables { file, ..self })
     }
 
     /// The tables that are read.
     fn read(&self) -> impl Iterator<Item = &'static str> {
-        READ.into_iter().chain(self.reading.os_calls.then_some(OS_CALLS))
+        READ.into_iter().chain(self.reading().os_calls.then_some(OS_CALLS))
     }
 
     /// Refuses databases in which a name that is read stands for no table.
@@ -163,7 +176,7 @@ impl<'d> Tables<'d> {
         columns: &[&str],
         read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
-        let is_read = self.has(table) && (table != OS_CALLS || self.reading.os_calls);
+        let is_read = self.has(table) && (table != OS_CALLS || self.reading().os_calls);
         if is_read { self.scan(table, needed, columns, read) } else { Ok(None) }
     }
 
@@ -181,11 +194,22 @@ impl<'d> Tables<'d> {
                 None => Ok(()),
             };
             let plain = self.entries.plain_table(self.database, table)?;
-            if let (Some(pages), Some(plain)) = (&self.pages, plain) {
+            if let (Some(file), Some(plain)) = (&self.file, plain) {
                 check(&plain.columns)?;
                 // No reader of a row reads another table.
-                let mut pages = pages.borrow_mut();
-                return scan_pages(self.database, &mut pages, &plain, columns, &mut refused, read);
+                let mut pages = file.pages.borrow_mut();
+                let threads = self.options.thread_count();
+                let proceed = |bytes| self.proceed(file, bytes);
+                return scan_pages(
+                    self.database,
+                    &mut pages,
+                    &plain,
+                    columns,
+                    threads,
+                    &mut refused,
+                    read,
+                    proceed,
+                );
             }
             let present = columns_of(self.database, table)?;
             check(&present)?;
@@ -193,6 +217,37 @@ impl<'d> Tables<'d> {
         };
         scanned().map_err(|failure| Broken { table: table.to_string(), failure })?;
         Ok(refused.warning(table))
+    }
+
+    /// Tells how far reading is, and ends it where nobody wants the answer any more.
+    fn proceed(&self, file: &OpenFile, bytes: u64) -> Result<(), Failure> {
+        // Some tables are read twice, others not at all.
+        let read = (file.read.get() + bytes).min(file.length);
+        file.read.set(read);
+        if let Some(progress) = self.options.progress {
+            progress(Progress { bytes: read, total: file.length });
+        }
+        match self.options.is_stopped() {
+            true => Err(Failure::Refused("reading was stopped".to_string())),
+            false => Ok(()),
+        }
+    }
+
+    /// Looks up texts of a column of a table by a key; `None` where only going over the table finds them.
+    pub(super) fn texts(&self, table: &str, key: &str, column: &str) -> Result<Option<Texts>, Broken> {
+        let look = || {
+            let Some(file) = &self.file else { return Ok(None) };
+            let Some(plain) = self.entries.plain_table(self.database, table)? else { return Ok(None) };
+            let pages = Pages::open(&file.path, self.database.longest_row());
+            let pages = pages.map_err(|error| Failure::Refused(error.to_string()))?;
+            Ok(pages.and_then(|pages| plain.texts(pages, key, column)))
+        };
+        look().map_err(|failure| Broken { table: table.to_string(), failure })
+    }
+
+    /// The text of a row that was found by its key.
+    pub(super) fn text<'t>(&self, texts: &'t mut Texts, key: i64) -> Result<Option<&'t [u8]>, Failure> {
+        texts.find(self.database, key)
     }
 
     /// Tables of events that are not read, with how many rows each has.

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Statement};
 
 /// Steps of SQLite's machine per byte of the file. A row takes some thirty for the columns that are asked for and has
@@ -119,17 +118,12 @@ impl Database {
         self.prepare(query)
     }
 
-    /// Counts a row and the texts among its values.
-    pub(crate) fn count<'v>(&self, values: impl Iterator<Item = ValueRef<'v>>) -> Result<(), Failure> {
-        let Some(rows_left) = self.rows_left.get().checked_sub(1) else {
+    /// Counts rows, and the bytes of the texts in them.
+    pub(crate) fn count(&self, rows: u64, text: u64) -> Result<(), Failure> {
+        let Some(rows_left) = self.rows_left.get().checked_sub(rows) else {
             return Err(self.refused("more rows than"));
         };
         self.rows_left.set(rows_left);
-        let length = |value: ValueRef<'_>| match value {
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
-            _ => 0,
-        };
-        let text = values.map(length).sum();
         let Some(text_left) = self.text_left.get().checked_sub(text) else {
             return Err(self.refused("more text than"));
         };

@@ -5,13 +5,19 @@
 //! since 2004 (<https://www.sqlite.org/fileformat2.html>): trees of tables with row ids, records, pages of overflow.
 //! Tables that are anything else, SQLite reads ([`super::scan`]).
 //!
+//! A table is read ahead: one thread reads blocks of pages and decodes their records into [`Batch`]es while another uses
+//! the rows of the batch before.
+//!
 //! Nothing is trusted: each page of a tree is visited at most once, lengths are held against the file, and the caller
 //! counts rows and text as it does for SQLite.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
+use std::thread;
 
+use crossbeam_channel::bounded;
 use rusqlite::types::ValueRef;
 
 use super::bounded::Failure;
@@ -19,7 +25,9 @@ use super::bounded::Failure;
 /// Bytes before the first page's tree.
 const FILE_HEADER: usize = 100;
 /// Bytes that are read at a time: leaves of a table mostly follow each other.
-const READ_AHEAD: usize = 256 << 10;
+const BLOCK: usize = 256 << 10;
+/// Batches that circulate between the two threads.
+const BATCHES: usize = 4;
 /// Levels of a tree: SQLite makes no more than 20.
 const DEEPEST: usize = 20;
 
@@ -39,47 +47,13 @@ pub(crate) enum Place {
 
 /// A file of pages.
 pub(crate) struct Pages {
-    leaves: Reader,
-    overflow: Reader,
+    file: File,
+    page_size: usize,
+    page_count: u32,
     /// Bytes of a page that have content.
     usable: usize,
     /// Longest row, in bytes.
     longest: u64,
-}
-
-/// Pages, several of which are read at once.
-struct Reader {
-    file: File,
-    page_size: usize,
-    page_count: u32,
-    /// What was read last, from `first` on.
-    buffer: Vec<u8>,
-    first: u32,
-}
-
-impl Reader {
-    fn page(&mut self, number: u32) -> Result<&[u8], Failure> {
-        if number == 0 || number > self.page_count {
-            return Err(damaged(number, "it is not in the file"));
-        }
-        let kept = (self.buffer.len() / self.page_size) as u32;
-        if number < self.first || number - self.first >= kept {
-            let many = ((READ_AHEAD / self.page_size).max(1) as u32).min(self.page_count - number + 1);
-            self.buffer.resize(many as usize * self.page_size, 0);
-            let start = u64::from(number - 1) * self.page_size as u64;
-            let read = |reader: &mut Self| {
-                reader.file.seek(SeekFrom::Start(start))?;
-                reader.file.read_exact(&mut reader.buffer)
-            };
-            if let Err(error) = read(self) {
-                self.buffer.clear();
-                return Err(damaged(number, &error.to_string()));
-            }
-            self.first = number;
-        }
-        let at = (number - self.first) as usize * self.page_size;
-        Ok(&self.buffer[at..at + self.page_size])
-    }
 }
 
 fn damaged(page: u32, what: &str) -> Failure {
@@ -102,74 +76,317 @@ impl Pages {
             return Ok(None);
         }
         let page_count = u32::try_from(file.metadata()?.len() / page_size as u64).unwrap_or(u32::MAX);
-        let reader = |file| Reader { file, page_size, page_count, buffer: Vec::new(), first: 0 };
-        let overflow = reader(File::open(path)?);
-        Ok(Some(Pages { leaves: reader(file), overflow, usable, longest }))
+        Ok(Some(Pages { file, page_size, page_count, usable, longest }))
     }
 
-    /// Hands out the values at `places` of every row below a root page, in the order of row ids.
+    /// Hands out the values at `places` of every row below a root page, in the order of row ids, a batch of rows at a
+    /// time. With more than one thread the next batches are made meanwhile.
     pub(crate) fn scan(
         &mut self,
         root: u32,
         places: &[Place],
-        mut row: impl FnMut(&[ValueRef<'_>]) -> Result<(), Failure>,
+        threads: usize,
+        mut rows: impl FnMut(&Batch) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut visits_left = self.leaves.page_count;
-        // The pages that are still to be visited on each level, last first.
-        let mut levels: Vec<Vec<u32>> = vec![vec![root]];
-        let columns = Columns::new(places);
-        let mut whole = Vec::new();
-        while let Some(level) = levels.last_mut() {
-            let Some(number) = level.pop() else {
-                levels.pop();
-                continue;
-            };
-            visits_left = visits_left.checked_sub(1).ok_or_else(|| damaged(number, "its tree has no end"))?;
-            let page = self.leaves.page(number)?;
-            let page = Page::new(number, page, self.usable)?;
-            if page.is_leaf {
-                for cell in 0..page.cells {
-                    let Cell { id, local, length, overflow } = page.cell(cell, self.longest)?;
-                    let mut values = [ValueRef::Null; Columns::MOST];
-                    let found = &mut values[..places.len()];
-                    let record = match overflow {
-                        None => local,
-                        Some(next) => {
-                            whole.clear();
-                            whole.extend_from_slice(local);
-                            append(&mut self.overflow, self.usable, next, length, &mut whole)?;
-                            &whole[..]
-                        }
-                    };
-                    columns.read(record, id, found).ok_or_else(|| damaged(number, "a record is cut"))?;
-                    row(found)?;
-                }
-            } else {
-                if levels.len() >= DEEPEST {
-                    return Err(damaged(number, "its tree is too deep"));
-                }
-                levels.push(page.children()?);
+        let mut walk = Walk::new(self, root, Columns::new(places));
+        let mut batch = Batch::default();
+        let mut has_more = walk.fill(&mut batch)?;
+        rows(&batch)?;
+        // Small tables are one batch.
+        if threads <= 1 || !has_more {
+            while has_more {
+                has_more = walk.fill(&mut batch)?;
+                rows(&batch)?;
             }
+            return Ok(());
+        }
+        let (free, empty) = bounded::<Batch>(BATCHES);
+        let (full, filled) = bounded(BATCHES);
+        for _ in 0..BATCHES {
+            // Cannot fail: the channel has room for all batches and its other end is held here.
+            let _ = free.send(Batch::default());
+        }
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                // A closed channel means that nobody wants more.
+                while let Ok(mut batch) = empty.recv() {
+                    let outcome = walk.fill(&mut batch);
+                    let is_last = !matches!(outcome, Ok(true));
+                    if full.send((batch, outcome)).is_err() || is_last {
+                        break;
+                    }
+                }
+            });
+            for (batch, outcome) in filled {
+                outcome?;
+                rows(&batch)?;
+                // The other thread may have ended.
+                let _ = free.send(batch);
+            }
+            Ok(())
+        })
+    }
+
+    /// Replaces what is in a batch by the row of an id, if there is one.
+    pub(crate) fn find(
+        &mut self,
+        root: u32,
+        id: i64,
+        columns: &Columns,
+        batch: &mut Batch,
+    ) -> Result<(), Failure> {
+        batch.clear();
+        let mut number = root;
+        for _ in 0..DEEPEST {
+            batch.read(self, number, 1)?;
+            let page = Page::new(number, &batch.block, self.usable)?;
+            if page.is_leaf {
+                return match page.cell_of(id)? {
+                    Some(cell) => batch.add(self, number, cell..cell + 1, columns),
+                    None => Ok(()),
+                };
+            }
+            number = page.child_of(id)?;
+        }
+        Err(damaged(number, "its tree is too deep"))
+    }
+
+    /// Reads pages from one on, at most as many as there are, in place of what is in `block`.
+    fn read(&mut self, first: u32, most: usize, block: &mut Vec<u8>) -> Result<(), Failure> {
+        if first == 0 || first > self.page_count {
+            return Err(damaged(first, "it is not in the file"));
+        }
+        let pages = most.clamp(1, (self.page_count - first) as usize + 1);
+        block.resize(pages * self.page_size, 0);
+        let start = u64::from(first - 1) * self.page_size as u64;
+        let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(block));
+        read.map_err(|error| damaged(first, &error.to_string()))
+    }
+
+    /// Adds what a row has on pages of overflow, so that it ends at `end`.
+    fn append_overflow(&mut self, mut number: u32, row: &mut Vec<u8>, end: usize) -> Result<(), Failure> {
+        let mut page = Vec::new();
+        while row.len() < end {
+            self.read(number, 1, &mut page)?;
+            let part = (end - row.len()).min(self.usable - 4);
+            row.extend_from_slice(&page[4..4 + part]);
+            number = big_endian(&page[..4]);
         }
         Ok(())
     }
 }
 
-/// Adds the rest of a row of `length` bytes from the pages of its overflow.
-fn append(
-    pages: &mut Reader,
-    usable: usize,
-    mut number: u32,
-    length: usize,
-    row: &mut Vec<u8>,
-) -> Result<(), Failure> {
-    while row.len() < length {
-        let page = pages.page(number)?;
-        let part = (length - row.len()).min(usable - 4);
-        row.extend_from_slice(&page[4..4 + part]);
-        number = big_endian(&page[..4]);
+/// The way through the leaves of a tree.
+struct Walk<'p> {
+    pages: &'p mut Pages,
+    columns: Columns,
+    /// The pages that are still to be visited on each level, last first.
+    levels: Vec<Vec<u32>>,
+    visits_left: u32,
+    /// A page that is in no batch.
+    single: Vec<u8>,
+}
+
+impl<'p> Walk<'p> {
+    fn new(pages: &'p mut Pages, root: u32, columns: Columns) -> Walk<'p> {
+        let visits_left = pages.page_count;
+        Walk { pages, columns, levels: vec![vec![root]], visits_left, single: Vec::new() }
     }
-    Ok(())
+
+    /// Replaces what is in a batch by the rows of the next leaves, of one block; says whether there may be more.
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool, Failure> {
+        batch.clear();
+        while let Some(number) = self.next() {
+            if !batch.has(number, self.pages.page_size) {
+                self.pages.read(number, 1, &mut self.single)?;
+                let page = Page::new(number, &self.single, self.pages.usable)?;
+                if !page.is_leaf {
+                    let children = page.children()?;
+                    self.visit(number)?;
+                    self.descend(number, children)?;
+                    continue;
+                }
+                if !batch.block.is_empty() {
+                    return Ok(true);
+                }
+                batch.read(self.pages, number, BLOCK / self.pages.page_size)?;
+            }
+            self.visit(number)?;
+            let page = Page::new(number, batch.page(number, self.pages.page_size), self.pages.usable)?;
+            if !page.is_leaf {
+                self.descend(number, page.children()?)?;
+                continue;
+            }
+            let cells = 0..page.cells;
+            batch.add(self.pages, number, cells, &self.columns)?;
+            if batch.spanning.len() > BLOCK {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The page that comes next.
+    fn next(&mut self) -> Option<u32> {
+        while self.levels.last()?.is_empty() {
+            self.levels.pop();
+        }
+        self.levels.last()?.last().copied()
+    }
+
+    fn visit(&mut self, number: u32) -> Result<(), Failure> {
+        if let Some(level) = self.levels.last_mut() {
+            level.pop();
+        }
+        self.visits_left =
+            self.visits_left.checked_sub(1).ok_or_else(|| damaged(number, "its tree has no end"))?;
+        Ok(())
+    }
+
+    fn descend(&mut self, number: u32, children: Vec<u32>) -> Result<(), Failure> {
+        if self.levels.len() >= DEEPEST {
+            return Err(damaged(number, "its tree is too deep"));
+        }
+        self.levels.push(children);
+        Ok(())
+    }
+}
+
+/// The value of a column in a row.
+#[derive(Clone, Copy)]
+enum Datum {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Span),
+    Blob(Span),
+}
+
+/// Bytes of a batch: of its block, or behind it of the rows that span pages.
+#[derive(Clone, Copy)]
+struct Span {
+    start: u32,
+    length: u32,
+}
+
+/// Rows of pages that follow each other, decoded.
+#[derive(Default)]
+pub(crate) struct Batch {
+    /// The pages, in which texts stay.
+    block: Vec<u8>,
+    /// Number of the first page.
+    first: u32,
+    /// Rows that are on several pages, put together.
+    spanning: Vec<u8>,
+    /// The values of each row, in the order in which its columns were asked for.
+    data: Vec<Datum>,
+    rows: usize,
+    /// Bytes of all texts and binary values.
+    text: u64,
+}
+
+/// A row of a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'b> {
+    batch: &'b Batch,
+    data: &'b [Datum],
+}
+
+impl<'b> Row<'b> {
+    /// The value of a column, by its place among those that were asked for.
+    #[inline]
+    pub(crate) fn value(self, column: usize) -> ValueRef<'b> {
+        match self.data.get(column) {
+            None | Some(Datum::Null) => ValueRef::Null,
+            Some(&Datum::Integer(value)) => ValueRef::Integer(value),
+            Some(&Datum::Real(value)) => ValueRef::Real(value),
+            Some(&Datum::Text(span)) => ValueRef::Text(self.batch.bytes(span)),
+            Some(&Datum::Blob(span)) => ValueRef::Blob(self.batch.bytes(span)),
+        }
+    }
+}
+
+impl Batch {
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes of the pages.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.block.len() as u64
+    }
+
+    /// Bytes of all texts and binary values.
+    pub(crate) fn text(&self) -> u64 {
+        self.text
+    }
+
+    /// A row by its place.
+    #[inline]
+    pub(crate) fn row(&self, row: usize) -> Row<'_> {
+        let columns = self.data.len() / self.rows.max(1);
+        Row { batch: self, data: self.data.get(row * columns..(row + 1) * columns).unwrap_or_default() }
+    }
+
+    fn bytes(&self, Span { start, length }: Span) -> &[u8] {
+        let (start, length) = (start as usize, length as usize);
+        match start.checked_sub(self.block.len()) {
+            None => &self.block[start..start + length],
+            Some(start) => &self.spanning[start..start + length],
+        }
+    }
+
+    fn clear(&mut self) {
+        self.block.clear();
+        self.spanning.clear();
+        self.data.clear();
+        (self.rows, self.text) = (0, 0);
+    }
+
+    fn read(&mut self, pages: &mut Pages, first: u32, most: usize) -> Result<(), Failure> {
+        self.first = first;
+        pages.read(first, most, &mut self.block)
+    }
+
+    fn has(&self, number: u32, page_size: usize) -> bool {
+        number >= self.first && ((number - self.first) as usize) < self.block.len() / page_size
+    }
+
+    fn page(&self, number: u32, page_size: usize) -> &[u8] {
+        let at = (number - self.first) as usize * page_size;
+        &self.block[at..at + page_size]
+    }
+
+    /// Adds rows of a leaf that is in the block.
+    fn add(
+        &mut self,
+        pages: &mut Pages,
+        number: u32,
+        cells: Range<usize>,
+        columns: &Columns,
+    ) -> Result<(), Failure> {
+        let at = (number - self.first) as usize * pages.page_size;
+        let page = Page::new(number, &self.block[at..at + pages.page_size], pages.usable)?;
+        for cell in cells {
+            let Cell { id, start, local, length, overflow } = page.cell(cell, pages.longest)?;
+            let (record, start) = match overflow {
+                None => (local, at + start),
+                Some(next) => {
+                    let start = self.spanning.len();
+                    self.spanning.extend_from_slice(local);
+                    pages.append_overflow(next, &mut self.spanning, start + length)?;
+                    (&self.spanning[start..], self.block.len() + start)
+                }
+            };
+            let first = self.data.len();
+            self.data.resize(first + columns.asked, Datum::Null);
+            let text = columns.read(record, start, id, &mut self.data[first..]);
+            self.text += text.ok_or_else(|| damaged(number, "a record is cut"))?;
+            self.rows += 1;
+        }
+        Ok(())
+    }
 }
 
 fn big_endian(bytes: &[u8]) -> u32 {
@@ -187,9 +404,10 @@ struct Page<'p> {
     header: usize,
 }
 
-/// A row: its id, what the page has of it, and where the rest is.
+/// A row: its id, what the page has of it from `start` on, how long it is, and where the rest is.
 struct Cell<'p> {
     id: i64,
+    start: usize,
     local: &'p [u8],
     length: usize,
     overflow: Option<u32>,
@@ -223,35 +441,64 @@ impl<'p> Page<'p> {
         self.bytes.get(start..).unwrap_or_default()
     }
 
+    fn cut(&self) -> Failure {
+        damaged(self.number, "a cell is cut")
+    }
+
+    /// The page below that has the row of an id, if any has: cells name the greatest id of what is below them.
+    fn child_of(&self, id: i64) -> Result<u32, Failure> {
+        for cell in 0..self.cells {
+            let (child, key) = self.content(cell).split_at_checked(4).ok_or_else(|| self.cut())?;
+            let (greatest, _) = varint(key).ok_or_else(|| self.cut())?;
+            if id <= greatest as i64 {
+                return Ok(big_endian(child));
+            }
+        }
+        Ok(big_endian(&self.bytes[self.header + 8..self.header + 12]))
+    }
+
+    /// The cell of the row of an id.
+    fn cell_of(&self, id: i64) -> Result<Option<usize>, Failure> {
+        for cell in 0..self.cells {
+            let (_, rest) = varint(self.content(cell)).ok_or_else(|| self.cut())?;
+            let (found, _) = varint(rest).ok_or_else(|| self.cut())?;
+            if found as i64 == id {
+                return Ok(Some(cell));
+            }
+        }
+        Ok(None)
+    }
+
     /// The pages below, last first.
     fn children(&self) -> Result<Vec<u32>, Failure> {
         let mut children = vec![big_endian(&self.bytes[self.header + 8..self.header + 12])];
         for cell in (0..self.cells).rev() {
-            let child = self.content(cell).get(..4).ok_or_else(|| damaged(self.number, "a cell is cut"))?;
+            let child = self.content(cell).get(..4).ok_or_else(|| self.cut())?;
             children.push(big_endian(child));
         }
         Ok(children)
     }
 
     fn cell(&self, cell: usize, longest: u64) -> Result<Cell<'p>, Failure> {
-        let cut = || damaged(self.number, "a cell is cut");
+        let cut = || self.cut();
         let (length, rest) = varint(self.content(cell)).ok_or_else(cut)?;
         let (id, rest) = varint(rest).ok_or_else(cut)?;
         if length > longest {
             return Err(damaged(self.number, &format!("a row has {length} bytes")));
         }
         let (length, id) = (length as usize, id as i64);
+        let start = self.usable - rest.len();
         let most = self.usable - 35;
         if length <= most {
             let local = rest.get(..length).ok_or_else(cut)?;
-            return Ok(Cell { id, local, length, overflow: None });
+            return Ok(Cell { id, start, local, length, overflow: None });
         }
         let least = (self.usable - 12) * 32 / 255 - 23;
         let fitting = least + (length - least) % (self.usable - 4);
         let kept = if fitting <= most { fitting } else { least };
         let (local, rest) = rest.split_at_checked(kept).ok_or_else(cut)?;
         let next = rest.get(..4).ok_or_else(cut)?;
-        Ok(Cell { id, local, length, overflow: Some(big_endian(next)) })
+        Ok(Cell { id, start, local, length, overflow: Some(big_endian(next)) })
     }
 }
 
@@ -276,55 +523,86 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Which places of a record are asked for.
-struct Columns {
-    /// Place in the record and among those that were asked for, in the order of the record.
-    in_record: Vec<(usize, usize, bool)>,
+pub(crate) struct Columns {
+    /// How many columns are asked for.
+    asked: usize,
+    /// For each place of a record up to the last that is asked for: where its value goes.
+    targets: Vec<Option<usize>>,
+    /// Where the row's id goes, and its place in the record.
+    id: Option<(usize, usize)>,
 }
 
 impl Columns {
-    /// Places that can be asked for at once.
-    const MOST: usize = 24;
-
-    fn new(places: &[Place]) -> Columns {
-        let place = |(at, place): (usize, &Place)| match *place {
-            Place::Record(column) => Some((column, at, false)),
-            Place::RowId(column) => Some((column, at, true)),
-            Place::Nowhere => None,
-        };
-        let mut in_record: Vec<_> = places.iter().enumerate().filter_map(place).collect();
-        in_record.sort_unstable();
-        Columns { in_record }
+    pub(crate) fn new(places: &[Place]) -> Columns {
+        let mut columns = Columns { asked: places.len(), targets: Vec::new(), id: None };
+        for (target, &place) in places.iter().enumerate() {
+            let column = match place {
+                Place::Record(column) => column,
+                Place::RowId(column) => {
+                    columns.id = Some((target, column));
+                    column
+                }
+                Place::Nowhere => continue,
+            };
+            if columns.targets.len() <= column {
+                columns.targets.resize(column + 1, None);
+            }
+            columns.targets[column] = Some(target);
+        }
+        columns
     }
 
-    /// Reads the values of a record; `None` where it is cut. Columns beyond its end are NULL.
+    /// Reads the values of a record that begins at `start` of a batch, and says how many bytes of text they have; `None`
+    /// where it is cut. Columns beyond its end stay NULL.
     #[inline]
-    fn read<'r>(&self, record: &'r [u8], id: i64, values: &mut [ValueRef<'r>]) -> Option<()> {
+    fn read(&self, record: &[u8], start: usize, id: i64, data: &mut [Datum]) -> Option<u64> {
         let (header, types) = varint(record)?;
-        let header = usize::try_from(header).ok()?;
-        let body = record.get(header..)?;
-        let mut types = types.get(..header.checked_sub(record.len() - types.len())?)?;
-        let (mut column, mut at) = (0, 0_usize);
-        for &(wanted, place, is_id) in &self.in_record {
-            let kind = loop {
-                if types.is_empty() {
-                    break None;
+        let mut body = usize::try_from(header).ok()?;
+        let mut types = types.get(..body.checked_sub(record.len() - types.len())?)?;
+        let mut text = 0;
+        if let Some((target, _)) = self.id {
+            data[target] = Datum::Integer(id);
+        }
+        for (column, target) in self.targets.iter().enumerate() {
+            if types.is_empty() {
+                break;
+            }
+            let (kind, rest) = varint(types)?;
+            types = rest;
+            let at = body;
+            body = at.checked_add(width(kind)?)?;
+            let bytes = record.get(at..body)?;
+            let Some(target) = *target else { continue };
+            let span = Span { start: (start + at) as u32, length: bytes.len() as u32 };
+            data[target] = match kind {
+                0 if self.id.is_some_and(|(_, place)| place == column) => continue,
+                0 => Datum::Null,
+                1..=6 => Datum::Integer(integer(record, at, bytes)),
+                7 => Datum::Real(f64::from_bits(integer(record, at, bytes) as u64)),
+                8 | 9 => Datum::Integer(kind as i64 - 8),
+                _ => {
+                    text += bytes.len() as u64;
+                    if kind.is_multiple_of(2) { Datum::Blob(span) } else { Datum::Text(span) }
                 }
-                let (kind, rest) = varint(types)?;
-                types = rest;
-                let start = at;
-                at = at.checked_add(width(kind)?)?;
-                column += 1;
-                if column > wanted {
-                    break Some((kind, body.get(start..at)?));
-                }
-            };
-            values[place] = match kind {
-                None | Some((0, _)) if is_id => ValueRef::Integer(id),
-                None => ValueRef::Null,
-                Some((kind, bytes)) => value(kind, bytes),
             };
         }
-        Some(())
+        Some(text)
+    }
+}
+
+/// A number of one to eight bytes at a place of a record.
+#[inline]
+fn integer(record: &[u8], at: usize, bytes: &[u8]) -> i64 {
+    match record.get(at..at + 8) {
+        // The number and what follows it, which is shifted out.
+        Some(eight) => {
+            let all = eight.iter().fold(0, |value: u64, &byte| value << 8 | u64::from(byte));
+            all as i64 >> (64 - 8 * bytes.len())
+        }
+        None => {
+            let sign = bytes.first().map_or(0, |&first| i64::from(first as i8 >> 7));
+            bytes.iter().fold(sign, |value, &byte| value << 8 | i64::from(byte))
+        }
     }
 }
 
@@ -336,25 +614,6 @@ fn width(kind: u64) -> Option<usize> {
         0..10 => Some(SHORT[kind as usize]),
         10 | 11 => None,
         _ => usize::try_from((kind - 12) / 2).ok(),
-    }
-}
-
-/// The value of a type in its bytes.
-#[inline]
-fn value(kind: u64, bytes: &[u8]) -> ValueRef<'_> {
-    match kind {
-        0 => ValueRef::Null,
-        1..=6 => {
-            let sign = bytes.first().map_or(0, |&first| i64::from(first as i8 >> 7));
-            ValueRef::Integer(bytes.iter().fold(sign, |value, &byte| value << 8 | i64::from(byte)))
-        }
-        7 => {
-            ValueRef::Real(f64::from_bits(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte))))
-        }
-        8 => ValueRef::Integer(0),
-        9 => ValueRef::Integer(1),
-        _ if kind.is_multiple_of(2) => ValueRef::Blob(bytes),
-        _ => ValueRef::Text(bytes),
     }
 }
 
@@ -377,14 +636,24 @@ mod tests {
         let query = format!("SELECT *, NULL FROM \"{table}\" ORDER BY rowid");
         let mut statement = database.prepare(&query)?;
         let read = |row: &rusqlite::Row<'_>| (0..columns.len()).map(|at| row.get(at)).collect();
-        let of_sqlite = statement.query_map([], read)?.collect::<Result<_, _>>()?;
+        let of_sqlite: Vec<Vec<Value>> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
         let places: Vec<Place> = columns.iter().map(|column| plain.place(column)).collect();
-        let mut of_pages = Vec::new();
+        let mut of_pages: Vec<Vec<Value>> = Vec::new();
         let mut pages = Pages::open(path, database.longest_row()).expect("the file").expect("in UTF-8");
-        pages.scan(plain.root(), &places, |values| {
-            of_pages.push(values.iter().map(|&value| Value::from(value)).collect());
+        pages.scan(plain.root(), &places, 2, |batch| {
+            let values =
+                |row| (0..places.len()).map(|column| Value::from(batch.row(row).value(column))).collect();
+            of_pages.extend((0..batch.rows()).map(values));
             Ok(())
         })?;
+        let (wanted, mut found) = (Columns::new(&places), Batch::default());
+        for row in &of_sqlite {
+            // The id of a row is its first column.
+            let Some(&Value::Integer(id)) = row.first() else { continue };
+            pages.find(plain.root(), id, &wanted, &mut found)?;
+            let values = (0..places.len()).map(|column| Value::from(found.row(0).value(column)));
+            assert_eq!((found.rows(), values.collect::<Vec<_>>()), (1, row.clone()));
+        }
         Ok([of_sqlite, of_pages])
     }
 
@@ -463,8 +732,10 @@ mod tests {
             std::fs::write(&path, &bytes).expect("written");
             let mut pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
             let places = [Place::RowId(0), Place::Record(1), Place::Record(2), Place::Nowhere];
-            for root in 0..pages.leaves.page_count + 2 {
-                let _ = pages.scan(root, &places, |_| Ok(()));
+            let (wanted, mut found) = (Columns::new(&places), Batch::default());
+            for root in 0..pages.page_count + 2 {
+                let _ = pages.scan(root, &places, 2, |_| Ok(()));
+                let _ = pages.find(root, 7, &wanted, &mut found);
             }
         }
     }

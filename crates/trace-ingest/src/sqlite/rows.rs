@@ -5,7 +5,7 @@ use rusqlite::types::ValueRef;
 
 use super::bounded::{Database, Failure};
 #[cfg(feature = "nsys")]
-use super::pages::{Pages, Place};
+use super::pages::{Batch, Columns, Pages, Place, Row as BatchRow};
 use crate::warning::Warning;
 
 /// A field that cannot be read.
@@ -57,7 +57,11 @@ pub(crate) fn scan(
     let mut found = statement.query([]).map_err(said)?;
     let first = usize::from(lead.is_some());
     while let Some(row) = found.next().map_err(said)? {
-        database.count((first..asked.len()).map(|column| row.get_ref(column).unwrap_or(ValueRef::Null)))?;
+        let length = |column| match row.get_ref(column) {
+            Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => bytes.len() as u64,
+            _ => 0,
+        };
+        database.count(1, (first..asked.len()).map(length).sum())?;
         if let Err(fault) = read(&Record { cells: Cells::Row(row), names: columns, first }) {
             refused.add(fault);
         }
@@ -65,21 +69,29 @@ pub(crate) fn scan(
     Ok(())
 }
 
-/// Reads `columns` of every row of a plain table from its pages, as [`scan`] does by a query.
+/// Reads `columns` of every row of a plain table from its pages, as [`scan`] does by a query. Every few thousand rows
+/// `proceed` is told how many bytes of pages were read.
 #[cfg(feature = "nsys")]
 pub(crate) fn scan_pages(
     database: &Database,
     pages: &mut Pages,
     table: &PlainTable,
     columns: &[&str],
+    threads: usize,
     refused: &mut Refused,
     mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+    mut proceed: impl FnMut(u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let places: Vec<Place> = columns.iter().map(|column| table.place(column)).collect();
-    pages.scan(table.root, &places, |values| {
-        database.count(values.iter().copied())?;
-        if let Err(fault) = read(&Record { cells: Cells::Values(values), names: columns, first: 0 }) {
-            refused.add(fault);
+    pages.scan(table.root, &places, threads, |batch| {
+        proceed(batch.bytes_read())?;
+        database.count(batch.rows() as u64, batch.text())?;
+        for row in 0..batch.rows() {
+            if let Err(fault) =
+                read(&Record { cells: Cells::Batch(batch.row(row)), names: columns, first: 0 })
+            {
+                refused.add(fault);
+            }
         }
         Ok(())
     })
@@ -125,6 +137,18 @@ impl PlainTable {
         Ok(Some(PlainTable { root, columns, id }))
     }
 
+    /// Looks up texts of a column by a key that is the row's id; `None` where it is not.
+    pub(crate) fn texts(&self, pages: Pages, key: &str, column: &str) -> Option<Texts> {
+        let is_key = self.columns.get(self.id?).is_some_and(|name| name == key);
+        let columns = Columns::new(&[self.place(column)]);
+        (is_key && self.columns.iter().any(|name| name == column)).then(|| Texts {
+            pages,
+            root: self.root,
+            columns,
+            row: Batch::default(),
+        })
+    }
+
     #[cfg(test)]
     pub(super) fn root(&self) -> u32 {
         self.root
@@ -135,6 +159,28 @@ impl PlainTable {
             Some(place) if self.id == Some(place) => Place::RowId(place),
             Some(place) => Place::Record(place),
             None => Place::Nowhere,
+        }
+    }
+}
+
+/// Texts of a column of a plain table, each read from the page of its row.
+#[cfg(feature = "nsys")]
+pub(crate) struct Texts {
+    pages: Pages,
+    root: u32,
+    columns: Columns,
+    row: Batch,
+}
+
+#[cfg(feature = "nsys")]
+impl Texts {
+    /// The text in the row of an id.
+    pub(crate) fn find(&mut self, database: &Database, id: i64) -> Result<Option<&[u8]>, Failure> {
+        self.pages.find(self.root, id, &self.columns, &mut self.row)?;
+        database.count(self.row.rows() as u64, self.row.text())?;
+        match self.row.row(0).value(0) {
+            ValueRef::Text(text) => Ok(Some(text)),
+            _ => Ok(None),
         }
     }
 }
@@ -172,7 +218,7 @@ pub(crate) struct Record<'r> {
 enum Cells<'r> {
     Row(&'r Row<'r>),
     #[cfg(feature = "nsys")]
-    Values(&'r [ValueRef<'r>]),
+    Batch(BatchRow<'r>),
 }
 
 impl<'r> Cells<'r> {
@@ -181,7 +227,7 @@ impl<'r> Cells<'r> {
         match self {
             Cells::Row(row) => row.get_ref(at).unwrap_or(ValueRef::Null),
             #[cfg(feature = "nsys")]
-            Cells::Values(values) => values.get(at).copied().unwrap_or(ValueRef::Null),
+            Cells::Batch(row) => row.value(at),
         }
     }
 }

@@ -127,8 +127,9 @@ fn rows_become_events_with_what_launched_them() {
         [
             ("cpu_op", "aten::addmm", 0, 190),
             ("user_annotation", "step", 0, 400),
-            ("user_annotation", "NCCL:ncclAllReduce", 5, 1),
             ("cpu_instant_event", "here", 7, 0),
+            // The row that names its domain comes after it, so that its name is known last.
+            ("user_annotation", "NCCL:ncclAllReduce", 5, 1),
             ("cuda_runtime", "cudaLaunchKernel", 0, 100),
             ("cuda_driver", "cuLaunchKernel", 10, 80),
             ("cuda_runtime", "cudaMemcpyAsync", 100, 80),
