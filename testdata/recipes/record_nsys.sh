@@ -17,6 +17,7 @@ record() { # NAME RECIPE NSYS_OPTION…
         "${PYTHON:-python3}" "$here/$recipe.py" --device cuda --out "$out" --nsys || { echo "FAILED $name"; failed=1; }
 }
 record transformer_step transformer_step
+record nvtx_and_copies nvtx_and_copies
 record cuda_graph_nodes cuda_graph_replay --cuda-graph-trace=node
 record cuda_graph_whole cuda_graph_replay --cuda-graph-trace=graph
 exit $failed

@@ -77,6 +77,10 @@ pub(crate) fn window_in_words(selected: &Selected) -> String {
             "all figures are of a part of the recording: the device work that its process launched in range {} of {range}",
             range.index
         ),
+        (Window::Launches(_), _) => {
+            "all figures are of a part of the recording: the device work that is launched in the window"
+                .to_owned()
+        }
         (_, None) => {
             "all figures are of a part of the recording: the device work that starts in the window".to_owned()
         }

@@ -21,6 +21,9 @@ pub enum Window {
     /// A stretch of time, in µs from the recording's first event: what runs on the host in it, and the device work
     /// that starts in it.
     Microseconds(Range<f64>),
+    /// A stretch of time of the host, in µs from the recording's first event: what runs there in it, and the device work
+    /// that is launched in it. Work whose launch was not recorded counts by its start.
+    Launches(Range<f64>),
     /// A range of the host: what runs in its process while it is open, and the device work that its process launches then.
     Named(NamedRange),
 }
@@ -188,11 +191,22 @@ impl Window {
         let work = LaunchedWork::new(tree);
         let mut chosen = EventSet::with_capacity(events.len());
         let process = |event: EventId| tree.trace().tracks().get(events.track(event)).pid;
+        let unit = tree.trace().time_unit().per_microsecond() as f64;
+        let in_units =
+            |time: &Range<f64>| (time.start * unit).round() as i64..(time.end * unit).round() as i64;
         let mut only = None;
         let (time, steps) = match self {
+            Window::Launches(time) => {
+                let time = in_units(time);
+                let launched = work.launched_in(&time).map(|(event, _)| event);
+                let unlaunched = work.starting_in(&time).filter(|(_, launch)| launch.is_none());
+                for event in launched.chain(unlaunched.map(|(event, _)| event)) {
+                    chosen.insert(event);
+                }
+                (time, None)
+            }
             Window::Microseconds(time) => {
-                let unit = tree.trace().time_unit().per_microsecond() as f64;
-                let time = (time.start * unit).round() as i64..(time.end * unit).round() as i64;
+                let time = in_units(time);
                 for (event, launch) in work.starting_in(&time) {
                     chosen.insert(event);
                     // A launch before the window, and what is around it, belongs to the work in it all the same.
@@ -255,7 +269,7 @@ impl Window {
         match self {
             Window::Iterations(asked) if asked.start < asked.end && asked.end <= count => Ok(asked.clone()),
             Window::Iterations(asked) => Err(WindowError::OutOfRange { asked: asked.clone(), steps: count }),
-            Window::Steady | Window::Microseconds(_) | Window::Named(_) => {
+            Window::Steady | Window::Microseconds(_) | Window::Launches(_) | Window::Named(_) => {
                 let run = Measured::of_all(tree, &level.iterations).longest_steady_run();
                 run.ok_or(WindowError::NoneSteady { steps: count })
             }
@@ -416,6 +430,18 @@ mod tests {
             "range 1 of 'op3' was asked for, and the recording has the ranges 0 to 0"
         );
         assert!(asked("op", 0).starts_with("the recording has no range 'op'"));
+    }
+
+    #[test]
+    fn a_stretch_of_launches_brings_what_was_launched_in_it() {
+        let (tree, found) = recorded();
+        let of = |window: Window| {
+            let selected = window.select(&tree, found.clone()).unwrap();
+            names(tree.trace(), &selected, Category::KERNEL)
+        };
+        // The kernel of the launch at 320 starts at 450.
+        assert_eq!(of(Window::Launches(0.31..0.36)), ["k@450"]);
+        assert_eq!(of(Window::Microseconds(0.44..0.46)), ["k@450"]);
     }
 
     #[test]

@@ -88,6 +88,11 @@ impl<'a> CopyKind<'a> {
         Some(CopyKind { direction: known.map_or(direction, |(_, long)| long), source, destination })
     }
 
+    /// The memory that a fill writes.
+    pub(crate) fn of_fill(name: &str) -> Option<&str> {
+        name.strip_prefix("Memset (")?.strip_suffix(')')
+    }
+
     /// Whether memory that can be paged out takes part.
     pub(crate) fn is_pageable(&self) -> bool {
         [self.source, self.destination].contains(&"Pageable")

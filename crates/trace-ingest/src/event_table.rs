@@ -153,6 +153,17 @@ pub struct Overhead {
     pub is_of_recorder: bool,
 }
 
+/// What Nsight Systems alone says of device work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CudaWork {
+    /// CUDA context.
+    pub context: Option<u32>,
+    /// Green context: a context that has some of the multiprocessors.
+    pub green_context: Option<u32>,
+    /// The part of a kernel's shared memory whose size was known when it was compiled, in bytes per block.
+    pub static_shared_memory: Option<u32>,
+}
+
 /// What a synchronization waits for. On events of the category `cuda_sync`, which PyTorch records on request
 /// (`enable_cuda_sync_events`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -275,6 +286,8 @@ pub struct ArgumentColumns {
     pub nvtx: SparseColumn<NvtxRange>,
     /// What kind of overhead a span is, as Nsight Systems tells it.
     pub overhead: SparseColumn<Overhead>,
+    /// Context of device work, and how its shared memory divides.
+    pub cuda: SparseColumn<CudaWork>,
 }
 
 impl EventTable {

@@ -51,9 +51,9 @@ pub use argument::{ArgumentId, ArgumentValue, Sequence, Signature, SignatureId, 
 pub use category::Category;
 pub use error::IngestError;
 pub use event_table::{
-    ArgumentColumns, Collective, CounterSample, Event, EventId, EventTable, Flow, FlowEnd, FlowKind,
-    LaunchGeometry, MemoryEvent, MemoryTransfer, NvtxRange, Overhead, Phase, PythonFrame, Synchronization,
-    TritonCall,
+    ArgumentColumns, Collective, CounterSample, CudaWork, Event, EventId, EventTable, Flow, FlowEnd,
+    FlowKind, LaunchGeometry, MemoryEvent, MemoryTransfer, NvtxRange, Overhead, Phase, PythonFrame,
+    Synchronization, TritonCall,
 };
 pub use facts::{
     Accelerator, DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecorderLog, RecordingKind,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, SignatureTable};
 use crate::category::{Category, KNOWN};
 use crate::event_table::{
-    ArgumentColumns, Collective, CounterSample, Event, EventId, EventTable, Flow, LaunchGeometry,
+    ArgumentColumns, Collective, CounterSample, CudaWork, Event, EventId, EventTable, Flow, LaunchGeometry,
     MemoryEvent, MemoryTransfer, NvtxRange, Overhead, Phase, PythonFrame, Synchronization, TritonCall,
 };
 use crate::facts::TraceFacts;
@@ -37,7 +37,8 @@ macro_rules! each_argument {
             call_stack,
             unfinished,
             nvtx,
-            overhead
+            overhead,
+            cuda
         )
     };
 }
@@ -318,6 +319,7 @@ pub struct EventArguments {
     pub unfinished: Option<()>,
     pub nvtx: Option<NvtxRange>,
     pub overhead: Option<Overhead>,
+    pub cuda: Option<CudaWork>,
 }
 
 impl EventArguments {

@@ -18,7 +18,7 @@ Examples:
   tracelens nsys run.sqlite --nvtx forward/3                  what the fourth range of this text launched
 
 `nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
-makes the database. Several databases of one job go to `tracelens ranks`. Options may be written with _ or with -.
+makes the database. `--window` takes device work by its launch. Several databases of one job go to `tracelens ranks`. Options may be written with _ or with -.
 `tracelens columns` explains the sheets.";
 
 #[derive(Args)]

@@ -65,7 +65,11 @@ fn report(
         request.warnings.push(lacks.to_owned());
     }
     request.part = process.as_ref().map(|(_, name)| format!(".pid{name}"));
-    reporter.window = reporter.window.or_else(|| asked.nvtx.clone().map(Window::Named));
+    reporter.window = match reporter.window {
+        Some(Window::Microseconds(time)) => Some(Window::Launches(time)),
+        None => asked.nvtx.clone().map(Window::Named),
+        other => other,
+    };
     reporter.nsys = NsysTables {
         options: NsysOptions {
             nvtx_depth: asked.nvtx_depth.into(),

@@ -266,8 +266,11 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 /// A kernel, copy or fill.
 struct Traced<'a> {
     name: String,
-    kind: Option<CopyKind<'a>>,
-    work: DeviceWork,
+    source: Option<&'a str>,
+    destination: Option<&'a str>,
+    device: String,
+    context: Option<u32>,
+    green_context: Option<u32>,
     start: i64,
     duration: i64,
     stream: Option<i64>,
@@ -275,7 +278,8 @@ struct Traced<'a> {
     bytes: Option<i64>,
     shape: Option<Shape>,
     registers: Option<u32>,
-    shared_memory: Option<u32>,
+    static_memory: Option<u32>,
+    dynamic_memory: Option<u32>,
 }
 
 fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
@@ -301,10 +305,16 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         extent("BlkZ", |(_, block)| block[2]),
         Field::new(Count, "Reg/Trd", |_, row: &Traced<'_>| row.registers.into())
             .described("Registers of a thread."),
-        Field::new(Number(Megabytes), "ShrMem (MB)", |_, row: &Traced<'_>| {
-            row.shared_memory.map(|bytes| f64::from(bytes) / 1e6).into()
+        Field::new(Number(Megabytes), "StcSMem (MB)", |_, row: &Traced<'_>| {
+            row.static_memory.map(|bytes| f64::from(bytes) / 1e6).into()
         })
-        .described("Shared memory of a block, static and dynamic, in units of 1e6 bytes."),
+        .described(
+            "Shared memory of a block that is known when the kernel is compiled, in units of 1e6 bytes.",
+        ),
+        Field::new(Number(Megabytes), "DymSMem (MB)", |_, row: &Traced<'_>| {
+            row.dynamic_memory.map(|bytes| f64::from(bytes) / 1e6).into()
+        })
+        .described("Shared memory of a block that the launch adds, in units of 1e6 bytes."),
         Field::new(Number(Megabytes), "Bytes (MB)", |_, row: &Traced<'_>| {
             row.bytes.map(|bytes| bytes as f64 / 1e6).into()
         })
@@ -316,12 +326,16 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
                 .into()
         })
         .described("In units of 1e6 bytes per second."),
-        Field::new(Text, "SrcMemKd", |_, row: &Traced<'_>| row.kind.map(|kind| kind.source).into())
-            .described("Kind of memory that is read."),
-        Field::new(Text, "DstMemKd", |_, row: &Traced<'_>| row.kind.map(|kind| kind.destination).into())
+        Field::new(Text, "SrcMemKd", |_, row: &Traced<'_>| row.source.into())
+            .described("Kind of memory that is read; of a fill, that is written."),
+        Field::new(Text, "DstMemKd", |_, row: &Traced<'_>| row.destination.into())
             .described("Kind of memory that is written."),
-        Field::new(Identifier, "Device", |_, row: &Traced<'_>| row.work.device.into())
-            .described("Index of the GPU."),
+        Field::new(Text, "Device", |_, row: &Traced<'_>| row.device.as_str().into())
+            .described("Name of the GPU, where it is recorded, and its index."),
+        Field::new(Identifier, "Ctx", |_, row: &Traced<'_>| row.context.map(i64::from).into())
+            .described("CUDA context."),
+        Field::new(Identifier, "GreenCtx", |_, row: &Traced<'_>| row.green_context.map(i64::from).into())
+            .described("Green context: a context that has some of the multiprocessors."),
         Field::new(Identifier, "Strm", |_, row: &Traced<'_>| row.stream.into()).described("Stream."),
         NAME.field(|row: &Traced<'_>| row.name.as_str().into()),
     ];
@@ -338,10 +352,14 @@ fn traced<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Traced<'a>> {
     works.sort_by_key(|work| (events.start(work.event), work.event));
     let row = |work: DeviceWork| {
         let geometry = events.arguments().geometry.get(work.event.index());
+        let name = trace.name(work.event);
+        let kind = CopyKind::of(name);
+        let cuda = events.arguments().cuda.get(work.event.index()).unwrap_or_default();
         let is_kernel = events.category(work.event) == trace_ingest::Category::KERNEL;
         Traced {
-            name: if is_kernel { trace.name(work.event).to_owned() } else { rows::operation(analysis, work) },
-            kind: CopyKind::of(trace.name(work.event)),
+            name: if is_kernel { name.to_owned() } else { rows::operation(analysis, work) },
+            source: kind.map(|kind| kind.source).or_else(|| CopyKind::of_fill(name)),
+            destination: kind.map(|kind| kind.destination),
             start: analysis.recorded_time(events.start(work.event)),
             duration: analysis.duration(work.event),
             stream: events.stream(work.event),
@@ -349,9 +367,23 @@ fn traced<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Traced<'a>> {
             bytes: rows::bytes(analysis, work),
             shape: geometry.map(|geometry| (geometry.grid, geometry.block)),
             registers: geometry.and_then(|geometry| geometry.registers_per_thread),
-            shared_memory: geometry.and_then(|geometry| geometry.shared_memory),
-            work,
+            static_memory: cuda.static_shared_memory,
+            dynamic_memory: geometry
+                .and_then(|geometry| geometry.shared_memory)
+                .zip(cuda.static_shared_memory)
+                .map(|(all, fixed)| all.saturating_sub(fixed)),
+            device: device_name(analysis, work.device),
+            context: cuda.context,
+            green_context: cuda.green_context,
         }
     };
     works.into_iter().map(row).collect()
+}
+
+/// What a GPU is called: its name and its index, as the recorder shows it.
+fn device_name(analysis: &NsysAnalysis<'_>, index: i64) -> String {
+    let devices = &analysis.trace().facts().devices;
+    let name =
+        devices.iter().find(|device| device.id == Some(index)).and_then(|device| device.name.as_deref());
+    name.map_or_else(|| index.to_string(), |name| format!("{name} ({index})"))
 }

@@ -8,6 +8,7 @@ mod corpus;
 mod graphs;
 mod properties;
 mod recorded;
+mod stats;
 
 use std::path::Path;
 

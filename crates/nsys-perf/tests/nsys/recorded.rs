@@ -7,7 +7,7 @@ use trace_ingest::NsysKernelNames;
 
 use crate::{table, tree};
 
-fn recording(name: &str) -> PathBuf {
+pub(crate) fn recording(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../testdata/recorded/h200/nsys")
         .join(format!("{name}.sqlite"))

@@ -16,7 +16,8 @@ use super::tables::{
 use crate::argument::SignatureId;
 use crate::category::Category;
 use crate::event_table::{
-    EventId, LaunchGeometry, MemoryTransfer, NvtxRange, Overhead, Phase, Synchronization, process_correlation,
+    CudaWork, EventId, LaunchGeometry, MemoryTransfer, NvtxRange, Overhead, Phase, Synchronization,
+    process_correlation,
 };
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::{IndexSet, StringId};
@@ -30,7 +31,10 @@ pub(super) const LATEST: i64 = 1 << 62;
 /// Columns of all device work, first in every query; [`kernel_name`] expects those of a kernel's name behind them.
 const DEVICE: [&str; 4] = ["start", "end", "deviceId", "streamId"];
 /// Columns of all device work, last in every query.
-const LINKS: [&str; 3] = ["correlationId", "globalPid", "graphNodeId"];
+const LINKS: [&str; 5] = ["correlationId", "globalPid", "graphNodeId", "contextId", "greenContextId"];
+/// Where a kernel's columns of its launch begin, and that of the static part of its shared memory.
+const GRID: usize = DEVICE.len() + 3;
+const STATIC_SHARED_MEMORY: usize = GRID + 7;
 
 /// Where the system's `u32::MAX` or `i32::MAX` stands for none.
 const NONE: [i64; 2] = [u32::MAX as i64, i32::MAX as i64];
@@ -471,6 +475,9 @@ impl<'t> Conversion<'t> {
             let geometry = geometry(row)?;
             let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
             work.arguments.geometry = geometry;
+            if let Some(size) = row.integer(STATIC_SHARED_MEMORY)?.and_then(|size| u32::try_from(size).ok()) {
+                work.arguments.cuda.get_or_insert_default().static_shared_memory = Some(size);
+            }
             let name = this.string("kernel", name);
             if this.trace.text(name).starts_with(nccl::PREFIX) {
                 let range = work.key.and_then(|key| this.nccl_launches.get(&key).copied());
@@ -560,6 +567,11 @@ impl<'t> Conversion<'t> {
         let correlation = correlation(row.integer(first_link)?);
         let process = GlobalId::from_column(row.integer(first_link + 1)?).or(self.references.sole_process);
         let graph_node = row.integer(first_link + 2)?.filter(|&node| node != 0);
+        // 0 is the green context of work in none.
+        let context =
+            |column: usize| Ok(row.integer(first_link + column)?.and_then(|id| u32::try_from(id).ok()));
+        let (context, green_context) = (context(3)?, context(4)?.filter(|&id| id != 0));
+        let cuda = CudaWork { context, green_context, static_shared_memory: None };
         if self.is_of_other_process(process) {
             return Ok(None);
         }
@@ -578,6 +590,7 @@ impl<'t> Conversion<'t> {
             device: Some(device),
             stream: Some(stream),
             graph_node,
+            cuda: Some(cuda).filter(|&cuda| cuda != CudaWork::default()),
             ..EventArguments::default()
         };
         let track = Track { pid: RowId::Number(device), tid: RowId::Number(stream) };
@@ -832,17 +845,17 @@ fn transfer(bytes: Option<u64>, duration: i64) -> Option<MemoryTransfer> {
 
 /// How a kernel was launched, where the table says.
 fn geometry(row: &Record<'_>) -> Result<Option<LaunchGeometry>, Fault> {
-    const GRID: usize = DEVICE.len() + 3;
     if row.integer(GRID)?.is_none() || row.integer(GRID + 3)?.is_none() {
         return Ok(None);
     }
     let size = |column: usize| row.size(GRID + column, 1);
-    let shared: [Option<i64>; 2] = [row.integer(GRID + 7)?, row.integer(GRID + 8)?];
+    let shared: [Option<i64>; 2] =
+        [row.integer(STATIC_SHARED_MEMORY)?, row.integer(STATIC_SHARED_MEMORY + 1)?];
     let shared = match shared {
         [None, None] => None,
         [fixed, dynamic] => {
             let total = fixed.unwrap_or(0).saturating_add(dynamic.unwrap_or(0));
-            Some(u32::try_from(total).map_err(|_| row.fault(GRID + 8, &total.to_string()))?)
+            Some(u32::try_from(total).map_err(|_| row.fault(STATIC_SHARED_MEMORY + 1, &total.to_string()))?)
         }
     };
     let registers = row.size(GRID + 6, 0)?;
