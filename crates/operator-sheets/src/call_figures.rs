@@ -1,8 +1,8 @@
 //! The figures of a row that stands for several calls, and their columns.
 
 use gpu_timeline::Spread;
-use perf_models::{ComputeSpec, Roofline};
-use sheets::{Column, Field};
+use perf_models::{ComputeSpec, Gap, Roofline, Undefined};
+use sheets::{Absence, AbsenceCode, Column, Field};
 
 use crate::columns::{COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME};
 use crate::figures::Figures;
@@ -26,6 +26,18 @@ pub struct CallFigures {
     pub tflops_per_s: Spread,
     /// Least time over measured time, in percent.
     pub percent_of_roofline: Spread,
+}
+
+/// Why a cell with a figure of a model is empty.
+#[must_use]
+pub fn absence(Undefined { gap, reason }: Undefined) -> Absence {
+    let code = match gap {
+        Gap::NoModel => AbsenceCode::NoModel,
+        Gap::NoFormula => AbsenceCode::NoFormula,
+        Gap::Arguments => AbsenceCode::Arguments,
+        Gap::DataType => AbsenceCode::DataType,
+    };
+    Absence { code, reason }
 }
 
 impl CallFigures {

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::ser::{Formatter, Serializer as JsonSerializer};
 use sheets::{
-    Caveat, Cell, ColumnKind, Nested, Role, Table, TableColumn, Unit, escaped, float_text, is_obeyed,
+    Absence, Caveat, Cell, ColumnKind, Nested, Role, Table, TableColumn, Unit, escaped, float_text, is_obeyed,
 };
 
 /// A table, or the part of it that was asked for, as answers have it: `name`, `key`, `caveats`, `columns`, `rows`,
@@ -232,7 +233,7 @@ fn is_null(cell: &Cell<'_>) -> bool {
 struct Absent<'t> {
     column: &'t str,
     rows: AbsentRows,
-    /// `not-recorded`, `not-applicable` or `infinite`.
+    /// `no-model`, `no-formula`, `arguments`, `data-type`, `undefined`, `not-recorded`, `not-applicable` or `infinite`.
     code: &'static str,
     reason: &'t str,
 }
@@ -253,21 +254,25 @@ enum AllRows {
 
 impl<'t> Absent<'t> {
     fn of(column: &'t TableColumn) -> Vec<Self> {
-        let rows = |is_so: fn(&Cell<'_>) -> bool| -> Vec<usize> {
-            column.cells().enumerate().filter(|(_, cell)| is_so(cell)).map(|(row, _)| row).collect()
-        };
         let missing = match column.caveats().iter().find(|caveat| caveat.text.starts_with("Empty")) {
             Some(caveat) => ("not-recorded", caveat.text.as_str()),
             None => ("not-applicable", "the recording does not tell it, or it is no figure of this row"),
         };
         let infinite = ("infinite", "the figure has no bound: it is divided by nothing");
-        let of_cells = [
-            (rows(|cell| *cell == Cell::Missing), missing),
-            (rows(|cell| matches!(cell, Cell::Number(_)) && is_null(cell)), infinite),
-        ];
+        let mut absences: IndexMap<(&'static str, &'t str), Vec<usize>> = IndexMap::new();
+        for (row, cell) in column.cells().enumerate() {
+            let why = match cell {
+                Cell::Missing => match column.absence(row) {
+                    Some(Absence { code, reason }) => (code.name(), reason.as_ref()),
+                    None => missing,
+                },
+                Cell::Number(_) if is_null(&cell) => infinite,
+                _ => continue,
+            };
+            absences.entry(why).or_default().push(row);
+        }
         let all = column.len();
-        let of_cells = of_cells.into_iter().filter(|(rows, _)| !rows.is_empty());
-        let absent = of_cells.map(|(rows, (code, reason))| Absent {
+        let absent = absences.into_iter().map(|((code, reason), rows)| Absent {
             column: column.name(),
             rows: if rows.len() < all { AbsentRows::At(rows) } else { AbsentRows::All(AllRows::All) },
             code,

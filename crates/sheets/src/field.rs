@@ -2,11 +2,13 @@
 
 use gpu_timeline::Spread;
 
+use crate::caveat::Absence;
 use crate::cell::Cell;
 use crate::column::{Column, ColumnKind, Layout, Role};
 use crate::table::TableColumn;
 
 type Condition<C> = Box<dyn Fn(&C) -> bool + Send + Sync>;
+type Why<C, R> = Box<dyn Fn(&C, &R) -> Option<Absence> + Send + Sync>;
 type Fill<C, R> = Box<dyn Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync>;
 
 /// A column and where its cells come from: what all rows of the sheet share, `C`, and a row `R`.
@@ -28,6 +30,8 @@ type Fill<C, R> = Box<dyn Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + 
 pub struct Field<C, R> {
     pub(crate) column: Column,
     condition: Option<Condition<C>>,
+    /// Asked in order why a cell is empty.
+    whys: Vec<Why<C, R>>,
     fill: Fill<C, R>,
 }
 
@@ -55,13 +59,20 @@ impl<C, R> Field<C, R> {
         column: Column,
         fill: impl Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync + 'static,
     ) -> Self {
-        Field { column, condition: None, fill: Box::new(fill) }
+        Field { column, condition: None, whys: Vec::new(), fill: Box::new(fill) }
     }
 
     /// The same field with this description of its column.
     #[must_use]
     pub fn described(self, description: &'static str) -> Self {
         Field { column: self.column.described(description), ..self }
+    }
+
+    /// The same field, which says of empty cells why they are empty, where what it was told before has no reason.
+    #[must_use]
+    pub fn because(mut self, why: impl Fn(&C, &R) -> Option<Absence> + Send + Sync + 'static) -> Self {
+        self.whys.push(Box::new(why));
+        self
     }
 
     /// The same field with its column in another role.
@@ -119,7 +130,12 @@ impl<C, R> Field<C, R> {
     pub(crate) fn append(&self, context: &C, rows: &[&R], layout: Layout, columns: &mut Vec<TableColumn>) {
         let Some(column) = self.column.in_layout(layout) else { return };
         if self.condition.as_ref().is_none_or(|condition| condition(context)) {
+            let first = columns.len();
             (self.fill)(column, context, rows, columns);
+            if !self.whys.is_empty() {
+                let why = |row: usize| self.whys.iter().find_map(|why| why(context, rows[row]));
+                columns[first..].iter_mut().for_each(|column| column.explain(why));
+            }
         }
     }
 }
@@ -189,7 +205,9 @@ impl Statistics {
         [
             self.mean.field(move |row| spread(row).mean.into()),
             self.median.field(move |row| spread(row).median.into()),
-            self.std.field(move |row| spread(row).std.into()),
+            self.std
+                .field(move |row| spread(row).std.into())
+                .because(move |_, row| Absence::of_deviation(spread(row))),
             self.min.field(move |row| spread(row).min.into()),
             self.max.field(move |row| spread(row).max.into()),
         ]

@@ -12,7 +12,7 @@ pub mod numbers;
 mod sheet;
 mod table;
 
-pub use caveat::Caveat;
+pub use caveat::{Absence, AbsenceCode, Caveat};
 pub use cell::{Cell, Nested};
 pub use chart::{Chart, ChartShape, ScatterPoints};
 pub use column::{Column, ColumnKind, Layout, Role, Unit, Verdict};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::caveat::Caveat;
+use crate::caveat::{Absence, Caveat};
 use crate::cell::{Cell, Nested};
 use crate::chart::{Chart, ChartShape};
 use crate::column::{Column, ColumnKind, Layout, Role, Verdict};
@@ -313,6 +313,8 @@ pub struct TableColumn {
     series: &'static str,
     verdict: Option<Verdict>,
     caveats: Vec<Arc<Caveat>>,
+    /// Why cells are empty, by row, where the sheet says it.
+    absences: Vec<(usize, Absence)>,
     values: Values,
 }
 
@@ -356,7 +358,8 @@ impl TableColumn {
             values.push(column.name, if kind == ColumnKind::Names { cell.into_names() } else { cell });
         }
         let name = name.into();
-        TableColumn { name, kind, description, role, series, verdict, caveats: Vec::new(), values }
+        let (caveats, absences) = (Vec::new(), Vec::new());
+        TableColumn { name, kind, description, role, series, verdict, caveats, absences, values }
     }
 
     /// Header.
@@ -398,6 +401,19 @@ impl TableColumn {
     #[must_use]
     pub fn caveats(&self) -> &[Arc<Caveat>] {
         &self.caveats
+    }
+
+    /// Why a cell is empty, where the sheet says it.
+    #[must_use]
+    pub fn absence(&self, row: usize) -> Option<&Absence> {
+        let at = self.absences.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        self.absences.get(at).map(|(_, absence)| absence)
+    }
+
+    /// Says why cells are empty; `why` is asked about those that are.
+    pub(crate) fn explain(&mut self, why: impl Fn(usize) -> Option<Absence>) {
+        let empty = (0..self.len()).filter(|&row| self.cell(row) == Cell::Missing);
+        self.absences = empty.filter_map(|row| Some((row, why(row)?))).collect();
     }
 
     /// Whether all its cells are missing.
@@ -449,7 +465,9 @@ impl TableColumn {
             Values::Whole(numbers) => Values::Whole(rows.iter().map(|&row| numbers[row]).collect()),
             Values::Number(numbers) => Values::Number(rows.iter().map(|&row| numbers[row]).collect()),
         };
-        TableColumn { name: self.name.clone(), caveats: self.caveats.clone(), values, ..*self }
+        let absence = |(at, &row): (usize, &usize)| Some((at, self.absence(row)?.clone()));
+        let absences = rows.iter().enumerate().filter_map(absence).collect();
+        TableColumn { name: self.name.clone(), caveats: self.caveats.clone(), absences, values, ..*self }
     }
 
     /// The cells, in order.

@@ -1,13 +1,14 @@
 //! The operators that account for the device's time with their figures, made once for all sheets that show them, and
 //! put together by operator and arguments.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::{Spread, busy_time};
 use hashbrown::HashMap;
 use operator_sheets::{Evaluated, Figures, OpCategory, RooflineShares};
-use perf_models::{Category, Gap, Parameter};
+use perf_models::{Category, Gap, Parameter, Undefined};
 use trace_ingest::EventId;
 use trace2tree::{EventSet, is_graph_launch};
 
@@ -110,24 +111,29 @@ impl UnifiedRow {
         (!clauses.is_empty()).then(|| clauses.join("; "))
     }
 
-    /// Why there are no figures, as a clause.
-    pub(crate) fn reason(&self, analysis: &Analysis) -> Option<String> {
+    /// Why there are no figures, or not all of them.
+    pub(crate) fn undefined(&self, analysis: &Analysis) -> Option<Undefined> {
+        let missing = |gap, reason| Undefined { gap, reason: Cow::Borrowed(reason) };
         if self.is_copy {
-            return self.figures.is_none().then(|| "the size of the copy is not recorded".to_owned());
+            let has_none = self.figures.is_none();
+            return has_none.then(|| missing(Gap::Arguments, "the size of the copy is not recorded"));
         }
         let Some(answer) = self.answer else {
             let is_launch = !analysis.options().parity && self.is_of_launch(analysis);
-            let reason = match is_launch {
-                _ if self.category == Category::Communication.into() => {
-                    "communication: its time depends on the other ranks and the links to them"
-                }
+            let (gap, reason) = match is_launch {
+                _ if self.category == Category::Communication.into() => (
+                    Gap::NoFormula,
+                    "communication: its time depends on the other ranks and the links to them",
+                ),
                 true if is_graph_launch(analysis.trace().name(self.charged.operator)) => {
-                    "the replay of a graph is recorded without the arguments of its calls"
+                    (Gap::Arguments, "the replay of a graph is recorded without the arguments of its calls")
                 }
-                true => "launched outside of any operator, so that no arguments are recorded",
-                false => "no model knows this operator",
+                true => {
+                    (Gap::Arguments, "launched outside of any operator, so that no arguments are recorded")
+                }
+                false => (Gap::NoModel, "no model knows this operator"),
             };
-            return Some(reason.to_string());
+            return Some(missing(gap, reason));
         };
         let undefined = match analysis.models().evaluation(answer) {
             Err(undefined) => undefined,
@@ -139,7 +145,7 @@ impl UnifiedRow {
                 work.undefined()?
             }
         };
-        Some(undefined.to_string())
+        Some(undefined.clone())
     }
 }
 

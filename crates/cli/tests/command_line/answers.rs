@@ -243,6 +243,44 @@ fn what_is_missing_says_how_to_record_it() {
 }
 
 #[test]
+fn figures_of_models_say_why_they_are_missing() {
+    let place = Workplace::with_generated();
+    let document = answer(&place, &validator(), &["report", "trace.json.gz"]);
+    let tables = document["tables"].as_array().unwrap();
+    let table = tables.iter().find(|table| table["name"] == "unified_perf_summary").unwrap();
+    let column = |name: &str| {
+        let columns = table["columns"].as_array().unwrap();
+        columns.iter().position(|column| column["name"] == name).unwrap_or_else(|| panic!("no column {name}"))
+    };
+    let rows = table["rows"].as_array().unwrap();
+    let code = |column: &str, row: usize| {
+        let absent = table["absent"].as_array().unwrap();
+        let of_row = absent.iter().find(|absent| {
+            let rows = &absent["rows"];
+            absent["column"] == column
+                && (*rows == "all" || rows.as_array().is_some_and(|rows| rows.contains(&json!(row))))
+        });
+        of_row.map(|absent| (absent["code"].as_str().unwrap(), absent["reason"].clone()))
+    };
+    let mut codes = std::collections::BTreeSet::new();
+    for (place, row) in rows.iter().enumerate() {
+        for figure in ["GFLOPS", "TFLOPS/s_mean"] {
+            let told = code(figure, place);
+            assert_eq!(told.is_some(), row[column(figure)].is_null(), "{figure} of {row}");
+            if let Some((told, reason)) = told {
+                assert_eq!(reason, row[column("reason")], "{figure} of {row}");
+                codes.insert(told);
+            }
+        }
+        if !row[column("TFLOPS/s_mean")].is_null() && row[column("TFLOPS/s_std")].is_null() {
+            assert_eq!(code("TFLOPS/s_std", place).map(|(code, _)| code), Some("undefined"), "{row}");
+            codes.insert("undefined");
+        }
+    }
+    assert!(["arguments", "no-formula", "undefined"].iter().all(|code| codes.contains(code)), "{codes:?}");
+}
+
+#[test]
 fn strict_answers_end_with_4_where_something_is_missing() {
     let place = Workplace::with("");
     let whole = std::fs::read(test_data("recorded/cpu/gloo_collectives_rank0.json.gz")).unwrap();

@@ -85,7 +85,10 @@ fn rows(analysis: &Analysis) -> Option<Vec<Row>> {
         *time += row.time;
     }
     for ((status, name, category, ..), (row, calls, time)) in of_rows {
-        let (name, reason) = (name.text(analysis).into_owned(), row.reason(analysis));
+        let (name, reason) = (
+            name.text(analysis).into_owned(),
+            row.undefined(analysis).map(|undefined| undefined.to_string()),
+        );
         add(Key { status, name, category: Some(category.clone()), reason }, calls, time);
     }
     for (status, event) in analysis.uncharged_device_events() {

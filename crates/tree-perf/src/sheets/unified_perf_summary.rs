@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use gpu_timeline::Spread;
 use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
-use operator_sheets::{CallFigures, Evaluated, KernelList, nested_parameters};
-use perf_models::Parameter;
-use sheets::{Column, ColumnKind, Field, Role, Sheet, Statistics, Unit, shares, statistics};
+use operator_sheets::{CallFigures, Evaluated, KernelList, absence, nested_parameters};
+use perf_models::{Parameter, Undefined};
+use sheets::{Absence, Column, ColumnKind, Field, Role, Sheet, Statistics, Unit, shares, statistics};
 use trace_ingest::{EventId, StringId};
 
 use crate::analysis::Analysis;
@@ -184,21 +184,25 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         ).with_role(Role::Detail)
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
         HOST_TIME.mean.named("mean_duration_us").with_role(Role::Detail).field(|row: &Row<'_>| row.host_us.mean.into()),
-        HOST_TIME.std.named("std_duration_us").field(|row: &Row<'_>| row.host_us.std.into()),
-        columns::GFLOPS.field(|row: &Row<'_>| row.figures.gflops.into()),
-        columns::DATA_MOVED.field(|row: &Row<'_>| row.figures.mebibytes.into()),
-        columns::FLOPS_PER_BYTE.field(|row: &Row<'_>| row.figures.intensity.into()),
-        columns::COMPUTE_SPEC.field(|row: &Row<'_>| row.figures.spec_text().into()),
-        columns::ROOFLINE_BOUND
-            .field(|row: &Row<'_>| row.figures.roofline.map(|roofline| roofline.bound().to_string()).into())
+        HOST_TIME.std.named("std_duration_us").field(|row: &Row<'_>| row.host_us.std.into())
+            .because(|_, row| Absence::of_deviation(&row.host_us)),
+        modelled(columns::GFLOPS.field(|row: &Row<'_>| row.figures.gflops.into())),
+        modelled(columns::DATA_MOVED.field(|row: &Row<'_>| row.figures.mebibytes.into())),
+        modelled(columns::FLOPS_PER_BYTE.field(|row: &Row<'_>| row.figures.intensity.into())),
+        modelled(columns::COMPUTE_SPEC.field(|row: &Row<'_>| row.figures.spec_text().into())),
+        modelled(columns::ROOFLINE_BOUND
+            .field(|row: &Row<'_>| row.figures.roofline.map(|roofline| roofline.bound().to_string()).into()))
             .when(CallTable::with_architecture),
         // Mean and deviation of the rates stand before the rest, as the table has always had them.
-        TB_PER_S.mean.field(|row: &Row<'_>| row.figures.tb_per_s.mean.into()),
-        TB_PER_S.std.field(|row: &Row<'_>| row.figures.tb_per_s.std.into()),
-        TFLOPS_PER_S.mean.field(|row: &Row<'_>| row.figures.tflops_per_s.mean.into()),
-        TFLOPS_PER_S.std.field(|row: &Row<'_>| row.figures.tflops_per_s.std.into()),
+        modelled(TB_PER_S.mean.field(|row: &Row<'_>| row.figures.tb_per_s.mean.into())),
+        modelled(TB_PER_S.std.field(|row: &Row<'_>| row.figures.tb_per_s.std.into())
+            .because(|_, row| Absence::of_deviation(&row.figures.tb_per_s))),
+        modelled(TFLOPS_PER_S.mean.field(|row: &Row<'_>| row.figures.tflops_per_s.mean.into())),
+        modelled(TFLOPS_PER_S.std.field(|row: &Row<'_>| row.figures.tflops_per_s.std.into())
+            .because(|_, row| Absence::of_deviation(&row.figures.tflops_per_s))),
         KERNEL_TIME.mean.field(|row: &Row<'_>| row.kernel_us.mean.into()),
-        KERNEL_TIME.std.field(|row: &Row<'_>| row.kernel_us.std.into()),
+        KERNEL_TIME.std.field(|row: &Row<'_>| row.kernel_us.std.into())
+            .because(|_, row| Absence::of_deviation(&row.kernel_us)),
         columns::KERNEL_TIME_SUM
             .described("Sum over calls of the kernel time in µs. Every device event with a launch in the trace is in one row, so the column adds up.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
@@ -208,18 +212,20 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         HOST_TIME.median.field(|row: &Row<'_>| row.host_us.median.into()),
         HOST_TIME.min.field(|row: &Row<'_>| row.host_us.min.into()),
         HOST_TIME.max.field(|row: &Row<'_>| row.host_us.max.into()),
-        TB_PER_S.median.field(|row: &Row<'_>| row.figures.tb_per_s.median.into()),
-        TB_PER_S.min.field(|row: &Row<'_>| row.figures.tb_per_s.min.into()),
-        TB_PER_S.max.field(|row: &Row<'_>| row.figures.tb_per_s.max.into()),
-        TFLOPS_PER_S.median.field(|row: &Row<'_>| row.figures.tflops_per_s.median.into()),
-        TFLOPS_PER_S.min.field(|row: &Row<'_>| row.figures.tflops_per_s.min.into()),
-        TFLOPS_PER_S.max.field(|row: &Row<'_>| row.figures.tflops_per_s.max.into()),
-        columns::ROOFLINE_TIME
-            .field(|row: &Row<'_>| row.figures.roofline.map(|roofline| roofline.time_us()).into())
-            .when(CallTable::with_architecture),
+        modelled(TB_PER_S.median.field(|row: &Row<'_>| row.figures.tb_per_s.median.into())),
+        modelled(TB_PER_S.min.field(|row: &Row<'_>| row.figures.tb_per_s.min.into())),
+        modelled(TB_PER_S.max.field(|row: &Row<'_>| row.figures.tb_per_s.max.into())),
+        modelled(TFLOPS_PER_S.median.field(|row: &Row<'_>| row.figures.tflops_per_s.median.into())),
+        modelled(TFLOPS_PER_S.min.field(|row: &Row<'_>| row.figures.tflops_per_s.min.into())),
+        modelled(TFLOPS_PER_S.max.field(|row: &Row<'_>| row.figures.tflops_per_s.max.into())),
+        modelled(
+            columns::ROOFLINE_TIME
+                .field(|row: &Row<'_>| row.figures.roofline.map(|roofline| roofline.time_us()).into()),
+        )
+        .when(CallTable::with_architecture),
     ]);
     let percent_of_roofline = PCT_ROOFLINE.fields(|row: &Row<'_>| &row.figures.percent_of_roofline);
-    fields.extend(percent_of_roofline.map(|field| field.when(CallTable::with_architecture)));
+    fields.extend(percent_of_roofline.map(|field| modelled(field).when(CallTable::with_architecture)));
     fields.extend([
         KERNEL_TIME.median.field(|row: &Row<'_>| row.kernel_us.median.into()),
         KERNEL_TIME.min.field(|row: &Row<'_>| row.kernel_us.min.into()),
@@ -239,7 +245,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         )
         .field(|row: &Row<'_>| row.group.calls[0].has_model().into()),
         REASON.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
-                row.group.calls.iter().find_map(|call| call.reason(table.analysis)).into()
+                undefined(table, row).map(|undefined| undefined.to_string()).into()
             }),
         columns::NOTE.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             row.group.calls.iter().find_map(|call| call.note(table.analysis)).into()
@@ -248,6 +254,16 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     fields.extend(call_stack_fields());
     fields.extend(shares(columns::SHARE_OF_KERNEL_TIME, columns::CUMULATIVE, |row: &Row<'_>| row.time));
     fields
+}
+
+/// A figure of a model, with the reason where there is none.
+fn modelled<'a>(field: Field<CallTable<'a>, Row<'a>>) -> Field<CallTable<'a>, Row<'a>> {
+    field.because(|table, row| undefined(table, row).map(absence))
+}
+
+/// Why a row has no figures, or not all of them.
+fn undefined(table: &CallTable<'_>, row: &Row<'_>) -> Option<Undefined> {
+    row.group.calls.iter().find_map(|call| call.undefined(table.analysis))
 }
 
 /// Time that the operator took on the host; `None` for one that was inserted around a device event (it has the
