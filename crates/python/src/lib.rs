@@ -24,7 +24,7 @@ use report_writers::{CsvDirectory, Workbook, Writer, write_json};
 use trace_ingest::{Progress, ReadOptions};
 
 use crate::analysis::NativeAnalysis;
-use crate::rows::AskedRows;
+use crate::rows::AskedCondition;
 use crate::table::Table;
 
 pyo3::create_exception!(_native, TraceError, pyo3::exceptions::PyException, "A question that has no answer.");
@@ -198,12 +198,19 @@ impl NativeReport {
     }
 
     /// The rows of a table that meet conditions, in an order.
-    fn rows(&self, py: Python<'_>, name: &str, asked: AskedRows) -> PyResult<Table> {
+    #[pyo3(signature = (name, select, conditions, sort, top))]
+    fn rows(
+        &self,
+        name: &str,
+        select: Option<Vec<String>>,
+        conditions: Vec<AskedCondition>,
+        sort: Vec<(String, bool)>,
+        top: Option<usize>,
+    ) -> PyResult<Table> {
         guarded(|| {
             let sheet = self.sheet(name)?;
-            let query = asked.query(sheet)?;
-            let rows = py.detach(|| query.rows(sheet)).map_err(rows::no_rows)?;
-            Table::from_sheet(&rows.table)
+            let query = rows::query(sheet, select, conditions, sort, top)?;
+            Table::from_sheet(&query.rows(sheet).map_err(rows::no_rows)?.table)
         })
     }
 

@@ -8,27 +8,18 @@ use pyo3::prelude::*;
 
 use crate::refused;
 
-/// The columns, conditions, order and number of the rows.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct AskedRows {
-    select: Option<Vec<String>>,
-    /// Column, operator and what is compared with; nothing with `null`.
-    r#where: Vec<(String, String, Option<Given>)>,
-    /// Columns, with whether the largest come first.
-    sort: Vec<(String, bool)>,
-    top: Option<usize>,
-}
+/// Column, operator and what is compared with; nothing with `null`.
+pub(crate) type AskedCondition = (String, String, Option<Given>);
 
 /// What cells are compared with.
 #[derive(FromPyObject)]
-enum Given {
+pub(crate) enum Given {
     One(GivenValue),
     Several(Vec<GivenValue>),
 }
 
 #[derive(FromPyObject)]
-enum GivenValue {
+pub(crate) enum GivenValue {
     Flag(bool),
     Number(f64),
     Text(String),
@@ -44,21 +35,25 @@ impl From<GivenValue> for Value {
     }
 }
 
-impl AskedRows {
-    /// The question; without named columns it is for all.
-    pub(crate) fn query(self, table: &sheets::Table) -> PyResult<RowQuery> {
-        let every = || table.columns().iter().map(|column| column.name().to_owned()).collect();
-        Ok(RowQuery {
-            columns: self.select.unwrap_or_else(every),
-            conditions: self.r#where.into_iter().map(condition).collect::<PyResult<_>>()?,
-            order: self.sort.into_iter().map(|(column, descending)| Order { column, descending }).collect(),
-            skip: 0,
-            top: self.top.unwrap_or(usize::MAX),
-        })
-    }
+/// The question; without named columns it is for all. An order is a column, with whether the largest come first.
+pub(crate) fn query(
+    table: &sheets::Table,
+    select: Option<Vec<String>>,
+    conditions: Vec<AskedCondition>,
+    sort: Vec<(String, bool)>,
+    top: Option<usize>,
+) -> PyResult<RowQuery> {
+    let every = || table.columns().iter().map(|column| column.name().to_owned()).collect();
+    Ok(RowQuery {
+        columns: select.unwrap_or_else(every),
+        conditions: conditions.into_iter().map(condition).collect::<PyResult<_>>()?,
+        order: sort.into_iter().map(|(column, descending)| Order { column, descending }).collect(),
+        skip: 0,
+        top: top.unwrap_or(usize::MAX),
+    })
 }
 
-fn condition((column, operator, given): (String, String, Option<Given>)) -> PyResult<Condition> {
+fn condition((column, operator, given): AskedCondition) -> PyResult<Condition> {
     let test = match (operator.as_str(), given) {
         ("eq", Some(Given::One(value))) => Test::Equal(value.into()),
         ("ne", Some(Given::One(value))) => Test::NotEqual(value.into()),

@@ -96,6 +96,16 @@ def test_rows_that_meet_conditions(trace: tl.Trace) -> None:
     assert len(trace.table("ops_summary", where=[("name", "null")])) == 0
     with pytest.raises(KeyError, match="name"):
         trace.table("ops_summary", where=[("nane", "eq", "aten::mm")])
+    for condition in ["name eq aten::mm", (3, "null"), ("name",), ("name", "eq", "a", "b")]:
+        with pytest.raises(TypeError, match="a condition is"):
+            trace.table("ops_summary", where=[condition])  # type: ignore[list-item]
+    for value in [object(), {"a": 1}.items()]:
+        with pytest.raises(TypeError, match="cells are compared with"):
+            trace.table("ops_summary", where=[("name", "in", value)])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="'int' object"):
+        trace.table("ops_summary", select=[3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
+        trace.table("ops_summary", top="all")  # type: ignore[arg-type]
     with pytest.raises(tl.TraceError, match="contains or starts with a text"):
         trace.table("ops_summary", where=[("name", "gt", "aten::mm")])
 
@@ -228,8 +238,9 @@ def test_time_of_devices_in_windows(trace: tl.Trace) -> None:
     for window, reason in [(1000, "iteration 1000"), ((2.0, 1.0), "no time"), ("soon", "steady")]:
         with pytest.raises(tl.TraceError, match=reason):
             trace.timeline.breakdown(window)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        trace.timeline.breakdown({"step": 1})  # type: ignore[arg-type]
+    for wrong in [{"step": 1}, (1.0,), ("0", "1"), 1.5]:
+        with pytest.raises(TypeError, match="a window is a step"):
+            trace.timeline.breakdown(wrong)  # type: ignore[arg-type]
 
 
 def test_two_runs(trace: tl.Trace) -> None:
@@ -271,7 +282,7 @@ def test_errors_have_codes(tmp_path: Path) -> None:
         tl.read(tmp_path / "host.json")
     with pytest.raises(TypeError):
         tl.read(3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="threads"):
+    with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
         tl.read(TRAINING, threads="two")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="progress|callable"):
         tl.read(TRAINING, progress=3)  # type: ignore[arg-type]

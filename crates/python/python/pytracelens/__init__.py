@@ -13,6 +13,7 @@ import os
 import warnings as _warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from numbers import Real
 from typing import Any, Union
 
 from . import _native
@@ -88,6 +89,19 @@ def _paths(given: StrPath | Iterable[StrPath]) -> list[str]:
     return [os.fspath(path) for path in given]
 
 
+def _condition(given: Condition) -> tuple[str, str, Any]:
+    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3) or not all(isinstance(text, str) for text in given[:2]):
+        raise TypeError(f'a condition is (column, operator, value) or (column, "null"), not {given!r}')
+    column, operator, *values = given
+    value = values[0] if values else None
+    if value is None or isinstance(value, (str, Real)):
+        return column, operator, value
+    listed = list(value) if isinstance(value, Iterable) else [value]
+    if not all(isinstance(one, (str, Real)) for one in listed):
+        raise TypeError(f"cells are compared with numbers, texts, flags, or lists of them, not {value!r}")
+    return column, operator, listed
+
+
 class Report:
     """Tables and what is said of them. Iterating gives the names of the tables."""
 
@@ -160,19 +174,10 @@ class Report:
         Conditions are ``(column, operator, value)`` with ``eq ne lt le gt ge contains starts in``, or ``(column, "null")``. An order
         is a column, the largest first, or ``column:asc``. ``select`` names the columns to give, ``top`` the most rows.
         """
-        conditions = []
-        for column, operator, *values in where:
-            value = values[0] if values else None
-            is_one = value is None or isinstance(value, (bool, int, float, str))
-            conditions.append((column, operator, value if is_one else list(value)))  # type: ignore[arg-type]
+        columns = None if select is None else list(select)
         orders = [sort] if isinstance(sort, str) else list(sort)
-        asked = {
-            "select": None if select is None else list(select),
-            "where": conditions,
-            "sort": [(order.removesuffix(":asc").removesuffix(":desc"), not order.endswith(":asc")) for order in orders],
-            "top": top,
-        }
-        return Table(self._native.rows(name, asked))
+        named = [(order.removesuffix(":asc").removesuffix(":desc"), not order.endswith(":asc")) for order in orders]
+        return Table(self._native.rows(name, columns, list(map(_condition, where)), named, top))
 
     def save(self, path: StrPath) -> None:
         """Writes the report as its name ends: .xlsx, .json, .html, or else a directory of CSV files."""

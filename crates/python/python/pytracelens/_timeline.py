@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, Union
 
 from ._table import Table
@@ -26,6 +27,9 @@ class Timeline:
         is a step by its index, a stretch of time as (start, end) in µs after the recording's first event, or ``"steady"``, the
         steps that are like each other; None is all.
         """
+        is_stretch = isinstance(window, tuple) and len(window) == 2 and all(isinstance(time, Real) for time in window)
+        if not (window is None or is_stretch or isinstance(window, (Integral, str))):
+            raise TypeError(f'a window is a step, (start, end) in µs, "steady" or None, not {window!r}')
         return Table(self._native.device_times(window))
 
     def events(self, columns: Iterable[str] | None = None) -> Table:
