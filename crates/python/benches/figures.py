@@ -9,6 +9,7 @@ temporary folder.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import os
@@ -85,14 +86,20 @@ def frames(large: Path) -> None:
     held = resident_mb()
     del trace, table
     gc.collect()
-    print(f"resident: {before:.0f} MB before reading, {held:.0f} MB with the trace and its events, {resident_mb():.0f} MB after del")
+    kept = resident_mb()
+    # glibc keeps what is freed until it is asked to give it back.
+    ctypes.CDLL(None).malloc_trim(0)
+    print(
+        f"resident: {before:.0f} MB before reading, {held:.0f} MB with the trace and its events, {kept:.0f} MB after del, "
+        f"{resident_mb():.0f} MB after malloc_trim"
+    )
 
 
 def against_program(trace: Path, program: str) -> None:
     """Whole processes in turn, and the call alone."""
     import pytracelens as tl
 
-    code = "import sys, pytracelens; pytracelens.read(sys.argv[1], python_frames=sys.argv[2] == 'True')"
+    code = "import sys, pytracelens; pytracelens.read(sys.argv[1], python_frames=sys.argv[2] == 'True').report()"
     commands = {
         "tracelens report --json": [program, "report", str(trace), "--json"],
         "python, frames of Python read": [sys.executable, "-W", "ignore", "-c", code, str(trace), "True"],
@@ -110,12 +117,13 @@ def against_program(trace: Path, program: str) -> None:
         median = statistics.median(of_command)
         print(f"  {name:<32} {median:8.0f} ms  {median / base:5.2f} ×")
     for is_read in (True, False):
-        alone = median_ms(lambda: tl.read(trace, python_frames=is_read))
-        print(f"  tl.read(…, python_frames={is_read!s:<5}) alone {alone:8.0f} ms  {alone / base:5.2f} ×")
+        alone = median_ms(lambda: tl.read(trace, python_frames=is_read).report())
+        print(f"  read(…, python_frames={is_read!s:<5}).report() {alone:6.0f} ms  {alone / base:5.2f} ×")
 
 
-def other_threads(large: Path) -> None:
-    """A thread that counts, alone and while a trace is read with one thread."""
+def other_threads(large: Path, program: str) -> None:
+    """A thread that counts: alone, beside the program, which takes its cores but not the interpreter's lock, and while the same
+    trace is read here."""
     import pytracelens as tl
 
     counted = 0
@@ -126,18 +134,29 @@ def other_threads(large: Path) -> None:
         while not done.is_set():
             counted += 1
 
-    thread = threading.Thread(target=count)
-    thread.start()
-
     def speed(work: Callable[[], object]) -> float:
         started, before = time.perf_counter(), counted
         work()
         return (counted - before) / (time.perf_counter() - started)
 
-    alone = speed(lambda: time.sleep(1))
-    for threads in (1, None):
-        during = speed(lambda: tl.read(large, python_frames=False, threads=threads))
-        print(f"a counting thread keeps {100 * during / alone:.0f} % of its speed while read(…, threads={threads})")
+    def beside(threads: int) -> object:
+        command = [program, "report", str(large), "--json", "--threads", str(threads)]
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    for threads in (1, 2):
+        shares = []
+        for _ in range(RUNS):
+            alone = speed(lambda: time.sleep(0.5))
+            beside_program = speed(lambda: beside(threads))
+            reading = speed(lambda: tl.read(large, python_frames=False, threads=threads))
+            shares.append((100 * reading / alone, 100 * reading / beside_program))
+        of_alone, of_beside = (statistics.median(share) for share in zip(*shares))
+        print(
+            f"a counting thread keeps {of_alone:.0f} % of its speed alone while read(…, threads={threads}), "
+            f"{of_beside:.0f} % of that beside the program"
+        )
     done.set()
     thread.join()
 
@@ -177,7 +196,7 @@ def main() -> None:
         print(f"import pytracelens: {int(lines[-1].split('|')[1]) / 1e3:.1f} ms")
         against_program(given.trace, given.program)
         frames(large)
-        other_threads(large)
+        other_threads(large, given.program)
         interrupted(large)
 
 

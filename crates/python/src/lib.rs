@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use answers::envelope::{Answer, Asked, Input, Role, code_of};
@@ -95,6 +96,10 @@ fn internal_error() -> PyErr {
     about.tell(InternalError::new_err(format!("the library failed; {action}")))
 }
 
+/// How often signals are looked for: seldom enough that threads which want the interpreter's lock keep it, and often enough for
+/// who presses Ctrl-C.
+const LOOKED_AFTER: Duration = Duration::from_millis(10);
+
 /// Does work without the interpreter's lock on a thread of its own, while this one looks for signals and tells how far
 /// reading has come; what either raises ends the work.
 fn without_lock<T: Send>(
@@ -120,10 +125,15 @@ fn without_lock<T: Send>(
                     progress: Some(&note),
                     ..ReadOptions::default()
                 };
-                let worker = scope.spawn(move || work(reading));
+                let (working, over) = mpsc::channel::<()>();
+                let worker = scope.spawn(move || {
+                    // Let go at the end, however that comes.
+                    let _working = working;
+                    work(reading)
+                });
                 let mut raised = None;
-                while !worker.is_finished() {
-                    std::thread::park_timeout(Duration::from_millis(2));
+                loop {
+                    let is_over = over.recv_timeout(LOOKED_AFTER) != Err(RecvTimeoutError::Timeout);
                     let now = far.lock().ok().and_then(|mut far| far.take());
                     let looked = Python::attach(|py| {
                         py.check_signals()?;
@@ -135,6 +145,9 @@ fn without_lock<T: Send>(
                     if let Err(error) = looked {
                         stop.store(true, Ordering::Relaxed);
                         raised.get_or_insert(error);
+                    }
+                    if is_over {
+                        break;
                     }
                 }
                 match (worker.join(), raised) {

@@ -8,6 +8,7 @@ import gc
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -113,7 +114,9 @@ def test_rows_that_meet_conditions(trace: tl.Trace) -> None:
 def test_options_of_the_command_line_make_other_reports(trace: tl.Trace) -> None:
     times = trace.report(micro_idle_thresh_us=5.0, topk_ops=3)
     assert "micro_idle_time" in times.sheet("gpu_timeline")["type"].to_list()
-    assert "micro_idle_time" not in trace.sheet("gpu_timeline")["type"].to_list()
+    assert "micro_idle_time" not in trace.report().sheet("gpu_timeline")["type"].to_list()
+    with pytest.raises(TypeError, match="topk_op;.* topk_ops"):
+        trace.report(topk_op=3)  # type: ignore[call-arg]
 
 
 def test_frames_have_the_values_of_the_program(trace: tl.Trace) -> None:
@@ -284,15 +287,38 @@ def test_errors_have_codes(tmp_path: Path) -> None:
         tl.read(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
         tl.read(TRAINING, threads="two")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="progress|callable"):
+    with pytest.raises(TypeError, match="progress is a callable"):
         tl.read(TRAINING, progress=3)  # type: ignore[arg-type]
     with pytest.raises(tl.TraceError, match="bundled"):
         tl.read(TRAINING, arch="abacus")
 
 
-def test_reading_leaves_others_their_time_and_ends_when_asked(tmp_path: Path) -> None:
-    big = tmp_path / "big.json"
-    big.write_text('{"schemaVersion": 1, "traceEvents": [' + " " * (256 << 20) + "]}")
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("big") / "big.json"
+    path.write_text('{"schemaVersion": 1, "traceEvents": [' + " " * (256 << 20) + "]}")
+    return path
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of this kind are those of POSIX")
+def test_ctrl_c_ends_reading(big: Path) -> None:
+    begun = threading.Event()
+    sent = []
+
+    def interrupt() -> None:
+        begun.wait()
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        tl.read(big, progress=lambda read, total: begun.set())
+    thread.join()
+    assert time.monotonic() - sent[0] < 1
+
+
+def test_reading_leaves_others_their_time_and_ends_when_asked(big: Path) -> None:
     counted = 0
     done = threading.Event()
 
@@ -457,7 +483,7 @@ print(len(tl.read({str(TRAINING)!r}).sheet("ops_summary")))
 def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[tuple[int, int]] = []
     tl.read(TRAINING, progress=lambda read, total: seen.append((read, total)))
-    assert all(read <= total == TRAINING.stat().st_size for read, total in seen)
+    assert seen and all(read <= total == TRAINING.stat().st_size for read, total in seen)
     pytest.importorskip("tqdm")
     tl.read(TRAINING, progress=True)
     assert "B/s" in capsys.readouterr().err

@@ -14,7 +14,7 @@ import warnings as _warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from numbers import Real
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
 from ._answers import AnswerWarning, Evidence, Finding, Gain, Input, Lost, Trust, Unanswered
@@ -27,10 +27,14 @@ from ._native import (
     TraceError,
     __version__,
 )
+from ._options import DEFAULTS, ReportOptions
 from ._progress import Progress, told
 from ._table import Column, Table
 from ._timeline import Timeline, Window
 from ._tree import Node, Tree
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "AnswerWarning",
@@ -48,6 +52,7 @@ __all__ = [
     "NotComparable",
     "ReadError",
     "Report",
+    "ReportOptions",
     "Table",
     "Timeline",
     "Trace",
@@ -218,56 +223,15 @@ class Trace(Report):
         self._path = os.fspath(path)
         self._arch = arch
 
-    def report(
-        self,
-        *,
-        include_unlinked_kernels: bool = False,
-        micro_idle_thresh_us: float | None = None,
-        collective_analysis: bool = True,
-        kernel_summary: bool = True,
-        short_kernel_study: bool = False,
-        short_kernel_threshold_us: float = 10.0,
-        short_kernel_histogram_bins: int = 100,
-        topk_short_kernels: int | None = None,
-        topk_ops: int | None = None,
-        topk_roofline_ops: int | None = None,
-        enable_pseudo_ops: bool = False,
-        group_by_num_kernels: bool = False,
-        include_overlap_info: bool = False,
-        detect_recompute: bool = False,
-        include_first_occurrence_time: bool = False,
-        include_call_stack: bool = False,
-        parity: bool = False,
-    ) -> Report:
-        """The report of a trace with options of ``tracelens pytorch``, for which the file is read again.
-
-        ``parity=True`` gives the figures of TraceLens.
-        """
-        asked = {
-            "arch": self._arch,
-            "arch_file": None,
-            "arch_json": None,
-            "parity": parity,
-            "include_unlinked_kernels": include_unlinked_kernels,
-            "detect_recompute": detect_recompute,
-            "enable_pseudo_ops": enable_pseudo_ops,
-        }
-        sheets = {
-            "micro_idle_thresh_us": micro_idle_thresh_us,
-            "collective_analysis": collective_analysis,
-            "kernel_summary": kernel_summary,
-            "short_kernel_study": short_kernel_study,
-            "short_kernel_threshold_us": short_kernel_threshold_us,
-            "short_kernel_histogram_bins": short_kernel_histogram_bins,
-            "topk_short_kernels": topk_short_kernels,
-            "topk_ops": topk_ops,
-            "topk_roofline_ops": topk_roofline_ops,
-            "group_by_num_kernels": group_by_num_kernels,
-            "include_overlap_info": include_overlap_info,
-            "include_first_occurrence_time": include_first_occurrence_time,
-            "include_call_stack": include_call_stack,
-        }
-        return Report(_native.report(self._path, asked, sheets))
+    def report(self, **options: Unpack[ReportOptions]) -> Report:
+        """The report with options of ``tracelens pytorch``, for which the file of a trace is read again; without any it is this one."""
+        if not options:
+            return Report(self._native)
+        unknown = options.keys() - DEFAULTS.keys()
+        if unknown:
+            raise TypeError(f"a report has no options {', '.join(sorted(unknown))}; it has {', '.join(DEFAULTS)}")
+        asked = {"arch": self._arch, "arch_file": None, "arch_json": None, **DEFAULTS, **options}
+        return Report(_native.report(self._path, asked, asked))
 
     def why(self, target: str | int, top: int = 5) -> dict[str, Any]:
         """All that is known of an operator, kernel or module by its name, or of an event by its number. Times are in µs."""

@@ -13,8 +13,13 @@ Progress = Union[Call, bool]
 @contextmanager
 def told(progress: Progress | None) -> Iterator[Call | None]:
     """The callable that is told bytes read and bytes in all; for True one that moves a bar of tqdm, which has to be installed."""
-    if progress is not True:
-        yield progress or None
+    if not isinstance(progress, bool):
+        if progress is not None and not callable(progress):
+            raise TypeError(f"progress is a callable or True, not {progress!r}")
+        yield progress
+        return
+    if not progress:
+        yield None
         return
     from tqdm.auto import tqdm  # type: ignore[import-untyped]
 
