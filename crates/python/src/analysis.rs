@@ -1,10 +1,11 @@
 //! The analysis of a trace as `pytracelens.compat` asks for it: event by event.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use answers::model::chosen_architecture;
-use answers::{Reporter, Run, TraceReporter};
+use answers::{Analysed, Report, Reporter, Run, TraceReporter};
 use gpu_timeline::{Activity, Breakdown, TimelineEvent};
 use operator_sheets::Figures;
 use perf_models::{Architecture, Category, Tables, Value};
@@ -18,7 +19,9 @@ use trace_ingest::{
 use trace2tree::{CallStackOptions, OperatorField, PrintOptions, TraceTree, busy_time};
 use tree_perf::{Analysis, AnalysisOptions};
 
-use crate::{NativeReport, failed, refused, without_lock};
+use crate::table::Table;
+use crate::timeline::{self, AskedWindow};
+use crate::{NativeReport, failed, guarded, refused, without_lock};
 
 /// What an analysis or a report is asked to do, by the names of the options.
 #[derive(FromPyObject)]
@@ -39,7 +42,7 @@ impl Asked {
         let chosen = match given {
             Some(given) => Some(given),
             None => chosen_architecture(self.arch_file.as_deref(), self.arch.as_deref())
-                .map_err(|error| failed(&error))?,
+                .map_err(|error| failed(&error, &[]))?,
         };
         Ok(AnalysisOptions {
             architecture: chosen,
@@ -96,7 +99,7 @@ pub(crate) fn report(
         ..asked.options()?
     };
     let paths = vec![path];
-    let report = without_lock(py, None, None, |reading| {
+    let report = without_lock(py, None, None, &paths, |reading| {
         let reporter = TraceReporter { analysis, ..TraceReporter::default() };
         reporter.report(&paths, &mut Run { reading, ..Run::default() })
     })?;
@@ -112,22 +115,51 @@ pub(crate) fn analyse(
     python_frames: bool,
 ) -> PyResult<NativeAnalysis> {
     let options = asked.options()?;
-    let analysis = without_lock(py, None, None, |reading| {
+    let paths = [path];
+    let [path] = &paths;
+    let analysis = without_lock(py, None, None, &paths, |reading| {
         let mut tree_options = options.tree_options();
         tree_options.python_frames |= python_frames;
         tree_options.threads = reading.thread_count();
         let skip_python_frames = !tree_options.python_frames;
-        let trace = read_path(&path, &ReadOptions { skip_python_frames, ..reading })?;
+        let trace = read_path(path, &ReadOptions { skip_python_frames, ..reading })?;
         Ok(Analysis::from_tree(TraceTree::build(trace, &tree_options), options))
     })?;
-    Ok(NativeAnalysis(Arc::new(analysis)))
+    Ok(NativeAnalysis(Held::Alone(Box::new(analysis))))
 }
 
 /// A trace with its tree and its launchers. Events are known by their UIDs, times are in µs.
 #[pyclass(frozen, module = "pytracelens._native")]
-pub(crate) struct NativeAnalysis(Arc<Analysis>);
+pub(crate) struct NativeAnalysis(Held);
+
+/// Who holds the analysis.
+enum Held {
+    Alone(Box<Analysis>),
+    /// A report of a trace, which goes on as long as somebody looks at its tree.
+    OfReport(Arc<Report>),
+}
+
+impl Deref for Held {
+    type Target = Analysis;
+
+    fn deref(&self) -> &Analysis {
+        match self {
+            Held::Alone(analysis) => analysis,
+            Held::OfReport(report) => match &report.analysis {
+                Analysed::Trace(analysis) => analysis,
+                _ => unreachable!("reports of anything else are not held"),
+            },
+        }
+    }
+}
 
 impl NativeAnalysis {
+    /// The analysis of a report; `None` where it is not of a trace.
+    pub(crate) fn of_report(report: &Arc<Report>) -> Option<Self> {
+        let is_of_trace = matches!(report.analysis, Analysed::Trace(_));
+        is_of_trace.then(|| NativeAnalysis(Held::OfReport(Arc::clone(report))))
+    }
+
     fn tree(&self) -> &TraceTree {
         self.0.tree()
     }
@@ -139,6 +171,12 @@ impl NativeAnalysis {
     fn find(&self, uid: u32) -> PyResult<EventId> {
         let found = self.trace().events().find_uid(uid);
         found.ok_or_else(|| PyKeyError::new_err(format!("the recording has no event {uid}")))
+    }
+
+    /// An event that is a node of the tree.
+    fn node_event(&self, uid: u32) -> PyResult<EventId> {
+        let node = self.find(uid).ok().filter(|&event| self.tree().contains(event));
+        node.ok_or_else(|| PyKeyError::new_err(format!("the tree has no event {uid}")))
     }
 
     fn uid(&self, event: EventId) -> u32 {
@@ -269,6 +307,65 @@ impl NativeAnalysis {
     fn call_stack(&self, uid: u32) -> PyResult<Vec<String>> {
         let stack = self.tree().call_stack(self.find(uid)?, &CallStackOptions::default());
         Ok(stack.into_iter().map(Into::into).collect())
+    }
+
+    /// UIDs of the host events without a parent.
+    fn roots(&self) -> Vec<u32> {
+        self.uids_of(self.tree().roots())
+    }
+
+    /// UIDs of the nodes of a name.
+    fn named(&self, name: &str) -> Vec<u32> {
+        self.uids_of(&self.tree().find_by_name(name))
+    }
+
+    /// Name, category and duration of a node, and the sum of the durations of the device events that it and all below it
+    /// launched.
+    fn node(&self, uid: u32) -> PyResult<(&str, &str, f64, f64)> {
+        let event = self.node_event(uid)?;
+        let (tree, trace, events) = (self.tree(), self.trace(), self.trace().events());
+        let duration = self.us(events.duration(event));
+        let device = match tree.is_host(event) {
+            true => tree.device_events(event).iter().map(|&event| self.us(events.duration(event))).sum(),
+            false => duration,
+        };
+        Ok((trace.name(event), trace.category_name(events.category(event)), duration, device))
+    }
+
+    /// The UID of the node that a node ran in.
+    fn parent(&self, uid: u32) -> PyResult<Option<u32>> {
+        Ok(self.tree().parent(self.node_event(uid)?).map(|parent| self.uid(parent)))
+    }
+
+    /// UIDs of the nodes directly below.
+    fn children(&self, uid: u32) -> PyResult<Vec<u32>> {
+        Ok(self.uids_of(self.tree().children(self.node_event(uid)?)))
+    }
+
+    /// UIDs of all nodes below, each before those below it.
+    fn below(&self, uid: u32) -> PyResult<Vec<u32>> {
+        let below = self.tree().descendants(self.node_event(uid)?);
+        Ok(below.map(|event| self.uid(event)).collect())
+    }
+
+    /// UIDs of the device events below, in the order of the file.
+    fn kernels(&self, uid: u32) -> PyResult<Vec<u32>> {
+        Ok(self.uids_of(&self.tree().device_events_in_file_order(self.node_event(uid)?)))
+    }
+
+    /// Arguments of a node under the recorder's names.
+    fn arguments<'py>(&self, py: Python<'py>, uid: u32) -> PyResult<Bound<'py, PyDict>> {
+        arguments(py, self.tree(), self.node_event(uid)?)
+    }
+
+    /// All events as columns.
+    fn events(&self, columns: Option<Vec<String>>) -> PyResult<Table> {
+        guarded(|| timeline::events(&self.0, columns))
+    }
+
+    /// Where the time of each device went, in a window or in all.
+    fn device_times(&self, window: Option<AskedWindow>) -> PyResult<Table> {
+        guarded(|| timeline::breakdown(&self.0, window))
     }
 
     /// UIDs of the operators that no other operator encloses.
@@ -432,7 +529,7 @@ pub(crate) fn breakdown<'py>(
         builder.event(category, name, track, start, duration, Default::default());
     }
     let options = AnalysisOptions { include_unlinked_kernels: true, ..AnalysisOptions::default() };
-    let analysis = NativeAnalysis(Arc::new(Analysis::new(builder.finish(), options)));
+    let analysis = NativeAnalysis(Held::Alone(Box::new(Analysis::new(builder.finish(), options))));
     Ok(analysis.timelines(py, threshold_us, None)?.pop().map(|(_, times)| times))
 }
 

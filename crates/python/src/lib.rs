@@ -1,59 +1,104 @@
 //! `pytracelens._native`: reports, tables and answers for Python. The package around it is in `python/pytracelens`.
 
 mod analysis;
+mod rows;
+mod table;
+mod timeline;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use answers::envelope::{Answer, Asked, Input, Role, code_of};
-use answers::model::chosen_architecture;
+use answers::model::{RecordedCalls, chosen_architecture};
 use answers::{
-    Analysed, AnyReporter, DiffReporter, Error, GateReader, Report, Reporter, Run, TreeQuery, TreeStart,
-    WhyError, table_named,
+    Analysed, AnyReporter, DiffReporter, Error, GateReader, RanksReporter, Report, Reporter, Run, TreeQuery,
+    TreeStart, WhyError, table_named,
 };
-use perf_gate::{Gate, Thresholds};
-use polars::prelude::CompatLevel;
-use polars_arrow::array::{Array, StructArray};
-use polars_arrow::datatypes::{ArrowDataType, Field};
-use polars_arrow::ffi::export_iterator;
+use perf_gate::{Gate, Thresholds, Verdict};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 use report_writers::{CsvDirectory, Workbook, Writer, write_json};
-use sheets::Unit;
 use trace_ingest::{Progress, ReadOptions};
+
+use crate::analysis::NativeAnalysis;
+use crate::rows::AskedCondition;
+use crate::table::Table;
 
 pyo3::create_exception!(_native, TraceError, pyo3::exceptions::PyException, "A question that has no answer.");
 pyo3::create_exception!(_native, ReadError, TraceError, "A file that cannot be read as a recording.");
 pyo3::create_exception!(_native, NoDeviceEvents, TraceError, "A recording in which no device did anything.");
+pyo3::create_exception!(_native, CannotAnswer, TraceError, "A question that the recordings do not answer.");
 pyo3::create_exception!(_native, NotComparable, TraceError, "Runs that cannot be compared.");
 pyo3::create_exception!(_native, InternalError, TraceError, "A fault of the library; please report it.");
 
-/// An exception with the code of what went wrong.
-fn failed(error: &Error) -> PyErr {
+/// An exception with what went wrong, in attributes: its code, what to do, and which of the files it is about.
+fn failed(error: &Error, paths: &[PathBuf]) -> PyErr {
     let (text, code) = (error.to_string(), code_of(error));
-    let raised = match error {
-        Error::NoGpuEvents { .. } | Error::NoDevicePlane { .. } => NoDeviceEvents::new_err(text),
-        Error::Ingest(_) => ReadError::new_err(text),
-        Error::NothingInCommon { .. } => NotComparable::new_err(text),
-        _ => TraceError::new_err(text),
+    let path = match paths {
+        [only] => Some(only),
+        several => several.iter().find(|path| text.starts_with(&path.display().to_string())),
     };
-    with_code(raised, &code)
+    let about = About { code: &code, action: action_in(&text), path: path.map(PathBuf::as_path) };
+    let raised = match error {
+        Error::NoGpuEvents { .. } | Error::NoDevicePlane { .. } => NoDeviceEvents::new_err(text.clone()),
+        Error::Ingest(_) => ReadError::new_err(text.clone()),
+        Error::NothingInCommon { .. } => NotComparable::new_err(text.clone()),
+        _ => TraceError::new_err(text.clone()),
+    };
+    about.tell(raised)
 }
 
-fn with_code(raised: PyErr, code: &str) -> PyErr {
-    Python::attach(|py| {
-        // An exception takes any attribute.
-        let _ = raised.value(py).setattr("code", code);
-    });
-    raised
+/// What to do, which ends the messages that say so.
+fn action_in(text: &str) -> Option<&str> {
+    text.rsplit_once("; ").map(|(_, action)| action)
+}
+
+/// The attributes of an exception.
+struct About<'t> {
+    code: &'t str,
+    action: Option<&'t str>,
+    path: Option<&'t Path>,
+}
+
+impl About<'_> {
+    fn tell(&self, raised: PyErr) -> PyErr {
+        Python::attach(|py| {
+            let value = raised.value(py);
+            let path = self.path.map(|path| path.as_os_str());
+            // An exception takes any attribute.
+            let _ = value.setattr("code", self.code);
+            let _ = value.setattr("action", self.action);
+            let _ = value.setattr("path", path);
+        });
+        raised
+    }
 }
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
-    with_code(TraceError::new_err(error.to_string()), "bad-value")
+    let text = error.to_string();
+    let about = About { code: "bad-value", action: action_in(&text), path: None };
+    about.tell(TraceError::new_err(text.clone()))
 }
+
+/// Does work at the boundary to Python, where a panic becomes an [`InternalError`]: what pyo3 makes of one, `except Exception`
+/// misses.
+fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(internal_error()))
+}
+
+fn internal_error() -> PyErr {
+    let action = "please report this as a bug with the recording";
+    let about = About { code: "internal", action: Some(action), path: None };
+    about.tell(InternalError::new_err(format!("the library failed; {action}")))
+}
+
+/// How often signals are looked for: seldom enough that threads which want the interpreter's lock keep it, and often enough for
+/// who presses Ctrl-C.
+const LOOKED_AFTER: Duration = Duration::from_millis(10);
 
 /// Does work without the interpreter's lock on a thread of its own, while this one looks for signals and tells how far
 /// reading has come; what either raises ends the work.
@@ -61,6 +106,7 @@ fn without_lock<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     threads: Option<usize>,
+    paths: &[PathBuf],
     work: impl FnOnce(ReadOptions<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let stop = AtomicBool::new(false);
@@ -70,106 +116,49 @@ fn without_lock<T: Send>(
             *far = Some(progress);
         }
     };
-    py.detach(|| {
-        std::thread::scope(|scope| {
-            let reading =
-                ReadOptions { threads, stop: Some(&stop), progress: Some(&note), ..ReadOptions::default() };
-            let worker = scope.spawn(move || work(reading));
-            let mut raised = None;
-            while !worker.is_finished() {
-                std::thread::park_timeout(Duration::from_millis(2));
-                let now = far.lock().ok().and_then(|mut far| far.take());
-                let looked = Python::attach(|py| {
-                    py.check_signals()?;
-                    if let (Some(tell), Some(now)) = (progress, now) {
-                        tell.call1(py, (now.bytes, now.total))?;
-                    }
-                    Ok(())
+    let outcome = guarded(|| {
+        py.detach(|| {
+            std::thread::scope(|scope| {
+                let reading = ReadOptions {
+                    threads,
+                    stop: Some(&stop),
+                    progress: Some(&note),
+                    ..ReadOptions::default()
+                };
+                let (working, over) = mpsc::channel::<()>();
+                let worker = scope.spawn(move || {
+                    // Let go at the end, however that comes.
+                    let _working = working;
+                    work(reading)
                 });
-                if let Err(error) = looked {
-                    stop.store(true, Ordering::Relaxed);
-                    raised.get_or_insert(error);
+                let mut raised = None;
+                loop {
+                    let is_over = over.recv_timeout(LOOKED_AFTER) != Err(RecvTimeoutError::Timeout);
+                    let now = far.lock().ok().and_then(|mut far| far.take());
+                    let looked = Python::attach(|py| {
+                        py.check_signals()?;
+                        if let (Some(tell), Some(now)) = (progress, now) {
+                            tell.call1(py, (now.bytes, now.total))?;
+                        }
+                        Ok(())
+                    });
+                    if let Err(error) = looked {
+                        stop.store(true, Ordering::Relaxed);
+                        raised.get_or_insert(error);
+                    }
+                    if is_over {
+                        break;
+                    }
                 }
-            }
-            match (worker.join(), raised) {
-                (_, Some(raised)) => Err(raised),
-                (Ok(outcome), None) => outcome.map_err(|error| failed(&error)),
-                (Err(_), None) => {
-                    let text = "the library failed; please report this as a bug with the recording";
-                    Err(with_code(InternalError::new_err(text), "internal"))
+                match (worker.join(), raised) {
+                    (_, Some(raised)) => Err(raised),
+                    (Ok(outcome), None) => Ok(outcome),
+                    (Err(_), None) => Err(internal_error()),
                 }
-            }
+            })
         })
-    })
-}
-
-/// A table of a report.
-#[pyclass(frozen, module = "pytracelens._native")]
-struct Table(sheets::Table);
-
-#[pymethods]
-impl Table {
-    #[getter]
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.height()
-    }
-
-    /// Name, unit (or None) and meaning of each column.
-    fn described(&self) -> Vec<(String, Option<&'static str>, &'static str)> {
-        let columns = self.0.columns().iter();
-        columns
-            .map(|column| {
-                (column.name().to_owned(), column.kind().unit().map(Unit::symbol), column.description())
-            })
-            .collect()
-    }
-
-    /// The cells of a row as texts.
-    fn texts(&self, row: usize) -> Vec<String> {
-        self.0.columns().iter().map(|column| column.cell(row).text().into_owned()).collect()
-    }
-
-    /// The rows as a stream of the Arrow C interface. Texts are `large_string`; units and meanings are in the metadata of the
-    /// fields.
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A wish that a producer may leave unfulfilled.
-        drop(requested_schema);
-        let frame = self.0.to_dataframe().map_err(refused)?;
-        let fields: Vec<Field> = frame
-            .columns()
-            .iter()
-            .zip(self.0.columns())
-            .map(|(field, column)| {
-                let mut metadata = polars_arrow::datatypes::Metadata::new();
-                metadata.insert("description".into(), column.description().into());
-                if let Some(unit) = column.kind().unit() {
-                    metadata.insert("unit".into(), unit.symbol().into());
-                }
-                let field = field.field().to_arrow(CompatLevel::oldest());
-                field.with_metadata(metadata)
-            })
-            .collect();
-        let data_type = ArrowDataType::Struct(fields.clone());
-        let chunks: Vec<Box<dyn Array>> = frame
-            .iter_chunks(CompatLevel::oldest(), true)
-            .map(|chunk| {
-                let (length, arrays) = (chunk.len(), chunk.into_arrays());
-                Box::new(StructArray::new(data_type.clone(), length, arrays, None)) as Box<dyn Array>
-            })
-            .collect();
-        let field = Field::new("".into(), data_type, false);
-        let stream = export_iterator(Box::new(chunks.into_iter().map(Ok)), field);
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
-    }
+    })?;
+    outcome.map_err(|error| failed(&error, paths))
 }
 
 /// A report that was made.
@@ -181,20 +170,28 @@ struct NativeReport {
 }
 
 impl NativeReport {
-    fn answer(&self) -> Answer<'_> {
+    fn answer(&self, is_hashed: bool) -> Answer<'_> {
         let inputs = match self.paths.as_slice() {
-            [baseline, candidate] => vec![
-                Input::of(baseline, Role::Baseline, 1, true),
-                Input::of(candidate, Role::Candidate, 2, true),
+            [baseline, candidate] if self.command == "diff" => vec![
+                Input::of(baseline, Role::Baseline, 1, is_hashed),
+                Input::of(candidate, Role::Candidate, 2, is_hashed),
             ],
-            paths => Input::all(paths, Role::Trace, true),
+            paths => Input::all(paths, Role::Trace, is_hashed),
         };
         Answer::new(Asked { name: self.command.to_owned(), options: Vec::new() }, inputs)
+    }
+
+    fn sheet(&self, name: &str) -> PyResult<&sheets::Table> {
+        table_named(self.report.tables.tables(), name).map_err(rows::no_rows)
     }
 
     fn write_csvs(&self, path: &Path) -> PyResult<()> {
         CsvDirectory.write(&self.report.tables, path).map(|_| ()).map_err(refused)
     }
+}
+
+fn no_tree() -> PyErr {
+    refused("this recording has no call tree; its tables have what is known")
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
@@ -210,26 +207,55 @@ impl NativeReport {
 
     /// A table.
     fn table(&self, name: &str) -> PyResult<Table> {
-        let table = table_named(self.report.tables.tables(), name);
-        table.map(|table| Table(table.clone())).map_err(|error| PyKeyError::new_err(error.to_string()))
+        guarded(|| Table::from_sheet(self.sheet(name)?))
+    }
+
+    /// The rows of a table that meet conditions, in an order.
+    #[pyo3(signature = (name, select, conditions, sort, top))]
+    fn rows(
+        &self,
+        name: &str,
+        select: Option<Vec<String>>,
+        conditions: Vec<AskedCondition>,
+        sort: Vec<(String, bool)>,
+        top: Option<usize>,
+    ) -> PyResult<Table> {
+        guarded(|| {
+            let sheet = self.sheet(name)?;
+            let query = rows::query(sheet, select, conditions, sort, top)?;
+            Table::from_sheet(&query.rows(sheet).map_err(rows::no_rows)?.table)
+        })
     }
 
     /// The answer as JSON, without its tables.
     fn answer_json(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| {
-            let mut answer = self.answer().of_report(&self.report);
+        let answer = || {
+            let mut answer = self.answer(true).of_report(&self.report);
             answer.tables.clear();
             json(&answer)
-        })
+        };
+        guarded(|| py.detach(answer))
+    }
+
+    /// The warnings of the answer as JSON, for which files are not hashed.
+    fn warnings_json(&self, py: Python<'_>) -> PyResult<String> {
+        guarded(|| py.detach(|| json(&self.answer(false).about(&self.report).warnings)))
     }
 
     /// All that is known of one thing, as JSON.
-    fn why_json(&self, target: &str, top: usize) -> PyResult<String> {
-        let why = self.report.why(target, top).map_err(|error| match error {
-            WhyError::Unknown { .. } => PyKeyError::new_err(error.to_string()),
-            error => refused(error),
-        })?;
-        json(&why)
+    fn why_json(&self, py: Python<'_>, target: &str, top: usize) -> PyResult<String> {
+        guarded(|| {
+            let why = py.detach(|| self.report.why(target, top)).map_err(|error| match error {
+                WhyError::Unknown { .. } => PyKeyError::new_err(error.to_string()),
+                error => refused(error),
+            })?;
+            json(&why)
+        })
+    }
+
+    /// The trace behind the report, with its tree.
+    fn analysis(&self) -> PyResult<NativeAnalysis> {
+        NativeAnalysis::of_report(&self.report).ok_or_else(no_tree)
     }
 
     /// A part of the call tree.
@@ -243,32 +269,33 @@ impl NativeReport {
         min_us: f64,
         top: usize,
     ) -> PyResult<Table> {
-        let Analysed::Trace(analysis) = &self.report.analysis else {
-            return Err(refused("this recording has no call tree; its tables have what is known"));
-        };
+        let Analysed::Trace(analysis) = &self.report.analysis else { return Err(no_tree()) };
         let start = match (uid, name) {
             (Some(uid), _) => TreeStart::Uid(uid),
             (None, Some(name)) => TreeStart::Name(name),
             (None, None) => TreeStart::Roots,
         };
-        let found = TreeQuery { start, callers, depth, min_us, top }.table(analysis).map_err(refused)?;
-        found.map(|(table, _)| Table(table)).ok_or_else(|| PyKeyError::new_err("the tree has no such event"))
+        let query = TreeQuery { start, callers, depth, min_us, top };
+        guarded(|| match query.table(analysis).map_err(refused)? {
+            Some((table, _)) => Table::from_sheet(&table),
+            None => Err(PyKeyError::new_err("the tree has no such event")),
+        })
     }
 
     /// Writes a file of comma-separated values per table into a directory.
     fn save_csvs(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.write_csvs(&path))
+        guarded(|| py.detach(|| self.write_csvs(&path)))
     }
 
     /// Writes the report, by the ending of the path: .xlsx, .json, .html, or a directory of CSV files.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         let tables = &self.report.tables;
-        py.detach(|| match ending.as_deref() {
+        let write = || match ending.as_deref() {
             Some("xlsx") => Workbook.write(tables, &path).map(|_| ()).map_err(refused),
             Some("html") => answers::page(&self.report, &[]).write(tables, &path).map_err(refused),
             Some("json") => {
-                let answer = self.answer().of_report(&self.report);
+                let answer = self.answer(true).of_report(&self.report);
                 atomic_file::write_with(&path, |file| write_json(&answer, file)).map_err(|error| {
                     let path = path.display();
                     refused(format!(
@@ -281,7 +308,8 @@ impl NativeReport {
                 let instead = "end the name in .xlsx, .json or .html, or name a directory";
                 Err(refused(format!("{}: .{other} is no format of reports; {instead}", path.display())))
             }
-        })
+        };
+        guarded(|| py.detach(write))
     }
 }
 
@@ -296,14 +324,25 @@ fn read(
     python_frames: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<NativeReport> {
-    let architecture = chosen_architecture(None, arch).map_err(|error| failed(&error))?;
+    let architecture = chosen_architecture(None, arch).map_err(|error| failed(&error, &[]))?;
     let reporter =
         AnyReporter { architecture, kernel_summary: true, modules: python_frames, ..AnyReporter::default() };
     let paths = vec![path];
-    let report = without_lock(py, progress.as_ref(), threads, |reading| {
+    let report = without_lock(py, progress.as_ref(), threads, &paths, |reading| {
         reporter.report(&paths, &mut Run { reading, ..Run::default() })
     })?;
     Ok(NativeReport { report: Arc::new(report), paths, command: "report" })
+}
+
+/// Makes the report of a job from the recordings of its ranks.
+#[pyfunction]
+#[pyo3(signature = (paths, threads))]
+fn read_ranks(py: Python<'_>, paths: Vec<PathBuf>, threads: Option<usize>) -> PyResult<NativeReport> {
+    let report = without_lock(py, None, threads, &paths, |reading| {
+        RanksReporter { count_devices: true, ..RanksReporter::default() }
+            .report(&paths, &mut Run { reading, ..Run::default() })
+    })?;
+    Ok(NativeReport { report: Arc::new(report), paths, command: "ranks" })
 }
 
 /// Aligns the call trees of two recordings, the baseline first.
@@ -316,20 +355,21 @@ fn diff(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<NativeReport> {
     let paths = vec![baseline, candidate];
-    let report = without_lock(py, progress.as_ref(), None, |reading| {
+    let report = without_lock(py, progress.as_ref(), None, &paths, |reading| {
         DiffReporter::default().report(&paths, &mut Run { reading, ..Run::default() })
     })?;
     Ok(NativeReport { report: Arc::new(report), paths, command: "diff" })
 }
 
-/// Whether candidates are slower than baselines, as JSON.
+/// Whether candidates are slower than baselines, as JSON; `is_strict` refuses a verdict that is none.
 #[pyfunction]
-#[pyo3(signature = (baseline, candidate, slower_by_pct))]
+#[pyo3(signature = (baseline, candidate, slower_by_pct, is_strict))]
 fn gate_json(
     py: Python<'_>,
     baseline: Vec<PathBuf>,
     candidate: Vec<PathBuf>,
     slower_by_pct: Option<f64>,
+    is_strict: bool,
 ) -> PyResult<String> {
     let thresholds = match slower_by_pct {
         None => Thresholds::default(),
@@ -338,7 +378,8 @@ fn gate_json(
         }
         Some(percent) => return Err(refused(format!("slower_by_pct is {percent}; it goes from 0 to 1000"))),
     };
-    let sides = without_lock(py, None, None, |reading| {
+    let all = [baseline.as_slice(), &candidate].concat();
+    let sides = without_lock(py, None, None, &all, |reading| {
         let read = |paths: &[PathBuf]| {
             let mut recordings = Vec::new();
             for path in paths {
@@ -350,7 +391,23 @@ fn gate_json(
     })?;
     let [baseline, candidate] = sides;
     let gate = Gate::new(baseline, candidate, &thresholds, &Default::default()).map_err(refused)?;
+    if is_strict {
+        let raised = match gate.verdict {
+            Verdict::Inconclusive => Some(("not-told", CannotAnswer::new_err(gate.headline()))),
+            Verdict::NotComparable => Some(("not-comparable", NotComparable::new_err(gate.headline()))),
+            Verdict::Pass | Verdict::Improved | Verdict::Fail => None,
+        };
+        if let Some((code, raised)) = raised {
+            return Err(About { code, action: action_in(&gate.headline()), path: None }.tell(raised));
+        }
+    }
     json(&gate.to_json().map_err(refused)?)
+}
+
+/// The figures of an operator call that is given as JSON, as JSON.
+#[pyfunction]
+fn model_json(call: &str) -> PyResult<String> {
+    guarded(|| json(&RecordedCalls::default().answer(call.as_bytes()).map_err(refused)?))
 }
 
 #[pymodule]
@@ -360,9 +417,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Table>()?;
     module.add_class::<NativeReport>()?;
     module.add_function(wrap_pyfunction!(read, module)?)?;
+    module.add_function(wrap_pyfunction!(read_ranks, module)?)?;
     module.add_function(wrap_pyfunction!(diff, module)?)?;
     module.add_function(wrap_pyfunction!(gate_json, module)?)?;
-    module.add_class::<analysis::NativeAnalysis>()?;
+    module.add_function(wrap_pyfunction!(model_json, module)?)?;
+    module.add_class::<NativeAnalysis>()?;
     module.add_function(wrap_pyfunction!(analysis::analyse, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::report, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::breakdown, module)?)?;
@@ -371,6 +430,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("TraceError", py.get_type::<TraceError>()),
         ("ReadError", py.get_type::<ReadError>()),
         ("NoDeviceEvents", py.get_type::<NoDeviceEvents>()),
+        ("CannotAnswer", py.get_type::<CannotAnswer>()),
         ("NotComparable", py.get_type::<NotComparable>()),
         ("InternalError", py.get_type::<InternalError>()),
     ] {

@@ -7,33 +7,80 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Union
+import warnings as _warnings
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
-from ._native import InternalError, NoDeviceEvents, NotComparable, ReadError, TraceError, __version__
-from ._table import Table
+from ._answers import AnswerWarning, Evidence, Finding, Gain, Input, Lost, Trust, Unanswered
+from ._native import (
+    CannotAnswer,
+    InternalError,
+    NoDeviceEvents,
+    NotComparable,
+    ReadError,
+    TraceError,
+    __version__,
+)
+from ._options import DEFAULTS, ReportOptions
+from ._progress import Progress, told
+from ._table import Column, Table
+from ._timeline import Timeline, Window
+from ._tree import Node, Tree
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
+    "AnswerWarning",
+    "CannotAnswer",
+    "Column",
     "Diff",
+    "Evidence",
+    "Finding",
+    "Gain",
+    "Input",
     "InternalError",
+    "Lost",
     "NoDeviceEvents",
+    "Node",
     "NotComparable",
     "ReadError",
     "Report",
+    "ReportOptions",
     "Table",
+    "Timeline",
     "Trace",
     "TraceError",
+    "TraceWarning",
+    "Tree",
+    "Trust",
+    "Unanswered",
+    "Window",
     "__version__",
     "diff",
     "gate",
+    "model",
     "read",
+    "read_many",
 ]
 
 StrPath = Union[str, "os.PathLike[str]"]
-Progress = Callable[[int, int], object]
+Value = Union[bool, float, str]
+Condition = Union[tuple[str, str], tuple[str, str, Union[Value, Iterable[Value]]]]
+
+
+class TraceWarning(UserWarning):
+    """What to know before relying on a figure, as Python's own warning; ``code`` is that of the ``AnswerWarning``."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def _document(text: str) -> dict[str, Any]:
@@ -41,43 +88,67 @@ def _document(text: str) -> dict[str, Any]:
     return document
 
 
+def _paths(given: StrPath | Iterable[StrPath]) -> list[str]:
+    if isinstance(given, (str, os.PathLike)):
+        return [os.fspath(given)]
+    return [os.fspath(path) for path in given]
+
+
+def _condition(given: Condition) -> tuple[str, str, Any]:
+    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3) or not all(isinstance(text, str) for text in given[:2]):
+        raise TypeError(f'a condition is (column, operator, value) or (column, "null"), not {given!r}')
+    column, operator, *values = given
+    value = values[0] if values else None
+    if value is None or isinstance(value, (str, Real)):
+        return column, operator, value
+    listed = list(value) if isinstance(value, Iterable) else [value]
+    if not all(isinstance(one, (str, Real)) for one in listed):
+        raise TypeError(f"cells are compared with numbers, texts, flags, or lists of them, not {value!r}")
+    return column, operator, listed
+
+
 class Report:
     """Tables and what is said of them. Iterating gives the names of the tables."""
 
     def __init__(self, native: _native.NativeReport) -> None:
         self._native = native
-        self._answer: dict[str, Any] | None = None
 
-    @property
+    @cached_property
     def answer(self) -> dict[str, Any]:
         """What ``--json`` prints, without its tables: inputs, trust, warnings, result, findings, what cannot be answered."""
-        if self._answer is None:
-            self._answer = _document(self._native.answer_json())
-        return self._answer
+        return _document(self._native.answer_json())
 
     @property
-    def info(self) -> dict[str, Any]:
+    def inputs(self) -> tuple[Input, ...]:
+        """The files, in order."""
+        return tuple(map(Input._of, self.answer["inputs"]))
+
+    @property
+    def info(self) -> Input:
         """The first file: its name, size, hash, format, devices, rank, events and span in ns."""
-        first: dict[str, Any] = self.answer["inputs"][0]
-        return first
+        return self.inputs[0]
 
     @property
-    def trust(self) -> dict[str, Any] | None:
-        """How far the figures can be trusted: verdict, share of time with a launch and with a model, shapes, stacks."""
-        trust: dict[str, Any] | None = self.answer["trust"]
-        return trust
+    def trust(self) -> Trust | None:
+        """How far the figures can be trusted; None where that was not examined: of jobs, comparisons, profiles that are no
+        traces."""
+        trust = self.answer["trust"]
+        return None if trust is None else Trust._of(trust)
 
     @property
-    def warnings(self) -> list[dict[str, Any]]:
-        """What to know before relying on a figure: code, severity, message."""
-        warnings: list[dict[str, Any]] = self.answer["warnings"]
-        return warnings
+    def warnings(self) -> tuple[AnswerWarning, ...]:
+        """What to know before relying on a figure."""
+        return tuple(map(AnswerWarning._of, self.answer["warnings"]))
 
     @property
-    def findings(self) -> list[dict[str, Any]]:
-        """What to change first. Gains (``us``) are in µs: low, mid, high."""
-        findings: list[dict[str, Any]] = self.answer["findings"]
-        return findings
+    def findings(self) -> tuple[Finding, ...]:
+        """What to change first. Gains are in µs."""
+        return tuple(map(Finding._of, self.answer["findings"]))
+
+    @property
+    def unanswered(self) -> tuple[Unanswered, ...]:
+        """What could not be looked at, and how to record it."""
+        return tuple(map(Unanswered._of, self.answer["cannot_answer"]))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._native.names())
@@ -94,9 +165,43 @@ class Report:
 
     __getitem__ = sheet
 
+    def table(
+        self,
+        name: str,
+        *,
+        select: Iterable[str] | None = None,
+        where: Iterable[Condition] = (),
+        sort: str | Iterable[str] = (),
+        top: int | None = None,
+    ) -> Table:
+        """The rows of a table that meet all conditions, in an order.
+
+        Conditions are ``(column, operator, value)`` with ``eq ne lt le gt ge contains starts in``, or ``(column, "null")``. An order
+        is a column, the largest first, or ``column:asc``. ``select`` names the columns to give, ``top`` the most rows.
+        """
+        columns = None if select is None else list(select)
+        orders = [sort] if isinstance(sort, str) else list(sort)
+        named = [(order.removesuffix(":asc").removesuffix(":desc"), not order.endswith(":asc")) for order in orders]
+        return Table(self._native.rows(name, columns, list(map(_condition, where)), named, top))
+
     def save(self, path: StrPath) -> None:
         """Writes the report as its name ends: .xlsx, .json, .html, or else a directory of CSV files."""
         self._native.save(os.fspath(path))
+
+    def _warn(self, stacklevel: int) -> None:
+        """Gives what matters of the warnings to Python's own."""
+        for warning in map(AnswerWarning._of, json.loads(self._native.warnings_json())):
+            if warning.severity != "info":
+                _warnings.warn(TraceWarning(warning.message, warning.code), stacklevel=stacklevel + 1)
+
+    def _must_be_whole(self) -> None:
+        if self.answer["status"] == "ok":
+            return
+        for warning in self.warnings:
+            if warning.severity == "distrust":
+                raise _cannot_answer(warning.message, warning.code, None)
+        for lacking in self.unanswered:
+            raise _cannot_answer(f"{lacking.question}: {lacking.reason}; {lacking.needs}", lacking.code, lacking.needs)
 
     def _repr_html_(self) -> str:
         from ._html import report
@@ -104,25 +209,52 @@ class Report:
         return report(self)
 
 
+def _cannot_answer(message: str, code: str, action: str | None) -> CannotAnswer:
+    error = CannotAnswer(message)
+    error.code, error.action, error.path = code, action, None
+    return error
+
+
 class Trace(Report):
     """A recording with its report."""
+
+    def __init__(self, native: _native.NativeReport, path: StrPath, arch: str | None) -> None:
+        super().__init__(native)
+        self._path = os.fspath(path)
+        self._arch = arch
+
+    def report(self, **options: Unpack[ReportOptions]) -> Report:
+        """The report with options of ``tracelens pytorch``, for which the file of a trace is read again; without any it is this one."""
+        if not options:
+            return Report(self._native)
+        unknown = options.keys() - DEFAULTS.keys()
+        if unknown:
+            raise TypeError(f"a report has no options {', '.join(sorted(unknown))}; it has {', '.join(DEFAULTS)}")
+        asked = {"arch": self._arch, "arch_file": None, "arch_json": None, **DEFAULTS, **options}
+        return Report(_native.report(self._path, asked, asked))
 
     def why(self, target: str | int, top: int = 5) -> dict[str, Any]:
         """All that is known of an operator, kernel or module by its name, or of an event by its number. Times are in µs."""
         return _document(self._native.why_json(str(target), top))
 
-    def tree(
-        self,
-        name: str | None = None,
-        *,
-        uid: int | None = None,
-        callers: bool = False,
-        depth: int = 4,
-        min_us: float = 0.0,
-        top: int = 1000,
-    ) -> Table:
-        """What calls launch, or who calls them: uid, depth, name, kind, device_us, calls; equal siblings are one row."""
-        return Table(self._native.tree(uid, name, callers, depth, min_us, top))
+    def advise(self) -> tuple[Finding, ...]:
+        """What to change first: the same as ``findings``."""
+        return self.findings
+
+    def diff(self, candidate: Trace | StrPath) -> Diff:
+        """What another recording does otherwise; this one is the baseline."""
+        other = candidate._path if isinstance(candidate, Trace) else candidate
+        return diff(self._path, other)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The call tree; ``TraceError`` where the recording has none."""
+        return Tree(self._native)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The events over time; ``TraceError`` where the recording has none."""
+        return Timeline(self._native.analysis())
 
 
 class Diff(Report):
@@ -136,21 +268,40 @@ def read(
     threads: int | None = None,
     python_frames: bool = True,
     progress: Progress | None = None,
+    strict: bool = False,
 ) -> Trace:
     """Reads a recording of any kind, recognised by its content, and makes its report.
 
     ``arch`` names the architecture that figures are held against, the one that the recording names where it is left out.
-    ``python_frames=False`` reads faster and tells no modules. ``progress`` is called with bytes read and bytes in all. The
-    interpreter's lock is free meanwhile; an exception of ``progress``, or Ctrl-C, ends the reading.
+    ``python_frames=False`` reads faster and tells no modules. ``progress`` is called with bytes read and bytes in all, or True
+    for a bar of tqdm. The interpreter's lock is free meanwhile; an exception of ``progress``, or Ctrl-C, ends the reading.
 
-    Raises ``ReadError``, ``NoDeviceEvents`` or ``TraceError``, each with ``code``.
+    Raises ``ReadError``, ``NoDeviceEvents`` or another ``TraceError``, each with ``code``, ``action`` and ``path``, and with
+    ``strict=True`` also ``CannotAnswer`` where something cannot be looked at. What to know before relying on figures is in
+    ``warnings``, and given to Python as a ``TraceWarning``.
     """
-    return Trace(_native.read(os.fspath(path), arch, threads, python_frames, progress))
+    with told(progress) as call:
+        trace = Trace(_native.read(os.fspath(path), arch, threads, python_frames, call), path, arch)
+    trace._warn(stacklevel=2)
+    if strict:
+        trace._must_be_whole()
+    return trace
+
+
+def read_many(paths: StrPath | Iterable[StrPath], *, threads: int | None = None) -> Report:
+    """Reads the recordings of the ranks of a job and makes the report of the job. A text may be a pattern, such as ``rank*.json.gz``."""
+    named = _paths(paths)
+    if isinstance(paths, str) and not os.path.exists(paths):
+        named = sorted(glob.glob(paths)) or named
+    job = Report(_native.read_ranks(named, threads))
+    job._warn(stacklevel=2)
+    return job
 
 
 def diff(baseline: StrPath, candidate: StrPath, *, progress: Progress | None = None) -> Diff:
     """Aligns the call trees of two recordings and divides the difference of their times."""
-    return Diff(_native.diff(os.fspath(baseline), os.fspath(candidate), progress))
+    with told(progress) as call:
+        return Diff(_native.diff(os.fspath(baseline), os.fspath(candidate), call))
 
 
 def gate(
@@ -158,12 +309,24 @@ def gate(
     candidate: StrPath | Iterable[StrPath],
     *,
     slower_by_pct: float | None = None,
+    strict: bool = False,
 ) -> dict[str, Any]:
-    """Whether candidates are slower than baselines: verdict, metrics with bounds, ledger."""
+    """Whether candidates are slower than baselines: verdict, metrics with bounds, ledger.
 
-    def paths(given: StrPath | Iterable[StrPath]) -> list[str]:
-        if isinstance(given, (str, os.PathLike)):
-            return [os.fspath(given)]
-        return [os.fspath(path) for path in given]
+    With ``strict=True`` a verdict that recordings do not tell is ``CannotAnswer`` or ``NotComparable``.
+    """
+    return _document(_native.gate_json(_paths(baseline), _paths(candidate), slower_by_pct, strict))
 
-    return _document(_native.gate_json(paths(baseline), paths(candidate), slower_by_pct))
+
+def model(name: str, args: Mapping[str, Any], *, kernels: Iterable[str] = ()) -> dict[str, Any]:
+    """What a call of an operator costs by its model: FLOPs and bytes, forward and backward, or the reason for none.
+
+    ``args`` are those that recorders write, with their names.
+
+    >>> import pytracelens as tl
+    >>> sizes = {"Input Dims": [[4096, 1024], [1024, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
+    >>> tl.model("aten::mm", sizes)["flops"]
+    4294967296
+    """
+    call = {"name": name, "args": dict(args), "kernel_details": [{"name": kernel} for kernel in kernels]}
+    return _document(_native.model_json(json.dumps(call)))

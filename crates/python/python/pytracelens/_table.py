@@ -1,15 +1,61 @@
-"""Tables as Arrow, without a copy of their own."""
+"""Tables as Arrow: what is exported shares the memory of the table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy
     import pandas
     import polars
     import pyarrow  # type: ignore[import-untyped]
 
     from . import _native
+
+
+class Column:
+    """A column of a table. Libraries that read the Arrow C data interface take it as it is: ``pyarrow.array(column)``."""
+
+    def __init__(self, table: _native.Table, name: str, kind: str, unit: str | None, aggregate: str, description: str) -> None:
+        self._native = table
+        self.name = name
+        self.kind = kind
+        """``text literal flag id count duration size rate share work ratio``."""
+        self.unit = unit
+        """Unit of its cells, such as ``us``; None where they are no quantities."""
+        self.aggregate = aggregate
+        """What may be done with cells when rows are joined: ``key sum min max none``."""
+        self.description = description
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def to_list(self) -> list[Any]:
+        """The cells; None where there is no value."""
+        return self._native.values(self.name)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        return self._native.column_capsules(self.name)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.column_schema(self.name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
+        """An array of numpy, which has to be installed: numbers with NaN for what is missing, texts as objects."""
+        import numpy
+
+        if copy is False:
+            raise ValueError("the cells are copied into an array of numpy; pyarrow shares their memory")
+        numbers = self._native.numbers(self.name)
+        if numbers is None:
+            array = numpy.array(self.to_list(), dtype=object)
+        else:
+            array = numpy.frombuffer(numbers[1], dtype=numbers[0])
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        unit = "" if self.unit is None else f" [{self.unit}]"
+        return f"<Column {self.name}{unit}: {len(self)} cells>"
 
 
 class Table:
@@ -26,23 +72,30 @@ class Table:
     @property
     def columns(self) -> list[str]:
         """Names of the columns, in order."""
-        return [name for name, _, _ in self._native.described()]
+        return [column[0] for column in self._native.described()]
 
     @property
     def units(self) -> dict[str, str | None]:
-        """Unit of each column; None where its cells are no quantities."""
-        return {name: unit for name, unit, _ in self._native.described()}
+        """Unit of each column, such as ``us``; None where its cells are no quantities."""
+        return {name: unit for name, _, unit, _, _ in self._native.described()}
 
     @property
     def descriptions(self) -> dict[str, str]:
         """Meaning of each column."""
-        return {name: description for name, _, description in self._native.described()}
+        return {column[0]: column[4] for column in self._native.described()}
 
     def __len__(self) -> int:
         return len(self._native)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+    def __getitem__(self, name: str) -> Column:
+        """A column by its name; ``KeyError`` names the nearest where there is none."""
+        return Column(self._native, *self._native.described_column(name))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._native.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.__arrow_c_schema__()
 
     def to_arrow(self) -> pyarrow.Table:
         """A table of pyarrow, which has to be installed."""

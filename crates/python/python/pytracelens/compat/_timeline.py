@@ -46,7 +46,10 @@ class GPUEventAnalyser:
     def __init__(self, events: Iterable[Mapping[str, Any]]) -> None:
         self.events = events
 
-    merge_intervals = staticmethod(merge_intervals)
+    @staticmethod
+    def merge_intervals(intervals: Iterable[Interval]) -> list[Interval]:
+        """The union of intervals, in order; those that touch become one."""
+        return merge_intervals(intervals)
 
     def compute_metrics(
         self,

@@ -1,0 +1,41 @@
+"""Events over time, and where the time of the devices went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal, Union
+
+from ._table import Table
+
+if TYPE_CHECKING:
+    from . import _native
+
+Window = Union[int, tuple[float, float], Literal["steady"]]
+
+
+class Timeline:
+    """The events of a trace."""
+
+    def __init__(self, native: _native.NativeAnalysis) -> None:
+        self._native = native
+
+    def breakdown(self, window: Window | None = None) -> Table:
+        """Where the time of each device went, in µs, from its first event in the window to the end of its last.
+
+        ``computation_us``, ``exposed_communication_us``, ``exposed_memcpy_us`` and ``idle_us`` add up to ``total_us``. A window
+        is a step by its index, a stretch of time as (start, end) in µs after the recording's first event, or ``"steady"``, the
+        steps that are like each other; None is all.
+        """
+        is_stretch = isinstance(window, tuple) and len(window) == 2 and all(isinstance(time, Real) for time in window)
+        if not (window is None or is_stretch or isinstance(window, (Integral, str))):
+            raise TypeError(f'a window is a step, (start, end) in µs, "steady" or None, not {window!r}')
+        return Table(self._native.device_times(window))
+
+    def events(self, columns: Iterable[str] | None = None) -> Table:
+        """All events in the order of the file, with these columns, by default with all.
+
+        ``uid name category start_us duration_us process thread device stream correlation external_id parent sequence_number``;
+        texts are dictionaries.
+        """
+        return Table(self._native.events(None if columns is None else list(columns)))
