@@ -351,12 +351,19 @@ struct Examined<'a> {
 }
 
 /// A piece of the work of making a report.
-enum Piece<'s, 'a> {
+enum Piece<'s, 'a, 'n, 't> {
     /// What several sheets share.
     Shared(fn(&Analysis)),
     Sheet(&'s Sheet<'a, Analysis>),
     Summary,
     Advice,
+    OfNsys(&'n OfNsys<'t>, &'s Sheet<'n, NsysAnalysis<'t>>),
+}
+
+/// What a recording of Nsight Systems has beside the sheets of every trace.
+struct OfNsys<'t> {
+    analysis: NsysAnalysis<'t>,
+    layout: Layout,
 }
 
 /// All sheets that the trace and the options give, and the first page.
@@ -377,15 +384,29 @@ fn tables_and_summary(
     // Reports that are to be like TraceLens's have none.
     let advised = names == SheetNames::Documented && !analysis.options().parity && !analysis.is_host_only();
     let advice = LazyLock::new(|| advice::of_trace(analysis, diagnosis, Vec::new(), &Limits::default()));
+    let of_nsys = (analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys)).then(|| OfNsys {
+        analysis: NsysAnalysis::new(analysis.tree(), examined.nsys.options.clone()),
+        layout: if examined.nsys.names_of_nsys { Layout::Reference } else { layout },
+    });
+    let sheets_of_nsys = match &of_nsys {
+        Some(_) if examined.nsys.names_of_nsys => nsys_stats_sheets(),
+        Some(_) => nsys_sheets(),
+        None => Vec::new(),
+    };
     let shared = if threads > 1 { Analysis::SHARED_WORK.as_slice() } else { &[] };
     let pieces = shared.iter().copied().map(Piece::Shared);
-    let pieces: Vec<Piece<'_, '_>> = pieces
+    let pieces: Vec<Piece<'_, '_, '_, '_>> = pieces
         .chain(sheets.iter().map(Piece::Sheet))
         .chain([Piece::Summary])
         .chain(advised.then_some(Piece::Advice))
+        .chain(
+            of_nsys
+                .iter()
+                .flat_map(|of_nsys| sheets_of_nsys.iter().map(move |sheet| Piece::OfNsys(of_nsys, sheet))),
+        )
         .collect();
     let reading = run.reading;
-    let made = map_in_order(&pieces, threads, |piece| -> Result<Option<Table>, Error> {
+    let mut made = map_in_order(&pieces, threads, |piece| -> Result<Option<Table>, Error> {
         if reading.is_stopped() {
             return Err(IngestError::Stopped { path: examined.path.to_path_buf() }.into());
         }
@@ -397,9 +418,11 @@ fn tables_and_summary(
             }
             Piece::Summary => _ = LazyLock::force(&summary),
             Piece::Advice => _ = LazyLock::force(&advice),
+            Piece::OfNsys(of_nsys, sheet) => return Ok(sheet.table_in(&of_nsys.analysis, of_nsys.layout)?),
         }
         Ok(None)
     });
+    let made_of_nsys = made.split_off(pieces.len() - sheets_of_nsys.len());
     let advice = advised.then(|| LazyLock::force(&advice).clone());
     let mut all = Vec::new();
     let mut known: Vec<String> = vec![ADVICE.to_owned()];
@@ -418,21 +441,17 @@ fn tables_and_summary(
         }
     }
     let mut of_recorder = Vec::new();
-    if analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys) {
-        let NsysTables { options, names_of_nsys } = examined.nsys;
-        let of_nsys = NsysAnalysis::new(analysis.tree(), options.clone());
-        let (made, names) = match names_of_nsys {
-            true => tables(&of_nsys, nsys_stats_sheets(), Layout::Reference)?,
-            false => tables(&of_nsys, nsys_sheets(), layout)?,
-        };
-        if *names_of_nsys {
+    if let Some(of_nsys) = &of_nsys {
+        if examined.nsys.names_of_nsys {
             all.clear();
             known.clear();
         }
-        all.extend(made);
-        known.extend(names);
+        for table in made_of_nsys {
+            all.extend(table?);
+        }
+        known.extend(sheets_of_nsys.iter().map(|sheet| sheet.name.to_string()));
         of_recorder.extend(analysis.gap_finding().map(|finding| finding.to_string()));
-        of_recorder.extend(nsys_findings(&of_nsys).iter().map(ToString::to_string));
+        of_recorder.extend(nsys_findings(&of_nsys.analysis).iter().map(ToString::to_string));
     }
     all.extend(examined.of_comparison.iter().cloned());
     known.extend(sheets_in_report::<&TraceTree>().into_iter().map(|sheet| sheet.name.into_owned()));

@@ -505,18 +505,25 @@ impl<'p> Page<'p> {
 /// A number of one to nine bytes, and what follows it.
 #[inline]
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let (&first, rest) = bytes.split_first()?;
-    if first < 0x80 {
-        return Some((u64::from(first), rest));
+    match bytes {
+        // Most have one byte or two.
+        [first @ ..0x80, rest @ ..] => Some((u64::from(*first), rest)),
+        [first, second @ ..0x80, rest @ ..] => {
+            Some((u64::from(first & 0x7f) << 7 | u64::from(*second), rest))
+        }
+        _ => long_varint(bytes),
     }
-    let mut value = u64::from(first & 0x7f);
-    for (at, &byte) in rest.iter().enumerate().take(8) {
-        if at == 7 {
-            return Some((value << 8 | u64::from(byte), &rest[8..]));
+}
+
+fn long_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0;
+    for (at, &byte) in bytes.iter().enumerate().take(9) {
+        if at == 8 {
+            return Some((value << 8 | u64::from(byte), &bytes[9..]));
         }
         value = value << 7 | u64::from(byte & 0x7f);
         if byte < 0x80 {
-            return Some((value, &rest[at + 1..]));
+            return Some((value, &bytes[at + 1..]));
         }
     }
     None
