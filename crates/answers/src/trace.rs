@@ -451,6 +451,7 @@ fn tables_and_summary(
         }
         known.extend(sheets_of_nsys.iter().map(|sheet| sheet.name.to_string()));
         of_recorder.extend(analysis.gap_finding().map(|finding| finding.to_string()));
+        of_recorder.extend(analysis.longest_iteration().map(|longest| longest.to_string()));
         of_recorder.extend(nsys_findings(&of_nsys.analysis).iter().map(ToString::to_string));
     }
     all.extend(examined.of_comparison.iter().cloned());

@@ -180,6 +180,38 @@ impl fmt::Display for GapFinding {
     }
 }
 
+/// The iteration that took longest, on the device that was idle most of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LongestIteration {
+    /// Name of the iterations.
+    pub name: String,
+    /// Its number among them.
+    pub index: usize,
+    /// The device.
+    pub device: i64,
+    /// How long it took in µs.
+    pub wall_us: f64,
+    /// What most of the time went to.
+    pub part: &'static str,
+    /// The share of that part, 0 to 1.
+    pub share: f64,
+}
+
+impl fmt::Display for LongestIteration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "iteration {} of '{}' takes longest, {}: {}% {} on GPU {}",
+            self.index,
+            self.name,
+            duration(self.wall_us),
+            decimal(self.share * 100.0, 1),
+            self.part,
+            self.device
+        )
+    }
+}
+
 /// A device in one of equal parts of its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Utilization {
@@ -317,25 +349,66 @@ impl Analysis {
         for (&device, work) in &causes.devices {
             budgets.extend(work.busy.span().map(|window| causes.budget(self, device, work, window)));
         }
-        let is_projected = self.options().budget == BudgetBounds::Projected;
         let launches = Launches::new(self);
-        for Stretch { name, index, track, host, devices } in self.stretches(causes, &launches) {
-            let launched = track.map(|track| launches.of(track, host));
-            let time = match launched.filter(|_| is_projected) {
-                Some(launched) => {
-                    let times = launched.map(|event| interval(self.trace(), event));
-                    times.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
-                }
-                None => Some(host),
-            };
-            let Some(time) = time else { continue };
-            for device in devices {
-                let budget = causes.devices.get(&device).map(|work| causes.budget(self, device, work, time));
-                let (range, index) = (Some(name.clone()), Some(index));
-                budgets.extend(budget.map(|budget| TimeBudget { range, index, ..budget }));
+        for stretch in self.stretches(causes, &launches) {
+            if let Some(time) = self.bounds(&stretch, &launches) {
+                budgets.extend(self.budgets_of(&stretch, time));
             }
         }
         budgets
+    }
+
+    /// The iteration that took longest of at least two.
+    #[must_use]
+    pub fn longest_iteration(&self) -> Option<LongestIteration> {
+        let launches = Launches::new(self);
+        let stretches = self.stretches(self.gap_causes(), &launches);
+        if stretches.len() < 2 {
+            return None;
+        }
+        let bounded =
+            stretches.iter().filter_map(|stretch| Some((stretch, self.bounds(stretch, &launches)?)));
+        // Of equals the first.
+        let (longest, time) =
+            bounded.max_by_key(|(stretch, time)| (time.length(), Reverse(stretch.index)))?;
+        let budgets = self.budgets_of(longest, time);
+        let budget = budgets.max_by_key(|budget| (budget.idle.total(), Reverse(budget.device)))?;
+        let busy = [
+            ("computation", budget.computation),
+            ("exposed communication", budget.exposed_communication),
+            ("exposed copies", budget.exposed_copies),
+            ("idle", budget.idle.total()),
+        ];
+        let (part, most) = busy.into_iter().rev().max_by_key(|&(_, time)| time)?;
+        Some(LongestIteration {
+            name: longest.name.clone(),
+            index: longest.index,
+            device: budget.device,
+            wall_us: self.us(time.length()),
+            part,
+            share: most as f64 / time.length().max(1) as f64,
+        })
+    }
+
+    /// From when to when a stretch is: on the host, or from the first start to the last end of what it launches, if anything.
+    fn bounds(&self, stretch: &Stretch, launches: &Launches) -> Option<Interval> {
+        let is_projected = self.options().budget == BudgetBounds::Projected;
+        match stretch.track.filter(|_| is_projected) {
+            Some(track) => {
+                let times = launches.of(track, stretch.host).map(|event| interval(self.trace(), event));
+                times.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
+            }
+            None => Some(stretch.host),
+        }
+    }
+
+    /// The budgets of the devices of a stretch.
+    fn budgets_of(&self, stretch: &Stretch, time: Interval) -> impl Iterator<Item = TimeBudget> {
+        let causes = self.gap_causes();
+        stretch.devices.iter().filter_map(move |&device| {
+            let budget = causes.budget(self, device, causes.devices.get(&device)?, time);
+            Some(TimeBudget { range: Some(stretch.name.clone()), index: Some(stretch.index), ..budget })
+        })
     }
 
     /// The iterations with the devices that each is about.

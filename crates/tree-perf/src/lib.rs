@@ -35,7 +35,7 @@ mod unified;
 pub use analysis::{Analysis, Coverage, WorkOfSteps};
 pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
 pub use finding::{KernelTotal, TraceFinding};
-pub use gaps::{Gap, GapFinding, GapParts, TimeBudget, Utilization};
+pub use gaps::{Gap, GapFinding, GapParts, LongestIteration, TimeBudget, Utilization};
 pub use idle::{Dependency, HostActivity, HostHold, IdleCause, IdleFinding, IdleStretch};
 pub use launchers::{LauncherRow, LauncherWork};
 pub use memory::{FailedAllocation, MemoryFinding};

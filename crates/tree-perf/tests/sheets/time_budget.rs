@@ -70,6 +70,10 @@ fn work_without_a_launch_ends_a_gap_of_unknown_cause() {
 
 /// Three steps on thread 1 and one of another process; each launches 3 µs of work that begins 1.3 µs later.
 fn steps(options: AnalysisOptions) -> Table {
+    Table::of_sheet(&analysis_of_steps(options), "time_budget")
+}
+
+fn analysis_of_steps(options: AnalysisOptions) -> Analysis {
     let mut recording = Recording::new();
     for (step, thread) in [(0, 1), (1, 1), (2, 2)] {
         let at = 1_000 + step * 10_000;
@@ -84,8 +88,15 @@ fn steps(options: AnalysisOptions) -> Table {
         recording.work(Some((thread, (at + 200, at + 300))), step / 2, "gemm", (at + 1_300, at + 4_300));
     }
     recording.event(Category::USER_ANNOTATION, "step 1", (4, 4), (0, 100), None);
-    let analysis = Analysis::new(recording.builder.finish(), options);
-    Table::of_sheet(&analysis, "time_budget")
+    Analysis::new(recording.builder.finish(), options)
+}
+
+#[test]
+fn the_longest_iteration_is_told() {
+    let named = AnalysisOptions { iteration: Some("step 17".parse().unwrap()), ..AnalysisOptions::default() };
+    let longest = analysis_of_steps(named).longest_iteration().unwrap();
+    assert_eq!(longest.to_string(), "iteration 1 of 'step #' takes longest, 9.000 µs: 100.0% idle on GPU 1");
+    assert!(one_gap().analyse(AnalysisOptions::default()).longest_iteration().is_none());
 }
 
 #[test]
