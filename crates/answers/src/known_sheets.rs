@@ -15,7 +15,7 @@ use trace_diff::{all_comparison_sheets, device_rows_sheet, tree_diff_sheets};
 use trace_doctor::recording_sheet;
 use trace_ingest::RecordingKind;
 use trace2tree::TraceTree;
-use tree_perf::all_sheets;
+use tree_perf::{all_sheets, budget_sheets};
 use xla_perf::jax_sheets;
 
 use crate::overview;
@@ -92,6 +92,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::Rocprof), overview()));
     all.extend(known(of(RecordingKind::Rocprof), vec![advice_sheet()]));
     all.extend(known(of(RecordingKind::Rocprof), rocprof_sheets()));
+    all.extend(known(of(RecordingKind::Rocprof), budget_sheets()));
     all.extend(known(of(RecordingKind::Nsys), nsys_sheets()));
     all.extend(known(of(RecordingKind::Nsys), nsys_stats_sheets()));
     all.extend(known(of(RecordingKind::TenstorrentOps), overview()));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use advise::{ADVICE, Advice, Limits};
+use advise::{ADVICE, Limits};
 use iterations::Window;
 use rocprof_perf::{
     AgentTimeline, RocprofAnalysis, RocprofOptions, agent_timelines, rocprof_finding, rocprof_notices,
@@ -12,7 +12,7 @@ use rocprof_perf::{
 use sheets::Layout;
 use trace_ingest::RecordingKind;
 use trace_ingest::rocprof::{Agent, Process, Profile, read_profile};
-use tree_perf::{Analysis, AnalysisOptions};
+use tree_perf::{Analysis, AnalysisOptions, budget_sheets};
 
 use crate::advice::{self, first_of, tables_of};
 use crate::error::Error;
@@ -59,7 +59,13 @@ impl Reporter for RocprofReporter {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }
         let advised = self.sheet_names == SheetNames::Documented && !analysis.options().parity;
-        let advice = advised.then(|| advise_on(&analysis)).flatten();
+        let traced = advised.then(|| traced(&analysis)).flatten();
+        let advice =
+            traced.as_ref().map(|trace| advice::of_trace(trace, None, Vec::new(), &Limits::default()));
+        if let Some(trace) = &traced {
+            made.extend(tables(trace, budget_sheets(), layout)?.0);
+        }
+        known.extend(budget_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
         if let Some(advice) = &advice {
             made.splice(0..0, tables_of(advice, layout)?);
         }
@@ -78,11 +84,11 @@ impl Reporter for RocprofReporter {
     }
 }
 
-/// What to change, by the rules for traces: `None` without device work.
-fn advise_on(analysis: &RocprofAnalysis) -> Option<Advice> {
+/// The profile as a trace, for what all recorders of traces have: `None` without device work.
+fn traced(analysis: &RocprofAnalysis) -> Option<Analysis> {
     let trace = Analysis::new(analysis.profile().to_trace(), AnalysisOptions::default());
     trace.timeline()?;
-    Some(advice::of_trace(&trace, None, Vec::new(), &Limits::default()))
+    Some(trace)
 }
 
 /// Everything that happened, of whatever kind.

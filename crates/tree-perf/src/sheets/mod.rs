@@ -52,6 +52,12 @@ pub fn all_sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
     all
 }
 
+/// Where the time of each device went: in the whole recording, in each iteration, and the causes of its gaps.
+#[must_use]
+pub fn budget_sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
+    vec![time_budget::sheet(), time_budget::causes_sheet()]
+}
+
 fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
     let before = [
         gpu_timeline::sheet(),
