@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use advise::Advice;
 use critical_path::CriticalPath;
+use iterations::{Window, WindowError};
 use metal_perf::MetalReport;
 use multi_rank::JobAnalysis;
 use perf_models::Architecture;
@@ -49,23 +50,32 @@ pub struct AnyReporter {
     pub kernel_summary: bool,
     /// Whether to tell the modules and lines of the program that work belongs to. Reads Python frames.
     pub modules: bool,
+    /// The part of the recording that the report is of, where it is not all.
+    pub window: Option<Window>,
 }
 
 impl Reporter for AnyReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let AnyReporter { architecture, link_by, kernel_summary, modules } = self;
+        let AnyReporter { architecture, link_by, kernel_summary, modules, window } = self;
         let Some(first) = paths.first() else { return Err(Error::NoRecording) };
         match recognise(first)? {
             RecordingKind::Trace | RecordingKind::Nsys => {
                 let analysis =
                     AnalysisOptions { architecture, link_by, kernel_summary, ..AnalysisOptions::default() };
-                TraceReporter { analysis, modules, ..TraceReporter::default() }.report(paths, run)
+                TraceReporter { analysis, modules, window, ..TraceReporter::default() }.report(paths, run)
             }
             RecordingKind::XPlane => {
                 let analysis = JaxOptions { architecture, ..JaxOptions::default() };
-                XlaReporter { analysis, ..XlaReporter::default() }.report(paths, run)
+                XlaReporter { analysis, window, ..XlaReporter::default() }.report(paths, run)
             }
-            RecordingKind::Rocprof => RocprofReporter::default().report(paths, run),
+            RecordingKind::Rocprof => {
+                RocprofReporter { window, ..RocprofReporter::default() }.report(paths, run)
+            }
+            RecordingKind::TenstorrentOps if window.is_some() => {
+                let reason = "parts of a recording of Tenstorrent are chosen by the ids of its operations";
+                let error = WindowError::NoSteps { reason: reason.to_owned() };
+                Err(Error::Window { path: first.clone(), error })
+            }
             RecordingKind::TenstorrentOps => TenstorrentReporter::default().report(paths, run),
         }
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use answers::envelope::{self, Input, Role};
 use answers::model::chosen_architecture;
 use answers::{Analysed, AnyReporter, Report, Reporter, Run};
+use iterations::Window;
 use trace_ingest::{Progress, ReadOptions};
 
 use crate::roots::{Allowed, Roots};
@@ -22,6 +23,8 @@ pub(crate) struct Held {
     pub(crate) handle: String,
     /// The file, as it was when it was read.
     pub(crate) file: Allowed,
+    /// What figures are held against, where that was chosen.
+    architecture: Option<String>,
     /// What answers say of it.
     pub(crate) input: Input,
     pub(crate) report: Report,
@@ -79,6 +82,20 @@ impl Session {
         lock(&self.held).iter().cloned().collect()
     }
 
+    /// The recording of a handle or of a path, or a part of it. What is not held is read.
+    pub(crate) fn part(
+        &self,
+        trace: &str,
+        window: Option<Window>,
+        following: &Following<'_>,
+    ) -> Result<Arc<Held>, Refusal> {
+        let whole = self.get(trace, following)?;
+        if window.is_none() {
+            return Ok(whole);
+        }
+        self.read(whole.file.clone(), whole.architecture.as_deref(), window, following).map(|(held, _)| held)
+    }
+
     /// The recording of a handle, or of a path, which is opened if need be.
     pub(crate) fn get(&self, trace: &str, following: &Following<'_>) -> Result<Arc<Held>, Refusal> {
         if let Some(held) = self.touch(|held| held.handle == trace) {
@@ -104,21 +121,37 @@ impl Session {
         architecture: Option<&str>,
         following: &Following<'_>,
     ) -> Result<(Arc<Held>, Vec<String>), Refusal> {
-        let file = self.roots.file(path)?;
+        self.read(self.roots.file(path)?, architecture, None, following)
+    }
+
+    /// Reads a file, or a part of it, or finds that held.
+    fn read(
+        &self,
+        file: Allowed,
+        architecture: Option<&str>,
+        window: Option<Window>,
+        following: &Following<'_>,
+    ) -> Result<(Arc<Held>, Vec<String>), Refusal> {
         let _only_one_reads = lock(&self.reading);
         let unreadable = |_| Refusal::new("no-such-file", "the file cannot be read; check its permissions");
         let hash = File::open(&file.path).and_then(envelope::sha256).map_err(unreadable)?;
         // Other options, another report.
-        let of = format!("{hash} {}", architecture.unwrap_or_default());
+        let part = window.as_ref().map(|window| format!(" {window:?}")).unwrap_or_default();
+        let of = format!("{hash} {}{part}", architecture.unwrap_or_default());
         let mut handle = envelope::sha256(of.as_bytes()).map_err(unreadable)?;
         handle.truncate(HANDLE_DIGITS);
         if let Some(held) = self.touch(|held| held.handle == handle && held.file == file) {
             return Ok((held, Vec::new()));
         }
-        let architecture = chosen_architecture(None, architecture)
+        let chosen = chosen_architecture(None, architecture)
             .map_err(|error| Refusal::new("bad-value", error.to_string()))?;
-        let reporter =
-            AnyReporter { architecture, kernel_summary: true, modules: true, ..AnyReporter::default() };
+        let reporter = AnyReporter {
+            architecture: chosen,
+            kernel_summary: true,
+            modules: true,
+            window,
+            ..AnyReporter::default()
+        };
         let mut run = Run { reading: following.reading(), ..Run::default() };
         let report = reporter
             .report(std::slice::from_ref(&file.path), &mut run)
@@ -128,7 +161,8 @@ impl Session {
         }
         let mut input = Input::of(&file.path, Role::Trace, 1, false);
         input.sha256 = Some(hash);
-        let held = Arc::new(Held { bytes: memory_of(&report), handle, file, input, report });
+        let (bytes, architecture) = (memory_of(&report), architecture.map(ToOwned::to_owned));
+        let held = Arc::new(Held { handle, file, architecture, input, report, bytes });
         Ok((held.clone(), self.hold(held)))
     }
 

@@ -8,6 +8,7 @@ use answers::{
     RowQuery, Rows, Run, Test, TreeQuery, TreeStart, Value as CellValue, did_you_mean, known_sheets,
     table_named,
 };
+use iterations::Window;
 use perf_gate::{Gate, Thresholds};
 use report_writers::JsonTable;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -96,6 +97,18 @@ fn asked(name: &str, arguments: &Map<String, Value>) -> Asked {
     Asked { name: name.to_owned(), options }
 }
 
+/// A step, or a stretch of time.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    /// Number of the step, as the table iterations has it.
+    step: Option<usize>,
+    /// From this time after the first event on, in ms.
+    start_ms: Option<f64>,
+    /// Up to this time, in ms.
+    end_ms: Option<f64>,
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Open {
@@ -117,6 +130,8 @@ struct Close {
 struct OfTrace {
     /// A handle of `open`, or a file.
     trace: String,
+    /// Only a part of the recording.
+    window: Option<Part>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -124,6 +139,8 @@ struct OfTrace {
 struct TableRows {
     /// A handle of `open`, or a file.
     trace: String,
+    /// Only a part of the recording.
+    window: Option<Part>,
     /// Name of the table.
     name: String,
     /// Columns to give, in this order; the first that are not empty where none are named.
@@ -180,6 +197,8 @@ struct SortBy {
 struct OfTarget {
     /// A handle of `open`, or a file.
     trace: String,
+    /// Only a part of the recording.
+    window: Option<Part>,
     /// Name of an operator, kernel or module, or number of an event.
     target: String,
     /// Entries of each list, 1 to 50; 5 where it is left out.
@@ -191,6 +210,8 @@ struct OfTarget {
 struct OfTree {
     /// A handle of `open`, or a file.
     trace: String,
+    /// Only a part of the recording.
+    window: Option<Part>,
     /// Begin at the event with this number.
     uid: Option<u32>,
     /// Begin at all events of this name. Without both: at the outermost calls.
@@ -218,6 +239,8 @@ enum Direction {
 struct OfPath {
     /// A handle of `open`, or a file.
     trace: String,
+    /// Only a part of the recording.
+    window: Option<Part>,
     /// Rows, 1 to 500; 20 where it is left out.
     top: Option<usize>,
 }
@@ -238,6 +261,8 @@ struct OfRuns {
 struct OfAdvice {
     /// A handle of `open`, or a file.
     trace: String,
+    /// Only a part of the recording.
+    window: Option<Part>,
     /// Only these rules, such as IDLE-SYNC or IDLE-*.
     #[serde(default)]
     rules: Vec<String>,
@@ -277,6 +302,20 @@ fn within(name: &str, given: Option<usize>, default: usize, most: usize) -> Resu
     match given.unwrap_or(default) {
         number if (1..=most).contains(&number) => Ok(number),
         number => Err(Refusal::new("bad-value", format!("{name} is {number}; it goes from 1 to {most}"))),
+    }
+}
+
+/// The part of a recording that is asked for.
+fn window(part: Option<Part>) -> Result<Option<Window>, Refusal> {
+    let Some(part) = part else { return Ok(None) };
+    match part {
+        Part { step: Some(step), start_ms: None, end_ms: None } => {
+            Ok(Some(Window::Iterations(step..step.saturating_add(1))))
+        }
+        Part { step: None, start_ms: Some(start), end_ms: Some(end) } if 0.0 <= start && start < end => {
+            Ok(Some(Window::Microseconds(start * 1e3..end * 1e3)))
+        }
+        _ => Err(bad_value("a window is a step, or a start_ms and a later end_ms")),
     }
 }
 
@@ -326,7 +365,7 @@ fn summary(
     given: OfTrace,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let held = session.get(&given.trace, following)?;
+    let held = session.part(&given.trace, window(given.window)?, following)?;
     let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).of_report(&held.report);
     answer.tables.clear();
     answer.findings.truncate(3);
@@ -340,7 +379,7 @@ fn table(
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 20, 500)?;
-    let held = session.get(&given.trace, following)?;
+    let held = session.part(&given.trace, window(given.window)?, following)?;
     let conditions = given.filter.into_iter().map(condition).collect::<Result<_, _>>()?;
     let order: Vec<Order> = given
         .sort
@@ -407,7 +446,7 @@ fn why(
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 5, 50)?;
-    let held = session.get(&given.trace, following)?;
+    let held = session.part(&given.trace, window(given.window)?, following)?;
     let why = held.report.why(&given.target, top).map_err(bad_value)?;
     let all = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
     let mut answer = about(asked, &held);
@@ -440,7 +479,7 @@ fn tree(
         (None, Some(name)) => TreeStart::Name(name),
         (None, None) => TreeStart::Roots,
     };
-    let held = session.get(&given.trace, following)?;
+    let held = session.part(&given.trace, window(given.window)?, following)?;
     let Analysed::Trace(analysis) = &held.report.analysis else {
         return Err(Refusal::new("bad-value", "this recording has no call tree; ask for its tables"));
     };
@@ -481,7 +520,8 @@ fn path(
     let top = within("top", given.top, 20, 500)?;
     let held = session.get(&given.trace, following)?;
     let mut run = Run { reading: following.reading(), ..Run::default() };
-    let report = CriticalPathReporter::default()
+    let window = window(given.window)?;
+    let report = CriticalPathReporter { window, ..CriticalPathReporter::default() }
         .report(std::slice::from_ref(&held.file.path), &mut run)
         .map_err(|error| Refusal::of_answer(&error))?;
     let mut answer = about(asked, &held);
@@ -521,7 +561,7 @@ fn advise(
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 10, 50)?;
-    let held = session.get(&given.trace, following)?;
+    let held = session.part(&given.trace, window(given.window)?, following)?;
     let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
     if held.report.advice.is_none() {
         return Err(Refusal::new("bad-value", "no rules look at recordings of this kind"));

@@ -393,6 +393,34 @@ fn the_server_and_the_command_line_give_equal_values() {
             }
         }
     }
+    let named = |columns: &Value, rows: &Value| -> Vec<Vec<(String, Value)>> {
+        let names: Vec<String> =
+            columns.as_array().unwrap().iter().map(|column| column["name"].to_string()).collect();
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| names.iter().cloned().zip(row.as_array().unwrap().iter().cloned()).collect()).collect()
+    };
+    for (window, option) in [
+        (json!({"step": 1}), ["--iterations", "1"]),
+        (json!({"start_ms": 1, "end_ms": 4}), ["--window", "1ms..4ms"]),
+    ] {
+        let asked = json!({"trace": TRAINING, "name": "gpu_timeline", "window": window});
+        let table = server.call("table", asked)["tables"][0].clone();
+        let report = of_program(&[&["report", TRAINING][..], &option].concat());
+        let tables = report["tables"].as_array().unwrap();
+        let whole = tables.iter().find(|table| table["name"] == "gpu_timeline").unwrap();
+        let expected = named(&whole["columns"], &whole["rows"]);
+        let found = named(&table["columns"], &table["rows"]);
+        assert_eq!(found.len(), expected.len(), "{window}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!(found.iter().all(|cell| expected.contains(cell)), "{window}: {found:?} {expected:?}");
+        }
+    }
+    for window in [json!({}), json!({"step": 1, "start_ms": 0}), json!({"start_ms": 2, "end_ms": 2})] {
+        let refused = server.call("summary", json!({"trace": TRAINING, "window": window}));
+        assert_eq!(refused["error"]["code"], "bad-value", "{window}");
+    }
+    let none = server.call("summary", json!({"trace": TRAINING, "window": {"step": 99}}));
+    assert!(none["error"]["message"].as_str().unwrap().contains("99"), "{none}");
     let why = |answer: &Value| answer["result"]["cost"].clone();
     let from_server = server.call("why", json!({"trace": TRAINING, "target": "aten::mm"}));
     assert_eq!(why(&from_server), why(&of_program(&["why", TRAINING, "aten::mm"])));
