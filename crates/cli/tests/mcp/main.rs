@@ -426,6 +426,96 @@ fn the_server_and_the_command_line_give_equal_values() {
     assert_eq!(why(&from_server), why(&of_program(&["why", TRAINING, "aten::mm"])));
 }
 
+/// Recordings of the corpus, of all kinds.
+const CORPUS: [&str; 24] = [
+    "pytorch/h100-falconsai-vit/trace.json.gz",
+    "pytorch/h100-owlv2-large/trace.json.gz",
+    "pytorch/h100-qwen1.5-0.5b/trace.json.gz",
+    "pytorch/mi300-qwen1.5-0.5b/trace.json.gz",
+    "pytorch/mi300-bert-small/trace.json.gz",
+    "pytorch/mi300-timesformer/trace.json.gz",
+    "pytorch/mi210-gpu-only/trace.json.gz",
+    "pytorch/normalization-layers/trace.json.gz",
+    "pytorch/torch-compile-triton/trace.json.gz",
+    "kineto/cuda-event-sync/trace.json.gz",
+    "kineto/integer-us-rank1/trace.json.gz",
+    "kineto/execution-trace/trace.json.gz",
+    "kineto/mtia-inference/trace.json.gz",
+    "kineto/pytorch-1.9-resnet50/trace.json.gz",
+    "inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz",
+    "inference/vllm-prefilldecode-piecewise/graph_execution.json.gz",
+    "inference/xdit-sd-3.5/profile_trace_rank_0.json.gz",
+    "jax/tpu-v6e-inference/trace.xplane.pb",
+    "jax/mi300-conv3d-jax06/trace.xplane.pb",
+    "nsys/mock/trace.sqlite",
+    "nsys/h100-2gpu-1s/trace.sqlite",
+    "rocprof/mi300-allreduce/908_results.json.gz",
+    "metal/bh20_oft_integral_image_trace/ops.csv",
+    "metal/bh_64_clip_encoder_1/ops.csv",
+];
+
+#[test]
+fn the_server_and_the_command_line_agree_on_the_corpus() {
+    let Some(folder) = testdata::corpus("pytorch").and_then(|folder| Some(folder.parent()?.to_path_buf()))
+    else {
+        return;
+    };
+    let mut server = Server::start(&folder, &["--max-chars", "100000", "--timeout", "600"]);
+    let of_program = |arguments: &[&str]| -> Value {
+        let output =
+            Command::new(PROGRAM).current_dir(&folder).args(arguments).arg("--json").output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    // Texts that the server cuts are told by their beginning.
+    let shown = |value: &Value| match value.as_str() {
+        Some(text) => json!(text.chars().take(60).collect::<String>()),
+        None => value.clone(),
+    };
+    let shown_rows = |answer: &Value| -> Vec<Vec<Value>> {
+        let rows = answer["tables"][0]["rows"].as_array().into_iter().flatten();
+        rows.map(|row| row.as_array().unwrap().iter().map(shown).collect()).collect()
+    };
+    // How many tables, findings and operators were compared.
+    let (mut of_tables, mut of_findings, mut of_operators) = (0, 0, 0);
+    for file in CORPUS {
+        let opened = server.call("open", json!({"path": file}));
+        let tables = opened["result"]["tables"].as_array().unwrap();
+        // Frames of Python, which the server reads, are told in these.
+        let told_of_frames = |name: &str| matches!(name, "overview" | "advice") || name.starts_with("memory");
+        let names: Vec<&str> = tables
+            .iter()
+            .filter(|table| table["rows"] != 0)
+            .map(|table| table["name"].as_str().unwrap())
+            .filter(|name| !told_of_frames(name))
+            .collect();
+        for name in names.iter().step_by(names.len().div_ceil(4)) {
+            let ours = server.call("table", json!({"trace": file, "name": name, "top": 5}));
+            let theirs = of_program(&["table", file, name, "--top", "5"]);
+            assert_eq!(shown_rows(&ours), shown_rows(&theirs), "{file} {name}");
+            of_tables += usize::from(!shown_rows(&ours).is_empty());
+        }
+        let gains = |answer: &Value| -> Vec<(Value, Value)> {
+            let findings = answer["findings"].as_array().into_iter().flatten();
+            findings.map(|finding| (finding["rule"].clone(), finding["us"].clone())).take(10).collect()
+        };
+        let advice = of_program(&["advise", file]);
+        if advice["error"].is_null() {
+            assert_eq!(gains(&server.call("advise", json!({"trace": file}))), gains(&advice), "{file}");
+            of_findings += gains(&advice).len();
+        }
+        let ops =
+            server.call("table", json!({"trace": file, "name": "ops_summary", "select": ["name"], "top": 1}));
+        if let Some(operator) = ops["tables"][0]["rows"][0][0].as_str() {
+            let ours = server.call("why", json!({"trace": file, "target": operator}));
+            let theirs = of_program(&["why", file, operator]);
+            assert_eq!(ours["result"]["cost"], theirs["result"]["cost"], "{file} {operator}");
+            of_operators += usize::from(ours["result"]["cost"].is_object());
+        }
+    }
+    let compared = (of_tables, of_findings, of_operators);
+    assert!(of_tables >= 90 && of_findings >= 40 && of_operators >= 15, "{compared:?}");
+}
+
 #[test]
 fn the_official_client_is_served() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
