@@ -316,7 +316,7 @@ impl NativeAnalysis {
 
     /// UIDs of the nodes of a name.
     fn named(&self, name: &str) -> Vec<u32> {
-        self.uids_of(&self.tree().find_by_name(name))
+        self.uids_of(self.tree().find_by_name(name))
     }
 
     /// Name, category and duration of a node, and the sum of the durations of the device events that it and all below it

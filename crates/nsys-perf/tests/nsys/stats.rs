@@ -71,8 +71,8 @@ fn is_rounded(printed: &str, figure: Option<&str>) -> bool {
 
 fn faults(tree: &TraceTree, table: &str, printed: &Path) -> Vec<String> {
     let analysis = NsysAnalysis::new(tree, NsysOptions { gpu_trace: true, ..NsysOptions::default() });
-    let sheet = nsys_stats_sheets().into_iter().find(|sheet| sheet.name == table).expect("a sheet");
-    let ours = Table::new(&sheet.table(&analysis).unwrap().expect("rows"));
+    let sheet = nsys_stats_sheets().into_iter().find(|sheet| sheet.name == table).unwrap();
+    let ours = Table::new(&sheet.table(&analysis).unwrap().unwrap());
 
     let mut reader = csv::Reader::from_path(printed).unwrap();
     let headers: Vec<String> = reader.headers().unwrap().iter().map(str::to_string).collect();

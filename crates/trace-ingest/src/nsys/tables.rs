@@ -185,7 +185,7 @@ impl<'d> Tables<'d> {
         table: &str,
         needed: &[&str],
         columns: &[&str],
-        read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+        mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
         let mut refused = Refused::default();
         let scanned = || {
@@ -200,16 +200,12 @@ impl<'d> Tables<'d> {
                 let mut pages = file.pages.borrow_mut();
                 let threads = self.options.thread_count();
                 let proceed = |bytes| self.proceed(file, bytes);
-                return scan_pages(
-                    self.database,
-                    &mut pages,
-                    &plain,
-                    columns,
-                    threads,
-                    &mut refused,
-                    read,
-                    proceed,
-                );
+                let read = |row: &Record<'_>| {
+                    if let Err(fault) = read(row) {
+                        refused.add(fault);
+                    }
+                };
+                return scan_pages(self.database, &mut pages, &plain, columns, threads, proceed, read);
             }
             let present = columns_of(self.database, table)?;
             check(&present)?;

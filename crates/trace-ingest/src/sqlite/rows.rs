@@ -20,7 +20,7 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    fn add(&mut self, Fault(detail): Fault) {
+    pub(crate) fn add(&mut self, Fault(detail): Fault) {
         if self.count == 0 {
             self.detail = detail;
         }
@@ -78,20 +78,15 @@ pub(crate) fn scan_pages(
     table: &PlainTable,
     columns: &[&str],
     threads: usize,
-    refused: &mut Refused,
-    mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     mut proceed: impl FnMut(u64) -> Result<(), Failure>,
+    mut read: impl FnMut(&Record<'_>),
 ) -> Result<(), Failure> {
     let places: Vec<Place> = columns.iter().map(|column| table.place(column)).collect();
     pages.scan(table.root, &places, threads, |batch| {
         proceed(batch.bytes_read())?;
         database.count(batch.rows() as u64, batch.text())?;
         for row in 0..batch.rows() {
-            if let Err(fault) =
-                read(&Record { cells: Cells::Batch(batch.row(row)), names: columns, first: 0 })
-            {
-                refused.add(fault);
-            }
+            read(&Record { cells: Cells::Batch(batch.row(row)), names: columns, first: 0 });
         }
         Ok(())
     })
