@@ -163,6 +163,11 @@ impl Pages {
         read.map_err(|error| damaged(first, &error.to_string()))
     }
 
+    /// Bytes that the rows of a batch can have on several pages: those of the file, and what places in a batch are counted in.
+    fn most_spanning(&self) -> u64 {
+        (u64::from(self.page_count) * self.page_size as u64).min(u64::from(u32::MAX) / 2)
+    }
+
     /// Adds what a row has on pages of overflow, so that it ends at `end`.
     fn append_overflow(&mut self, mut number: u32, row: &mut Vec<u8>, end: usize) -> Result<(), Failure> {
         let mut page = Vec::new();
@@ -374,6 +379,10 @@ impl Batch {
                 None => (local, at + start),
                 Some(next) => {
                     let start = self.spanning.len();
+                    // Rows may not share pages; that of one damaged page may claim to be many.
+                    if (start + length) as u64 > pages.most_spanning() {
+                        return Err(damaged(number, "its rows are longer than the file"));
+                    }
                     self.spanning.extend_from_slice(local);
                     pages.append_overflow(next, &mut self.spanning, start + length)?;
                     (&self.spanning[start..], self.block.len() + start)
@@ -756,6 +765,31 @@ mod tests {
             replaced += usize::from(!ids.insert(id));
         }
         replaced
+    }
+
+    #[test]
+    fn rows_that_share_their_pages_are_refused() {
+        let row = [Value::Null, Value::Text("x".repeat(100_000)), Value::Null];
+        let (_folder, path) = written(&[(Some(1), row)], 4096);
+        let mut bytes = std::fs::read(&path).expect("bytes");
+        // The leaf of the table: two rows, the first of which now is there five hundred times.
+        let is_leaf = |page: &[u8]| page[0] == LEAF && page[3..5] == [0, 2];
+        let at = (1..bytes.len() / 4096)
+            .map(|page| page * 4096)
+            .find(|&at| is_leaf(&bytes[at..]))
+            .expect("a leaf");
+        bytes[at + 3..at + 5].copy_from_slice(&500_u16.to_be_bytes());
+        let first = [bytes[at + 8], bytes[at + 9]];
+        for cell in 0..500 {
+            bytes[at + 8 + 2 * cell..at + 10 + 2 * cell].copy_from_slice(&first);
+        }
+        std::fs::write(&path, &bytes).expect("written");
+        let mut pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
+        let root = (at / 4096 + 1) as u32;
+        let Err(Failure::Refused(why)) = pages.scan(root, &[Place::Record(2)], 1, |_| Ok(())) else {
+            panic!("read")
+        };
+        assert!(why.ends_with("its rows are longer than the file"), "{why}");
     }
 
     #[test]
