@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use trace_ingest::rocprof::{AgentKind, Profile};
 use trace_ingest::{
     Category, EventFault, IngestError, RecordingKind, Trace, Warning as ReadingWarning, is_standard_input,
     recognise,
@@ -22,7 +23,7 @@ use trace_ingest::{
 use tree_perf::Analysis;
 
 use crate::notice::Notice;
-use crate::report::{Analysed, Report, lost_events};
+use crate::report::{Analysed, Report};
 
 /// Version of the contract.
 pub const SCHEMA: &str = "tracelens.answer/1.0";
@@ -221,8 +222,8 @@ impl Lost {
         }
     }
 
-    fn sum(trace: &Trace, part: impl Fn(&Lost) -> u64) -> u64 {
-        trace.warnings().iter().filter_map(Lost::of).map(|lost| part(&lost)).sum()
+    fn sum(warnings: &[ReadingWarning], part: impl Fn(&Lost) -> u64) -> u64 {
+        warnings.iter().filter_map(Lost::of).map(|lost| part(&lost)).sum()
     }
 }
 
@@ -380,11 +381,23 @@ impl<'a> Answer<'a> {
             let has = |row: &Row| report.tables.tables().iter().any(|table| table.name() == row.table);
             self.findings.iter_mut().for_each(|finding| finding.evidence.retain(has));
         }
-        if let Analysed::Trace(analysis) = &report.analysis {
-            self.trust = Some(Trust::of(analysis, report));
-            if let Some(input) = self.inputs.first_mut() {
-                input.tell(analysis.trace());
+        match &report.analysis {
+            Analysed::Trace(analysis) => {
+                self.trust = Some(Trust::of(analysis, report));
+                self.inputs.iter_mut().take(1).for_each(|input| input.tell(analysis.trace()));
             }
+            Analysed::Xla(hosts) => {
+                let of_hosts = hosts.iter().flat_map(|host| host.trace().warnings()).cloned();
+                self.trust = Some(Trust::of_reading(None, &of_hosts.collect::<Vec<_>>()));
+                self.inputs.iter_mut().zip(hosts).for_each(|(input, host)| input.tell(host.trace()));
+            }
+            Analysed::Rocprof(analysis) => {
+                let profile = analysis.profile();
+                let device_events = profile.dispatches.len() + profile.copies.len();
+                self.trust = Some(Trust::of_reading(Some(device_events as u64), &profile.warnings));
+                self.inputs.iter_mut().take(1).for_each(|input| input.tell_profile(profile));
+            }
+            _ => {}
         }
         self.cannot_answer = report.summary.left_out.iter().map(CannotAnswer::from).collect();
         let is_partial =
@@ -457,6 +470,12 @@ impl Input {
     pub fn all(paths: &[PathBuf], role: Role, is_hashed: bool) -> Vec<Self> {
         let inputs = paths.iter().enumerate();
         inputs.map(|(place, path)| Input::of(path, role, place + 1, is_hashed)).collect()
+    }
+
+    fn tell_profile(&mut self, profile: &Profile) {
+        let gpus = profile.agents.iter().filter(|agent| agent.kind == AgentKind::Gpu);
+        self.devices = gpus.filter_map(|gpu| gpu.product_name.clone().or(gpu.name.clone())).collect();
+        self.events = Some(crate::rocprof::records(profile) as u64);
     }
 
     fn tell(&mut self, trace: &Trace) {
@@ -559,7 +578,7 @@ impl Trust {
         let device_events = analysis.device_event_count();
         let all = coverage.linked_time_us + coverage.unlinked_time_us;
         let linked = (all > 0.0).then(|| 100.0 * coverage.linked_time_us / all);
-        let truncated = lost_events(trace);
+        let read = Trust::of_reading(Some(device_events as u64), trace.warnings());
         let is_linked = recorder.all_launches || linked.is_none_or(|linked| linked >= LEAST_LINKED);
         let events = trace.events();
         let has_shapes =
@@ -568,28 +587,44 @@ impl Trust {
             trace.skipped_frames() > 0
                 || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION)
         };
-        let is_damaged = trace
-            .warnings()
-            .iter()
-            .any(|warning| matches!(warning, ReadingWarning::DamagedCompression { .. }));
         let steps = operator_sheets::Iterated::iterations(analysis)
             .and_then(|iterations| iterations.steps())
             .map(|(level, _)| level.iterations.len() as u64);
         Trust {
-            verdict: match () {
-                () if device_events == 0 => TrustVerdict::Unusable,
-                () if truncated || !is_linked => TrustVerdict::Degraded,
-                () => TrustVerdict::Full,
+            verdict: match read.verdict {
+                TrustVerdict::Full if !is_linked => TrustVerdict::Degraded,
+                verdict => verdict,
             },
-            device_events: Some(device_events as u64),
             linked_pct_of_time: linked,
             modelled_pct_of_time: report.summary.coverage.as_ref().map(|coverage| coverage.modelled_percent),
             shapes: recorder.shapes.then(has_shapes),
             stacks: recorder.python_frames.then(has_frames),
-            truncated,
-            bytes_lost: (!is_damaged).then(|| Lost::sum(trace, |lost| lost.bytes)),
-            events_lost: Lost::sum(trace, |lost| lost.events),
             steps,
+            ..read
+        }
+    }
+
+    /// What reading alone tells: how many device events there are, where that is known, and what was lost.
+    fn of_reading(device_events: Option<u64>, warnings: &[ReadingWarning]) -> Self {
+        let is_damaged =
+            warnings.iter().any(|warning| matches!(warning, ReadingWarning::DamagedCompression { .. }));
+        let truncated =
+            is_damaged || warnings.iter().any(|warning| matches!(warning, ReadingWarning::Truncated { .. }));
+        Trust {
+            verdict: match device_events {
+                Some(0) => TrustVerdict::Unusable,
+                _ if truncated => TrustVerdict::Degraded,
+                _ => TrustVerdict::Full,
+            },
+            device_events,
+            linked_pct_of_time: None,
+            modelled_pct_of_time: None,
+            shapes: None,
+            stacks: None,
+            truncated,
+            bytes_lost: (!is_damaged).then(|| Lost::sum(warnings, |lost| lost.bytes)),
+            events_lost: Lost::sum(warnings, |lost| lost.events),
+            steps: None,
         }
     }
 }

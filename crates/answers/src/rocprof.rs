@@ -92,7 +92,7 @@ fn traced(analysis: &RocprofAnalysis) -> Option<Analysis> {
 }
 
 /// Everything that happened, of whatever kind.
-fn records(profile: &Profile) -> usize {
+pub(crate) fn records(profile: &Profile) -> usize {
     let Profile { dispatches, copies, calls, allocations, scratch, counter_values, samples, .. } = profile;
     let of_memory = copies.len() + allocations.len() + scratch.len();
     dispatches.len() + calls.len() + of_memory + counter_values.len() + samples.len()

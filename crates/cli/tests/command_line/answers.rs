@@ -281,6 +281,26 @@ fn figures_of_models_say_why_they_are_missing() {
 }
 
 #[test]
+fn recordings_of_every_kind_say_how_far_they_can_be_trusted() {
+    let place = Workplace::with("");
+    let validator = validator();
+    let of = |command: &str, file: &str| {
+        let path = test_data(file);
+        let document = answer(&place, &validator, &[command, path.to_str().unwrap()]);
+        (document["trust"].clone(), document["inputs"][0].clone())
+    };
+    let (trust, input) = of("rocprof", "generated/rocprof/run_results.json.gz");
+    assert_eq!(
+        (&trust["verdict"], &trust["device_events"], &trust["truncated"], &trust["shapes"]),
+        (&json!("full"), &json!(234 + 37), &json!(false), &Value::Null)
+    );
+    assert_eq!(input["devices"], json!(["AMD Instinct MI300X", "AMD Instinct MI300X"]));
+    let (trust, input) = of("jax", "recorded/h200/jax_step.xplane.pb");
+    assert_eq!((&trust["verdict"], &trust["device_events"]), (&json!("full"), &Value::Null));
+    assert!(input["events"].as_u64().is_some_and(|events| events > 100), "{input}");
+}
+
+#[test]
 fn strict_answers_end_with_4_where_something_is_missing() {
     let place = Workplace::with("");
     let whole = std::fs::read(test_data("recorded/cpu/gloo_collectives_rank0.json.gz")).unwrap();
