@@ -82,7 +82,7 @@ pub struct Input {
     pub id: String,
     /// What it is there for.
     pub role: Role,
-    /// Its name, without its folder.
+    /// Its name, without its folder unless that was asked for.
     pub file: String,
     /// Its size; null for directories and standard input.
     pub bytes: Option<u64>,

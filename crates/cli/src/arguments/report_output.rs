@@ -70,6 +70,10 @@ pub(crate) struct ReportOutput {
     #[arg(long = "no-hash")]
     pub(crate) no_hash: bool,
 
+    /// Name files in the JSON as they are named here, not without their folders
+    #[arg(long = "full-paths")]
+    pub(crate) full_paths: bool,
+
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,

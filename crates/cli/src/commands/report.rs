@@ -182,7 +182,13 @@ impl<'a> Request<'a> {
             }
             _ => answering::about(self.files, is_hashed),
         };
-        answer.of_report(report)
+        let mut answer = answer.of_report(report);
+        if self.output.full_paths {
+            for (input, file) in answer.inputs.iter_mut().zip(self.files) {
+                input.file = file.display().to_string();
+            }
+        }
+        answer
     }
 
     /// Everything that is written but by [`Extras`].

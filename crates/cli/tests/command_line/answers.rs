@@ -326,6 +326,11 @@ fn files_are_told_by_their_content() {
     assert_eq!(input["bytes"], Path::new(&place.path("trace.json.gz")).metadata().unwrap().len());
     assert_eq!(input["sha256"].as_str().map(str::len), Some(64));
     assert_eq!(of(&["--no-hash"])["inputs"][0]["sha256"], Value::Null);
+    let path = place.path("trace.json.gz");
+    let path = path.to_str().unwrap();
+    let outcome = place.run(&["report", path, "--json", "--full-paths"]).exits_with(0);
+    let document: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!(document["inputs"][0]["file"], path);
     for threads in ["1", "2", "8"] {
         assert_eq!(of(&["--threads", threads]), of(&[]), "{threads} threads");
     }
