@@ -167,6 +167,11 @@ mod tests {
     }
 
     #[test]
+    fn a_moment_at_the_end_of_an_operator_is_of_its_caller() {
+        assert_eq!(parents(&[(32.0, 12.0), (37.0, 6.0), (43.0, 0.0)]), (vec![None, Some(0), Some(0)], 0, 0));
+    }
+
+    #[test]
     fn an_operator_that_outlives_a_root_becomes_a_root() {
         assert_eq!(parents(&[(0.0, 10.0), (9.5, 10.0), (12.0, 3.0)]), (vec![None, None, Some(1)], 1, 0));
     }
@@ -264,6 +269,7 @@ mod tests {
                         let strictly_inside = events.start(other) > events.start(parent)
                             && events.end(other) < events.end(parent);
                         strictly_inside && events.start(other) < events.start(event)
+                            && events.start(event) < events.end(other)
                             && events.end(event) <= events.end(other) && other != event
                     });
                     prop_assert_eq!(tighter, None);
