@@ -16,19 +16,20 @@ pytest.importorskip("mypy", reason="mypy is not installed: the types were not ch
 PACKAGE = Path(pytracelens.__file__).parent
 
 
-def run(*arguments: str) -> None:
-    out = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True)
+def run(folder: Path, *arguments: str) -> None:
+    """Runs a module of Python in a folder, where mypy leaves its cache."""
+    out = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True)
     assert out.returncode == 0, out.stdout + out.stderr
 
 
 def test_the_package_is_typed_strictly(tmp_path: Path) -> None:
     # mypy takes no files from where packages are installed.
     copy = shutil.copytree(PACKAGE, tmp_path / "pytracelens", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
-    run("mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(copy))
+    run(tmp_path, "mypy", "--strict", str(copy))
 
 
 def test_types_are_those_of_what_runs(tmp_path: Path) -> None:
     # Libraries without types, which are imported for their types alone.
     allowed = tmp_path / "allowed"
     allowed.write_text(r"pytracelens\._table\.pyarrow")
-    run("mypy.stubtest", "pytracelens", "--allowlist", str(allowed), "--ignore-unused-allowlist")
+    run(tmp_path, "mypy.stubtest", "pytracelens", "--allowlist", str(allowed), "--ignore-unused-allowlist")
