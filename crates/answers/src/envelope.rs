@@ -15,15 +15,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use trace_ingest::rocprof::{AgentKind, Profile};
 use trace_ingest::{
-    Category, EventFault, IngestError, RecordingKind, Trace, Warning as ReadingWarning, is_standard_input,
-    recognise,
+    Accelerator, Category, EventFault, IngestError, RecordFault, RecorderFacts, RecordingKind, Trace,
+    Warning as ReadingWarning, is_standard_input, recognise,
 };
 use tree_perf::Analysis;
 
 use crate::notice::Notice;
 use crate::report::{Analysed, Report};
+use crate::steps::step_count;
+use crate::{rocprof, tenstorrent, xla};
 
 /// Version of the contract.
 pub const SCHEMA: &str = "tracelens.answer/1.0";
@@ -139,7 +140,7 @@ pub struct Trust {
     pub verdict: TrustVerdict,
     /// Device events.
     pub device_events: Option<u64>,
-    /// Share of the device time whose launch is recorded, in percent.
+    /// Share of the device time whose launch is recorded, in percent; null where no launches are.
     pub linked_pct_of_time: Option<f64>,
     /// Share of the device time whose FLOPs and bytes are known, in percent.
     pub modelled_pct_of_time: Option<f64>,
@@ -163,7 +164,7 @@ pub struct Trust {
 pub enum TrustVerdict {
     /// Nothing speaks against the figures.
     Full,
-    /// The file is cut off, or the launches of over 5 % of the device time are not known.
+    /// Something of the file is lost, or the launches of over 5 % of the device time are, though the recorder tells all.
     Degraded,
     /// No device did anything.
     Unusable,
@@ -217,13 +218,10 @@ impl Lost {
             }
             ReadingWarning::MalformedEvents { count, bytes_skipped, .. } => lost(bytes_skipped, count),
             ReadingWarning::MalformedRecords { count, .. }
+            | ReadingWarning::Records { fault: RecordFault::LostPacket | RecordFault::NotCollected, count }
             | ReadingWarning::Events { fault: EventFault::WithoutTimestamp, count, .. } => lost(0, count),
             _ => None,
         }
-    }
-
-    fn sum(warnings: &[ReadingWarning], part: impl Fn(&Lost) -> u64) -> u64 {
-        warnings.iter().filter_map(Lost::of).map(|lost| part(&lost)).sum()
     }
 }
 
@@ -381,23 +379,29 @@ impl<'a> Answer<'a> {
             let has = |row: &Row| report.tables.tables().iter().any(|table| table.name() == row.table);
             self.findings.iter_mut().for_each(|finding| finding.evidence.retain(has));
         }
-        match &report.analysis {
+        let inputs = self.inputs.iter_mut();
+        self.trust = match &report.analysis {
             Analysed::Trace(analysis) => {
-                self.trust = Some(Trust::of(analysis, report));
-                self.inputs.iter_mut().take(1).for_each(|input| input.tell(analysis.trace()));
+                inputs.take(1).for_each(|input| input.tell(analysis.trace()));
+                Some(Trust::of_trace(analysis))
             }
             Analysed::Xla(hosts) => {
-                let of_hosts = hosts.iter().flat_map(|host| host.trace().warnings()).cloned();
-                self.trust = Some(Trust::of_reading(None, &of_hosts.collect::<Vec<_>>()));
-                self.inputs.iter_mut().zip(hosts).for_each(|(input, host)| input.tell(host.trace()));
+                inputs.zip(hosts).for_each(|(input, host)| input.tell(host.trace()));
+                Some(xla::trust(hosts))
             }
             Analysed::Rocprof(analysis) => {
-                let profile = analysis.profile();
-                let device_events = profile.dispatches.len() + profile.copies.len();
-                self.trust = Some(Trust::of_reading(Some(device_events as u64), &profile.warnings));
-                self.inputs.iter_mut().take(1).for_each(|input| input.tell_profile(profile));
+                inputs.take(1).for_each(|input| rocprof::tell(input, analysis.profile()));
+                Some(rocprof::trust(analysis))
             }
-            _ => {}
+            Analysed::Tenstorrent(analysis, _) => {
+                let table = &analysis.table;
+                inputs.zip(&table.files).for_each(|(input, file)| tenstorrent::tell(input, table, file));
+                Some(tenstorrent::trust(analysis))
+            }
+            _ => None,
+        };
+        if let (Some(trust), Some(coverage)) = (&mut self.trust, &report.summary.coverage) {
+            trust.modelled_pct_of_time = Some(coverage.modelled_percent);
         }
         self.cannot_answer = report.summary.left_out.iter().map(CannotAnswer::from).collect();
         let is_partial =
@@ -470,12 +474,6 @@ impl Input {
     pub fn all(paths: &[PathBuf], role: Role, is_hashed: bool) -> Vec<Self> {
         let inputs = paths.iter().enumerate();
         inputs.map(|(place, path)| Input::of(path, role, place + 1, is_hashed)).collect()
-    }
-
-    fn tell_profile(&mut self, profile: &Profile) {
-        let gpus = profile.agents.iter().filter(|agent| agent.kind == AgentKind::Gpu);
-        self.devices = gpus.filter_map(|gpu| gpu.product_name.clone().or(gpu.name.clone())).collect();
-        self.events = Some(crate::rocprof::records(profile) as u64);
     }
 
     fn tell(&mut self, trace: &Trace) {
@@ -571,15 +569,39 @@ impl io::Write for HashWriter<'_> {
     }
 }
 
+/// What reading lost.
+pub(crate) struct Losses {
+    /// Whether the file ends early or is damaged.
+    pub truncated: bool,
+    /// Bytes; `None` where damaged compression leaves that unknown.
+    pub bytes: Option<u64>,
+    /// Events, or entries that should be events.
+    pub events: u64,
+}
+
+impl Losses {
+    /// What these warnings tell of.
+    pub(crate) fn of<'w>(warnings: impl IntoIterator<Item = &'w ReadingWarning>) -> Self {
+        let mut losses = Losses { truncated: false, bytes: Some(0), events: 0 };
+        for warning in warnings {
+            let is_damaged = matches!(warning, ReadingWarning::DamagedCompression { .. });
+            losses.truncated |= is_damaged || matches!(warning, ReadingWarning::Truncated { .. });
+            let lost = Lost::of(warning).unwrap_or(Lost { bytes: 0, events: 0 });
+            losses.bytes = losses.bytes.filter(|_| !is_damaged).map(|bytes| bytes + lost.bytes);
+            losses.events += lost.events;
+        }
+        losses
+    }
+}
+
 impl Trust {
-    fn of(analysis: &Analysis, report: &Report) -> Self {
+    fn of_trace(analysis: &Analysis) -> Self {
         let (trace, coverage) = (analysis.trace(), analysis.coverage());
-        let recorder = &trace.facts().recorder;
-        let device_events = analysis.device_event_count();
+        let RecorderFacts { launches, all_launches, shapes, python_frames, .. } = trace.facts().recorder;
         let all = coverage.linked_time_us + coverage.unlinked_time_us;
-        let linked = (all > 0.0).then(|| 100.0 * coverage.linked_time_us / all);
-        let read = Trust::of_reading(Some(device_events as u64), trace.warnings());
-        let is_linked = recorder.all_launches || linked.is_none_or(|linked| linked >= LEAST_LINKED);
+        let linked = (launches && all > 0.0).then(|| 100.0 * coverage.linked_time_us / all);
+        let tells_all = all_launches && trace.facts().accelerator.is_none_or(Accelerator::links_all_work);
+        let read = Trust::new(analysis.device_event_count(), Losses::of(trace.warnings()));
         let events = trace.events();
         let has_shapes =
             || events.ids().any(|event| trace.argument(event, |signature| signature.dims).is_some());
@@ -587,50 +609,59 @@ impl Trust {
             trace.skipped_frames() > 0
                 || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION)
         };
-        let steps = operator_sheets::Iterated::iterations(analysis)
-            .and_then(|iterations| iterations.steps())
-            .map(|(level, _)| level.iterations.len() as u64);
         Trust {
-            verdict: match read.verdict {
-                TrustVerdict::Full if !is_linked => TrustVerdict::Degraded,
-                verdict => verdict,
-            },
-            linked_pct_of_time: linked,
-            modelled_pct_of_time: report.summary.coverage.as_ref().map(|coverage| coverage.modelled_percent),
-            shapes: recorder.shapes.then(has_shapes),
-            stacks: recorder.python_frames.then(has_frames),
-            steps,
-            ..read
+            shapes: shapes.then(has_shapes),
+            stacks: python_frames.then(has_frames),
+            steps: step_count(analysis),
+            ..match tells_all {
+                true => read.with_all_launches(linked),
+                false => Trust { linked_pct_of_time: linked, ..read },
+            }
         }
     }
 
-    /// What reading alone tells: how many device events there are, where that is known, and what was lost.
-    fn of_reading(device_events: Option<u64>, warnings: &[ReadingWarning]) -> Self {
-        let is_damaged =
-            warnings.iter().any(|warning| matches!(warning, ReadingWarning::DamagedCompression { .. }));
-        let truncated =
-            is_damaged || warnings.iter().any(|warning| matches!(warning, ReadingWarning::Truncated { .. }));
+    /// What reading alone tells.
+    pub(crate) fn new(device_events: usize, losses: Losses) -> Self {
+        let Losses { truncated, bytes, events } = losses;
         Trust {
-            verdict: match device_events {
-                Some(0) => TrustVerdict::Unusable,
-                _ if truncated => TrustVerdict::Degraded,
-                _ => TrustVerdict::Full,
+            verdict: match (device_events, bytes) {
+                (0, _) => TrustVerdict::Unusable,
+                (_, Some(0)) if !truncated && events == 0 => TrustVerdict::Full,
+                _ => TrustVerdict::Degraded,
             },
-            device_events,
+            device_events: Some(device_events as u64),
             linked_pct_of_time: None,
             modelled_pct_of_time: None,
             shapes: None,
             stacks: None,
             truncated,
-            bytes_lost: (!is_damaged).then(|| Lost::sum(warnings, |lost| lost.bytes)),
-            events_lost: Lost::sum(warnings, |lost| lost.events),
+            bytes_lost: bytes,
+            events_lost: events,
             steps: None,
         }
+    }
+
+    /// With the share of the device time whose launch is recorded, by a recorder that tells all launches.
+    pub(crate) fn with_all_launches(mut self, linked: Option<f64>) -> Self {
+        self.linked_pct_of_time = linked;
+        if self.verdict == TrustVerdict::Full && linked.is_some_and(|linked| linked < LEAST_LINKED) {
+            self.verdict = TrustVerdict::Degraded;
+        }
+        self
     }
 }
 
 /// Share of the device time, in percent, whose launches are known in a recording that can be trusted.
 const LEAST_LINKED: f64 = 95.0;
+
+/// Share of the time of device work whose launch is recorded, in percent; each with its length. `None` without time.
+pub(crate) fn linked_percent(work: impl Iterator<Item = (i64, bool)>) -> Option<f64> {
+    let (linked, all) = work.fold((0.0, 0.0), |(linked, all), (length, is_linked)| {
+        let length = length as f64;
+        (if is_linked { linked + length } else { linked }, all + length)
+    });
+    (all > 0.0).then(|| 100.0 * linked / all)
+}
 
 impl From<&Notice> for AnswerWarning {
     fn from(notice: &Notice) -> Self {

@@ -4,22 +4,24 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use advise::{ADVICE, Limits};
+use hashbrown::HashSet;
 use iterations::Window;
 use rocprof_perf::{
     AgentTimeline, RocprofAnalysis, RocprofOptions, agent_timelines, rocprof_finding, rocprof_notices,
     rocprof_sheets,
 };
 use sheets::Layout;
-use trace_ingest::RecordingKind;
-use trace_ingest::rocprof::{Agent, Process, Profile, read_profile};
+use trace_ingest::rocprof::{Agent, AgentKind, Domain, Process, Profile, read_profile};
+use trace_ingest::{Nanoseconds, RecordingKind};
 use tree_perf::{Analysis, AnalysisOptions, budget_sheets};
 
 use crate::advice::{self, first_of, tables_of};
+use crate::envelope::{Input, Losses, Trust, linked_percent};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::counted;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
-use crate::steps::{steps_in_words, window_in_words};
+use crate::steps::{step_count, steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
 use crate::trace::SheetNames;
 
@@ -91,8 +93,50 @@ fn traced(analysis: &RocprofAnalysis) -> Option<Analysis> {
     Some(trace)
 }
 
+/// How far the figures of a profile can be trusted.
+pub(crate) fn trust(analysis: &RocprofAnalysis) -> Trust {
+    let profile = analysis.profile();
+    let device_events = profile.dispatches.len() + profile.copies.len();
+    let read = Trust::new(device_events, Losses::of(&profile.warnings));
+    Trust { steps: step_count(analysis), ..read.with_all_launches(linked(profile)) }
+}
+
+/// Share of the time of dispatches and copies whose call is recorded, in percent; `None` where no calls are, which are
+/// traced only when that is asked for.
+fn linked(profile: &Profile) -> Option<f64> {
+    let launching = profile.calls.iter().filter(|call| matches!(call.domain, Domain::Hip | Domain::Hsa));
+    let calls: HashSet<(u32, u64)> =
+        launching.filter_map(|call| Some((call.process, call.correlation?))).collect();
+    let is_linked = |process: u32, correlation: Option<u64>| {
+        correlation.is_some_and(|correlation| calls.contains(&(process, correlation)))
+    };
+    let dispatches =
+        profile.dispatches.iter().map(|work| (work.duration().0, is_linked(work.process, work.correlation)));
+    let copies =
+        profile.copies.iter().map(|copy| (copy.duration().0, is_linked(copy.process, copy.correlation)));
+    linked_percent(dispatches.chain(copies)).filter(|_| !calls.is_empty())
+}
+
+/// What a profile says of itself.
+pub(crate) fn tell(input: &mut Input, profile: &Profile) {
+    let gpus = profile.agents.iter().filter(|agent| agent.kind == AgentKind::Gpu);
+    input.devices = gpus.filter_map(|gpu| gpu.product_name.clone().or(gpu.name.clone())).collect();
+    input.events = Some(records(profile) as u64);
+    let Profile { dispatches, copies, calls, .. } = profile;
+    let times = || {
+        let work = dispatches.iter().map(|work| (work.start, work.end));
+        let copies = copies.iter().map(|copy| (copy.start, copy.end));
+        let all = work.chain(copies).chain(calls.iter().map(|call| (call.start, call.end)));
+        // Records without times are read as those of the moment 0.
+        all.filter(|&(_, end)| end != Nanoseconds(0))
+    };
+    let first = times().map(|(start, _)| start).min();
+    let last = times().map(|(_, end)| end).max();
+    input.span_ns = first.zip(last).map(|(first, last)| last.0 - first.0);
+}
+
 /// Everything that happened, of whatever kind.
-pub(crate) fn records(profile: &Profile) -> usize {
+fn records(profile: &Profile) -> usize {
     let Profile { dispatches, copies, calls, allocations, scratch, counter_values, samples, .. } = profile;
     let of_memory = copies.len() + allocations.len() + scratch.len();
     dispatches.len() + calls.len() + of_memory + counter_values.len() + samples.len()

@@ -7,6 +7,11 @@ use operator_sheets::Iterated;
 
 use crate::numbers::{duration, grouped};
 
+/// How many steps the program took; `None` where none are told.
+pub(crate) fn step_count(analysis: &impl Iterated) -> Option<u64> {
+    analysis.iterations()?.steps().map(|(level, _)| level.iterations.len() as u64)
+}
+
 /// How many steps the program took, how long, how evenly, and which are odd.
 pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     /// Odd steps that are named.

@@ -1,18 +1,20 @@
 //! The report of Tenstorrent operations.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use advise::Limits;
-use metal_perf::{MetalOptions, MetalReport, metal_sheets};
+use metal_perf::{MetalOptions, MetalReport, Op, metal_sheets};
 use sheets::{Layout, Sheet, TableError};
 use trace_diff::{
     CompareOptions, Comparison, Side, TIME_CHANGE, all_comparison_sheets, compare, comparison_sheets,
     is_compared,
 };
-use trace_ingest::metal::read_ops;
+use trace_ingest::metal::{OpType, OpsFile, OpsTable, OpsWarning, read_ops};
 
 use crate::advice::{self, first_of};
 use crate::compare::{names_of, statements};
+use crate::envelope::{Input, Losses, Trust};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::report::{
@@ -72,6 +74,40 @@ impl Reporter for TenstorrentReporter {
         let report = Report { tables, summary, notices, pictures, advice, analysis };
         if is_compat { Ok(report) } else { report.with_overview(run) }
     }
+}
+
+/// How far the figures of operations can be trusted. They were recorded without the host's calls and the program's frames.
+pub(crate) fn trust(analysis: &MetalReport) -> Trust {
+    let OpsTable { rows, warnings, .. } = &analysis.table;
+    let truncated =
+        warnings.iter().any(|warning| matches!(warning, OpsWarning::Source { loses_rows: true, .. }));
+    let malformed = warnings.iter().map(|warning| match warning {
+        OpsWarning::MalformedRows { count, .. } => *count,
+        _ => 0,
+    });
+    let losses = Losses { truncated, bytes: (!truncated).then_some(0), events: malformed.sum() };
+    let on_devices = || rows.iter().filter(|row| row.op_type == OpType::Device);
+    let time = |op: &Op| op.device_time_us.unwrap_or(0.0);
+    let all: f64 = analysis.ops.iter().map(time).sum();
+    let is_modelled = |op: &&Op| op.analysed == metal_perf::Analysed::Full;
+    let modelled: f64 = analysis.ops.iter().filter(is_modelled).map(time).sum();
+    Trust {
+        modelled_pct_of_time: (all > 0.0).then(|| 100.0 * modelled / all),
+        shapes: Some(on_devices().any(|row| !row.inputs.is_empty() || !row.outputs.is_empty())),
+        ..Trust::new(on_devices().count(), losses)
+    }
+}
+
+/// What a file says of itself.
+pub(crate) fn tell(input: &mut Input, table: &OpsTable, file: &OpsFile) {
+    let rows = &table.rows[file.rows.start as usize..file.rows.end as usize];
+    let devices: BTreeMap<u32, &str> = rows
+        .iter()
+        .filter_map(|row| Some((row.device?, table.text(row.arch).trim())))
+        .filter(|(_, name)| !name.is_empty())
+        .collect();
+    input.devices = devices.into_values().map(ToOwned::to_owned).collect();
+    input.events = Some(rows.len() as u64);
 }
 
 /// What follows the names of the sheets in which the run stands beside the baseline.

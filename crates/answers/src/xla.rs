@@ -12,17 +12,18 @@ use sheets::Layout;
 use trace_ingest::Picoseconds;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile, read_profile};
 use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
-use xla_perf::tpu::{TpuNotice, tpu_finding};
+use xla_perf::tpu::{TpuCore, TpuNotice, tpu_finding};
 use xla_perf::{Execution, JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
 
 use crate::advice::{first_of, tables_of};
+use crate::envelope::{Losses, Trust, linked_percent};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, duration};
 use crate::report::{
     Analysed, Picture, Report, Reporter, Run, Stage, lost_events, pictures, tables, title, titled,
 };
-use crate::steps::{steps_in_words, window_in_words};
+use crate::steps::{step_count, steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
 use crate::trace::SheetNames;
 use crate::{advice, roofline_picture, step_picture};
@@ -172,6 +173,36 @@ fn no_device(path: &Path, profile: &Profile) -> Error {
     let names: Vec<&str> = profile.planes.iter().map(|plane| plane.name.as_str()).collect();
     let planes = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
     Error::NoDevicePlane { path: path.to_path_buf(), planes, lost }
+}
+
+/// How far the figures of the hosts of a run can be trusted.
+pub(crate) fn trust<'h>(hosts: &'h [JaxAnalysis]) -> Trust {
+    let read = Trust::new(
+        hosts.iter().map(device_events).sum(),
+        Losses::of(hosts.iter().flat_map(|host| host.trace().warnings())),
+    );
+    let of_host = |host: &'h JaxAnalysis| {
+        let events = host.trace().events();
+        host.device_events().iter().map(|work| (events.duration(work.event), work.launch.is_some()))
+    };
+    let work = || hosts.iter().flat_map(of_host);
+    // Calls of the host may not have been traced at all.
+    let linked = work().any(|(_, is_linked)| is_linked).then(|| linked_percent(work())).flatten();
+    let steps = match hosts {
+        [host] => step_count(host),
+        _ => None,
+    };
+    Trust { steps, ..read.with_all_launches(linked) }
+}
+
+/// Kernels, copies and fills of GPUs, and operations of TPUs.
+fn device_events(host: &JaxAnalysis) -> usize {
+    let cores = host.tpu().into_iter().flat_map(|tpu| &tpu.profile.cores);
+    let of_core = |core: &TpuCore| {
+        let summed_up: u64 = core.aggregated.iter().map(|sum| sum.occurrences).sum();
+        core.executions.len() + summed_up as usize
+    };
+    host.device_events().len() + cores.map(of_core).sum::<usize>()
 }
 
 /// What reading and the analysis got over.

@@ -386,7 +386,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
         columns::OP_CATEGORY.field(|row: &PointRow<'_>| row.point.category.as_str().into()),
         SPEC.described("Unit and precision of the work: the peak that it is held against, see roofline.")
             .field(|row: &PointRow<'_>| row.roof.spec.to_string().into()),
-        columns::INPUT_DIMS.described("Shapes of the inputs.").field(|row: &PointRow<'_>| row.point.dims.as_ref().into()),
+        columns::INPUT_DIMS.described("Shapes of the inputs.").distinguishing().field(|row: &PointRow<'_>| row.point.dims.as_ref().into()),
         Column::count("operation_count", "Calls of the row.")
             .field(|row: &PointRow<'_>| row.point.calls.into()),
         INTENSITY

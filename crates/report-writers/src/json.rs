@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::ser::{Formatter, Serializer as JsonSerializer};
 use sheets::{
-    Absence, Caveat, Cell, ColumnKind, Nested, Role, Table, TableColumn, Unit, escaped, float_text, is_obeyed,
+    Absence, Caveat, Cell, ColumnKind, Nested, Table, TableColumn, Unit, escaped, float_text, is_obeyed,
 };
 
 /// A table, or the part of it that was asked for, as answers have it: `name`, `key`, `caveats`, `columns`, `rows`,
@@ -50,12 +50,8 @@ impl<'t> JsonTable<'t> {
     /// what it was called with. None where two rows have the same.
     #[must_use]
     pub fn key(&self) -> Vec<&str> {
-        let is_key = |column: &&TableColumn| {
-            column.role() == Role::Name
-                || column.name().starts_with(PARAMETER)
-                || ARGUMENTS.contains(&column.name()) && column.kind() == ColumnKind::Nested
-        };
-        let columns: Vec<&TableColumn> = self.table.columns().iter().filter(is_key).collect();
+        let columns: Vec<&TableColumn> =
+            self.table.columns().iter().filter(|column| column.is_key()).collect();
         let mut seen = HashSet::with_capacity(self.table.height());
         let is_new = |row: usize| {
             let cells: Vec<String> =
@@ -68,12 +64,6 @@ impl<'t> JsonTable<'t> {
         }
     }
 }
-
-/// What the columns of a model's parameters begin with, by which operators of one family are told apart.
-const PARAMETER: &str = "param: ";
-
-/// What an operator was called with, in tables of operators.
-const ARGUMENTS: [&str; 4] = ["Input Dims", "Input type", "Input Strides", "Concrete Inputs"];
 
 /// A table as the document has it.
 #[derive(Serialize, JsonSchema)]
@@ -207,7 +197,7 @@ fn aggregate_of(column: &TableColumn) -> &'static str {
     let is_spread = ["mean", "median", "std"].into_iter().any(has_word) || has_word("subtree");
     let is_additive = !is_spread && matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
     match () {
-        () if column.role() == Role::Name => "key",
+        () if column.is_key() => "key",
         () if has_word("min") => "min",
         () if has_word("max") => "max",
         () if is_additive

@@ -24,11 +24,16 @@ pub struct Absence {
 }
 
 impl Absence {
+    /// A reason of a kind.
+    #[must_use]
+    pub const fn new(code: AbsenceCode, reason: &'static str) -> Self {
+        Absence { code, reason: Cow::Borrowed(reason) }
+    }
+
     /// Why values have no deviation; `None` where there are none at all.
     #[must_use]
     pub fn of_deviation(spread: &Spread) -> Option<Self> {
-        let reason = Cow::Borrowed("one value has no deviation");
-        spread.mean.map(|_| Absence { code: AbsenceCode::Undefined, reason })
+        spread.mean.map(|_| Absence::new(AbsenceCode::Undefined, "one value has no deviation"))
     }
 }
 
@@ -43,8 +48,10 @@ pub enum AbsenceCode {
     Arguments,
     /// The element type has no known size.
     DataType,
-    /// The figure has no meaning for so few values.
+    /// The figure cannot be computed from the values that there are: the deviation of one, a rate over no time.
     Undefined,
+    /// The recording does not have it.
+    NotRecorded,
 }
 
 impl AbsenceCode {
@@ -57,6 +64,7 @@ impl AbsenceCode {
             AbsenceCode::Arguments => "arguments",
             AbsenceCode::DataType => "data-type",
             AbsenceCode::Undefined => "undefined",
+            AbsenceCode::NotRecorded => "not-recorded",
         }
     }
 }

@@ -197,6 +197,8 @@ pub struct Column {
     pub only_in: Option<Layout>,
     /// Which cells are good and which bad, where the column compares.
     pub verdict: Option<Verdict>,
+    /// Whether it tells rows apart together with the names, though it is none: what an operator was called with.
+    pub distinguishes: bool,
 }
 
 /// Which cells of a column that compares are good and which bad: workbooks colour them.
@@ -221,6 +223,7 @@ impl Column {
             series: name,
             only_in: None,
             verdict: None,
+            distinguishes: false,
         }
     }
 
@@ -307,6 +310,12 @@ impl Column {
     #[must_use]
     pub const fn judged(self, verdict: Verdict) -> Self {
         Column { verdict: Some(verdict), ..self }
+    }
+
+    /// The same column as part of what tells rows apart.
+    #[must_use]
+    pub const fn distinguishing(self) -> Self {
+        Column { distinguishes: true, ..self }
     }
 
     /// The same column, in one layout only: a figure that the other has in another unit.

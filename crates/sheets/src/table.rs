@@ -312,6 +312,7 @@ pub struct TableColumn {
     role: Role,
     series: &'static str,
     verdict: Option<Verdict>,
+    distinguishes: bool,
     caveats: Vec<Arc<Caveat>>,
     /// Why cells are empty, by row, where the sheet says it.
     absences: Vec<(usize, Absence)>,
@@ -353,13 +354,24 @@ impl TableColumn {
             }
             ColumnKind::Number(_) => Values::Number(Vec::with_capacity(room)),
         };
-        let Column { kind, description, role, series, verdict, .. } = column;
+        let Column { kind, description, role, series, verdict, distinguishes, .. } = column;
         for cell in cells {
             values.push(column.name, if kind == ColumnKind::Names { cell.into_names() } else { cell });
         }
         let name = name.into();
         let (caveats, absences) = (Vec::new(), Vec::new());
-        TableColumn { name, kind, description, role, series, verdict, caveats, absences, values }
+        TableColumn {
+            name,
+            kind,
+            description,
+            role,
+            series,
+            verdict,
+            distinguishes,
+            caveats,
+            absences,
+            values,
+        }
     }
 
     /// Header.
@@ -384,6 +396,12 @@ impl TableColumn {
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict
+    }
+
+    /// Whether it is part of what tells rows apart: a name, or [`Column::distinguishes`].
+    #[must_use]
+    pub fn is_key(&self) -> bool {
+        self.role == Role::Name || self.distinguishes
     }
 
     /// What its figure is called ([`Column::series`]).

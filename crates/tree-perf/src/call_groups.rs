@@ -192,7 +192,7 @@ pub(crate) trait GroupRow {
 /// The columns of what the calls of a row have in common.
 pub(crate) fn key_fields<'a, R: GroupRow>(name: Column, num_kernels: Column) -> Vec<Field<CallTable<'a>, R>> {
     let argument = |column: Column, part: fn(Signature) -> Option<ArgumentId>| {
-        column.field_in(move |table: &CallTable<'_>, row: &R| {
+        column.distinguishing().field_in(move |table: &CallTable<'_>, row: &R| {
             let signatures = table.analysis.trace().signatures();
             let argument = row.group().key.signature.and_then(|signature| part(signatures.get(signature)));
             argument.map(|id| nested_argument(signatures.argument(id), Sequence::Tuple)).into()
@@ -215,8 +215,12 @@ pub(crate) fn key_fields<'a, R: GroupRow>(name: Column, num_kernels: Column) -> 
         argument(columns::INPUT_TYPE, |signature| signature.types),
         argument(columns::INPUT_STRIDES, |signature| signature.strides),
         argument(columns::CONCRETE_INPUTS, |signature| signature.concrete),
-        num_kernels.field(move |row: &R| row.group().key.kernels.into()).when(CallTable::by_num_kernels),
+        num_kernels
+            .distinguishing()
+            .field(move |row: &R| row.group().key.kernels.into())
+            .when(CallTable::by_num_kernels),
         columns::IS_RECOMPUTE
+            .distinguishing()
             .field(move |row: &R| row.group().key.is_recompute.into())
             .when(CallTable::detects_recompute),
     ]);
@@ -236,6 +240,7 @@ pub(crate) fn place_fields<'a, R>(
 /// The column of the names of what ran beside the calls of a row, which stands behind their own name.
 pub(crate) fn overlapping_names<'a, R: GroupRow>() -> Field<CallTable<'a>, R> {
     columns::overlap::NAMES
+        .distinguishing()
         .field_in(|table: &CallTable<'_>, row: &R| table.names(row.group().key.overlapping))
         .when(CallTable::with_overlap)
 }

@@ -1,9 +1,9 @@
 //! The instructions that kernels were launched for, and what the HLO says of them.
 
 use hlo_cost::{ArrayShape, HloKind, InstructionRef, OpMetadata, Shape};
-use operator_sheets::{Evaluated, OpCategory};
+use operator_sheets::{Evaluated, OpCategory, absence};
 use perf_models::{ComputeSpec, Parameter, XlaKernel};
-use sheets::Nested;
+use sheets::{Absence, AbsenceCode, Nested};
 use trace_ingest::xplane::Profile;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
@@ -54,11 +54,21 @@ impl Operator {
         self.work.as_ref().map_or(&[], |work| &work.parameters)
     }
 
+    /// Why FLOPs or bytes are missing.
+    pub(crate) fn gap(&self) -> Option<Absence> {
+        match &self.work {
+            Some(work) => work.forward.undefined().cloned().map(absence),
+            None => Some(Absence::new(
+                AbsenceCode::NotRecorded,
+                "the profile does not embed the instruction that ran",
+            )),
+        }
+    }
+
     /// What the figures assume, or why there are none.
     pub(crate) fn note(&self) -> Option<String> {
         let work = self.work.as_ref()?;
-        let missing = [&work.forward.flops, &work.forward.bytes];
-        let missing = missing.into_iter().find_map(|figure| figure.as_ref().err()).map(ToString::to_string);
+        let missing = work.forward.undefined().map(ToString::to_string);
         missing.or_else(|| work.assumption.clone())
     }
 }

@@ -284,20 +284,63 @@ fn figures_of_models_say_why_they_are_missing() {
 fn recordings_of_every_kind_say_how_far_they_can_be_trusted() {
     let place = Workplace::with("");
     let validator = validator();
-    let of = |command: &str, file: &str| {
-        let path = test_data(file);
-        let document = answer(&place, &validator, &[command, path.to_str().unwrap()]);
+    let of = |command: &str, file: &Path| {
+        let document = answer(&place, &validator, &[command, file.to_str().unwrap()]);
         (document["trust"].clone(), document["inputs"][0].clone())
     };
-    let (trust, input) = of("rocprof", "generated/rocprof/run_results.json.gz");
+    let (trust, input) = of("rocprof", &test_data("generated/rocprof/run_results.json.gz"));
     assert_eq!(
         (&trust["verdict"], &trust["device_events"], &trust["truncated"], &trust["shapes"]),
         (&json!("full"), &json!(234 + 37), &json!(false), &Value::Null)
     );
+    assert!(trust["linked_pct_of_time"].as_f64().is_some_and(|percent| percent > 95.0), "{trust}");
     assert_eq!(input["devices"], json!(["AMD Instinct MI300X", "AMD Instinct MI300X"]));
-    let (trust, input) = of("jax", "recorded/h200/jax_step.xplane.pb");
-    assert_eq!((&trust["verdict"], &trust["device_events"]), (&json!("full"), &Value::Null));
-    assert!(input["events"].as_u64().is_some_and(|events| events > 100), "{input}");
+    assert!(input["span_ns"].as_i64().is_some_and(|span| (1..1_136_480_673).contains(&span)), "{input}");
+    let (trust, input) = of("jax", &test_data("recorded/h200/jax_step.xplane.pb"));
+    assert_eq!(trust["verdict"], "full");
+    for share in ["linked_pct_of_time", "modelled_pct_of_time"] {
+        assert!(trust[share].as_f64().is_some_and(|percent| percent > 50.0), "{trust}");
+    }
+    assert!(trust["device_events"].as_u64() < input["events"].as_u64(), "{trust} {input}");
+    assert_eq!(input["devices"], json!(["NVIDIA H200"]));
+    let operations = test_data("generated/metal_ops.csv");
+    let (trust, input) = of("metal", &operations);
+    assert_eq!(
+        (&trust["verdict"], &trust["device_events"], &trust["shapes"], &trust["linked_pct_of_time"]),
+        (&json!("full"), &json!(312), &json!(true), &Value::Null)
+    );
+    assert_eq!((&input["events"], &input["span_ns"]), (&json!(312 + 5 + 3), &Value::Null));
+    // A row that is cut off is lost, and without rows of devices there is nothing to look at.
+    let text = std::fs::read_to_string(&operations).unwrap();
+    let whole: Vec<&str> = text.lines().collect();
+    place.put("cut.csv", whole[..40].join("\n") + "\nMatmul,tt_dnn_device");
+    let (trust, _) = of("metal", &place.path("cut.csv"));
+    assert_eq!((&trust["verdict"], &trust["events_lost"]), (&json!("degraded"), &json!(1)));
+    let marks = whole.iter().filter(|line| !line.contains("tt_dnn_device")).copied();
+    place.put("marks.csv", marks.collect::<Vec<_>>().join("\n"));
+    let (trust, _) = of("metal", &place.path("marks.csv"));
+    assert_eq!((&trust["verdict"], &trust["device_events"]), (&json!("unusable"), &json!(0)));
+}
+
+/// A recorder that tells all launches lost those that are missing; one that does not only did not see them.
+#[test]
+fn launches_that_are_lost_degrade_a_trace() {
+    let place = Workplace::with("");
+    let kernel = |at: u32, correlation: u32| {
+        json!({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10 * at, "dur": 5,
+            "args": {"device": 0, "stream": 7, "correlation": correlation}})
+    };
+    let launch = json!({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+        "ts": 1, "dur": 2, "args": {"correlation": 1}});
+    let verdict = |correlations: [u32; 2]| {
+        let mut events = vec![launch.clone()];
+        events.extend(correlations.iter().zip(1..).map(|(&correlation, at)| kernel(at, correlation)));
+        place.put("trace.json", json!({"schemaVersion": 1, "traceEvents": events}).to_string());
+        let document = answer(&place, &validator(), &["report", "trace.json"]);
+        (document["trust"]["verdict"].clone(), document["trust"]["linked_pct_of_time"].clone())
+    };
+    assert_eq!(verdict([1, 1]), (json!("full"), json!(100.0)));
+    assert_eq!(verdict([1, 9]), (json!("degraded"), json!(50.0)));
 }
 
 #[test]

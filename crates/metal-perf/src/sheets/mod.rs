@@ -109,7 +109,7 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
                 _ => None::<&str>.into(),
             },
         ),
-        Column::text("advice", "What to try.").with_role(Role::Detail)
+        Column::text("advice", "What to try.").with_role(Role::Detail).distinguishing()
             .field(|(_, advice, _): &Row<'_>| advice.into()),
         Column::microseconds(
             "saving at most (µs)",

@@ -105,7 +105,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
     type Row = DeviceRow;
     type Of<'a, T> = DeviceTable<'a, T>;
     let argument = |column: Column, part: fn(Signature) -> Option<ArgumentId>| {
-        column.field_in(move |table: &Of<'a, T>, row: &Row| {
+        column.distinguishing().field_in(move |table: &Of<'a, T>, row: &Row| {
             let trace = table.diff.trees()[row.side].trace();
             let signature = row.operator.and_then(|operator| trace.events().signature(operator));
             let argument = signature.and_then(|signature| part(trace.signatures().get(signature)));

@@ -26,6 +26,7 @@ use crate::format::{Certainty, Format};
 use crate::open::detect;
 use crate::recording::Recording;
 use crate::source::{self, ReadOptions, TextSource, is_damage};
+use crate::warning::Warning;
 
 /// How much of a text is looked at to say what it is, in bytes.
 const HEAD: usize = 64 << 10;
@@ -107,8 +108,11 @@ struct Joined {
 impl Joined {
     /// Appends an opened file.
     fn add_source(&mut self, path: &Path, source: TextSource<'_>) -> Result<(), IngestError> {
-        let warning = |detail| OpsWarning::Source { path: path.to_path_buf(), detail };
-        self.table.warnings.extend(source.warnings.iter().map(|fault| warning(fault.to_string())));
+        self.table.warnings.extend(source.warnings.iter().map(|fault| OpsWarning::Source {
+            path: path.to_path_buf(),
+            detail: fault.to_string(),
+            loses_rows: matches!(fault, Warning::Truncated { .. } | Warning::DamagedCompression { .. }),
+        }));
         source.expansion.end(path, self.add(path, &source.head, source.text))
     }
 
@@ -167,7 +171,8 @@ impl Joined {
                         return Err(IngestError::Io { path: path.to_path_buf(), source });
                     }
                     let detail = format!("ends early, rows before were read: {source}");
-                    table.warnings.push(OpsWarning::Source { path: path.to_path_buf(), detail });
+                    let path = path.to_path_buf();
+                    table.warnings.push(OpsWarning::Source { path, detail, loses_rows: true });
                     break;
                 }
             }

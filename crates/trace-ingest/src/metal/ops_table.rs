@@ -213,6 +213,8 @@ pub enum OpsWarning {
         path: PathBuf,
         /// What happened.
         detail: String,
+        /// Whether the end of the file is lost.
+        loses_rows: bool,
     },
     /// A file names no device.
     NoDevices {
@@ -243,7 +245,7 @@ impl fmt::Display for OpsWarning {
                 "{}: rows that could not be read left out: {count} (first: line {first_line}: {detail})",
                 path.display()
             ),
-            OpsWarning::Source { path, detail } => write!(f, "{}: {detail}", path.display()),
+            OpsWarning::Source { path, detail, .. } => write!(f, "{}: {detail}", path.display()),
             OpsWarning::NoDevices { path } => write!(f, "{}: no row names a device", path.display()),
             OpsWarning::UnusableCells { column, count } => {
                 write!(f, "cells of {column} without a usable number read as blank: {count}")

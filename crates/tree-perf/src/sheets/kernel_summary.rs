@@ -92,12 +92,12 @@ impl<'a> KernelTable<'a> {
             Column::text(
                 "Parent op category",
                 "Kind of work of the kernel for its operator, as in the operator sheets; empty for kernels without a launch in the trace.",
-            ).with_role(Role::Detail)
+            ).with_role(Role::Detail).distinguishing()
             .field(|row: &KernelRow| row.category.as_ref().map(OpCategory::as_str).into()),
             Column::text(
                 "Parent cpu_op",
                 "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
-            ).with_role(Role::Detail)
+            ).with_role(Role::Detail).distinguishing()
             .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 row.parent.map(|name| table.analysis.trace().text(name)).into()
             })
@@ -105,7 +105,7 @@ impl<'a> KernelTable<'a> {
             KERNEL_NAME.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 table.analysis.trace().text(row.kernel).into()
             }),
-            Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail)
+            Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail).distinguishing()
                 .field(|row: &KernelRow| row.stream.into()),
             time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),

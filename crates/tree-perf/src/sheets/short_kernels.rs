@@ -66,15 +66,19 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_operators = [
         Column::text("Parent cpu_op", "Operator that the kernel is charged to, as in the operator sheets.")
             .with_role(Role::Detail)
+            .distinguishing()
             .field_in(|short: &ShortKernels<'_>, row: &Row| {
                 row.operator.map(|operator| short.text(operator.name)).into()
             }),
         Column::nested("Input dims", "Shapes of the operator's inputs.")
             .with_role(Role::Detail)
+            .distinguishing()
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.argument(row, |operator| operator.dims)),
         Column::nested("Input strides", "Strides of the operator's inputs, in elements.")
+            .distinguishing()
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.argument(row, |operator| operator.strides)),
         Column::nested("Concrete Inputs", "Values of the operator's inputs that are no tensors, as texts.")
+            .distinguishing()
             .field_in(|short: &ShortKernels<'_>, row: &Row| {
                 short.argument(row, |operator| operator.concrete)
             }),

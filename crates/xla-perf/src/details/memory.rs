@@ -189,6 +189,10 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ))
 }
 
+const TIME: Column =
+    Column::milliseconds("time_ms", "First event of the stretch in ms since the first event of the profile.")
+        .distinguishing();
+
 /// Stretches of the timeline: as many as a chart can show.
 const STRETCHES: u32 = 1_000;
 
@@ -200,8 +204,7 @@ pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         "Memory in use over time by allocator: a row for each thousandth of the time from the first allocation to the last in which the allocator did something.",
         [
             F::from_column(ALLOCATOR, |_, row| row.0.as_str().into()),
-            F::new(Number(Milliseconds), "time_ms", |_, row| row.1.time.to_milliseconds().into())
-                .described("First event of the stretch in ms since the first event of the profile."),
+            F::from_column(TIME, |_, row| row.1.time.to_milliseconds().into()),
             F::new(Number(Mebibytes), "in_use (MiB)", |_, row| mib(row.1.allocated).into())
                 .described("Memory in use after the last event of the stretch in MiB."),
             F::new(Number(Mebibytes), "max_in_use (MiB)", |_, row| mib(row.1.most).into())

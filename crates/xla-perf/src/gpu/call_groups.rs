@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 use gpu_timeline::{Spread, Summary};
-use operator_sheets::columns::{TB_PER_S, TFLOPS_PER_S};
 use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel, MissingPeak};
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::Microseconds;
-use sheets::{Column, Field, Role};
+use sheets::{Absence, Column, Field, Role};
 use trace_ingest::{EventId, Picoseconds};
 
 use crate::analysis::JaxAnalysis;
@@ -26,7 +25,8 @@ pub(crate) const STEM: Column = Column::new(
 );
 pub(crate) const MODULE: Column =
     Column::new("hlo_module", Text, "Compiled program of the instruction; empty where none is named.")
-        .with_role(Role::Detail);
+        .with_role(Role::Detail)
+        .distinguishing();
 pub(crate) const CATEGORY: Column = Column::new(
     "op category",
     Text,
@@ -165,6 +165,11 @@ impl<'a> OperatorRow<'a> {
 
 pub(super) type OperatorField<'a> = Field<OperatorContext<'a>, OperatorRow<'a>>;
 
+/// Why a row has no FLOPs, or no bytes.
+fn gap(_: &OperatorContext<'_>, row: &OperatorRow<'_>) -> Option<Absence> {
+    row.operator.gap()
+}
+
 /// The program of the instruction.
 pub(super) fn module_field<'a>() -> OperatorField<'a> {
     OperatorField::from_column(MODULE, |context, row| context.analysis.module_name(row.operator).into())
@@ -172,19 +177,18 @@ pub(super) fn module_field<'a>() -> OperatorField<'a> {
 
 /// Work of the first call with figures, under the names of these columns.
 pub(super) fn work_fields<'a>(columns: [Column; 3]) -> [OperatorField<'a>; 3] {
-    operator_sheets::work_fields(columns, |row: &OperatorRow<'_>| &row.figures)
+    operator_sheets::work_fields(columns, |row: &OperatorRow<'_>| &row.figures, gap)
 }
 
 /// Achieved bandwidth and rate over calls.
 pub(super) fn rate_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
-    let bandwidth = TB_PER_S.fields(|row: &OperatorRow<'_>| &row.figures.tb_per_s);
-    bandwidth.into_iter().chain(TFLOPS_PER_S.fields(|row: &OperatorRow<'_>| &row.figures.tflops_per_s))
+    operator_sheets::rate_fields(|row: &OperatorRow<'_>| &row.figures, gap)
 }
 
 /// The peak, and with an architecture the columns of the roofline.
 pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
     let has_architecture = |context: &OperatorContext<'_>| context.analysis.architecture().is_some();
-    operator_sheets::roofline_fields(has_architecture, |row: &OperatorRow<'_>| &row.figures)
+    operator_sheets::roofline_fields(has_architecture, |row: &OperatorRow<'_>| &row.figures, gap)
 }
 
 /// The calls in warm-up executions and the mean time of the others.

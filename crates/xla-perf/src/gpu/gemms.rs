@@ -125,7 +125,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
                 "param: …",
                 Count,
                 "A parameter of the multiplication: B, M, N, K as in gemms.",
-            ).with_role(Role::Detail),
+            ).with_role(Role::Detail).distinguishing(),
             |_| SIZES.map(|(name, _)| name.to_owned()).into(),
             |_, row: &CallRow<'_>, position| SIZES[position].1(&row.extents).into(),
         ),

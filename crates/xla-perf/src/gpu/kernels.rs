@@ -215,7 +215,7 @@ fn argument_fields<'a, R>(
     operator: impl Fn(&R) -> &Operator + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 4] {
     let field = |column: Column, cell: fn(Arguments<'_>) -> Nested| {
-        column.field_in(move |analysis: &&JaxAnalysis, row| {
+        column.distinguishing().field_in(move |analysis: &&JaxAnalysis, row| {
             arguments(operator(row), analysis.options().figures).map(cell).into()
         })
     };

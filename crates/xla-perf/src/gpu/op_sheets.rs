@@ -29,9 +29,11 @@ pub(crate) const THREAD_NAME: Column =
     Column::new("thread_name_first", Text, "Stream of the first call.").with_role(Role::Provenance);
 pub(crate) const DETAILS: Column = KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats");
 pub(crate) const DIMS: Column =
-    Column::nested("Input Dims_first", "Shapes of the operands of the first call.").with_role(Role::Detail);
+    Column::nested("Input Dims_first", "Shapes of the operands of the first call.")
+        .with_role(Role::Detail)
+        .distinguishing();
 pub(crate) const TYPES: Column =
-    Column::nested("Input type_first", "Element types of the same.").with_role(Role::Detail);
+    Column::nested("Input type_first", "Element types of the same.").with_role(Role::Detail).distinguishing();
 pub(crate) const TIME_SUM: Column =
     Column::new("Kernel Time (µs)_sum", Number(Microseconds), "Sum over calls of the kernel time in µs.")
         .with_role(Role::Headline);
@@ -130,7 +132,7 @@ pub(crate) fn parameter_field<'a, R>(
             "param: …",
             Text,
             "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
-        ).with_role(Role::Detail),
+        ).with_role(Role::Detail).distinguishing(),
         |context: &OperatorContext<'_>| {
             context.parameters.iter().map(|name| format!("param: {name}")).collect()
         },

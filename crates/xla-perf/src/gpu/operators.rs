@@ -147,9 +147,9 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         })
         .described("Id of that program in the profile.").with_role(Role::Provenance),
         F::from_column(CATEGORY, |_, row| row.operator.category.as_str().into()),
-        F::from_column(INPUT_DIMS, |_, row| record(row, |record| number_tuples(&record.dims).into())),
-        F::from_column(INPUT_TYPE, |_, row| record(row, |record| text_tuple(&record.types).into())),
-        F::from_column(INPUT_STRIDES, |_, row| record(row, |record| number_tuples(&record.strides).into())),
+        F::from_column(INPUT_DIMS.distinguishing(), |_, row| record(row, |record| number_tuples(&record.dims).into())),
+        F::from_column(INPUT_TYPE.distinguishing(), |_, row| record(row, |record| text_tuple(&record.types).into())),
+        F::from_column(INPUT_STRIDES.distinguishing(), |_, row| record(row, |record| number_tuples(&record.strides).into())),
         F::new(Text, "Output", |_, row| record(row, |record| record.output.as_str().into()))
             .described("Shape of the result.").with_role(Role::Detail),
         F::new(Text, "custom_call_target", |_, row| {

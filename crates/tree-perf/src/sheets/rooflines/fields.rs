@@ -1,9 +1,11 @@
 //! The columns of a sheet of a family.
 
 use gpu_timeline::Spread;
-use operator_sheets::columns::{self, KERNEL_TIME, TB_PER_S, TFLOPS_PER_S, overlap};
-use operator_sheets::{CallFigures, KernelList, nested_argument, roofline_fields, work_fields};
-use sheets::{Column, Field, Role};
+use operator_sheets::columns::{self, KERNEL_TIME, overlap};
+use operator_sheets::{
+    CallFigures, KernelList, absence, nested_argument, rate_fields, roofline_fields, work_fields,
+};
+use sheets::{Absence, Column, Field, Role};
 use trace_ingest::{ArgumentId, Sequence, Signature};
 
 use crate::call_groups::{CallTable, kernel_fields, overlap_fields, place_fields};
@@ -44,6 +46,11 @@ impl Row {
     }
 }
 
+/// Why a row has no bytes.
+fn gap(table: &CallTable<'_>, row: &Row) -> Option<Absence> {
+    row.group.rows.iter().find_map(|call| call.undefined(table.analysis)).cloned().map(absence)
+}
+
 pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
     let argument = |column: Column, part: fn(Signature) -> Option<ArgumentId>| {
         column.field_in(move |table: &CallTable<'_>, row: &Row| {
@@ -58,28 +65,30 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
         }),
         overlap::NAMES
             .named("overlapping_kernel_names_first")
+            .distinguishing()
             .field_in(|table: &CallTable<'_>, row: &Row| table.names(row.first().overlap.0))
             .when(CallTable::with_overlap),
         Field::each(
             Column::text(
                 "param: …",
                 "A parameter of the family's model, such as M, N, K of a matrix product; one column per parameter, and calls are grouped by all of them.",
-            ).with_role(Role::Detail),
+            ).with_role(Role::Detail).distinguishing(),
             |table: &CallTable<'_>| table.parameters.iter().map(|name| format!("param: {name}")).collect(),
             |_, row: &Row, position| row.group.parameters[position].as_deref().into(),
         ),
         columns::NUM_KERNELS
+            .distinguishing()
             .field(|row: &Row| row.first().device_events.len().into())
             .when(CallTable::by_num_kernels),
         columns::IS_RECOMPUTE
+            .distinguishing()
             .field_in(|table: &CallTable<'_>, row: &Row| {
                 table.analysis.is_recompute(row.first().operator).into()
             })
             .when(CallTable::detects_recompute),
     ];
-    fields.extend(work_fields(columns::WORK_OF_FIRST, |row: &Row| &row.figures));
-    fields.extend(TB_PER_S.fields(|row: &Row| &row.figures.tb_per_s));
-    fields.extend(TFLOPS_PER_S.fields(|row: &Row| &row.figures.tflops_per_s));
+    fields.extend(work_fields(columns::WORK_OF_FIRST, |row: &Row| &row.figures, gap));
+    fields.extend(rate_fields(|row: &Row| &row.figures, gap));
     fields.extend(place_fields(
         [
             columns::PROCESS_NAME.named("process_name_first"),
@@ -88,7 +97,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
         ],
         |row: &Row| row.place,
     ));
-    fields.extend(roofline_fields(CallTable::with_architecture, |row: &Row| &row.figures));
+    fields.extend(roofline_fields(CallTable::with_architecture, |row: &Row| &row.figures, gap));
     fields.extend(kernel_fields(
         columns::KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats"),
         columns::KERNEL_DETAILS_SHORT,

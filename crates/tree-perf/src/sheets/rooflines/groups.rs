@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use gpu_timeline::busy_time;
 use hashbrown::HashMap;
 use operator_sheets::{Evaluated, Figures};
-use perf_models::{Parameter, Value};
+use perf_models::{Parameter, Undefined, Value};
 use trace_ingest::EventId;
 use trace2tree::EventSet;
 
@@ -21,6 +21,8 @@ use crate::{IndexMap, IndexSet};
 pub(super) struct Row {
     pub(super) operator: EventId,
     answer: AnswerId,
+    /// Whether the figures are of its backward pass.
+    is_backward: bool,
     pub(super) figures: Figures,
     /// Time in which at least one of the device events ran.
     time: i64,
@@ -32,6 +34,13 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn evaluated<'a>(&self, analysis: &'a Analysis) -> Option<&'a Evaluated> {
         analysis.models().evaluation(self.answer).as_ref().ok()
+    }
+
+    /// Why there are no bytes; FLOPs there are.
+    pub(super) fn undefined<'a>(&self, analysis: &'a Analysis) -> Option<&'a Undefined> {
+        let evaluated = self.evaluated(analysis)?;
+        let work = if self.is_backward { &evaluated.backward } else { &evaluated.forward };
+        work.undefined()
     }
 
     /// What there is to say of the figures: what the model assumes, and what the work is held against.
@@ -265,7 +274,7 @@ fn calls(
             Some(name_lists) => call_overlap(analysis, &device_events, name_lists),
             None => (None, CallOverlap::default()),
         };
-        Some(Row { operator, answer, figures, time, device_events, overlap })
+        Some(Row { operator, answer, is_backward: backward, figures, time, device_events, overlap })
     }));
     rows
 }
