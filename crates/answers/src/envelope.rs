@@ -515,11 +515,38 @@ fn format(kind: RecordingKind) -> &'static str {
     }
 }
 
-/// The schema of [`Answer`], draft 2020-12, as the crate has it in `schema/answer-1.json`.
+/// Documents that have a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// What `--json` prints: [`Answer`].
+    Answer,
+    /// What `tracelens baseline` writes.
+    Baseline,
+}
+
+impl Document {
+    /// All of them.
+    pub const ALL: [Document; 2] = [Document::Answer, Document::Baseline];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Document::Answer => "answer",
+            Document::Baseline => "baseline",
+        }
+    }
+}
+
+/// The schema of a document, draft 2020-12, as the crate has it in `schema/NAME-1.json`.
 #[must_use]
-pub fn schema() -> String {
-    let mut schema = schemars::schema_for!(Answer<'_>).to_value();
-    schema["$id"] = Value::from("urn:tracelens:answer-1");
+pub fn schema(document: Document) -> String {
+    let schema = match document {
+        Document::Answer => schemars::schema_for!(Answer<'_>),
+        Document::Baseline => perf_gate::baseline_schema(),
+    };
+    let mut schema = schema.to_value();
+    schema["$id"] = Value::from(format!("urn:tracelens:{}-1", document.name()));
     without_formats(&mut schema);
     // A schema is made of maps with text for keys.
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
@@ -858,16 +885,19 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_is_that_of_the_types() {
-        let schema = schema();
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/answer-1.json");
-        if std::env::var_os("UPDATE_SCHEMA").is_some() {
-            std::fs::write(&path, &schema).unwrap();
+    fn schemas_are_those_of_the_types() {
+        for document in Document::ALL {
+            let schema = schema(document);
+            let file = format!("schema/{}-1.json", document.name());
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
+            if std::env::var_os("UPDATE_SCHEMA").is_some() {
+                std::fs::write(&path, &schema).unwrap();
+            }
+            let kept = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                kept == schema,
+                "{file} is not what the types say; UPDATE_SCHEMA=1 cargo test -p answers envelope"
+            );
         }
-        let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            kept == schema,
-            "schema/answer-1.json is not what the types say; UPDATE_SCHEMA=1 cargo test -p answers envelope"
-        );
     }
 }

@@ -35,7 +35,7 @@ pub(crate) mod window;
 use std::ffi::OsString;
 use std::path::Path;
 
-use answers::envelope::Asked;
+use answers::envelope::{Asked, Document};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -204,8 +204,12 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print the JSON schema of what --json prints
-    Schema,
+    /// Print the JSON schema of what --json prints, or of the file that baseline writes
+    Schema {
+        /// The document
+        #[arg(value_parser = document_parser(), value_name = "DOCUMENT", default_value = "answer")]
+        document: Document,
+    },
     /// Answer an agent's questions about recordings, over the Model Context Protocol
     #[cfg(feature = "mcp")]
     #[command(after_help = mcp::EXAMPLES)]
@@ -375,6 +379,11 @@ fn join_optional_values(arguments: &mut Vec<OsString>) {
         arguments[position].push("=");
         arguments[position].push(value);
     }
+}
+
+/// Takes the name of a document that has a schema.
+fn document_parser() -> impl TypedValueParser<Value = Document> {
+    choice(Document::ALL.map(|document| (PossibleValue::new(document.name()), document)).to_vec())
 }
 
 /// Takes one of these names for the value that it stands for.

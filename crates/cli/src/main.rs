@@ -17,6 +17,7 @@ mod wrapping;
 
 use std::process::ExitCode;
 
+use answers::envelope::schema;
 use arguments::{Command, Given};
 use error::Failure;
 use timings::Timings;
@@ -74,7 +75,7 @@ fn run(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Fai
         Command::Mcp(arguments) => commands::mcp::run(&arguments),
         #[cfg(feature = "mcp")]
         Command::Skill => Ok(console::print(mcp::SKILL)?),
-        Command::Schema => Ok(console::print(answers::envelope::schema())?),
+        Command::Schema { document } => Ok(console::print(schema(document))?),
         Command::Completions { shell } => commands::shell::completions(shell),
         Command::Man { command } => commands::shell::man_page(command.as_deref()),
     }

@@ -90,8 +90,15 @@ fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {
 
 fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Style) {
     let shown = shown_rows(sheet.height(), excerpt.rows);
-    let columns = excerpt.columns.iter().filter_map(|(header, name)| Some((*header, sheet.column(name)?)));
+    let present = |(header, name): &(&'static str, &str)| Some((*header, sheet.column(name)?));
+    let mut columns: Vec<_> = excerpt.columns.iter().filter_map(present).collect();
+    if let Some(&(_, names)) = columns.first() {
+        let telling = excerpt.told_by.iter().filter_map(present);
+        let telling: Vec<_> = telling.filter(|(_, column)| tells_apart(column, names, shown)).collect();
+        columns.splice(1..1, telling);
+    }
     let columns: Vec<(String, &TableColumn, f64)> = columns
+        .into_iter()
         .map(|(header, column)| {
             let (header, scale) = in_readable_unit(header, column, shown);
             (header, column, scale)
@@ -126,6 +133,15 @@ fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Styl
         let place = format!(" in {}{}", sheet.name(), cut.unwrap_or_default());
         write_cut(out, sheet.height() - shown, &place, style);
     }
+}
+
+/// Whether a column differs in some of the first rows that have the same name.
+fn tells_apart(column: &TableColumn, names: &TableColumn, rows: usize) -> bool {
+    let differ = |row: usize, other: usize| {
+        names.cell(row).text() == names.cell(other).text()
+            && column.cell(row).text() != column.cell(other).text()
+    };
+    (0..rows).any(|row| (0..row).any(|other| differ(row, other)))
 }
 
 /// A line for each reason why columns that are shown are empty or not to be relied on.
@@ -327,6 +343,30 @@ mod tests {
         write_excerpt(&mut text, &table, table.excerpt().unwrap(), STYLE);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         text.lines().map(words).filter(|line| !line.is_empty() && !line.starts_with('─')).collect()
+    }
+
+    #[test]
+    fn rows_of_one_name_show_what_tells_them_apart() {
+        let name = Column::text("name", "");
+        let [operator, stream] = ["operator", "stream"].map(|name| Column::text(name, ""));
+        let headers = |names: [&'static str; 3], rows: usize| {
+            let fields = [
+                name.field(move |&row: &usize| names[row].into()),
+                operator.field(|_: &usize| "mm".into()),
+                stream.field(|&row: &usize| ["7", "20", "7"][row].into()),
+            ];
+            let sheet = Sheet::new("kernels", "", fields, |_: &()| (0..3).collect()).with_excerpt(
+                Excerpt::new(rows, [("name", name)]).told_by([("operator", operator), ("stream", stream)]),
+            );
+            let table = sheet.table(&()).unwrap().unwrap();
+            let mut text = String::new();
+            write_excerpt(&mut text, &table, table.excerpt().unwrap(), STYLE);
+            text.lines().nth(1).unwrap().split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(headers(["a", "a", "b"], 3), ["name", "stream"]);
+        // Rows that differ are not shown, or do not differ.
+        assert_eq!(headers(["a", "a", "a"], 1), ["name"]);
+        assert_eq!(headers(["a", "b", "a"], 3), ["name"]);
     }
 
     #[test]

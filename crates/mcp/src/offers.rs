@@ -1,5 +1,6 @@
 //! What the server offers besides tools: resources to read, and prompts that begin a conversation.
 
+use answers::envelope::{Document, schema};
 use rmcp::model::{
     GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate, Role,
 };
@@ -55,7 +56,7 @@ pub(crate) fn read(uri: &str) -> Option<Read> {
         (!value.is_empty() && !value.contains('/')).then_some(Read::Tool(tool, arguments))
     };
     match uri {
-        SCHEMA => Some(Read::Text(JSON, answers::envelope::schema())),
+        SCHEMA => Some(Read::Text(JSON, schema(Document::Answer))),
         SKILL_PAGE => Some(Read::Text(MARKDOWN, SKILL.to_owned())),
         _ => {
             let summary = || tool("summary", "trace", uri.strip_prefix(TRACE)?.strip_suffix("/summary")?);

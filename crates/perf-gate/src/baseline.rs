@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
 use crate::recording::{Inconsistent, Recording};
@@ -12,10 +13,20 @@ pub const BASELINE_SCHEMA: &str = "tracelens.baseline/1";
 /// Size above which no file is a baseline of ours: a recording is 7 MB at most.
 pub const MOST_BASELINE_BYTES: u64 = 256 << 20;
 
-#[derive(Serialize)]
+/// Recordings of a baseline, as `tracelens baseline` writes them for `tracelens gate`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Baseline")]
 struct Document<'a> {
+    /// Version of the form.
     schema: &'a str,
+    /// The recordings; never empty.
     recordings: &'a [Recording],
+}
+
+/// The JSON schema of a baseline file.
+#[must_use]
+pub fn baseline_schema() -> Schema {
+    schema_for!(Document<'_>)
 }
 
 /// Why a file is no baseline.

@@ -23,7 +23,8 @@ mod fixture;
 mod tests;
 
 pub use baseline::{
-    BASELINE_SCHEMA, BaselineError, MOST_BASELINE_BYTES, is_baseline, read_baseline, write_baseline,
+    BASELINE_SCHEMA, BaselineError, MOST_BASELINE_BYTES, baseline_schema, is_baseline, read_baseline,
+    write_baseline,
 };
 pub use block::{Block, BlockReason, SAME_JOB_NS, blocks};
 pub use comparability::{Check, CheckName, CheckOutcome, Comparability, Likeness, Side, UnknownCheck};

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Units of work that are kept one by one; the others are summed up.
@@ -16,7 +17,7 @@ pub const MOST_STEPS: usize = 256;
 ///
 /// Every nanosecond of a step belongs to one of its parts: the unit whose computation or copy it is, exposed
 /// communication, or idle. So the parts add up to the step, and differences of the parts to that of the step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
     /// Name of the file.
     pub file: String,
@@ -50,7 +51,7 @@ pub struct Recording {
 }
 
 /// What a recording was made by, with which options and on what.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
     /// Kind of the recording, such as `an event trace`.
     pub recorder: String,
@@ -75,7 +76,7 @@ pub struct Setup {
 }
 
 /// What a program did, per step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// Calls of each operator with device work, by a hash of its name and of the shapes and types of its arguments.
     pub calls: BTreeMap<String, f64>,
@@ -88,7 +89,7 @@ pub struct Workload {
 }
 
 /// The steps of a recording.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steps {
     /// What they are, such as `step`.
     pub kind: String,
@@ -103,7 +104,7 @@ pub struct Steps {
 }
 
 /// A kernel of an operator with the same arguments, in the same module.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unit {
     /// Name of the operator; empty where none launched the kernel.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -144,7 +145,7 @@ impl Unit {
 }
 
 /// Units that are not kept one by one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rest {
     /// How many.
     pub units: usize,

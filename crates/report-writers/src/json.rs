@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::ser::{Formatter, Serializer as JsonSerializer};
 use sheets::{
-    Absence, Caveat, Cell, ColumnKind, Nested, Table, TableColumn, Unit, escaped, float_text, is_obeyed,
+    Absence, Caveat, Cell, ColumnKind, Nested, Role, Table, TableColumn, Unit, escaped, float_text, is_obeyed,
 };
 
 /// A table, or the part of it that was asked for, as answers have it: `name`, `key`, `caveats`, `columns`, `rows`,
@@ -46,22 +46,29 @@ impl<'t> JsonTable<'t> {
         &self.table
     }
 
-    /// The columns that tell its rows apart, and those of another recording by the same values: the names of a row and
-    /// what it was called with. None where two rows have the same.
+    /// The columns that tell its rows apart: the names of a row and what it was called with, which find the same row in
+    /// another recording, and where that is not enough, where it comes from. None where two rows are alike in all of these.
     #[must_use]
     pub fn key(&self) -> Vec<&str> {
-        let columns: Vec<&TableColumn> =
-            self.table.columns().iter().filter(|column| column.is_key()).collect();
-        let mut seen = HashSet::with_capacity(self.table.height());
-        let is_new = |row: usize| {
-            let cells: Vec<String> =
-                columns.iter().map(|column| column.cell(row).text().into_owned()).collect();
-            seen.insert(cells)
-        };
-        match (0..self.table.height()).all(is_new) {
-            true => columns.into_iter().map(TableColumn::name).collect(),
-            false => Vec::new(),
+        let columns = || self.table.columns().iter();
+        let mut key: Vec<&TableColumn> = columns().filter(|column| column.is_key()).collect();
+        let mut origins = columns().filter(|column| !column.is_key() && column.role() == Role::Provenance);
+        while !self.are_told_apart(&key) {
+            match origins.next() {
+                Some(origin) => key.push(origin),
+                None => return Vec::new(),
+            }
         }
+        key.into_iter().map(TableColumn::name).collect()
+    }
+
+    /// Whether no two rows have the same cells in these columns.
+    fn are_told_apart(&self, columns: &[&TableColumn]) -> bool {
+        let mut seen = HashSet::with_capacity(self.table.height());
+        (0..self.table.height()).all(|row| {
+            let cells = columns.iter().map(|column| column.cell(row).text().into_owned());
+            seen.insert(cells.collect::<Vec<_>>())
+        })
     }
 }
 

@@ -9,6 +9,8 @@ pub struct Excerpt {
     pub rows: usize,
     /// Header and name of each column, in order.
     pub columns: Vec<(&'static str, &'static str)>,
+    /// Header and name of the columns that stand behind the first where rows that are alike in the first differ in them.
+    pub told_by: Vec<(&'static str, &'static str)>,
 }
 
 impl Excerpt {
@@ -16,6 +18,16 @@ impl Excerpt {
     /// is left out there.
     #[must_use]
     pub fn new<const N: usize>(rows: usize, columns: [(&'static str, Column); N]) -> Self {
-        Excerpt { rows, columns: columns.map(|(header, column)| (header, column.name)).to_vec() }
+        Excerpt { rows, columns: named(columns), told_by: Vec::new() }
     }
+
+    /// The same excerpt, whose rows with the same first column these columns tell apart.
+    #[must_use]
+    pub fn told_by<const N: usize>(self, columns: [(&'static str, Column); N]) -> Self {
+        Excerpt { told_by: named(columns), ..self }
+    }
+}
+
+fn named<const N: usize>(columns: [(&'static str, Column); N]) -> Vec<(&'static str, &'static str)> {
+    columns.map(|(header, column)| (header, column.name)).to_vec()
 }

@@ -115,7 +115,13 @@ fn every_command_keeps_the_schema_on_every_recording() {
     let (validator, files) = (validator(), files(&place));
     for file in &files {
         for (command, options) in COMMANDS {
-            answer(&place, &validator, &[&[*command, file.as_str()][..], options].concat());
+            let arguments = [&[*command, file.as_str()][..], options].concat();
+            let document = answer(&place, &validator, &arguments);
+            for table in document["tables"].as_array().unwrap() {
+                let is_told_apart = table["key"].as_array().is_some_and(|key| !key.is_empty());
+                let rows = table["rows"].as_array().unwrap().len();
+                assert!(is_told_apart || rows < 2, "{arguments:?}: rows of {} are alike", table["name"]);
+            }
         }
     }
     let [a, b] = [&files[0], &files[1]];
@@ -411,6 +417,12 @@ fn commands_that_write_say_what_they_wrote() {
     assert!((below / 1e3 - all).abs() < 1e-6 * all, "{below} µs in the tree, {all} ms in the report");
     let baseline = asked(&["baseline", "trace.json.gz", "-o", "kept.json"]);
     assert_eq!(baseline["result"], json!({"written": ["kept.json"], "recordings": 1, "steps": 3, "jobs": 1}));
+    let schema: Value = serde_json::from_str(&place.run(&["schema", "baseline"]).exits_with(0).out).unwrap();
+    let kept: Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path("kept.json")).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let faults: Vec<String> = validator.iter_errors(&kept).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{faults:?}");
     let mapped = asked(&["map", "trace.json.gz", "--out", "job"]);
     assert_eq!(mapped["result"]["recordings"][0]["ranks"], "0");
     assert_eq!(asked(&["pack", "job"])["result"]["ranks"], 1);

@@ -101,14 +101,14 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::text(
             "Process Group Name",
             "Process group; where the trace names none, all if it names none anywhere and uses one stream, else Unknown_Group.",
-        ).with_role(Role::Detail)
+        ).with_role(Role::Detail).distinguishing()
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
             kinds.text(key.collective.group_name).unwrap_or(kinds.unknown_group).into()
         }),
         list("Process Group Ranks", "Ranks of the group.", |collective| collective.group_ranks),
         NAME.field(|(key, _): &Row<'_>| key.name.into()),
         count("Group size", "Number of ranks of the group.", |collective| collective.group_size),
-        Column::text("dtype", "Element type.")
+        Column::text("dtype", "Element type.").distinguishing()
             .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).or(key.type_name).into()),
         count("In msg nelems", "Elements that the rank gives.", |collective| collective.in_elements).with_role(Role::Detail),
         count("Out msg nelems", "Elements that the rank gets.", |collective| collective.out_elements).with_role(Role::Detail),
@@ -118,7 +118,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         list("Out split size", "Elements got from each rank, for uneven splits.", |collective| {
             collective.out_split_size
         }),
-        Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail)
+        Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail).distinguishing()
             .field(|(key, _): &Row<'_>| key.stream.into()),
         Column::text(
             "timed",
@@ -203,9 +203,9 @@ fn list<'a>(
     description: &'static str,
     text: fn(&Collective) -> Option<StringId>,
 ) -> KindField<'a> {
-    Column::nested(name, description).field_in(move |kinds: &Kinds<'_>, (key, _): &Row<'_>| {
-        kinds.text(text(&key.collective)).map(numbers).into()
-    })
+    Column::nested(name, description).distinguishing().field_in(
+        move |kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(text(&key.collective)).map(numbers).into(),
+    )
 }
 
 fn count<'a>(
@@ -213,7 +213,9 @@ fn count<'a>(
     description: &'static str,
     number: fn(&Collective) -> Option<i64>,
 ) -> KindField<'a> {
-    Column::count(name, description).field(move |(key, _): &Row<'_>| number(&key.collective).into())
+    Column::count(name, description)
+        .distinguishing()
+        .field(move |(key, _): &Row<'_>| number(&key.collective).into())
 }
 
 fn size<'a>(

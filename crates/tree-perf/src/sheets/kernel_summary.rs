@@ -13,6 +13,14 @@ use trace2tree::is_graph_launch;
 use crate::analysis::Analysis;
 use crate::kernel_records::{KernelRecord, kernel_records};
 
+const PARENT: Column = Column::text(
+    "Parent cpu_op",
+    "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
+)
+.with_role(Role::Detail)
+.distinguishing();
+const STREAM: Column =
+    Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail).distinguishing();
 const KERNEL_NAME: Column = Column::text("Kernel name", "Kernel, as the profiler names it.");
 const DURATION_COUNT: Column = Column::count("Kernel duration (µs)_count", "Number of kernels.");
 const KERNEL_TIME_SHARE: Column =
@@ -75,7 +83,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     .with_excerpt(Excerpt::new(
         10,
         [("kernel", KERNEL_NAME), ("calls", DURATION_COUNT), ("kernel µs", DURATION_SUM), ("% of kernel time", KERNEL_TIME_SHARE)],
-    ))
+    ).told_by([("operator", PARENT), ("stream", STREAM)]))
 }
 
 impl<'a> KernelTable<'a> {
@@ -94,19 +102,14 @@ impl<'a> KernelTable<'a> {
                 "Kind of work of the kernel for its operator, as in the operator sheets; empty for kernels without a launch in the trace.",
             ).with_role(Role::Detail).distinguishing()
             .field(|row: &KernelRow| row.category.as_ref().map(OpCategory::as_str).into()),
-            Column::text(
-                "Parent cpu_op",
-                "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
-            ).with_role(Role::Detail).distinguishing()
-            .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+            PARENT.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 row.parent.map(|name| table.analysis.trace().text(name)).into()
             })
             .when(|table: &KernelTable<'_>| table.has_operators),
             KERNEL_NAME.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 table.analysis.trace().text(row.kernel).into()
             }),
-            Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail).distinguishing()
-                .field(|row: &KernelRow| row.stream.into()),
+            STREAM.field(|row: &KernelRow| row.stream.into()),
             time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),
             time(microseconds("Kernel duration (µs)_mean", "Mean duration in µs."), |durations| durations.mean),
@@ -127,7 +130,7 @@ impl<'a> KernelTable<'a> {
     /// The chart of their sums.
     pub fn chart(title: &'static str) -> Chart {
         Chart::new(title, KERNEL_NAME.name, DURATION_SUM.name, "kernel time (µs)", ChartShape::Bars(10))
-            .told_by(&["Parent cpu_op", "Kernel stream"])
+            .told_by(&[PARENT.name, STREAM.name])
     }
 
     /// The kernels that `include` accepts, by operator, name and stream, most time first; `None` when it accepts none.

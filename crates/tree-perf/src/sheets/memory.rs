@@ -339,6 +339,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.1.owner.module))
             .when(|(_, memory)| memory.has_modules),
         Column::milliseconds("allocated_ms", "When it was allocated, in ms since the first event of the trace; empty where that was before the recording.")
+            .distinguishing()
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| {
                 allocated_at(row).map(|time| analysis.ms(time)).into()
             }),
