@@ -182,6 +182,24 @@ fn wrong_questions_are_answered_with_what_is_wrong() {
 
 const MM: &str = r#"{"name": "aten::mm", "args": {"Input Dims": [[2, 4], [4, 3]], "Input type": ["float", "float"], "Input Strides": [[4, 1], [3, 1]], "Concrete Inputs": ["", ""]}}"#;
 
+/// Ranges of NVTX tell shapes and no types: FLOPs need no types, bytes do.
+#[test]
+fn a_call_without_types_has_flops_and_no_bytes() {
+    let place = Workplace::with("");
+    let call = |types: Value| {
+        let args = json!({"Input Dims": [[4096], [8192, 1024], [1024, 4096], [], []], "Input type": types});
+        json!({"name": "aten::addmm", "args": args})
+    };
+    let bf16 = "c10::BFloat16";
+    let calls = [call(json!(["", "", "", "", ""])), call(json!([bf16, bf16, bf16, "Scalar", "Scalar"]))];
+    place.put("calls.jsonl", calls.map(|call| call.to_string()).join("\n"));
+    let out = place.run(&["model", "--jsonl", "calls.jsonl"]).exits_with(0).out;
+    let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let figures = |answer: &Value| (answer["flops"].as_u64(), answer["bytes"].as_u64());
+    assert_eq!(figures(&answers[0]), (Some(68_753_031_168), None), "{out}");
+    assert_eq!(figures(&answers[1]), (Some(68_753_031_168), Some(92_282_880)), "{out}");
+}
+
 #[test]
 fn recorded_calls_are_answered_line_by_line() {
     let place = Workplace::with("");

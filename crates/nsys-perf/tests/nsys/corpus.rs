@@ -236,6 +236,26 @@ fn a_full_queue_is_told_from_slow_launches() {
     assert!((share - 911_969_806.0 / 932_277_983.0).abs() < 1e-12, "{share}");
 }
 
+/// On the correlation alone, which each process counts for itself, there would be 1,643 pairs.
+#[test]
+fn launches_and_kernels_are_joined_within_their_process() {
+    let Some(folder) = testdata::corpus(CASES[0]) else { return };
+    let tree = tree(&folder.join("trace.sqlite"), NsysKernelNames::Demangled);
+    let table = table(&tree, "cuda_kern_exec_sum").unwrap();
+    let column = |name: &str| -> Vec<f64> {
+        let at = table.headers.iter().position(|header| header == name).unwrap();
+        table.rows.iter().map(|row| row[at].as_ref().map_or(0.0, |cell| cell.parse().unwrap())).collect()
+    };
+    let total = |mean: &str, count: &str| -> f64 {
+        column(mean).iter().zip(column(count)).map(|(mean, count)| mean * count).sum::<f64>().round()
+    };
+    let [pairs, queued] = ["Count", "QCount"].map(|name| column(name).iter().sum::<f64>());
+    assert_eq!((table.rows.len(), pairs, queued), (82, 1_632.0, 1_629.0));
+    assert_eq!(total("TAvg (ns)", "Count"), 599_133_773_031.0);
+    assert_eq!(total("AAvg (ns)", "Count"), 508_432_383.0);
+    assert_eq!(total("QAvg (ns)", "QCount"), 598_602_199_475.0);
+}
+
 #[test]
 fn tables_are_those_of_the_references() {
     for case in CASES {
