@@ -14,8 +14,8 @@ use sheets::{
     Absence, Caveat, Cell, ColumnKind, Nested, Role, Table, TableColumn, Unit, escaped, float_text, is_obeyed,
 };
 
-/// A table, or the part of it that was asked for, as answers have it: `name`, `key`, `caveats`, `columns`, `rows`,
-/// `rows_total`, `rows_returned`, `next`, `sort`, `absent`. Rows are written one by one; none is held in memory.
+/// A table, or the part of it that was asked for, as answers have it: `name`, `title`, `key`, `caveats`, `columns`,
+/// `rows`, `rows_total`, `rows_returned`, `next`, `sort`, `absent`. Rows are written one by one; none is held in memory.
 ///
 /// Cells are numbers, texts, flags, lists or records. What is missing, and infinities, which JSON has no number for, are
 /// `null`, and `absent` says why. Whole numbers that doubles do not hold are hexadecimal text.
@@ -77,6 +77,8 @@ impl<'t> JsonTable<'t> {
 #[schemars(rename = "Table")]
 struct TableView<'t> {
     name: &'t str,
+    /// What its rows are; null where that is not said.
+    title: Option<&'t str>,
     /// The columns that tell rows apart; empty where two rows have the same.
     key: Vec<&'t str>,
     /// What a reader has to know of the table as a whole.
@@ -101,6 +103,7 @@ impl Serialize for JsonTable<'_> {
         let table = self.table();
         let view = TableView {
             name: table.name(),
+            title: Some(table.description()).filter(|title| !title.is_empty()),
             key: self.key(),
             caveats: texts(table.caveats()),
             columns: table.columns().iter().map(ColumnView::new).collect(),

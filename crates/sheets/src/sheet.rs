@@ -113,8 +113,8 @@ impl<'a, A> Sheet<'a, A> {
         let is_new = |column: &Column| !self.columns.iter().any(|known| known.name == column.name);
         let added: Vec<Column> = other.columns.iter().filter(|column| is_new(column)).copied().collect();
         let columns = self.columns.into_iter().chain(added).collect();
-        let name = self.name.clone();
-        Sheet { columns, stand_in: Some(Box::new(Sheet { name, ..other })), ..self }
+        let (name, description) = (self.name.clone(), self.description.clone());
+        Sheet { columns, stand_in: Some(Box::new(Sheet { name, description, ..other })), ..self }
     }
 
     /// The table of a recording in the layout of our own; `None` when there is nothing to show.
@@ -140,6 +140,7 @@ impl<'a, A> Sheet<'a, A> {
         };
         let mut table = Table::new(self.name.as_ref(), columns)?;
         table.layout = layout;
+        table.description = self.description.clone();
         table.excerpt = self.excerpt.clone();
         match self.chart {
             Some(chart) if table.height() > 0 => table.with_chart(chart).map(Some),

@@ -74,6 +74,7 @@ pub enum TableError {
 #[derive(Clone, Debug)]
 pub struct Table {
     name: String,
+    pub(crate) description: Cow<'static, str>,
     columns: Vec<TableColumn>,
     chart: Option<Chart>,
     pub(crate) excerpt: Option<Excerpt>,
@@ -106,6 +107,7 @@ impl Table {
         }
         Ok(Table {
             name,
+            description: Cow::Borrowed(""),
             columns,
             chart: None,
             excerpt: None,
@@ -167,13 +169,20 @@ impl Table {
     pub fn part(&self, columns: &[usize], rows: &[usize]) -> Result<Self, TableError> {
         let columns = columns.iter().map(|&column| self.columns[column].part(rows)).collect();
         let part = Table::new(self.name.clone(), columns)?;
-        Ok(Table { layout: self.layout, caveats: self.caveats.clone(), ..part })
+        let (description, caveats) = (self.description.clone(), self.caveats.clone());
+        Ok(Table { description, layout: self.layout, caveats, ..part })
     }
 
     /// The table's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its rows are, as the sheet says it; empty where the table was made without one.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.description
     }
 
     /// The columns, in order.

@@ -121,6 +121,7 @@ fn every_command_keeps_the_schema_on_every_recording() {
                 let is_told_apart = table["key"].as_array().is_some_and(|key| !key.is_empty());
                 let rows = table["rows"].as_array().unwrap().len();
                 assert!(is_told_apart || rows < 2, "{arguments:?}: rows of {} are alike", table["name"]);
+                assert!(table["title"].is_string(), "{arguments:?}: {} has no title", table["name"]);
             }
         }
     }

@@ -148,6 +148,7 @@ fn a_row_is_a_line() {
   "tables": [
     {
       "name": "ops",
+      "title": null,
       "key": [],
       "caveats": [],
       "columns": [
