@@ -5,8 +5,13 @@ use std::process::Command;
 
 use crate::{ChoreResult, Outcome, package_value, packages};
 
-/// The schema of answers, in the repository.
-const SCHEMA: &str = "crates/answers/schema/answer-1.json";
+/// The documents that have a schema in the repository.
+const DOCUMENTS: [&str; 2] = ["answer", "baseline"];
+
+/// The schema of a document, in the repository.
+fn schema_path(document: &str) -> String {
+    format!("crates/answers/schema/{document}-1.json")
+}
 
 pub(crate) fn run(root: &Path) -> ChoreResult {
     let version = package_value(root, "version")?;
@@ -19,14 +24,20 @@ pub(crate) fn run(root: &Path) -> ChoreResult {
     }
     let changelog = std::fs::read_to_string(root.join("CHANGELOG.md"))?;
     faults.extend(fault_of_changelog(&changelog, &version));
-    let schema = std::fs::read_to_string(root.join(SCHEMA))?;
     match last_release(root) {
         Some(tag) => {
-            let released =
-                Command::new("git").args(["show", &format!("{tag}:{SCHEMA}")]).current_dir(root).output()?;
-            faults.extend(fault_of_schema(&schema, &String::from_utf8_lossy(&released.stdout), &tag));
+            for document in DOCUMENTS {
+                let path = schema_path(document);
+                let schema = std::fs::read_to_string(root.join(&path))?;
+                let released = Command::new("git")
+                    .args(["show", &format!("{tag}:{path}")])
+                    .current_dir(root)
+                    .output()?;
+                let released = String::from_utf8_lossy(&released.stdout);
+                faults.extend(fault_of_schema(document, &schema, &released, &tag));
+            }
         }
-        None => println!("no release before this one: nothing to compare the schema with"),
+        None => println!("no release before this one: nothing to compare the schemas with"),
     }
     faults.iter().for_each(|fault| println!("release-check: {fault}"));
     if faults.is_empty() {
@@ -58,14 +69,15 @@ fn fault_of_changelog(changelog: &str, version: &str) -> Option<String> {
 }
 
 /// A schema that changed has another number.
-fn fault_of_schema(now: &str, released: &str, tag: &str) -> Option<String> {
+fn fault_of_schema(document: &str, now: &str, released: &str, tag: &str) -> Option<String> {
     let number = |schema: &str| {
-        let (_, rest) = schema.split_once("tracelens.answer/")?;
+        let (_, rest) = schema.split_once(&format!("tracelens.{document}/"))?;
         Some(rest.split(|letter: char| !letter.is_ascii_digit() && letter != '.').next()?.to_owned())
     };
     let is_same = now == released || released.is_empty() || number(now) != number(released);
     (!is_same).then(|| {
-        format!("{SCHEMA} changed since {tag}, and still has the number {}", number(now).unwrap_or_default())
+        let (path, number) = (schema_path(document), number(now).unwrap_or_default());
+        format!("{path} changed since {tag}, and still has the number {number}")
     })
 }
 
@@ -85,11 +97,23 @@ mod tests {
 
     #[test]
     fn a_changed_schema_has_another_number() {
-        let schema =
-            |number: &str, rest: &str| format!(r#"{{"const": "tracelens.answer/{number}", {rest}}}"#);
-        let released = schema("1.0", "a");
-        assert_eq!(fault_of_schema(&released, &released, "v1"), None);
-        assert_eq!(fault_of_schema(&schema("1.1", "b"), &released, "v1"), None);
-        assert!(fault_of_schema(&schema("1.0", "b"), &released, "v1").is_some());
+        for document in DOCUMENTS {
+            let schema =
+                |number: &str, rest: &str| format!(r#"{{"const": "tracelens.{document}/{number}", {rest}}}"#);
+            let released = schema("1.0", "a");
+            let fault = |now: &str| fault_of_schema(document, now, &released, "v1");
+            assert_eq!((fault(&released), fault(&schema("1.1", "b"))), (None, None));
+            assert!(fault(&schema("1.0", "b")).is_some_and(|fault| fault.ends_with("the number 1.0")));
+        }
+    }
+
+    #[test]
+    fn schemas_state_their_number() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for document in DOCUMENTS {
+            let schema = std::fs::read_to_string(root.join(schema_path(document))).unwrap();
+            let changed = fault_of_schema(document, &schema, &schema.replace("\"type\"", "\"kind\""), "v1");
+            assert!(changed.is_some_and(|fault| !fault.ends_with("the number ")), "{document}");
+        }
     }
 }

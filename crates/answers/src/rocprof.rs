@@ -132,7 +132,7 @@ pub(crate) fn tell(input: &mut Input, profile: &Profile) {
     };
     let first = times().map(|(start, _)| start).min();
     let last = times().map(|(_, end)| end).max();
-    input.span_ns = first.zip(last).map(|(first, last)| last.0 - first.0);
+    input.span_ns = first.zip(last).map(|(first, last)| (last - first).0);
 }
 
 /// Everything that happened, of whatever kind.

@@ -178,7 +178,7 @@ fn no_device(path: &Path, profile: &Profile) -> Error {
 /// How far the figures of the hosts of a run can be trusted.
 pub(crate) fn trust<'h>(hosts: &'h [JaxAnalysis]) -> Trust {
     let read = Trust::new(
-        hosts.iter().map(device_events).sum(),
+        hosts.iter().map(device_events).fold(0, usize::saturating_add),
         Losses::of(hosts.iter().flat_map(|host| host.trace().warnings())),
     );
     let of_host = |host: &'h JaxAnalysis| {
@@ -199,10 +199,10 @@ pub(crate) fn trust<'h>(hosts: &'h [JaxAnalysis]) -> Trust {
 fn device_events(host: &JaxAnalysis) -> usize {
     let cores = host.tpu().into_iter().flat_map(|tpu| &tpu.profile.cores);
     let of_core = |core: &TpuCore| {
-        let summed_up: u64 = core.aggregated.iter().map(|sum| sum.occurrences).sum();
-        core.executions.len() + summed_up as usize
+        let summed_up = core.aggregated.iter().map(|sum| sum.occurrences as usize);
+        summed_up.fold(core.executions.len(), usize::saturating_add)
     };
-    host.device_events().len() + cores.map(of_core).sum::<usize>()
+    cores.map(of_core).fold(host.device_events().len(), usize::saturating_add)
 }
 
 /// What reading and the analysis got over.

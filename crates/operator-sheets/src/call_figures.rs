@@ -75,7 +75,7 @@ impl CallFigures {
 
     /// Why there is no least time although FLOPs and bytes are known.
     fn without_roofline(&self) -> Option<Absence> {
-        let absence = Absence::new(AbsenceCode::NoFormula, "the architecture states no peak for this work");
+        let absence = Absence::new(AbsenceCode::Undefined, "the architecture states no peak for this work");
         self.mebibytes.filter(|_| self.roofline.is_none()).map(|_| absence)
     }
 }

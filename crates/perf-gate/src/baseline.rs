@@ -17,7 +17,7 @@ pub const MOST_BASELINE_BYTES: u64 = 256 << 20;
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Baseline")]
 struct Document<'a> {
-    /// Version of the form.
+    /// `tracelens.baseline/1`: version of the form, not of the program.
     schema: &'a str,
     /// The recordings; never empty.
     recordings: &'a [Recording],

@@ -75,6 +75,12 @@ impl<C, R> Field<C, R> {
         self
     }
 
+    /// The same field with its column as part of what tells rows apart.
+    #[must_use]
+    pub fn distinguishing(self) -> Self {
+        Field { column: self.column.distinguishing(), ..self }
+    }
+
     /// The same field with its column in another role.
     #[must_use]
     pub fn with_role(self, role: Role) -> Self {

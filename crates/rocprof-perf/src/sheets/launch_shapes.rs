@@ -31,15 +31,15 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Number(One), "Work Groups per CU", |_, row| row.groups_per_compute_unit().into())
             .described("Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do."),
         F::new(Count, "VGPRs", |_, row| row.registers(row.launch.vgprs).into())
-            .described("Vector registers of a work item; empty where the format gives no registers."),
+            .described("Vector registers of a work item; empty where the format gives no registers.").distinguishing(),
         F::new(Count, "Accumulation VGPRs", |_, row| row.registers(row.launch.accum_vgprs).into())
-            .described("Accumulation registers of a work item."),
+            .described("Accumulation registers of a work item.").distinguishing(),
         F::new(Count, "SGPRs", |_, row| row.registers(row.launch.sgprs).into())
-            .described("Scalar registers of a wave."),
+            .described("Scalar registers of a wave.").distinguishing(),
         F::new(Whole(Bytes), "LDS (bytes)", |_, row| row.launch.group_segment.into())
-            .described("Local data share of a work group, in bytes."),
+            .described("Local data share of a work group, in bytes.").distinguishing(),
         F::new(Whole(Bytes), "Scratch (bytes)", |_, row| row.launch.private_segment.into())
-            .described("Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed."),
+            .described("Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed.").distinguishing(),
         F::new(Count, "Waves per SIMD by VGPRs", |_, row| {
             row.occupancy.map(|it| it.waves_by_registers).into()
         })

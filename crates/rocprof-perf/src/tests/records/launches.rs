@@ -229,6 +229,25 @@ fn launch() -> Launch {
     }
 }
 
+/// A kernel of the same name and grid may be another compilation.
+#[test]
+fn registers_and_memory_tell_launches_apart() {
+    let launches = vec![
+        launch(),
+        Launch { vgprs: 64, ..launch() },
+        Launch { group_segment: 2048, ..launch() },
+        Launch { private_segment: 0, ..launch() },
+    ];
+    let dispatches = (0..4).map(|at| Dispatch { launch: at, ..dispatch(0, 0, 1_000, 1) }).collect();
+    let table = table(launched(launches, dispatches), "kernel_launch_shapes").unwrap();
+    let key = |row: usize| -> Vec<String> {
+        let columns = table.columns().iter().filter(|column| column.is_key());
+        columns.map(|column| column.cell(row).text().into_owned()).collect()
+    };
+    let keys: std::collections::BTreeSet<_> = (0..table.height()).map(key).collect();
+    assert_eq!((table.height(), keys.len()), (4, 4));
+}
+
 #[test]
 fn launches_are_told_apart_by_kernel_and_shape() {
     let other = Launch { grid: [256, 1, 1], vgprs: 64, accum_vgprs: 0, ..launch() };
