@@ -424,6 +424,7 @@ impl EventTable {
             .filter(|&graph| graph > 0)
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, event: Event) -> EventId {
         let row = self.start.len();
         self.uid.push(event.uid);

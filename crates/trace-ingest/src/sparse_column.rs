@@ -55,6 +55,29 @@ impl<T: Copy> SparseColumn<T> {
         Some(self.values[rank])
     }
 
+    /// Keeps only the values that are chosen.
+    #[cfg(feature = "nsys")]
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(usize, T) -> bool) {
+        let (mut seen, mut kept) = (0, 0);
+        for (word, bits) in self.present.iter_mut().enumerate() {
+            self.before[word] = kept as u32;
+            let mut left = *bits;
+            while left != 0 {
+                let bit = left & left.wrapping_neg();
+                let value = self.values[seen];
+                if keep(word * 64 + bit.trailing_zeros() as usize, value) {
+                    self.values[kept] = value;
+                    kept += 1;
+                } else {
+                    *bits &= !bit;
+                }
+                left &= !bit;
+                seen += 1;
+            }
+        }
+        self.values.truncate(kept);
+    }
+
     /// The values of these rows, which ascend, as a column of only them.
     pub(crate) fn of_rows(&self, rows: &[u32]) -> Self {
         let mut chosen = SparseColumn::default();

@@ -183,6 +183,7 @@ impl Trace {
     /// Appends an event that the file does not have, such as an operator that a rule inserted. It gets the
     /// next free uid. Strings, tracks and signatures can be interned with [`Trace::intern`],
     /// [`Trace::intern_track`] and [`Trace::intern_signature`].
+    #[inline]
     pub fn append(&mut self, event: NewEvent) -> EventId {
         let uid = self.entries;
         self.entries += 1;
@@ -323,6 +324,7 @@ pub struct EventArguments {
 }
 
 impl EventArguments {
+    #[inline]
     pub(crate) fn push_into(&self, events: &mut EventTable, event: EventId) {
         let (row, columns) = (event.index(), &mut events.arguments);
         macro_rules! fill {

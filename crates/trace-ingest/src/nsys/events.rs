@@ -7,7 +7,11 @@ use super::global_id::GlobalId;
 use super::nccl::{self, RangeId, Ranges};
 use super::nvtx_text::{NvtxText, shapes, types};
 use super::payload::Payload;
-use super::references::{Key, References, correlation, kernel_name, nvtx_text};
+use super::references::{Correlations, Key, References};
+use super::rows::{
+    ApiCall, DeviceRow, KernelRow, NvtxPart, NvtxReading, NvtxSpan, NvtxWritten, correlation, is_collected,
+    span,
+};
 use super::strings::Strings;
 use super::tables::{
     GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, OS_CALLS, OVERHEAD, PROCESSES, PROFILER_OVERHEAD, RUNTIME,
@@ -16,8 +20,7 @@ use super::tables::{
 use crate::argument::SignatureId;
 use crate::category::Category;
 use crate::event_table::{
-    CudaWork, EventId, LaunchGeometry, MemoryTransfer, NvtxRange, Overhead, Phase, Synchronization,
-    process_correlation,
+    CudaWork, EventId, MemoryTransfer, NvtxRange, Overhead, Phase, Synchronization, process_correlation,
 };
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::{IndexSet, StringId};
@@ -25,22 +28,8 @@ use crate::trace::{EventArguments, NewEvent, Trace};
 use crate::track_table::{RowId, Track, TrackId};
 use crate::warning::{EventFault, RecordFault, Tally, Warning};
 
-/// Times beyond, in nanoseconds, are none of a recording: differences of two stay within 64 bits.
-pub(super) const LATEST: i64 = 1 << 62;
-
-/// Columns of all device work, first in every query; [`kernel_name`] expects those of a kernel's name behind them.
-const DEVICE: [&str; 4] = ["start", "end", "deviceId", "streamId"];
-/// Columns of all device work, last in every query.
-const LINKS: [&str; 5] = ["correlationId", "globalPid", "graphNodeId", "contextId", "greenContextId"];
-/// Where a kernel's columns of its launch begin, and that of the static part of its shared memory.
-const GRID: usize = DEVICE.len() + 3;
-const STATIC_SHARED_MEMORY: usize = GRID + 7;
-
 /// Where the system's `u32::MAX` or `i32::MAX` stands for none.
 const NONE: [i64; 2] = [u32::MAX as i64, i32::MAX as i64];
-/// Columns of a text of NVTX, in [`Conversion::read_nvtx`].
-const TEXT: usize = 4;
-const TEXT_ID: usize = 5;
 /// Device or stream of what has none.
 const NO_ROW: i64 = -1;
 
@@ -62,17 +51,6 @@ struct DeviceWork {
     track: TrackId,
 }
 
-/// A mark or range of NVTX.
-#[derive(Clone, Copy)]
-struct NvtxRow {
-    kind: i64,
-    start: i64,
-    end: Option<i64>,
-    thread: Option<GlobalId>,
-    domain: i64,
-    crosses_threads: bool,
-}
-
 /// Makes a trace of the rows.
 pub(super) struct Conversion<'t> {
     tables: &'t Tables<'t>,
@@ -84,10 +62,18 @@ pub(super) struct Conversion<'t> {
     /// Names of NVTX domains of a process.
     domains: HashMap<(GlobalId, i64), StringId>,
     /// Ranges of domains whose names were not read before them, with their texts.
-    of_unnamed_domains: Vec<(NvtxRow, TrackId, StringId, Payload)>,
+    of_unnamed_domains: Vec<(NvtxSpan, TrackId, StringId, Payload)>,
     /// Names of threads by NVTX.
     thread_names: Vec<(GlobalId, StringId)>,
     calls: HashMap<i64, Call>,
+    /// The process of the first call, and whether others have calls, too.
+    caller: Option<GlobalId>,
+    has_other_callers: bool,
+    /// Numbers of device work and synchronizations.
+    correlations: Correlations,
+    /// `deviceId` of the work in a context of a process.
+    contexts: HashMap<(GlobalId, u32), i64>,
+    last_context: Option<(GlobalId, u32)>,
     /// What calls wait for, by the key that they share with a synchronization.
     waits: HashMap<Key, &'static str>,
     /// Ranges of NCCL, and those around the calls of a key.
@@ -95,6 +81,8 @@ pub(super) struct Conversion<'t> {
     nccl_launches: HashMap<Key, RangeId>,
     processes: HashMap<GlobalId, RowId>,
     threads: HashMap<GlobalId, TrackId>,
+    last_thread: Option<(GlobalId, TrackId)>,
+    last_number: Option<(GlobalId, u32)>,
     /// Signatures by what PyTorch wrote of sizes.
     signatures: HashMap<String, Option<SignatureId>>,
     /// Names of kinds of copies and fills.
@@ -129,11 +117,18 @@ impl<'t> Conversion<'t> {
             of_unnamed_domains: Vec::new(),
             thread_names: Vec::new(),
             calls: HashMap::new(),
+            caller: None,
+            has_other_callers: false,
+            correlations: Correlations::default(),
+            contexts: HashMap::new(),
+            last_context: None,
             waits: HashMap::new(),
             nccl: Ranges::default(),
             nccl_launches: HashMap::new(),
             processes: HashMap::new(),
             threads: HashMap::new(),
+            last_thread: None,
+            last_number: None,
             signatures: HashMap::new(),
             transfers: HashMap::new(),
             unclosed: Vec::new(),
@@ -156,10 +151,11 @@ impl<'t> Conversion<'t> {
         self.read_calls()?;
         self.read_os_calls()?;
         self.read_kernels()?;
-        self.read_graphs()?;
         self.read_copies()?;
         self.read_fills()?;
+        self.read_graphs()?;
         self.read_synchronizations()?;
+        self.unlink_calls();
         self.read_overheads()?;
         self.name_rows()
     }
@@ -203,60 +199,42 @@ impl<'t> Conversion<'t> {
         self.strings.check()
     }
 
+    /// Reads a large table: other threads `read` its rows, and a method of this takes what they made.
+    fn rows_ahead<T: Default + Send>(
+        &mut self,
+        table: &str,
+        needed: &[&str],
+        columns: &[&str],
+        read: impl Fn(&Record<'_>, &mut T) -> Result<(), Fault> + Sync,
+        mut take: impl FnMut(&mut Self, &mut T),
+    ) -> Result<(), Broken> {
+        let tables = self.tables;
+        let refused = tables.rows_ahead(table, needed, columns, read, |part| take(self, part))?;
+        self.trace.warnings.extend(refused);
+        self.strings.check()
+    }
+
     fn read_nvtx(&mut self) -> Result<(), Broken> {
-        const COLUMNS: [&str; 9] = [
-            "start",
-            "end",
-            "globalTid",
-            "eventType",
-            "text",
-            "textId",
-            "domainId",
-            "endGlobalTid",
-            "binaryData",
-        ];
-        let has_payloads = !self.references.payloads.is_empty();
-        let columns = if has_payloads { &COLUMNS[..] } else { &COLUMNS[..8] };
-        self.rows(NVTX, &["start", "eventType"], columns, |this, row| {
-            let Some(kind) = this.references.enumerations.nvtx_type(row.required(3)?) else { return Ok(()) };
-            match kind {
-                nvtx::MARK
-                | nvtx::PUSH_POP
-                | nvtx::START_END
-                | nvtx::NVTXT_PUSH_POP
-                | nvtx::NVTXT_START_END => {}
-                nvtx::DOMAIN_CREATED | nvtx::THREAD_NAME => return this.nvtx_name(kind, row),
-                nvtx::CATEGORY | nvtx::DOMAIN_DESTROYED => return Ok(()),
-                _ if nvtx::CUDA_NAMES.contains(&kind) => return Ok(()),
-                _ => {
-                    this.unused_nvtx += 1;
-                    return Ok(());
+        let References { enumerations, payloads, .. } = self.references;
+        let reading = NvtxReading::new(enumerations, payloads, self.tables.reading());
+        let read = |row: &Record<'_>, part: &mut NvtxPart| reading.read(row, part);
+        self.rows_ahead(NVTX, &["start", "eventType"], reading.columns(), read, |this, part| {
+            for row in &part.rows {
+                match part.written(row) {
+                    NvtxWritten::Inline(text, whole) => {
+                        this.nvtx_row(row.range, text, whole, part.payload(row))
+                    }
+                    NvtxWritten::Registered(id) => {
+                        let text = id.and_then(|id| this.registered(id));
+                        let text = text.map(|text| this.trace.text(text).to_string()).unwrap_or_default();
+                        let whole = reading.whole_texts.then_some(&text[..]);
+                        this.nvtx_row(row.range, row.range.parsed(&text), whole, part.payload(row));
+                    }
                 }
             }
-            let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
-            let end = time(row, 1)?;
-            let id = GlobalId::from_column(row.integer(2)?);
-            if this.is_of_other_process(id) {
-                return Ok(());
-            }
-            let ended_by = GlobalId::from_column(row.integer(7)?);
-            let crosses_threads = kind != nvtx::PUSH_POP && ended_by.is_some_and(|other| Some(other) != id);
-            let domain = row.integer(6)?.unwrap_or(0);
-            let range = NvtxRow { kind, start, end, thread: id, domain, crosses_threads };
-            let track = this.thread(id);
-            let payload = has_payloads.then(|| row.bytes(8)).flatten();
-            match nvtx_text(row, TEXT, TEXT_ID)? {
-                (Some(bytes), _) => {
-                    let text = this.strings.faults.clipped(bytes);
-                    this.nvtx(range, track, &text, payload);
-                }
-                (None, registered) => {
-                    let text = registered.and_then(|id| this.registered(id));
-                    let text = text.map(|text| this.trace.text(text).to_string()).unwrap_or_default();
-                    this.nvtx(range, track, &text, payload);
-                }
-            }
-            Ok(())
+            this.unused_nvtx += part.unused;
+            this.strings.faults.add(part.faults);
+            part.clear();
         })?;
         for (range, track, text, payload) in std::mem::take(&mut self.of_unnamed_domains) {
             let text = self.trace.text(text).to_string();
@@ -265,23 +243,27 @@ impl<'t> Conversion<'t> {
         Ok(())
     }
 
-    /// A row that names a domain or a thread.
-    fn nvtx_name(&mut self, kind: i64, row: &Record<'_>) -> Result<(), Fault> {
-        let thread = GlobalId::from_column(row.integer(2)?);
-        let name = match nvtx_text(row, TEXT, TEXT_ID)? {
-            (Some(bytes), _) => {
-                let text = self.strings.faults.clipped(bytes);
-                Some(self.trace.intern(&text))
+    /// A mark, a range, or the name of a domain or thread.
+    fn nvtx_row(&mut self, range: NvtxSpan, text: NvtxText<'_>, whole: Option<&str>, payload: Payload) {
+        match (range.kind, range.thread) {
+            // Without a thread or a name it names nothing.
+            (nvtx::DOMAIN_CREATED | nvtx::THREAD_NAME, _) if text.name.is_empty() => {}
+            (nvtx::DOMAIN_CREATED | nvtx::THREAD_NAME, None) => {}
+            (nvtx::DOMAIN_CREATED, Some(thread)) => {
+                let name = self.trace.intern(text.name);
+                self.domains.insert((thread.process(), range.domain), name);
             }
-            (None, registered) => registered.and_then(|id| self.registered(id)),
-        };
-        let (Some(thread), Some(name)) = (thread, name) else { return Ok(()) };
-        if kind == nvtx::DOMAIN_CREATED {
-            self.domains.insert((thread.process(), row.integer(6)?.unwrap_or(0)), name);
-        } else {
-            self.thread_names.push((thread, name));
+            (nvtx::THREAD_NAME, Some(thread)) => {
+                let name = self.trace.intern(text.name);
+                self.thread_names.push((thread, name));
+            }
+            (_, thread) => {
+                if !self.is_of_other_process(thread) {
+                    let track = self.thread(thread);
+                    self.nvtx(range, track, text, whole, payload);
+                }
+            }
         }
-        Ok(())
     }
 
     /// A text of the table of strings.
@@ -289,51 +271,52 @@ impl<'t> Conversion<'t> {
         self.strings.get(self.tables, &mut self.trace, id)
     }
 
-    fn nvtx(&mut self, row: NvtxRow, track: TrackId, text: &str, payload: Option<&[u8]>) {
-        let NvtxRow { kind, start, end, thread, domain, crosses_threads } = row;
-        let process = thread.map(GlobalId::process);
+    fn nvtx(
+        &mut self,
+        range: NvtxSpan,
+        track: TrackId,
+        text: NvtxText<'_>,
+        whole: Option<&str>,
+        payload: Payload,
+    ) {
+        let NvtxSpan { kind, start, end, thread, domain, crosses_threads } = range;
         if domain != 0 {
-            let payload = payload.and_then(|data| self.references.payloads.decode(data)).unwrap_or_default();
-            if self.domain_name(row).is_some() {
-                self.domain_range(row, track, text, payload);
+            if self.domain_name(range).is_some() {
+                self.domain_range(range, track, text.name, payload);
             } else {
                 // The row that names the domain may come later.
-                let text = self.trace.intern(text);
-                self.of_unnamed_domains.push((row, track, text, payload));
+                let text = self.trace.intern(text.name);
+                self.of_unnamed_domains.push((range, track, text, payload));
             }
             return;
         }
-        let whole = self.tables.reading().whole_texts;
-        let parsed = NvtxText::parse(text);
-        if kind != nvtx::PUSH_POP || !parsed.is_operator() {
-            // The call's number makes texts distinct that are of one range.
-            let name = self.trace.intern(if kind == nvtx::PUSH_POP { parsed.name } else { text });
-            let text = whole.then(|| self.trace.intern(text));
-            let special = NvtxRange { crosses_threads, text, ..NvtxRange::default() };
+        let name = self.trace.intern(text.name);
+        let whole = whole.map(|whole| self.trace.intern(whole));
+        if !text.is_operator {
+            let special = NvtxRange { crosses_threads, text: whole, ..NvtxRange::default() };
             return self.nvtx_event(kind, name, (start, end), track, special);
         }
         // Each process counts its calls for itself.
-        let number = process.map_or(0, |process| self.number(process));
+        let number = thread.map_or(0, |thread| self.number(thread.process()));
         let of_process = |id: i64| process_correlation(number, id as u64);
         let arguments = EventArguments {
-            external_id: parsed.operator.map(of_process),
-            sequence_number: parsed.sequence.map(of_process),
-            signature: parsed.sizes.and_then(|sizes| self.signature(sizes)),
-            nvtx: whole.then(|| NvtxRange { text: Some(self.trace.intern(text)), ..NvtxRange::default() }),
+            external_id: text.operator.map(of_process),
+            sequence_number: text.sequence.map(of_process),
+            signature: text.sizes.and_then(|sizes| self.signature(sizes)),
+            nvtx: whole.map(|text| NvtxRange { text: Some(text), ..NvtxRange::default() }),
             ..EventArguments::default()
         };
-        let name = self.trace.intern(parsed.name);
         self.host_span(Category::CPU_OP, name, track, (start, end), arguments);
     }
 
-    fn domain_name(&self, NvtxRow { thread, domain, .. }: NvtxRow) -> Option<StringId> {
+    fn domain_name(&self, NvtxSpan { thread, domain, .. }: NvtxSpan) -> Option<StringId> {
         self.domains.get(&(thread?.process(), domain)).copied()
     }
 
     /// A range of a library's or program's own domain.
-    fn domain_range(&mut self, row: NvtxRow, track: TrackId, text: &str, payload: Payload) {
-        let NvtxRow { kind, start, end, thread, domain, crosses_threads } = row;
-        let domain_name = self.domain_name(row).map(|name| self.trace.text(name));
+    fn domain_range(&mut self, range: NvtxSpan, track: TrackId, text: &str, payload: Payload) {
+        let NvtxSpan { kind, start, end, thread, domain, crosses_threads } = range;
+        let domain_name = self.domain_name(range).map(|name| self.trace.text(name));
         // Domains of NCCL without a name are known by its functions.
         if let (Some(end), true) = (end, text.starts_with(nccl::PREFIX))
             && domain_name.is_none_or(|name| name == nccl::DOMAIN)
@@ -388,54 +371,61 @@ impl<'t> Conversion<'t> {
         signature
     }
 
-    /// Calls of the runtime and of the driver, which stand in one table.
     fn read_calls(&mut self) -> Result<(), Broken> {
-        const COLUMNS: [&str; 6] = ["start", "end", "globalTid", "nameId", "correlationId", "eventClass"];
-        const DRIVER: i64 = 1;
-        self.rows(RUNTIME, &["start", "end"], &COLUMNS, |this, row| {
-            let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
-            let end = time(row, 1)?;
-            let thread = GlobalId::from_column(row.integer(2)?);
-            if this.is_of_other_process(thread) {
-                return Ok(());
+        let read =
+            |row: &Record<'_>, calls: &mut Vec<ApiCall>| ApiCall::read(row).map(|call| calls.push(call));
+        self.rows_ahead(RUNTIME, &["start", "end"], &ApiCall::COLUMNS, read, |this, calls| {
+            for call in calls.drain(..) {
+                this.api_call(&call);
             }
-            let name = row.required(3)?;
-            let correlation = correlation(row.integer(4)?);
-            let category = match row.integer(5)? {
-                Some(DRIVER) => Category::CUDA_DRIVER,
-                _ => Category::CUDA_RUNTIME,
-            };
-            let call = this.call(name);
-            let key = thread.map(GlobalId::process).zip(correlation);
-            let key = key.filter(|key| this.references.keys.contains(*key));
-            if let (Some(key), Some(waits_for)) = (key, call.waits_for) {
-                this.waits.entry(key).or_insert(waits_for);
-            }
-            let track = this.thread(thread);
-            if let (Some(key), Some(end)) = (key, end)
-                && let Some(range) = this.nccl.around(track, start, end)
-            {
-                this.nccl_launches.entry(key).or_insert(range);
-            }
-            let arguments = EventArguments { correlation: this.linked(key), ..EventArguments::default() };
-            this.host_span(category, call.name, track, (start, end), arguments);
-            Ok(())
         })
+    }
+
+    fn api_call(&mut self, row: &ApiCall) {
+        let &ApiCall { span: (start, end), thread, name, correlation, category } = row;
+        if let Some(process) = thread.map(GlobalId::process) {
+            self.has_other_callers |= *self.caller.get_or_insert(process) != process;
+        }
+        if self.is_of_other_process(thread) {
+            return;
+        }
+        let call = self.call(name);
+        let key = thread.map(GlobalId::process).zip(correlation);
+        if let (Some(key), Some(waits_for)) = (key, call.waits_for) {
+            self.waits.entry(key).or_insert(waits_for);
+        }
+        let track = self.thread(thread);
+        if let (Some(key), Some(end)) = (key, end)
+            && let Some(range) = self.nccl.around(track, start, end)
+        {
+            self.nccl_launches.entry(key).or_insert(range);
+        }
+        let arguments = EventArguments { correlation: self.linked(key), ..EventArguments::default() };
+        self.host_span(category, call.name, track, (start, end), arguments);
+    }
+
+    /// Takes their number from calls that launched nothing: only with device work or a synchronization it links them.
+    fn unlink_calls(&mut self) {
+        let (events, correlations) = (&mut self.trace.events, &self.correlations);
+        let categories = &events.category;
+        events.arguments.correlation.retain(|row, number| {
+            !matches!(categories[row], Category::CUDA_RUNTIME | Category::CUDA_DRIVER)
+                || correlations.contains(number)
+        });
     }
 
     /// Calls of the operating system, where they were asked for.
     fn read_os_calls(&mut self) -> Result<(), Broken> {
         let category = self.trace.intern_category("os_runtime");
         self.rows(OS_CALLS, &["start", "end"], &["start", "end", "globalTid", "nameId"], |this, row| {
-            let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
-            let end = time(row, 1)?;
+            let span = span(row)?;
             let thread = GlobalId::from_column(row.integer(2)?);
             if this.is_of_other_process(thread) {
                 return Ok(());
             }
             let name = this.string("call", row.required(3)?);
             let track = this.thread(thread);
-            this.host_span(category, name, track, (start, end), EventArguments::default());
+            this.host_span(category, name, track, span, EventArguments::default());
             Ok(())
         })
     }
@@ -455,48 +445,38 @@ impl<'t> Conversion<'t> {
     }
 
     fn read_kernels(&mut self) -> Result<(), Broken> {
-        let columns = columns(&[
-            "demangledName",
-            "shortName",
-            "mangledName",
-            "gridX",
-            "gridY",
-            "gridZ",
-            "blockX",
-            "blockY",
-            "blockZ",
-            "registersPerThread",
-            "staticSharedMemory",
-            "dynamicSharedMemory",
-        ]);
-        self.rows(KERNEL, &DEVICE[..3], &columns, |this, row| {
-            let name =
-                kernel_name(row, this.tables.reading().kernel_names)?.ok_or_else(|| row.fault(4, "NULL"))?;
-            let geometry = geometry(row)?;
-            let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
-            work.arguments.geometry = geometry;
-            if let Some(size) = row.integer(STATIC_SHARED_MEMORY)?.and_then(|size| u32::try_from(size).ok()) {
-                work.arguments.cuda.get_or_insert_default().static_shared_memory = Some(size);
+        let columns = DeviceRow::columns(&KernelRow::COLUMNS);
+        let names = self.tables.reading().kernel_names;
+        let read = |row: &Record<'_>, kernels: &mut Vec<KernelRow>| {
+            KernelRow::read(row, names).map(|kernel| kernels.push(kernel))
+        };
+        self.rows_ahead(KERNEL, &DeviceRow::FIRST[..3], &columns, read, |this, kernels| {
+            for kernel in kernels.drain(..) {
+                this.kernel(&kernel);
             }
-            let name = this.string("kernel", name);
-            if this.trace.text(name).starts_with(nccl::PREFIX) {
-                let range = work.key.and_then(|key| this.nccl_launches.get(&key).copied());
-                work.arguments.collective =
-                    range.and_then(|range| this.nccl.collective(range, &mut this.trace));
-            }
-            this.device_event(Category::KERNEL, name, &work);
-            Ok(())
         })
     }
 
-    /// Replays of graphs whose nodes were not recorded.
+    fn kernel(&mut self, row: &KernelRow) {
+        let Some(mut work) = self.device_work(&row.work) else { return };
+        work.arguments.geometry = row.geometry;
+        let name = self.string("kernel", row.name);
+        if self.trace.text(name).starts_with(nccl::PREFIX) {
+            let range = work.key.and_then(|key| self.nccl_launches.get(&key).copied());
+            work.arguments.collective = range.and_then(|range| self.nccl.collective(range, &mut self.trace));
+        }
+        self.device_event(Category::KERNEL, name, &work);
+    }
+
+    /// Replays of graphs whose nodes were not recorded. They come behind all other device work.
     fn read_graphs(&mut self) -> Result<(), Broken> {
-        let columns = columns(&["graphId"]);
+        let columns = DeviceRow::columns(&["graphId"]);
         let mut replays = false;
-        self.rows(GRAPH, &DEVICE[..3], &columns, |this, row| {
+        let of_nodes = std::mem::take(&mut self.correlations);
+        self.rows(GRAPH, &DeviceRow::FIRST[..3], &columns, |this, row| {
             let graph = row.integer(4)?;
-            let Some(work) = this.device_work(row, &columns)? else { return Ok(()) };
-            if work.key.is_some_and(|key| this.references.work.contains(key)) {
+            let Some(work) = this.device_work(&DeviceRow::read(row, 1)?) else { return Ok(()) };
+            if work.arguments.correlation.is_some_and(|number| of_nodes.contains(number)) {
                 return Ok(());
             }
             replays = true;
@@ -507,6 +487,7 @@ impl<'t> Conversion<'t> {
             this.device_event(Category::KERNEL, name, &work);
             Ok(())
         })?;
+        self.correlations.extend(of_nodes);
         if replays {
             self.trace.warnings.push(Warning::NotRecorded {
                 what: "the kernels inside CUDA graphs, each replay of which is one span",
@@ -517,11 +498,11 @@ impl<'t> Conversion<'t> {
     }
 
     fn read_copies(&mut self) -> Result<(), Broken> {
-        let columns = columns(&["copyKind", "srcKind", "dstKind", "bytes"]);
+        let columns = DeviceRow::columns(&["copyKind", "srcKind", "dstKind", "bytes"]);
         self.rows(MEMCPY, &["start", "end", "deviceId", "copyKind"], &columns, |this, row| {
             let (kind, source, destination) = (row.required(4)?, row.integer(5)?, row.integer(6)?);
             let bytes = bytes(row, 7)?;
-            let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
+            let Some(mut work) = this.device_work(&DeviceRow::read(row, 4)?) else { return Ok(()) };
             work.arguments.transfer = transfer(bytes, work.end - work.start);
             let name = match this.transfers.get(&(kind, source, destination)) {
                 Some(&name) => name,
@@ -543,11 +524,11 @@ impl<'t> Conversion<'t> {
     }
 
     fn read_fills(&mut self) -> Result<(), Broken> {
-        let columns = columns(&["memKind", "bytes"]);
-        self.rows(MEMSET, &DEVICE[..3], &columns, |this, row| {
+        let columns = DeviceRow::columns(&["memKind", "bytes"]);
+        self.rows(MEMSET, &DeviceRow::FIRST[..3], &columns, |this, row| {
             let memory = this.references.enumerations.memory_kind(row.integer(4)?);
             let bytes = bytes(row, 5)?;
-            let Some(mut work) = this.device_work(row, &columns)? else { return Ok(()) };
+            let Some(mut work) = this.device_work(&DeviceRow::read(row, 2)?) else { return Ok(()) };
             work.arguments.transfer = transfer(bytes, work.end - work.start);
             let name = this.trace.intern(&format!("Memset ({memory})"));
             this.device_event(Category::GPU_MEMSET, name, &work);
@@ -556,46 +537,43 @@ impl<'t> Conversion<'t> {
     }
 
     /// What the columns of all device work say; `None` for work whose times CUPTI did not collect.
-    fn device_work(&mut self, row: &Record<'_>, columns: &[&str]) -> Result<Option<DeviceWork>, Fault> {
-        let first_link = columns.len() - LINKS.len();
-        let (start, end) = (time(row, 0)?, time(row, 1)?);
-        let recorded = row.required(2)?;
-        if recorded < 0 {
-            return Err(row.fault(2, &recorded.to_string()));
-        }
-        let stream = row.integer(3)?.unwrap_or(0);
-        let correlation = correlation(row.integer(first_link)?);
-        let process = GlobalId::from_column(row.integer(first_link + 1)?).or(self.references.sole_process);
-        let graph_node = row.integer(first_link + 2)?.filter(|&node| node != 0);
-        // 0 is the green context of work in none.
-        let context =
-            |column: usize| Ok(row.integer(first_link + column)?.and_then(|id| u32::try_from(id).ok()));
-        let (context, green_context) = (context(3)?, context(4)?.filter(|&id| id != 0));
-        let cuda = CudaWork { context, green_context, static_shared_memory: None };
+    fn device_work(&mut self, row: &DeviceRow) -> Option<DeviceWork> {
+        let process = row.process.or_else(|| self.sole_caller());
         if self.is_of_other_process(process) {
-            return Ok(None);
+            return None;
         }
-        let (Some(start), Some(end)) = (start, end) else {
+        let key = process.zip(row.correlation);
+        let correlation = self.linked(key);
+        if let Some(number) = correlation {
+            self.correlations.insert(number);
+        }
+        let context = process.zip(row.cuda.context);
+        if let Some(id) = context.filter(|_| context != self.last_context) {
+            self.contexts.entry(id).or_insert(row.device);
+            self.last_context = context;
+        }
+        let times = row.start.zip(row.end).filter(|&(start, end)| is_collected(start, end));
+        let Some((start, end)) = times else {
             self.uncollected += 1;
-            return Ok(None);
+            return None;
         };
-        if !is_collected(start, end) {
-            self.uncollected += 1;
-            return Ok(None);
-        }
-        let device = self.device(process, recorded);
-        let key = process.zip(correlation);
+        let device = self.device(process, row.device);
         let arguments = EventArguments {
-            correlation: self.linked(key),
+            correlation,
             device: Some(device),
-            stream: Some(stream),
-            graph_node,
-            cuda: Some(cuda).filter(|&cuda| cuda != CudaWork::default()),
+            stream: Some(row.stream),
+            graph_node: row.graph_node,
+            cuda: Some(row.cuda).filter(|&cuda| cuda != CudaWork::default()),
             ..EventArguments::default()
         };
-        let track = Track { pid: RowId::Number(device), tid: RowId::Number(stream) };
+        let track = Track { pid: RowId::Number(device), tid: RowId::Number(row.stream) };
         let track = self.trace.intern_track(track);
-        Ok(Some(DeviceWork { start, end, device, key, arguments, track }))
+        Some(DeviceWork { start, end, device, key, arguments, track })
+    }
+
+    /// The process of device work that names none: the only one that has calls.
+    fn sole_caller(&self) -> Option<GlobalId> {
+        self.caller.filter(|_| !self.has_other_callers)
     }
 
     /// Whether a row is of another process than the one that is read.
@@ -626,12 +604,11 @@ impl<'t> Conversion<'t> {
             ["start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType"];
         let category = self.trace.intern_category("cuda_sync");
         self.rows(SYNCHRONIZATION, &["start", "end"], &COLUMNS, |this, row| {
-            let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
-            let end = time(row, 1)?;
+            let span = span(row)?;
             let known = |id: Option<i64>| id.filter(|id| !NONE.contains(id) && *id >= 0);
             let (device, context, stream) = (known(row.integer(2)?), row.integer(3)?, known(row.integer(4)?));
             let correlation = correlation(row.integer(5)?);
-            let process = GlobalId::from_column(row.integer(6)?).or(this.references.sole_process);
+            let process = GlobalId::from_column(row.integer(6)?).or_else(|| this.sole_caller());
             if this.is_of_other_process(process) {
                 return Ok(());
             }
@@ -639,11 +616,16 @@ impl<'t> Conversion<'t> {
             let key = process.zip(correlation);
             let kind = key.and_then(|key| this.waits.get(&key).copied()).unwrap_or(recorded);
             // The column of the device is 0 for all rows of some recorders; that of the work in the context is right.
-            let of_work = process.zip(context).and_then(|key| this.references.contexts.get(&key).copied());
+            let context = context.and_then(|id| u32::try_from(id).ok());
+            let of_work = process.zip(context).and_then(|id| this.contexts.get(&id).copied());
             let device = of_work.or(device).map(|device| this.references.gpus.number(process, device));
             let name = this.trace.intern(kind);
+            let correlation = this.linked(key);
+            if let Some(number) = correlation {
+                this.correlations.insert(number);
+            }
             let arguments = EventArguments {
-                correlation: this.linked(key),
+                correlation,
                 device,
                 stream,
                 synchronization: Some(Synchronization { kind: Some(name), ..Synchronization::default() }),
@@ -651,7 +633,7 @@ impl<'t> Conversion<'t> {
             };
             let row = |number: Option<i64>| RowId::Number(number.unwrap_or(NO_ROW));
             let track = this.trace.intern_track(Track { pid: row(device), tid: row(stream) });
-            this.host_span(category, name, track, (start, end), arguments);
+            this.host_span(category, name, track, span, arguments);
             Ok(())
         })
     }
@@ -661,23 +643,21 @@ impl<'t> Conversion<'t> {
         const COLUMNS: [&str; 6] = ["start", "end", "globalTid", "nameId", "correlationId", "overheadType"];
         for table in [OVERHEAD, PROFILER_OVERHEAD] {
             self.rows(table, &["start", "end"], &COLUMNS, |this, row| {
-                let start = time(row, 0)?.ok_or_else(|| row.fault(0, "NULL"))?;
-                let end = time(row, 1)?;
+                let span = span(row)?;
                 let thread = GlobalId::from_column(row.integer(2)?);
                 if this.is_of_other_process(thread) {
                     return Ok(());
                 }
                 let name = row.integer(3)?;
                 let key = thread.map(GlobalId::process).zip(correlation(row.integer(4)?));
-                let key = key.filter(|key| this.references.keys.contains(*key));
+                let linked = this.linked(key).filter(|&number| this.correlations.contains(number));
                 let kind = this.references.enumerations.overhead_type(row.integer(5)?);
                 let kind = this.trace.intern(kind);
                 let name = name.map_or(kind, |id| this.string("overhead", id));
                 let track = this.thread(thread);
                 let overhead = Some(Overhead { kind, is_of_recorder: table == PROFILER_OVERHEAD });
-                let arguments =
-                    EventArguments { correlation: this.linked(key), overhead, ..EventArguments::default() };
-                this.host_span(Category::OVERHEAD, name, track, (start, end), arguments);
+                let arguments = EventArguments { correlation: linked, overhead, ..EventArguments::default() };
+                this.host_span(Category::OVERHEAD, name, track, span, arguments);
                 Ok(())
             })?;
         }
@@ -723,6 +703,7 @@ impl<'t> Conversion<'t> {
         }
     }
 
+    #[inline]
     fn host_span(
         &mut self,
         category: Category,
@@ -742,6 +723,7 @@ impl<'t> Conversion<'t> {
         }
     }
 
+    #[inline]
     fn push(
         &mut self,
         phase: Phase,
@@ -767,7 +749,14 @@ impl<'t> Conversion<'t> {
 
     /// Number of a process among those that have events.
     fn number(&mut self, process: GlobalId) -> u32 {
-        self.numbers.insert_full(process).0 as u32
+        if let Some((last, number)) = self.last_number
+            && last == process
+        {
+            return number;
+        }
+        let number = self.numbers.insert_full(process).0 as u32;
+        self.last_number = Some((process, number));
+        number
     }
 
     /// Text of a string, or what it names and the string's number.
@@ -785,12 +774,22 @@ impl<'t> Conversion<'t> {
         let Some(id) = thread else {
             return self.trace.intern_track(Track { pid: RowId::Missing, tid: RowId::Missing });
         };
-        if let Some(&track) = self.threads.get(&id) {
+        // Rows of one thread mostly follow each other.
+        if let Some((last, track)) = self.last_thread
+            && last == id
+        {
             return track;
         }
-        let pid = self.process(id.process());
-        let track = self.trace.intern_track(Track { pid, tid: RowId::Number(id.tid()) });
-        self.threads.insert(id, track);
+        let track = match self.threads.get(&id) {
+            Some(&track) => track,
+            None => {
+                let pid = self.process(id.process());
+                let track = self.trace.intern_track(Track { pid, tid: RowId::Number(id.tid()) });
+                self.threads.insert(id, track);
+                track
+            }
+        };
+        self.last_thread = Some((id, track));
         track
     }
 
@@ -812,24 +811,6 @@ impl<'t> Conversion<'t> {
     }
 }
 
-/// Whether CUPTI collected the times of device work. After long runs of graphs it may not have.
-pub(super) fn is_collected(start: i64, end: i64) -> bool {
-    start <= end && (start, end) != (0, 0)
-}
-
-/// The columns of a table of device work: those of all, its own, those of all.
-fn columns<'c>(own: &[&'c str]) -> Vec<&'c str> {
-    DEVICE.iter().chain(own).chain(&LINKS).copied().collect()
-}
-
-/// A time in nanoseconds.
-fn time(row: &Record<'_>, column: usize) -> Result<Option<i64>, Fault> {
-    match row.integer(column)? {
-        Some(time) if time <= -LATEST || time >= LATEST => Err(row.fault(column, &time.to_string())),
-        time => Ok(time),
-    }
-}
-
 /// A size in bytes.
 fn bytes(row: &Record<'_>, column: usize) -> Result<Option<u64>, Fault> {
     let negative = |bytes: i64| row.fault(column, &bytes.to_string());
@@ -841,28 +822,4 @@ fn transfer(bytes: Option<u64>, duration: i64) -> Option<MemoryTransfer> {
     // Bytes per nanosecond are 1e9 bytes per second.
     let bandwidth_gb_per_s = (duration > 0).then(|| bytes as f64 / duration as f64);
     Some(MemoryTransfer { bytes: Some(bytes), bandwidth_gb_per_s, direction: None })
-}
-
-/// How a kernel was launched, where the table says.
-fn geometry(row: &Record<'_>) -> Result<Option<LaunchGeometry>, Fault> {
-    if row.integer(GRID)?.is_none() || row.integer(GRID + 3)?.is_none() {
-        return Ok(None);
-    }
-    let size = |column: usize| row.size(GRID + column, 1);
-    let shared: [Option<i64>; 2] =
-        [row.integer(STATIC_SHARED_MEMORY)?, row.integer(STATIC_SHARED_MEMORY + 1)?];
-    let shared = match shared {
-        [None, None] => None,
-        [fixed, dynamic] => {
-            let total = fixed.unwrap_or(0).saturating_add(dynamic.unwrap_or(0));
-            Some(u32::try_from(total).map_err(|_| row.fault(STATIC_SHARED_MEMORY + 1, &total.to_string()))?)
-        }
-    };
-    let registers = row.size(GRID + 6, 0)?;
-    Ok(Some(LaunchGeometry {
-        grid: [size(0)?, size(1)?, size(2)?],
-        block: [size(3)?, size(4)?, size(5)?],
-        registers_per_thread: Some(registers).filter(|&registers| registers > 0),
-        shared_memory: shared,
-    }))
 }

@@ -1,7 +1,7 @@
 //! What an export says of the machine and of itself.
 
 use super::enumerations::short_text;
-use super::events::LATEST;
+use super::rows::LATEST;
 use super::tables::{
     CAPTURE, EXPORT, GPU, GRAPH, KERNEL, MEMCPY, MEMSET, NVTX, RUNTIME, SESSION_START, SYSTEM, Tables,
 };

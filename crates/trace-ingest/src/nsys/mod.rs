@@ -1,7 +1,7 @@
 //! NVIDIA Nsight Systems: the databases that `nsys export --type sqlite` makes of a recording, read into a [`Trace`].
 //!
-//! An export has a table per kind of event, and only those that have rows. Reading goes over the tables of device work
-//! twice, first for what calls refer to (`references`), and over all others once, for the events (`events`). A text is
+//! An export has a table per kind of event, and only those that have rows. Reading goes over each once. Threads take what
+//! rows of the large tables say from the pages of the file (`rows`), another one makes events of it (`events`). A text is
 //! loaded when an event first refers to it (`strings`), so that those to which none does, such as the program's environment
 //! and output, are never loaded.
 
@@ -15,6 +15,7 @@ mod nccl;
 mod nvtx_text;
 mod payload;
 mod references;
+mod rows;
 mod session;
 mod strings;
 mod tables;

@@ -16,8 +16,8 @@ pub(super) struct NvtxText<'t> {
     pub(super) operator: Option<i64>,
     /// Shapes of the inputs, as written: [`shapes`].
     pub(super) sizes: Option<&'t str>,
-    /// Whether the text names the calls that made the inputs.
-    has_inputs: bool,
+    /// Whether a range of the default domain is a call of an operator.
+    pub(super) is_operator: bool,
 }
 
 impl<'t> NvtxText<'t> {
@@ -25,6 +25,7 @@ impl<'t> NvtxText<'t> {
     /// none or few.
     pub(super) fn parse(text: &'t str) -> NvtxText<'t> {
         let mut parsed = NvtxText { name: text, ..NvtxText::default() };
+        let mut has_inputs = false;
         let mut marks = MARKS.iter().rev();
         for equals in memchr::memrchr_iter(b'=', text.as_bytes()) {
             // Signs in the name are of no part, nor are those before it.
@@ -39,8 +40,8 @@ impl<'t> NvtxText<'t> {
             let value = value.strip_prefix(' ').unwrap_or_default();
             let is_read = match part {
                 Part::Inputs => {
-                    parsed.has_inputs = is_list(value, b"()");
-                    parsed.has_inputs
+                    has_inputs = is_list(value, b"()");
+                    has_inputs
                 }
                 Part::Sizes => {
                     parsed.sizes = Some(value).filter(|sizes| is_list(sizes, b"[]"));
@@ -60,12 +61,13 @@ impl<'t> NvtxText<'t> {
             }
             parsed.name = name;
         }
+        parsed.is_operator = parsed.is_call(has_inputs);
         parsed
     }
 
-    /// Whether a range of the default domain is a call of an operator. Ranges of the program are written with a call's
-    /// number, too; their names have what no operator's name has.
-    pub(super) fn is_operator(&self) -> bool {
+    /// Whether it is a call of an operator. Ranges of the program are written with a call's number, too; their names have
+    /// what no operator's name has.
+    fn is_call(&self, has_inputs: bool) -> bool {
         const WITH_SPACES: [&str; 4] = [
             "autograd::engine::evaluate_function: ",
             "Torch-Compiled Region",
@@ -76,9 +78,10 @@ impl<'t> NvtxText<'t> {
             ["aten", "prim", "prims", "torch", "c10d", "_c10d_functional", "quantized"];
         let name = self.name;
         let has_parts =
-            self.sequence.is_some() || self.operator.is_some() || self.sizes.is_some() || self.has_inputs;
+            self.sequence.is_some() || self.operator.is_some() || self.sizes.is_some() || has_inputs;
         if has_parts {
-            let is_range = name.starts_with("nccl:") || name.contains([' ', '(', '#']);
+            let is_range =
+                name.starts_with("nccl:") || memchr::memchr3(b' ', b'(', b'#', name.as_bytes()).is_some();
             return !is_range || WITH_SPACES.iter().any(|start| name.starts_with(start));
         }
         name.split_once("::").is_some_and(|(namespace, operator)| {
@@ -107,10 +110,17 @@ enum Part {
 /// Whether a text is a list in brackets, of numbers and `brackets`.
 fn is_list(text: &str, brackets: &[u8; 2]) -> bool {
     let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let may_stand = |&letter: &u8| {
-        letter.is_ascii_digit() || matches!(letter, b' ' | b',' | b'-') || brackets.contains(&letter)
+    let &[open, close] = brackets;
+    // Without a jump in it, so that many letters are looked at in one step.
+    let may_stand = |letter: u8| {
+        letter.is_ascii_digit()
+            | (letter == b' ')
+            | (letter == b',')
+            | (letter == b'-')
+            | (letter == open)
+            | (letter == close)
     };
-    inside.is_some_and(|inside| inside.as_bytes().iter().all(may_stand))
+    inside.is_some_and(|inside| inside.bytes().fold(true, |all, letter| all & may_stand(letter)))
 }
 
 /// The shapes of `[[d, d], [d], []]`, as dims of a signature; `None` where the text is no list of lists of numbers.
@@ -158,7 +168,7 @@ mod tests {
             dims.display(Sequence::Tuple).to_string(),
             "((4096,), (8192, 1024), (1024, 4096), (), ())"
         );
-        assert!(parsed.is_operator());
+        assert!(parsed.is_operator);
     }
 
     #[test]
@@ -200,7 +210,7 @@ mod tests {
             ("forward", false),
             ("cub::DeviceReduce", false),
         ] {
-            assert_eq!(NvtxText::parse(text).is_operator(), is_operator, "{text}");
+            assert_eq!(NvtxText::parse(text).is_operator, is_operator, "{text}");
         }
     }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::events::is_collected;
 use super::facts::{Export, session_start};
 use super::global_id::GlobalId;
 use super::gpus::Gpus;
+use super::rows::is_collected;
 use super::tables::{GRAPH, KERNEL, MEMCPY, MEMSET};
 use super::{checked_tables, export_database};
 use crate::error::IngestError;

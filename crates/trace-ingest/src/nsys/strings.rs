@@ -107,6 +107,12 @@ impl TextFaults {
         }
     }
 
+    /// Adds those of other texts.
+    pub(super) fn add(&mut self, other: TextFaults) {
+        self.cut += other.cut;
+        self.invalid += other.invalid;
+    }
+
     /// The warnings of these texts.
     pub(super) fn warnings(self) -> impl Iterator<Item = Warning> {
         let TextFaults { cut, invalid } = self;

@@ -1,13 +1,13 @@
 //! The tables of an export.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::source::{NsysReading, Progress, ReadOptions};
 use crate::sqlite::{
-    Broken, Database, Entries, EntryKind, Failure, Fault, Pages, Record, Refused, Texts, columns_of, scan,
-    scan_pages,
+    Broken, Database, Entries, EntryKind, Failure, Fault, PagedTable, Pages, Record, Refused, Texts,
+    columns_of, scan,
 };
 use crate::warning::Warning;
 
@@ -115,10 +115,18 @@ pub(super) struct Tables<'d> {
     options: ReadOptions<'d>,
 }
 
+/// Where the rows of a table are read from.
+enum Source<'d> {
+    /// The pages of the file.
+    Pages(PagedTable<'d>),
+    /// A query over these columns of the table.
+    Query(Vec<String>),
+}
+
 /// The file of a database.
 struct OpenFile {
     path: PathBuf,
-    pages: RefCell<Pages>,
+    pages: Pages,
     length: u64,
     /// Bytes of it that were read.
     read: Cell<u64>,
@@ -138,7 +146,7 @@ impl<'d> Tables<'d> {
     pub(super) fn with_pages(self, path: &Path) -> io::Result<Self> {
         let open = |pages| -> io::Result<OpenFile> {
             let length = std::fs::metadata(path)?.len();
-            Ok(OpenFile { path: path.to_path_buf(), pages: RefCell::new(pages), length, read: Cell::new(0) })
+            Ok(OpenFile { path: path.to_path_buf(), pages, length, read: Cell::new(0) })
         };
         let file = Pages::open(path, self.database.longest_row())?.map(open).transpose()?;
         Ok(Tables { file, ..self })
@@ -176,8 +184,38 @@ impl<'d> Tables<'d> {
         columns: &[&str],
         read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
-        let is_read = self.has(table) && (table != OS_CALLS || self.reading().os_calls);
-        if is_read { self.scan(table, needed, columns, read) } else { Ok(None) }
+        if self.is_read(table) { self.scan(table, needed, columns, read) } else { Ok(None) }
+    }
+
+    /// As [`Tables::rows`] for large tables: on other threads `read` makes something of the rows, part by part, and `take`
+    /// empties the parts in the order of the rows.
+    pub(super) fn rows_ahead<T: Default + Send>(
+        &self,
+        table: &str,
+        needed: &[&str],
+        columns: &[&str],
+        read: impl Fn(&Record<'_>, &mut T) -> Result<(), Fault> + Sync,
+        mut take: impl FnMut(&mut T),
+    ) -> Result<Option<Warning>, Broken> {
+        if !self.is_read(table) {
+            return Ok(None);
+        }
+        let threads = self.options.thread_count();
+        self.of_source(table, needed, |source, refused| match source {
+            Source::Pages(paged) => paged.scan_ahead(columns, threads, refused, read, take),
+            Source::Query(present) => {
+                let mut part = T::default();
+                scan(self.database, table, &present, None, columns, refused, |row| {
+                    let outcome = read(row, &mut part);
+                    take(&mut part);
+                    outcome
+                })
+            }
+        })
+    }
+
+    fn is_read(&self, table: &str) -> bool {
+        self.has(table) && (table != OS_CALLS || self.reading().os_calls)
     }
 
     fn scan(
@@ -185,7 +223,20 @@ impl<'d> Tables<'d> {
         table: &str,
         needed: &[&str],
         columns: &[&str],
-        mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+        read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+    ) -> Result<Option<Warning>, Broken> {
+        self.of_source(table, needed, |source, refused| match source {
+            Source::Pages(paged) => paged.scan(columns, refused, read),
+            Source::Query(present) => scan(self.database, table, &present, None, columns, refused, read),
+        })
+    }
+
+    /// Reads from where the rows of a table are; the warning is of those that were refused.
+    fn of_source(
+        &self,
+        table: &str,
+        needed: &[&str],
+        read: impl FnOnce(Source<'_>, &mut Refused) -> Result<(), Failure>,
     ) -> Result<Option<Warning>, Broken> {
         let mut refused = Refused::default();
         let scanned = || {
@@ -194,22 +245,16 @@ impl<'d> Tables<'d> {
                 None => Ok(()),
             };
             let plain = self.entries.plain_table(self.database, table)?;
-            if let (Some(file), Some(plain)) = (&self.file, plain) {
-                check(&plain.columns)?;
-                // No reader of a row reads another table.
-                let mut pages = file.pages.borrow_mut();
-                let threads = self.options.thread_count();
+            if let (Some(file), Some(table)) = (&self.file, plain) {
+                check(&table.columns)?;
                 let proceed = |bytes| self.proceed(file, bytes);
-                let read = |row: &Record<'_>| {
-                    if let Err(fault) = read(row) {
-                        refused.add(fault);
-                    }
-                };
-                return scan_pages(self.database, &mut pages, &plain, columns, threads, proceed, read);
+                let (database, pages) = (self.database, &file.pages);
+                let paged = PagedTable { database, pages, table, proceed: &proceed };
+                return read(Source::Pages(paged), &mut refused);
             }
             let present = columns_of(self.database, table)?;
             check(&present)?;
-            scan(self.database, table, &present, None, columns, &mut refused, read)
+            read(Source::Query(present), &mut refused)
         };
         scanned().map_err(|failure| Broken { table: table.to_string(), failure })?;
         Ok(refused.warning(table))

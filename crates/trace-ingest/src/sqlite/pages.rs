@@ -5,29 +5,33 @@
 //! since 2004 (<https://www.sqlite.org/fileformat2.html>): trees of tables with row ids, records, pages of overflow.
 //! Tables that are anything else, SQLite reads ([`super::scan`]).
 //!
-//! A table is read ahead: one thread reads blocks of pages and decodes their records into [`Batch`]es while another uses
-//! the rows of the batch before.
+//! A value is decoded where it is asked for: a [`Row`] is the bytes of a record and the [`Layout`] that its header has in
+//! common with other rows. A large table is read ahead ([`Pages::scan_ahead`]): threads make of its rows what the reader
+//! wants of them, a stretch of leaves each, and hand it over in the order of the rows.
 //!
 //! Nothing is trusted: each page of a tree is visited at most once, lengths are held against the file, and the caller
 //! counts rows and text as it does for SQLite.
 
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::hash::BuildHasher;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crossbeam_channel::bounded;
+use hashbrown::DefaultHashBuilder;
 use rusqlite::types::ValueRef;
 
 use super::bounded::Failure;
 
 /// Bytes before the first page's tree.
 const FILE_HEADER: usize = 100;
-/// Bytes that are read at a time: leaves of a table mostly follow each other.
-const BLOCK: usize = 256 << 10;
-/// Batches that circulate between the two threads.
-const BATCHES: usize = 4;
+/// Bytes of the leaves that are read at a time: those of a table mostly follow each other.
+const STRETCH: usize = 256 << 10;
+/// Threads that make something of rows, at most.
+const READERS: usize = 8;
 /// Levels of a tree: SQLite makes no more than 20.
 const DEEPEST: usize = 20;
 
@@ -45,8 +49,18 @@ pub(crate) enum Place {
     Nowhere,
 }
 
+impl Place {
+    fn of_record(self) -> Option<usize> {
+        match self {
+            Place::Record(place) | Place::RowId(place) => Some(place),
+            Place::Nowhere => None,
+        }
+    }
+}
+
 /// A file of pages.
 pub(crate) struct Pages {
+    path: PathBuf,
     file: File,
     page_size: usize,
     page_count: u32,
@@ -54,6 +68,16 @@ pub(crate) struct Pages {
     usable: usize,
     /// Longest row, in bytes.
     longest: u64,
+}
+
+/// How much was read.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Amount {
+    pub(crate) rows: u64,
+    /// Bytes of the texts and binary values that were asked for.
+    pub(crate) text: u64,
+    /// Bytes of leaves.
+    pub(crate) pages: u64,
 }
 
 fn damaged(page: u32, what: &str) -> Failure {
@@ -76,79 +100,105 @@ impl Pages {
             return Ok(None);
         }
         let page_count = u32::try_from(file.metadata()?.len() / page_size as u64).unwrap_or(u32::MAX);
-        Ok(Some(Pages { file, page_size, page_count, usable, longest }))
+        Ok(Some(Pages { path: path.to_path_buf(), file, page_size, page_count, usable, longest }))
     }
 
-    /// Hands out the values at `places` of every row below a root page, in the order of row ids, a batch of rows at a
-    /// time. With more than one thread the next batches are made meanwhile.
+    /// The same file once more, to be read at a place of its own.
+    fn reopened(&self) -> Result<Pages, Failure> {
+        let file = File::open(&self.path).map_err(|error| Failure::Refused(error.to_string()))?;
+        Ok(Pages { path: self.path.clone(), file, ..*self })
+    }
+
+    /// Hands out every row below a root page, in the order of row ids. `proceed` is told of each stretch of them.
     pub(crate) fn scan(
-        &mut self,
+        &self,
+        root: u32,
+        places: &[Place],
+        mut read: impl FnMut(Row<'_>),
+        mut proceed: impl FnMut(Amount) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut reader = Reader::new(self.reopened()?, places);
+        let mut walk = Walk::new(&mut reader.pages, root)?;
+        while let Some(stretch) = walk.next(&mut reader.pages)? {
+            proceed(reader.read(&stretch, &mut read)?)?;
+        }
+        Ok(())
+    }
+
+    /// Has `read` make something of every row below a root page, on up to `threads` threads, and hands it to `take` in the
+    /// order of row ids. What `take` leaves is added to.
+    pub(crate) fn scan_ahead<T: Default + Send>(
+        &self,
         root: u32,
         places: &[Place],
         threads: usize,
-        mut rows: impl FnMut(&Batch) -> Result<(), Failure>,
+        read: impl Fn(Row<'_>, &mut T) + Sync,
+        mut take: impl FnMut(&mut T, Amount) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut walk = Walk::new(self, root, Columns::new(places));
-        let mut batch = Batch::default();
-        let mut has_more = walk.fill(&mut batch)?;
-        rows(&batch)?;
-        // Small tables are one batch.
-        if threads <= 1 || !has_more {
-            while has_more {
-                has_more = walk.fill(&mut batch)?;
-                rows(&batch)?;
+        let mut pages = self.reopened()?;
+        let mut walk = Walk::new(&mut pages, root)?;
+        // Small tables are one stretch.
+        let is_large = walk.depth > 1;
+        let threads = if is_large { threads.min(READERS) } else { 1 };
+        let readers: Vec<Reader> = (0..threads)
+            .map(|_| Ok(Reader::new(self.reopened()?, places)))
+            .collect::<Result<_, Failure>>()?;
+        if let [_] = readers[..] {
+            let mut part = T::default();
+            for mut reader in readers {
+                while let Some(stretch) = walk.next(&mut pages)? {
+                    let amount = reader.read(&stretch, |row| read(row, &mut part))?;
+                    take(&mut part, amount)?;
+                }
             }
             return Ok(());
         }
-        let (free, empty) = bounded::<Batch>(BATCHES);
-        let (full, filled) = bounded(BATCHES);
-        for _ in 0..BATCHES {
-            // Cannot fail: the channel has room for all batches and its other end is held here.
-            let _ = free.send(Batch::default());
-        }
+        let stretches = Mutex::new((0_usize.., walk, pages));
+        // The next stretch and its number.
+        let next_stretch = || {
+            let mut stretches = stretches.lock().unwrap_or_else(PoisonError::into_inner);
+            let (numbers, walk, pages) = &mut *stretches;
+            let stretch = walk.next(pages).transpose()?;
+            numbers.next().map(|number| (number, stretch))
+        };
+        let (next_stretch, read) = (&next_stretch, &read);
         thread::scope(|scope| {
-            scope.spawn(move || {
-                // A closed channel means that nobody wants more.
-                while let Ok(mut batch) = empty.recv() {
-                    let outcome = walk.fill(&mut batch);
-                    let is_last = !matches!(outcome, Ok(true));
-                    if full.send((batch, outcome)).is_err() || is_last {
-                        break;
+            let parts = 2 * threads;
+            let (free, empty) = bounded::<T>(parts);
+            let (full, made) = bounded(parts);
+            for _ in 0..parts {
+                // Cannot fail: the channel has room for all parts and its other end is held here.
+                let _ = free.send(T::default());
+            }
+            for mut reader in readers {
+                let (empty, full) = (empty.clone(), full.clone());
+                scope.spawn(move || {
+                    // A closed channel means that nobody wants more. Who has a stretch has a part for it, so that the first
+                    // of those that are not done is always being read.
+                    while let Ok(mut part) = empty.recv() {
+                        let Some((number, stretch)) = next_stretch() else { break };
+                        let amount =
+                            stretch.and_then(|stretch| reader.read(&stretch, |row| read(row, &mut part)));
+                        if full.send((number, part, amount)).is_err() {
+                            break;
+                        }
                     }
+                });
+            }
+            drop((empty, full));
+            let mut early = BTreeMap::new();
+            let mut next = 0;
+            for (number, part, amount) in made {
+                early.insert(number, (part, amount));
+                while let Some((mut part, amount)) = early.remove(&next) {
+                    take(&mut part, amount?)?;
+                    next += 1;
+                    // The other threads may have ended.
+                    let _ = free.send(part);
                 }
-            });
-            for (batch, outcome) in filled {
-                outcome?;
-                rows(&batch)?;
-                // The other thread may have ended.
-                let _ = free.send(batch);
             }
             Ok(())
         })
-    }
-
-    /// Replaces what is in a batch by the row of an id, if there is one.
-    pub(crate) fn find(
-        &mut self,
-        root: u32,
-        id: i64,
-        columns: &Columns,
-        batch: &mut Batch,
-    ) -> Result<(), Failure> {
-        batch.clear();
-        let mut number = root;
-        for _ in 0..DEEPEST {
-            batch.read(self, number, 1)?;
-            let page = Page::new(number, &batch.block, self.usable)?;
-            if page.is_leaf {
-                return match page.cell_of(id)? {
-                    Some(cell) => batch.add(self, number, cell..cell + 1, columns),
-                    None => Ok(()),
-                };
-            }
-            number = page.child_of(id)?;
-        }
-        Err(damaged(number, "its tree is too deep"))
     }
 
     /// Reads pages from one on, at most as many as there are, in place of what is in `block`.
@@ -156,16 +206,16 @@ impl Pages {
         if first == 0 || first > self.page_count {
             return Err(damaged(first, "it is not in the file"));
         }
-        let pages = most.clamp(1, (self.page_count - first) as usize + 1);
-        block.resize(pages * self.page_size, 0);
+        let length = most.clamp(1, (self.page_count - first) as usize + 1) * self.page_size;
         let start = u64::from(first - 1) * self.page_size as u64;
-        let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(block));
-        read.map_err(|error| damaged(first, &error.to_string()))
-    }
-
-    /// Bytes that the rows of a batch can have on several pages: those of the file, and what places in a batch are counted in.
-    fn most_spanning(&self) -> u64 {
-        (u64::from(self.page_count) * self.page_size as u64).min(u64::from(u32::MAX) / 2)
+        block.clear();
+        let read = self.file.seek(SeekFrom::Start(start));
+        let read = read.and_then(|_| (&self.file).take(length as u64).read_to_end(block));
+        match read {
+            Ok(read) if read == length => Ok(()),
+            Ok(_) => Err(damaged(first, "the file ends in it")),
+            Err(error) => Err(damaged(first, &error.to_string())),
+        }
     }
 
     /// Adds what a row has on pages of overflow, so that it ends at `end`.
@@ -181,220 +231,177 @@ impl Pages {
     }
 }
 
-/// The way through the leaves of a tree.
-struct Walk<'p> {
-    pages: &'p mut Pages,
-    columns: Columns,
+/// The way through the leaves of a tree, all of which are on one level.
+struct Walk {
     /// The pages that are still to be visited on each level, last first.
     levels: Vec<Vec<u32>>,
+    /// The level of the leaves; that of the root is 0.
+    depth: usize,
     visits_left: u32,
-    /// A page that is in no batch.
-    single: Vec<u8>,
 }
 
-impl<'p> Walk<'p> {
-    fn new(pages: &'p mut Pages, root: u32, columns: Columns) -> Walk<'p> {
-        let visits_left = pages.page_count;
-        Walk { pages, columns, levels: vec![vec![root]], visits_left, single: Vec::new() }
+impl Walk {
+    fn new(pages: &mut Pages, root: u32) -> Result<Walk, Failure> {
+        let (mut number, mut block) = (root, Vec::new());
+        for depth in 0..DEEPEST {
+            pages.read(number, 1, &mut block)?;
+            let page = Page::new(number, &block, pages.usable)?;
+            if page.is_leaf {
+                return Ok(Walk { levels: vec![vec![root]], depth, visits_left: pages.page_count });
+            }
+            number = page.children()?.pop().unwrap_or_default();
+        }
+        Err(damaged(number, "its tree is too deep"))
     }
 
-    /// Replaces what is in a batch by the rows of the next leaves, of one block; says whether there may be more.
-    fn fill(&mut self, batch: &mut Batch) -> Result<bool, Failure> {
-        batch.clear();
-        while let Some(number) = self.next() {
-            if !batch.has(number, self.pages.page_size) {
-                self.pages.read(number, 1, &mut self.single)?;
-                let page = Page::new(number, &self.single, self.pages.usable)?;
-                if !page.is_leaf {
-                    let children = page.children()?;
-                    self.visit(number)?;
-                    self.descend(number, children)?;
-                    continue;
-                }
-                if !batch.block.is_empty() {
-                    return Ok(true);
-                }
-                batch.read(self.pages, number, BLOCK / self.pages.page_size)?;
-            }
-            self.visit(number)?;
-            let page = Page::new(number, batch.page(number, self.pages.page_size), self.pages.usable)?;
-            if !page.is_leaf {
-                self.descend(number, page.children()?)?;
+    /// The leaves that come next.
+    fn next(&mut self, pages: &mut Pages) -> Result<Option<Vec<u32>>, Failure> {
+        let mut block = Vec::new();
+        loop {
+            let level = self.levels.len().wrapping_sub(1);
+            let Some(left) = self.levels.last_mut() else { return Ok(None) };
+            let Some(&number) = left.last() else {
+                self.levels.pop();
                 continue;
+            };
+            if level == self.depth {
+                let most = (STRETCH / pages.page_size).max(1);
+                let mut stretch = left.split_off(left.len().saturating_sub(most));
+                stretch.reverse();
+                self.visit(number, stretch.len())?;
+                return Ok(Some(stretch));
             }
-            let cells = 0..page.cells;
-            batch.add(self.pages, number, cells, &self.columns)?;
-            if batch.spanning.len() > BLOCK {
-                return Ok(true);
+            left.pop();
+            self.visit(number, 1)?;
+            pages.read(number, 1, &mut block)?;
+            let page = Page::new(number, &block, pages.usable)?;
+            if page.is_leaf {
+                return Err(uneven(number));
             }
+            self.levels.push(page.children()?);
         }
-        Ok(false)
     }
 
-    /// The page that comes next.
-    fn next(&mut self) -> Option<u32> {
-        while self.levels.last()?.is_empty() {
-            self.levels.pop();
-        }
-        self.levels.last()?.last().copied()
-    }
-
-    fn visit(&mut self, number: u32) -> Result<(), Failure> {
-        if let Some(level) = self.levels.last_mut() {
-            level.pop();
-        }
-        self.visits_left =
-            self.visits_left.checked_sub(1).ok_or_else(|| damaged(number, "its tree has no end"))?;
-        Ok(())
-    }
-
-    fn descend(&mut self, number: u32, children: Vec<u32>) -> Result<(), Failure> {
-        if self.levels.len() >= DEEPEST {
-            return Err(damaged(number, "its tree is too deep"));
-        }
-        self.levels.push(children);
+    fn visit(&mut self, number: u32, pages: usize) -> Result<(), Failure> {
+        let left = (self.visits_left as usize).checked_sub(pages);
+        self.visits_left = left.ok_or_else(|| damaged(number, "its tree has no end"))? as u32;
         Ok(())
     }
 }
 
-/// The value of a column in a row.
-#[derive(Clone, Copy)]
-enum Datum {
-    Null,
-    Integer(i64),
-    Real(f64),
-    Text(Span),
-    Blob(Span),
+fn uneven(page: u32) -> Failure {
+    damaged(page, "its leaves are not on one level")
 }
 
-/// Bytes of a batch: of its block, or behind it of the rows that span pages.
-#[derive(Clone, Copy)]
-struct Span {
-    start: u32,
-    length: u32,
-}
-
-/// Rows of pages that follow each other, decoded.
-#[derive(Default)]
-pub(crate) struct Batch {
-    /// The pages, in which texts stay.
+/// Reads rows into buffers of its own.
+pub(crate) struct Reader {
+    pages: Pages,
+    columns: Columns,
+    /// Pages that follow each other.
     block: Vec<u8>,
     /// Number of the first page.
     first: u32,
-    /// Rows that are on several pages, put together.
+    /// A row that is on several pages, put together.
     spanning: Vec<u8>,
-    /// The values of each row, in the order in which its columns were asked for.
-    data: Vec<Datum>,
-    rows: usize,
-    /// Bytes of all texts and binary values.
-    text: u64,
 }
 
-/// A row of a batch.
+impl Reader {
+    pub(crate) fn new(pages: Pages, places: &[Place]) -> Reader {
+        Reader { pages, columns: Columns::new(places), block: Vec::new(), first: 0, spanning: Vec::new() }
+    }
+
+    /// Hands out the rows of leaves.
+    fn read(&mut self, leaves: &[u32], mut read: impl FnMut(Row<'_>)) -> Result<Amount, Failure> {
+        let mut amount = Amount::default();
+        // Rows may not share pages; those of one damaged page may claim to be many.
+        let mut spanning_left = u64::from(self.pages.page_count) * self.pages.page_size as u64;
+        self.block.clear();
+        for (at, &number) in leaves.iter().enumerate() {
+            if !self.has(number) {
+                let run = leaves[at..].iter().zip(number..).take_while(|(leaf, next)| **leaf == *next);
+                self.pages.read(number, run.count(), &mut self.block)?;
+                self.first = number;
+                amount.pages += self.block.len() as u64;
+            }
+            let Reader { pages, columns, block, first, spanning } = self;
+            let page =
+                Page::new(number, &block[(number - *first) as usize * pages.page_size..], pages.usable)?;
+            if !page.is_leaf {
+                return Err(uneven(number));
+            }
+            for cell in 0..page.cells {
+                let cell = page.cell(cell, pages.longest)?;
+                if cell.overflow.is_some() {
+                    let left = spanning_left.checked_sub(cell.length as u64);
+                    spanning_left =
+                        left.ok_or_else(|| damaged(number, "its rows are longer than the file"))?;
+                }
+                let row = cell.row(number, pages, columns, spanning)?;
+                amount.rows += 1;
+                amount.text += row.layout.text;
+                read(row);
+            }
+        }
+        Ok(amount)
+    }
+
+    fn has(&self, number: u32) -> bool {
+        number >= self.first && ((number - self.first) as usize) < self.block.len() / self.pages.page_size
+    }
+
+    /// The row of an id below a root page, if there is one.
+    pub(crate) fn find(&mut self, root: u32, id: i64) -> Result<Option<Row<'_>>, Failure> {
+        let Reader { pages, columns, block, first, spanning } = self;
+        *first = root;
+        let mut levels = 0..DEEPEST;
+        loop {
+            levels.next().ok_or_else(|| damaged(*first, "its tree is too deep"))?;
+            pages.read(*first, 1, block)?;
+            let page = Page::new(*first, block, pages.usable)?;
+            if page.is_leaf {
+                break;
+            }
+            *first = page.child_of(id)?;
+        }
+        let page = Page::new(*first, block, pages.usable)?;
+        let Some(cell) = page.cell_of(id)? else { return Ok(None) };
+        page.cell(cell, pages.longest)?.row(*first, pages, columns, spanning).map(Some)
+    }
+}
+
+/// A row of a page.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'b> {
-    batch: &'b Batch,
-    data: &'b [Datum],
+pub(crate) struct Row<'r> {
+    id: i64,
+    /// The record, and what the page has behind it.
+    record: &'r [u8],
+    layout: &'r Layout,
 }
 
-impl<'b> Row<'b> {
+impl<'r> Row<'r> {
     /// The value of a column, by its place among those that were asked for.
     #[inline]
-    pub(crate) fn value(self, column: usize) -> ValueRef<'b> {
-        match self.data.get(column) {
-            None | Some(Datum::Null) => ValueRef::Null,
-            Some(&Datum::Integer(value)) => ValueRef::Integer(value),
-            Some(&Datum::Real(value)) => ValueRef::Real(value),
-            Some(&Datum::Text(span)) => ValueRef::Text(self.batch.bytes(span)),
-            Some(&Datum::Blob(span)) => ValueRef::Blob(self.batch.bytes(span)),
-        }
-    }
-}
-
-impl Batch {
-    /// How many rows there are.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Bytes of the pages.
-    pub(crate) fn bytes_read(&self) -> u64 {
-        self.block.len() as u64
-    }
-
-    /// Bytes of all texts and binary values.
-    pub(crate) fn text(&self) -> u64 {
-        self.text
-    }
-
-    /// A row by its place.
-    #[inline]
-    pub(crate) fn row(&self, row: usize) -> Row<'_> {
-        let columns = self.data.len() / self.rows.max(1);
-        Row { batch: self, data: self.data.get(row * columns..(row + 1) * columns).unwrap_or_default() }
-    }
-
-    fn bytes(&self, Span { start, length }: Span) -> &[u8] {
-        let (start, length) = (start as usize, length as usize);
-        match start.checked_sub(self.block.len()) {
-            None => &self.block[start..start + length],
-            Some(start) => &self.spanning[start..start + length],
+    pub(crate) fn value(self, column: usize) -> ValueRef<'r> {
+        let bytes = |Stretch { start, length }: Stretch| {
+            let start = start as usize;
+            self.record.get(start..start + length as usize).unwrap_or_default()
+        };
+        match self.layout.fields.get(column) {
+            None | Some(Field::Null) => ValueRef::Null,
+            Some(Field::RowId) => ValueRef::Integer(self.id),
+            Some(&Field::Constant(value)) => ValueRef::Integer(value),
+            Some(&Field::Integer(stretch)) => ValueRef::Integer(integer(self.record, stretch)),
+            Some(&Field::Real(stretch)) => {
+                ValueRef::Real(f64::from_bits(integer(self.record, stretch) as u64))
+            }
+            Some(&Field::Text(stretch)) => ValueRef::Text(bytes(stretch)),
+            Some(&Field::Blob(stretch)) => ValueRef::Blob(bytes(stretch)),
         }
     }
 
-    fn clear(&mut self) {
-        self.block.clear();
-        self.spanning.clear();
-        self.data.clear();
-        (self.rows, self.text) = (0, 0);
-    }
-
-    fn read(&mut self, pages: &mut Pages, first: u32, most: usize) -> Result<(), Failure> {
-        self.first = first;
-        pages.read(first, most, &mut self.block)
-    }
-
-    fn has(&self, number: u32, page_size: usize) -> bool {
-        number >= self.first && ((number - self.first) as usize) < self.block.len() / page_size
-    }
-
-    fn page(&self, number: u32, page_size: usize) -> &[u8] {
-        let at = (number - self.first) as usize * page_size;
-        &self.block[at..at + page_size]
-    }
-
-    /// Adds rows of a leaf that is in the block.
-    fn add(
-        &mut self,
-        pages: &mut Pages,
-        number: u32,
-        cells: Range<usize>,
-        columns: &Columns,
-    ) -> Result<(), Failure> {
-        let at = (number - self.first) as usize * pages.page_size;
-        let page = Page::new(number, &self.block[at..at + pages.page_size], pages.usable)?;
-        for cell in cells {
-            let Cell { id, start, local, length, overflow } = page.cell(cell, pages.longest)?;
-            let (record, start) = match overflow {
-                None => (local, at + start),
-                Some(next) => {
-                    let start = self.spanning.len();
-                    // Rows may not share pages; that of one damaged page may claim to be many.
-                    if (start + length) as u64 > pages.most_spanning() {
-                        return Err(damaged(number, "its rows are longer than the file"));
-                    }
-                    self.spanning.extend_from_slice(local);
-                    pages.append_overflow(next, &mut self.spanning, start + length)?;
-                    (&self.spanning[start..], self.block.len() + start)
-                }
-            };
-            let first = self.data.len();
-            self.data.resize(first + columns.asked, Datum::Null);
-            let text = columns.read(record, start, id, &mut self.data[first..]);
-            self.text += text.ok_or_else(|| damaged(number, "a record is cut"))?;
-            self.rows += 1;
-        }
-        Ok(())
+    /// Bytes of the texts and binary values that were asked for.
+    pub(crate) fn text(self) -> u64 {
+        self.layout.text
     }
 }
 
@@ -413,11 +420,12 @@ struct Page<'p> {
     header: usize,
 }
 
-/// A row: its id, what the page has of it from `start` on, how long it is, and where the rest is.
+/// A row: its id, what the page has of it and behind it, how much of that is the row's and how long it is, and where the
+/// rest is.
 struct Cell<'p> {
     id: i64,
-    start: usize,
-    local: &'p [u8],
+    rest: &'p [u8],
+    local: usize,
     length: usize,
     overflow: Option<u32>,
 }
@@ -496,18 +504,45 @@ impl<'p> Page<'p> {
             return Err(damaged(self.number, &format!("a row has {length} bytes")));
         }
         let (length, id) = (length as usize, id as i64);
-        let start = self.usable - rest.len();
         let most = self.usable - 35;
         if length <= most {
-            let local = rest.get(..length).ok_or_else(cut)?;
-            return Ok(Cell { id, start, local, length, overflow: None });
+            let local = Some(length).filter(|&length| length <= rest.len()).ok_or_else(cut)?;
+            return Ok(Cell { id, rest, local, length, overflow: None });
         }
         let least = (self.usable - 12) * 32 / 255 - 23;
         let fitting = least + (length - least) % (self.usable - 4);
-        let kept = if fitting <= most { fitting } else { least };
-        let (local, rest) = rest.split_at_checked(kept).ok_or_else(cut)?;
-        let next = rest.get(..4).ok_or_else(cut)?;
-        Ok(Cell { id, start, local, length, overflow: Some(big_endian(next)) })
+        let local = if fitting <= most { fitting } else { least };
+        let next = rest.get(local..local + 4).ok_or_else(cut)?;
+        Ok(Cell { id, rest, local, length, overflow: Some(big_endian(next)) })
+    }
+}
+
+impl<'p> Cell<'p> {
+    /// The row, put together in `spanning` where it is on several pages.
+    #[inline]
+    fn row<'r>(
+        self,
+        page: u32,
+        pages: &mut Pages,
+        columns: &'r mut Columns,
+        spanning: &'r mut Vec<u8>,
+    ) -> Result<Row<'r>, Failure>
+    where
+        'p: 'r,
+    {
+        let record = match self.overflow {
+            None => self.rest,
+            Some(next) => {
+                spanning.clear();
+                spanning.extend_from_slice(&self.rest[..self.local]);
+                pages.append_overflow(next, spanning, self.length)?;
+                &spanning[..]
+            }
+        };
+        let layout = columns.layout(&record[..self.length]);
+        let layout = layout.filter(|layout| layout.length <= self.length);
+        let layout = layout.ok_or_else(|| damaged(page, "a record is cut"))?;
+        Ok(Row { id: self.id, record, layout })
     }
 }
 
@@ -538,48 +573,98 @@ fn long_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Which places of a record are asked for.
+/// Which places of a record are asked for, and where they are in the records that were read so far.
 pub(crate) struct Columns {
-    /// How many columns are asked for.
-    asked: usize,
-    /// For each place of a record up to the last that is asked for: where its value goes.
-    targets: Vec<Option<usize>>,
-    /// Where the row's id goes, and its place in the record.
-    id: Option<(usize, usize)>,
+    places: Vec<Place>,
+    /// The layouts of headers that were met, each at the place of its header's hash.
+    layouts: Vec<Layout>,
+    hasher: DefaultHashBuilder,
+}
+
+/// Where the values are in all records of one header. Rows of a table mostly have one of a few.
+#[derive(Default)]
+struct Layout {
+    /// The header: its length and the types of the columns.
+    header: Vec<u8>,
+    /// A value for each column that is asked for.
+    fields: Vec<Field>,
+    /// Bytes of the record that the fields need.
+    length: usize,
+    /// Bytes of the texts and binary values.
+    text: u64,
+}
+
+/// A value of a record.
+#[derive(Clone, Copy)]
+enum Field {
+    Null,
+    RowId,
+    /// What the header itself says.
+    Constant(i64),
+    Integer(Stretch),
+    Real(Stretch),
+    Text(Stretch),
+    Blob(Stretch),
+}
+
+/// Bytes of a record.
+#[derive(Clone, Copy)]
+struct Stretch {
+    start: u32,
+    length: u32,
 }
 
 impl Columns {
+    /// How many layouts are kept.
+    const LAYOUTS: usize = 256;
+    /// Bytes of the longest header whose layout is kept: its length is one byte.
+    const LONGEST_HEADER: usize = 0x7f;
+
     pub(crate) fn new(places: &[Place]) -> Columns {
-        let mut columns = Columns { asked: places.len(), targets: Vec::new(), id: None };
-        for (target, &place) in places.iter().enumerate() {
-            let column = match place {
-                Place::Record(column) => column,
-                Place::RowId(column) => {
-                    columns.id = Some((target, column));
-                    column
-                }
-                Place::Nowhere => continue,
-            };
-            if columns.targets.len() <= column {
-                columns.targets.resize(column + 1, None);
-            }
-            columns.targets[column] = Some(target);
-        }
-        columns
+        let mut layouts = Vec::new();
+        layouts.resize_with(Columns::LAYOUTS + 1, Layout::default);
+        Columns { places: places.to_vec(), layouts, hasher: DefaultHashBuilder::default() }
     }
 
-    /// Reads the values of a record that begins at `start` of a batch, and says how many bytes of text they have; `None`
-    /// where it is cut. Columns beyond its end stay NULL.
+    /// The layout of a record; `None` where its header is cut.
     #[inline]
-    fn read(&self, record: &[u8], start: usize, id: i64, data: &mut [Datum]) -> Option<u64> {
-        let (header, types) = varint(record)?;
-        let mut body = usize::try_from(header).ok()?;
-        let mut types = types.get(..body.checked_sub(record.len() - types.len())?)?;
-        let mut text = 0;
-        if let Some((target, _)) = self.id {
-            data[target] = Datum::Integer(id);
+    fn layout(&mut self, record: &[u8]) -> Option<&Layout> {
+        let length = usize::from(*record.first()?);
+        let place = match length {
+            1..=Columns::LONGEST_HEADER => {
+                (self.hasher.hash_one(record.get(..length)?) % Columns::LAYOUTS as u64) as usize
+            }
+            _ => Columns::LAYOUTS,
+        };
+        if place == Columns::LAYOUTS || self.layouts[place].header != record[..length] {
+            self.layouts[place] = Layout::of(record, &self.places)?;
         }
-        for (column, target) in self.targets.iter().enumerate() {
+        Some(&self.layouts[place])
+    }
+}
+
+impl Layout {
+    /// Reads the header of a record.
+    fn of(record: &[u8], places: &[Place]) -> Option<Layout> {
+        let (length, types) = varint(record)?;
+        let length = usize::try_from(length).ok()?;
+        let header = record.get(..length)?;
+        let mut types = types.get(..length.checked_sub(record.len() - types.len())?)?;
+        let mut layout = Layout {
+            header: header.to_vec(),
+            fields: places
+                .iter()
+                .map(|place| match place {
+                    Place::RowId(_) => Field::RowId,
+                    Place::Record(_) | Place::Nowhere => Field::Null,
+                })
+                .collect(),
+            length,
+            text: 0,
+        };
+        let last = places.iter().filter_map(|place| place.of_record()).max();
+        let mut body = length;
+        for column in 0..last.map_or(0, |last| last + 1) {
             if types.is_empty() {
                 break;
             }
@@ -587,35 +672,38 @@ impl Columns {
             types = rest;
             let at = body;
             body = at.checked_add(width(kind)?)?;
-            let bytes = record.get(at..body)?;
-            let Some(target) = *target else { continue };
-            let span = Span { start: (start + at) as u32, length: bytes.len() as u32 };
-            data[target] = match kind {
-                0 if self.id.is_some_and(|(_, place)| place == column) => continue,
-                0 => Datum::Null,
-                1..=6 => Datum::Integer(integer(record, at, bytes)),
-                7 => Datum::Real(f64::from_bits(integer(record, at, bytes) as u64)),
-                8 | 9 => Datum::Integer(kind as i64 - 8),
-                _ => {
-                    text += bytes.len() as u64;
-                    if kind.is_multiple_of(2) { Datum::Blob(span) } else { Datum::Text(span) }
-                }
+            let stretch = Stretch { start: u32::try_from(at).ok()?, length: u32::try_from(body - at).ok()? };
+            let field = match kind {
+                0 => continue,
+                1..=6 => Field::Integer(stretch),
+                7 => Field::Real(stretch),
+                8 | 9 => Field::Constant(kind as i64 - 8),
+                _ if kind.is_multiple_of(2) => Field::Blob(stretch),
+                _ => Field::Text(stretch),
             };
+            layout.length = body;
+            for (target, _) in
+                places.iter().enumerate().filter(|(_, place)| place.of_record() == Some(column))
+            {
+                layout.fields[target] = field;
+                if matches!(field, Field::Text(_) | Field::Blob(_)) {
+                    layout.text += u64::from(stretch.length);
+                }
+            }
         }
-        Some(text)
+        Some(layout)
     }
 }
 
 /// A number of one to eight bytes at a place of a record.
 #[inline]
-fn integer(record: &[u8], at: usize, bytes: &[u8]) -> i64 {
-    match record.get(at..at + 8) {
+fn integer(record: &[u8], Stretch { start, length }: Stretch) -> i64 {
+    let (start, length) = (start as usize, length as usize);
+    match record[start..].first_chunk::<8>() {
         // The number and what follows it, which is shifted out.
-        Some(eight) => {
-            let all = eight.iter().fold(0, |value: u64, &byte| value << 8 | u64::from(byte));
-            all as i64 >> (64 - 8 * bytes.len())
-        }
+        Some(&eight) => i64::from_be_bytes(eight) >> (64 - 8 * length),
         None => {
+            let bytes = &record[start..start + length];
             let sign = bytes.first().map_or(0, |&first| i64::from(first as i8 >> 7));
             bytes.iter().fold(sign, |value, &byte| value << 8 | i64::from(byte))
         }
@@ -654,21 +742,25 @@ mod tests {
         let read = |row: &rusqlite::Row<'_>| (0..columns.len()).map(|at| row.get(at)).collect();
         let of_sqlite: Vec<Vec<Value>> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
         let places: Vec<Place> = columns.iter().map(|column| plain.place(column)).collect();
+        let values =
+            |row: Row<'_>| (0..places.len()).map(|column| Value::from(row.value(column))).collect::<Vec<_>>();
+        let pages = Pages::open(path, database.longest_row()).expect("the file").expect("in UTF-8");
         let mut of_pages: Vec<Vec<Value>> = Vec::new();
-        let mut pages = Pages::open(path, database.longest_row()).expect("the file").expect("in UTF-8");
-        pages.scan(plain.root(), &places, 2, |batch| {
-            let values =
-                |row| (0..places.len()).map(|column| Value::from(batch.row(row).value(column))).collect();
-            of_pages.extend((0..batch.rows()).map(values));
+        pages.scan(plain.root(), &places, |row| of_pages.push(values(row)), |_| Ok(()))?;
+        let (mut ahead, mut counted) = (Vec::new(), 0);
+        let read = |row: Row<'_>, part: &mut Vec<_>| part.push(values(row));
+        pages.scan_ahead(plain.root(), &places, 3, read, |part, amount| {
+            ahead.append(part);
+            counted += amount.rows;
             Ok(())
         })?;
-        let (wanted, mut found) = (Columns::new(&places), Batch::default());
+        assert!(ahead == of_pages && counted == of_pages.len() as u64);
+        let mut reader = Reader::new(pages, &places);
         for row in &of_sqlite {
             // The id of a row is its first column.
             let Some(&Value::Integer(id)) = row.first() else { continue };
-            pages.find(plain.root(), id, &wanted, &mut found)?;
-            let values = (0..places.len()).map(|column| Value::from(found.row(0).value(column)));
-            assert_eq!((found.rows(), values.collect::<Vec<_>>()), (1, row.clone()));
+            let found = reader.find(plain.root(), id)?.map(values);
+            assert_eq!(found.as_ref(), Some(row));
         }
         Ok([of_sqlite, of_pages])
     }
@@ -746,12 +838,12 @@ mod tests {
                 bytes[at] = byte;
             }
             std::fs::write(&path, &bytes).expect("written");
-            let mut pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
+            let pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
             let places = [Place::RowId(0), Place::Record(1), Place::Record(2), Place::Nowhere];
-            let (wanted, mut found) = (Columns::new(&places), Batch::default());
+            let mut reader = Reader::new(pages.reopened().expect("the file"), &places);
             for root in 0..pages.page_count + 2 {
-                let _ = pages.scan(root, &places, 2, |_| Ok(()));
-                let _ = pages.find(root, 7, &wanted, &mut found);
+                let _ = pages.scan_ahead(root, &places, 2, |_, _: &mut ()| {}, |_, _| Ok(()));
+                let _ = reader.find(root, 7);
             }
         }
     }
@@ -784,12 +876,69 @@ mod tests {
             bytes[at + 8 + 2 * cell..at + 10 + 2 * cell].copy_from_slice(&first);
         }
         std::fs::write(&path, &bytes).expect("written");
-        let mut pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
+        let pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
         let root = (at / 4096 + 1) as u32;
-        let Err(Failure::Refused(why)) = pages.scan(root, &[Place::Record(2)], 1, |_| Ok(())) else {
+        let Err(Failure::Refused(why)) = pages.scan(root, &[Place::Record(2)], |_| {}, |_| Ok(())) else {
             panic!("read")
         };
         assert!(why.ends_with("its rows are longer than the file"), "{why}");
+    }
+
+    /// A table whose leaves are two levels below its root: small pages hold few rows.
+    fn large() -> (tempfile::TempDir, std::path::PathBuf) {
+        let row =
+            |id: i64| (Some(id), [Value::Integer(id << (id % 40)), Value::Text("x".repeat(90)), Value::Null]);
+        written(&(0..20_000).map(row).collect::<Vec<_>>(), 512)
+    }
+
+    #[test]
+    fn rows_that_are_read_ahead_keep_their_order() {
+        let (_folder, path) = large();
+        let [of_sqlite, of_pages] = both(&path, "t").expect("rows");
+        assert_eq!(of_pages.len(), 40_000);
+        assert!(of_sqlite == of_pages);
+    }
+
+    #[test]
+    fn reading_ahead_ends_with_the_first_failure() {
+        let (_folder, path) = large();
+        let pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
+        let database = open(&path).expect("opened");
+        let table = Entries::read(&database).expect("entries").plain_table(&database, "t").expect("read");
+        let root = table.expect("a plain table").root();
+        let places = [Place::RowId(0)];
+        let scan = |most: u64| {
+            let mut rows = 0;
+            let outcome = pages.scan_ahead(
+                root,
+                &places,
+                3,
+                |_, _: &mut ()| {},
+                |_, amount| {
+                    rows += amount.rows;
+                    if rows > most { Err(Failure::Refused("enough".to_string())) } else { Ok(()) }
+                },
+            );
+            let failure = outcome.err().map(|failure| match failure {
+                Failure::Refused(why) => why,
+                Failure::Sqlite(error) => error.to_string(),
+            });
+            (failure, rows)
+        };
+        let (failure, all) = scan(u64::MAX);
+        assert_eq!((failure, all), (None, 40_000));
+        let (failure, rows) = scan(5_000);
+        assert_eq!(failure.as_deref(), Some("enough"));
+        assert!(rows < all, "{rows}");
+
+        // The first page of the last stretch is none of the table.
+        let mut bytes = std::fs::read(&path).expect("bytes");
+        let last = (1..bytes.len() / 512).rev().find(|page| bytes[page * 512] == LEAF).expect("a leaf");
+        bytes[last * 512] = 1;
+        std::fs::write(&path, &bytes).expect("written");
+        let (failure, rows) = scan(u64::MAX);
+        assert!(failure.is_some_and(|why| why.ends_with("it is no page of a table")));
+        assert!(rows < all, "{rows}");
     }
 
     #[test]

@@ -5,14 +5,14 @@ use rusqlite::types::ValueRef;
 
 use super::bounded::{Database, Failure};
 #[cfg(feature = "nsys")]
-use super::pages::{Batch, Columns, Pages, Place, Row as BatchRow};
+use super::pages::{Amount, Pages, Place, Reader, Row as PageRow};
 use crate::warning::Warning;
 
 /// A field that cannot be read.
 pub(crate) struct Fault(String);
 
 /// Rows with a field that cannot be read.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Refused {
     count: u64,
     /// What is wrong with the first.
@@ -25,6 +25,15 @@ impl Refused {
             self.detail = detail;
         }
         self.count += 1;
+    }
+
+    /// Adds rows that come behind these.
+    #[cfg(feature = "nsys")]
+    fn append(&mut self, later: Refused) {
+        match self.count {
+            0 => *self = later,
+            _ => self.count += later.count,
+        }
     }
 
     /// The warning of these rows, if there are any.
@@ -69,27 +78,64 @@ pub(crate) fn scan(
     Ok(())
 }
 
-/// Reads `columns` of every row of a plain table from its pages, as [`scan`] does by a query. Every few thousand rows
-/// `proceed` is told how many bytes of pages were read.
+/// A plain table and the file that it is in.
 #[cfg(feature = "nsys")]
-pub(crate) fn scan_pages(
-    database: &Database,
-    pages: &mut Pages,
-    table: &PlainTable,
-    columns: &[&str],
-    threads: usize,
-    mut proceed: impl FnMut(u64) -> Result<(), Failure>,
-    mut read: impl FnMut(&Record<'_>),
-) -> Result<(), Failure> {
-    let places: Vec<Place> = columns.iter().map(|column| table.place(column)).collect();
-    pages.scan(table.root, &places, threads, |batch| {
-        proceed(batch.bytes_read())?;
-        database.count(batch.rows() as u64, batch.text())?;
-        for row in 0..batch.rows() {
-            read(&Record { cells: Cells::Batch(batch.row(row)), names: columns, first: 0 });
-        }
-        Ok(())
-    })
+pub(crate) struct PagedTable<'d> {
+    pub(crate) database: &'d Database,
+    pub(crate) pages: &'d Pages,
+    pub(crate) table: PlainTable,
+    /// Told every few thousand rows how many bytes of pages were read.
+    pub(crate) proceed: &'d dyn Fn(u64) -> Result<(), Failure>,
+}
+
+#[cfg(feature = "nsys")]
+impl PagedTable<'_> {
+    /// Reads `columns` of every row from the pages of the table, as [`scan`] does by a query.
+    pub(crate) fn scan(
+        &self,
+        columns: &[&str],
+        refused: &mut Refused,
+        mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Failure> {
+        let read = |row: PageRow<'_>| {
+            if let Err(fault) = read(&Record::of_page(row, columns)) {
+                refused.add(fault);
+            }
+        };
+        self.pages.scan(self.table.root, &self.places(columns), read, |amount| self.count(amount))
+    }
+
+    /// Has `read` make something of every row on up to `threads` threads, and hands it to `take` in the order of rows.
+    pub(crate) fn scan_ahead<T: Default + Send>(
+        &self,
+        columns: &[&str],
+        threads: usize,
+        refused: &mut Refused,
+        read: impl Fn(&Record<'_>, &mut T) -> Result<(), Fault> + Sync,
+        mut take: impl FnMut(&mut T),
+    ) -> Result<(), Failure> {
+        let read = |row: PageRow<'_>, (part, refused): &mut (T, Refused)| {
+            if let Err(fault) = read(&Record::of_page(row, columns), part) {
+                refused.add(fault);
+            }
+        };
+        let places = self.places(columns);
+        self.pages.scan_ahead(self.table.root, &places, threads, read, |(part, of_part), amount| {
+            self.count(amount)?;
+            refused.append(std::mem::take(of_part));
+            take(part);
+            Ok(())
+        })
+    }
+
+    fn places(&self, columns: &[&str]) -> Vec<Place> {
+        columns.iter().map(|column| self.table.place(column)).collect()
+    }
+
+    fn count(&self, amount: Amount) -> Result<(), Failure> {
+        (self.proceed)(amount.pages)?;
+        self.database.count(amount.rows, amount.text)
+    }
 }
 
 /// A table of which each row is a record of all its columns, in their order.
@@ -135,13 +181,8 @@ impl PlainTable {
     /// Looks up texts of a column by a key that is the row's id; `None` where it is not.
     pub(crate) fn texts(&self, pages: Pages, key: &str, column: &str) -> Option<Texts> {
         let is_key = self.columns.get(self.id?).is_some_and(|name| name == key);
-        let columns = Columns::new(&[self.place(column)]);
-        (is_key && self.columns.iter().any(|name| name == column)).then(|| Texts {
-            pages,
-            root: self.root,
-            columns,
-            row: Batch::default(),
-        })
+        (is_key && self.columns.iter().any(|name| name == column))
+            .then(|| Texts { root: self.root, reader: Reader::new(pages, &[self.place(column)]) })
     }
 
     #[cfg(test)]
@@ -161,19 +202,17 @@ impl PlainTable {
 /// Texts of a column of a plain table, each read from the page of its row.
 #[cfg(feature = "nsys")]
 pub(crate) struct Texts {
-    pages: Pages,
     root: u32,
-    columns: Columns,
-    row: Batch,
+    reader: Reader,
 }
 
 #[cfg(feature = "nsys")]
 impl Texts {
     /// The text in the row of an id.
     pub(crate) fn find(&mut self, database: &Database, id: i64) -> Result<Option<&[u8]>, Failure> {
-        self.pages.find(self.root, id, &self.columns, &mut self.row)?;
-        database.count(self.row.rows() as u64, self.row.text())?;
-        match self.row.row(0).value(0) {
+        let Some(row) = self.reader.find(self.root, id)? else { return Ok(None) };
+        database.count(1, row.text())?;
+        match row.value(0) {
             ValueRef::Text(text) => Ok(Some(text)),
             _ => Ok(None),
         }
@@ -213,21 +252,28 @@ pub(crate) struct Record<'r> {
 enum Cells<'r> {
     Row(&'r Row<'r>),
     #[cfg(feature = "nsys")]
-    Batch(BatchRow<'r>),
+    Page(PageRow<'r>),
 }
 
 impl<'r> Cells<'r> {
+    #[inline]
     fn get(self, at: usize) -> ValueRef<'r> {
         // There are as many as were asked for.
         match self {
             Cells::Row(row) => row.get_ref(at).unwrap_or(ValueRef::Null),
             #[cfg(feature = "nsys")]
-            Cells::Batch(row) => row.value(at),
+            Cells::Page(row) => row.value(at),
         }
     }
 }
 
 impl<'r> Record<'r> {
+    #[cfg(feature = "nsys")]
+    fn of_page(row: PageRow<'r>, names: &'r [&'r str]) -> Record<'r> {
+        Record { cells: Cells::Page(row), names, first: 0 }
+    }
+
+    #[inline]
     fn value(&self, column: usize) -> ValueRef<'r> {
         self.cells.get(self.first + column)
     }
@@ -238,22 +284,32 @@ impl<'r> Record<'r> {
     }
 
     /// A whole number, or `None` for NULL.
+    #[inline]
     pub(crate) fn integer(&self, column: usize) -> Result<Option<i64>, Fault> {
         match self.value(column) {
             ValueRef::Null => Ok(None),
             ValueRef::Integer(value) => Ok(Some(value)),
-            ValueRef::Real(value) if value.fract() == 0.0 && value.abs() < 9.0e15 => Ok(Some(value as i64)),
+            other => self.written_otherwise(column, other).map(Some),
+        }
+    }
+
+    /// A whole number that the database has as something else.
+    #[cold]
+    fn written_otherwise(&self, column: usize, value: ValueRef<'_>) -> Result<i64, Fault> {
+        match value {
+            ValueRef::Real(value) if value.fract() == 0.0 && value.abs() < 9.0e15 => Ok(value as i64),
             ValueRef::Text(text) => {
                 let text = std::str::from_utf8(text).unwrap_or_default().trim();
                 // Numbers without a sign that need 64 bits are stored with one.
                 let value = text.parse().or_else(|_| text.parse::<u64>().map(|value| value as i64));
-                value.map(Some).map_err(|_| self.fault(column, text))
+                value.map_err(|_| self.fault(column, text))
             }
             other => Err(self.fault(column, &format!("{:?}", other.data_type()))),
         }
     }
 
     /// A whole number that has to be there.
+    #[inline]
     pub(crate) fn required(&self, column: usize) -> Result<i64, Fault> {
         self.integer(column)?.ok_or_else(|| self.fault(column, "NULL"))
     }
@@ -264,6 +320,7 @@ impl<'r> Record<'r> {
     }
 
     /// A size of at most 32 bits.
+    #[inline]
     pub(crate) fn size(&self, column: usize, default: u32) -> Result<u32, Fault> {
         match self.integer(column)? {
             Some(value) => u32::try_from(value).map_err(|_| self.fault(column, &value.to_string())),
@@ -281,6 +338,7 @@ impl<'r> Record<'r> {
     }
 
     /// Bytes of a text, or `None` for NULL.
+    #[inline]
     pub(crate) fn text(&self, column: usize) -> Option<&'r [u8]> {
         match self.value(column) {
             ValueRef::Text(text) => Some(text),
@@ -297,6 +355,7 @@ impl<'r> Record<'r> {
         }
     }
 
+    #[cold]
     pub(crate) fn fault(&self, column: usize, found: &str) -> Fault {
         Fault(format!("{} is {found}", self.names[column]))
     }
