@@ -155,6 +155,10 @@ fn build(root: &Path, target: &str, time: u64, prefixes: &Prefixes) -> Result<Pa
         .env("CARGO_ENCODED_RUSTFLAGS", of_rust.trim_start_matches('\u{1f}'))
         .env("CARGO_INCREMENTAL", "0")
         .env("SOURCE_DATE_EPOCH", time.to_string());
+    // Sources of an archive have no history.
+    if let Ok(commit) = output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root)) {
+        cargo.env("TRACELENS_COMMIT", commit);
+    }
     if !is_msvc {
         cargo.env("CFLAGS", of_c.trim_start());
     }

@@ -65,6 +65,17 @@ pub struct Tool {
     pub name: &'static str,
     /// Version of the program.
     pub version: &'static str,
+    /// The commit that it was built from, of released programs; null of others.
+    pub commit: Option<&'static str>,
+}
+
+impl Tool {
+    /// This program. `cargo xtask dist` names the commit.
+    const THIS: Tool = Tool {
+        name: "tracelens",
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("TRACELENS_COMMIT"),
+    };
 }
 
 /// A question.
@@ -248,13 +259,23 @@ pub struct Problem {
     pub found: Option<String>,
     /// What could have been read instead.
     pub expected: Option<String>,
+    /// What to do, or what there is to choose from, with which the message ends; null where it says neither.
+    pub action: Option<String>,
+}
+
+/// What to do, which messages say last, behind a semicolon. Those of several lines are usages.
+#[must_use]
+pub fn action_in(message: &str) -> Option<&str> {
+    message.rsplit_once("; ").map(|(_, action)| action).filter(|_| !message.contains('\n'))
 }
 
 impl Problem {
     /// Whatever went wrong.
     #[must_use]
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Problem { code: code.into(), message: message.into(), found: None, expected: None }
+        let message = message.into();
+        let action = action_in(&message).map(str::to_owned);
+        Problem { code: code.into(), message, found: None, expected: None, action }
     }
 
     /// What reading says of the content of a file beside its message.
@@ -334,7 +355,7 @@ impl<'a> Answer<'a> {
     pub fn new(command: Asked, inputs: Vec<Input>) -> Self {
         Answer {
             schema: SCHEMA,
-            tool: Tool { name: "tracelens", version: env!("CARGO_PKG_VERSION") },
+            tool: Tool::THIS,
             command,
             inputs,
             status: Status::Ok,

@@ -22,13 +22,13 @@ pub(crate) enum Failure {
     Ingest(IngestError),
     #[error("{0}{hint}", hint = hint(.0))]
     Answer(answers::Error),
-    #[error("{option} is an option of the report of {of}; {path} is {kind}", path = .path.display())]
+    #[error("{path}: is {kind}, and {option} is an option of the report of {of}; leave it out", path = .path.display())]
     OptionOfOtherRecorder { option: String, of: String, path: PathBuf, kind: RecordingKind },
     #[error("{0}")]
     Arguments(String),
     #[error("{pattern}: is no pattern of recordings: expected {expected}")]
     Pattern { pattern: String, expected: &'static str },
-    #[error("{failed} of {of} recordings have no tables; the others have")]
+    #[error("{failed} of {of} recordings have no tables, the others have")]
     NotMapped { failed: usize, of: usize },
     #[error("none of {files} files is of rank {missing}; --rank_regex says where a path tells the rank")]
     RanksNotFound { files: usize, missing: String },
@@ -56,7 +56,7 @@ pub(crate) enum Failure {
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
     NothingFound { path: PathBuf, what: String },
-    #[error("{path}: is {kind}; the rules are about traces of PyTorch's profiler", path = .path.display())]
+    #[error("{path}: is {kind}, and the rules are about traces of PyTorch's profiler; name one", path = .path.display())]
     NotExamined { path: PathBuf, kind: RecordingKind },
     #[error("{unsound} of {of} recordings {have} findings of the severity of --fail-on or above", have = if *.unsound == 1 { "has" } else { "have" })]
     Unsound { unsound: usize, of: usize },

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use answers::envelope::{Answer, Asked, Input, Role, code_of};
+use answers::envelope::{Answer, Asked, Input, Role, action_in, code_of};
 use answers::model::{RecordedCalls, chosen_architecture};
 use answers::{
     Analysed, AnyReporter, DiffReporter, Error, GateReader, RanksReporter, Report, Reporter, Run, TreeQuery,
@@ -50,11 +50,6 @@ fn failed(error: &Error, paths: &[PathBuf]) -> PyErr {
         _ => TraceError::new_err(text.clone()),
     };
     about.tell(raised)
-}
-
-/// What to do, which ends the messages that say so.
-fn action_in(text: &str) -> Option<&str> {
-    text.rsplit_once("; ").map(|(_, action)| action)
 }
 
 /// The attributes of an exception.

@@ -441,6 +441,10 @@ fn what_cannot_be_read_is_told_in_parts() {
     assert!(error["expected"].as_str().unwrap().contains("event trace"), "{error}");
     let missing = answer(&place, &validator, &["report", "missing.json"]);
     assert_eq!((&missing["error"]["found"], &missing["error"]["expected"]), (&Value::Null, &Value::Null));
+    assert_eq!(missing["error"]["action"], "check the path and its permissions");
+    let operations = test_data("generated/metal_ops.csv");
+    let option = answer(&place, &validator, &["report", operations.to_str().unwrap(), "--detect_recompute"]);
+    assert_eq!(option["error"]["action"], "leave it out");
 }
 
 #[test]

@@ -29,9 +29,11 @@ use super::bounded::Failure;
 /// Bytes before the first page's tree.
 const FILE_HEADER: usize = 100;
 /// Bytes of the leaves that are read at a time: those of a table mostly follow each other.
-const STRETCH: usize = 256 << 10;
+const STRETCH: usize = 128 << 10;
 /// Threads that make something of rows, at most.
 const READERS: usize = 8;
+/// A number that no page of a file has.
+const NO_PAGE: u32 = u32::MAX;
 /// Levels of a tree: SQLite makes no more than 20.
 const DEEPEST: usize = 20;
 
@@ -99,7 +101,7 @@ impl Pages {
         if header[56..60] != UTF_8 || !page_size.is_power_of_two() || page_size < 512 || usable < 480 {
             return Ok(None);
         }
-        let page_count = u32::try_from(file.metadata()?.len() / page_size as u64).unwrap_or(u32::MAX);
+        let page_count = (file.metadata()?.len() / page_size as u64).min(u64::from(NO_PAGE - 1)) as u32;
         Ok(Some(Pages { path: path.to_path_buf(), file, page_size, page_count, usable, longest }))
     }
 
@@ -208,14 +210,10 @@ impl Pages {
         }
         let length = most.clamp(1, (self.page_count - first) as usize + 1) * self.page_size;
         let start = u64::from(first - 1) * self.page_size as u64;
-        block.clear();
-        let read = self.file.seek(SeekFrom::Start(start));
-        let read = read.and_then(|_| (&self.file).take(length as u64).read_to_end(block));
-        match read {
-            Ok(read) if read == length => Ok(()),
-            Ok(_) => Err(damaged(first, "the file ends in it")),
-            Err(error) => Err(damaged(first, &error.to_string())),
-        }
+        // Only what is new is filled with zeros.
+        block.resize(length, 0);
+        let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(block));
+        read.map_err(|error| damaged(first, &error.to_string()))
     }
 
     /// Adds what a row has on pages of overflow, so that it ends at `end`.
@@ -299,7 +297,7 @@ pub(crate) struct Reader {
     columns: Columns,
     /// Pages that follow each other.
     block: Vec<u8>,
-    /// Number of the first page.
+    /// Number of the first page; [`NO_PAGE`] where there is none.
     first: u32,
     /// A row that is on several pages, put together.
     spanning: Vec<u8>,
@@ -307,7 +305,13 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(pages: Pages, places: &[Place]) -> Reader {
-        Reader { pages, columns: Columns::new(places), block: Vec::new(), first: 0, spanning: Vec::new() }
+        Reader {
+            pages,
+            columns: Columns::new(places),
+            block: Vec::new(),
+            first: NO_PAGE,
+            spanning: Vec::new(),
+        }
     }
 
     /// Hands out the rows of leaves.
@@ -315,10 +319,11 @@ impl Reader {
         let mut amount = Amount::default();
         // Rows may not share pages; those of one damaged page may claim to be many.
         let mut spanning_left = u64::from(self.pages.page_count) * self.pages.page_size as u64;
-        self.block.clear();
+        self.first = NO_PAGE;
         for (at, &number) in leaves.iter().enumerate() {
             if !self.has(number) {
                 let run = leaves[at..].iter().zip(number..).take_while(|(leaf, next)| **leaf == *next);
+                self.first = NO_PAGE;
                 self.pages.read(number, run.count(), &mut self.block)?;
                 self.first = number;
                 amount.pages += self.block.len() as u64;
