@@ -38,8 +38,8 @@ const ORDER: &[&str] = &[
     "report-writers",
     "answers",
     "mcp",
-    "pytracelens",
     "tracelens",
+    "pytracelens",
 ];
 
 /// Crates that may depend on no other crate of the workspace but [`LEAVES`].

@@ -1,10 +1,10 @@
 //! The answer as JSON: one document on standard output, whatever happens.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use answers::envelope::{Answer, Asked, Input, Problem, Role, code_of};
 use report_writers::write_json;
@@ -13,22 +13,43 @@ use serde::Serialize;
 use crate::console;
 use crate::error::Failure;
 
-/// What was asked; set once, before anything is answered.
-static ASKED: OnceLock<Asked> = OnceLock::new();
-static IS_ANSWERED: AtomicBool = AtomicBool::new(false);
+/// The answer of a run.
+struct Answering {
+    /// What was asked.
+    asked: Asked,
+    /// Whether it is to be JSON, as far as arguments tell that nobody may have understood.
+    is_wanted: bool,
+    is_answered: bool,
+}
+
+static RUN: Mutex<Answering> = Mutex::new(Answering {
+    asked: Asked { name: String::new(), options: Vec::new() },
+    is_wanted: false,
+    is_answered: false,
+});
+
+fn of_run() -> MutexGuard<'static, Answering> {
+    RUN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins a run with these arguments.
+pub(crate) fn begin(arguments: &[OsString]) {
+    let is_wanted = arguments.iter().any(|argument| argument == "--json");
+    *of_run() = Answering { asked: Asked::default(), is_wanted, is_answered: false };
+}
 
 /// Says what is asked.
-pub(crate) fn begin(asked: Asked) {
-    ASKED.get_or_init(|| asked);
+pub(crate) fn ask(asked: Asked) {
+    of_run().asked = asked;
 }
 
 fn asked() -> Asked {
-    ASKED.get().cloned().unwrap_or_default()
+    of_run().asked.clone()
 }
 
-/// Whether the answer is to be JSON, as far as arguments tell that nobody may have understood.
+/// Whether the answer is to be JSON.
 pub(crate) fn is_wanted() -> bool {
-    std::env::args_os().any(|argument| argument == "--json")
+    of_run().is_wanted
 }
 
 /// An answer about recordings.
@@ -46,7 +67,7 @@ pub(crate) fn about_runs(baseline: &[PathBuf], candidates: &[PathBuf], is_hashed
 
 /// Prints an answer.
 pub(crate) fn print(answer: &Answer<'_>) -> Result<(), Failure> {
-    IS_ANSWERED.store(true, Ordering::Relaxed);
+    of_run().is_answered = true;
     Ok(console::write_with(|out| write_json(answer, out))?)
 }
 
@@ -71,12 +92,12 @@ pub(crate) fn print_failure(failure: &Failure) {
 
 /// Prints that the arguments of a command are wrong.
 pub(crate) fn print_usage_error(command: Option<&str>, message: String) {
-    begin(Asked { name: command.unwrap_or_default().to_owned(), options: Vec::new() });
+    ask(Asked { name: command.unwrap_or_default().to_owned(), options: Vec::new() });
     print_problem(Problem::new("arguments", message));
 }
 
 fn print_problem(problem: Problem) {
-    if is_wanted() && !IS_ANSWERED.load(Ordering::Relaxed) {
+    if is_wanted() && !of_run().is_answered {
         // The failure itself is printed to standard error, and decides on the exit code.
         let _ = print(&Answer::failed(asked(), Vec::new(), problem));
     }

@@ -33,6 +33,7 @@ pub(crate) mod tree;
 pub(crate) mod window;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 
 use answers::envelope::{Asked, Document};
@@ -65,7 +66,6 @@ use timings::TimingsForm;
 use tree::TreeArguments;
 use window::WINDOW_OPTIONS;
 
-use crate::answering;
 use crate::error::Failure;
 
 const EXAMPLES: &str = "\
@@ -507,8 +507,45 @@ fn other_spelling(arg: &clap::Arg) -> Option<String> {
     }
 }
 
-/// Parses the arguments, the program's name first; ends the program on help, version and wrong usage.
-pub(crate) fn parse(mut arguments: Vec<OsString>) -> (Command, Given) {
+/// What is printed in place of an answer: help, the version, or what is wrong with the arguments.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    error: clap::Error,
+    command: Option<String>,
+}
+
+impl Stop {
+    /// Whether the arguments are wrong, and it is not help or the version that was asked for.
+    pub(crate) fn is_wrong_usage(&self) -> bool {
+        self.error.use_stderr()
+    }
+
+    /// The text without colours.
+    pub(crate) fn text(&self) -> String {
+        self.error.render().to_string()
+    }
+
+    /// The subcommand, if the arguments name one.
+    pub(crate) fn command(&self) -> Option<&str> {
+        self.command.as_deref()
+    }
+
+    /// Prints it, with colours where they are wanted.
+    pub(crate) fn print(&self) -> io::Result<()> {
+        self.error.print()
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        if self.is_wrong_usage() { 2 } else { 0 }
+    }
+}
+
+/// Parses the arguments, the program's name first.
+///
+/// # Errors
+///
+/// On help, version and wrong usage.
+pub(crate) fn parse(mut arguments: Vec<OsString>) -> Result<(Command, Given), Stop> {
     join_optional_values(&mut arguments);
     // Help and errors of clap are printed before its options are known.
     let is_choice = |(name, _): &&(&str, ColorChoice)| {
@@ -529,14 +566,9 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> (Command, Given) {
             .unwrap_or_default();
         Ok((command, given))
     });
-    parsed.unwrap_or_else(|error| {
-        let error = with_tip(error, &arguments);
-        if error.use_stderr() {
-            let command =
-                arguments.get(1).and_then(|name| name.to_str()).filter(|name| !name.starts_with('-'));
-            answering::print_usage_error(command, error.render().to_string());
-        }
-        error.exit()
+    parsed.map_err(|error| {
+        let command = arguments.get(1).and_then(|name| name.to_str()).filter(|name| !name.starts_with('-'));
+        Stop { error: with_tip(error, &arguments), command: command.map(str::to_owned) }
     })
 }
 

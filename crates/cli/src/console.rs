@@ -2,24 +2,25 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
-use std::sync::OnceLock;
+use std::sync::{PoisonError, RwLock};
 
 use clap::ColorChoice;
 use report_writers::terminal::Style;
 use sheets::escaped;
 use tree_perf::Notice;
 
+use crate::arguments::Stop;
 use crate::error::Failure;
 
 /// Widest text when the terminal does not say how wide it is.
 const DEFAULT_WIDTH: usize = 110;
 
-/// When colours are printed; set once, before anything is.
-static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+/// When colours are printed; set in each run before anything is.
+static COLOR: RwLock<ColorChoice> = RwLock::new(ColorChoice::Auto);
 
 /// Says when colours are printed.
 pub(crate) fn print_colors(when: ColorChoice) {
-    COLOR.get_or_init(|| when);
+    *COLOR.write().unwrap_or_else(PoisonError::into_inner) = when;
 }
 
 /// What standard output can show.
@@ -31,7 +32,7 @@ pub(crate) fn style() -> Style {
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
     Style {
         width: if is_terminal { width.max(40) } else { DEFAULT_WIDTH },
-        colored: match COLOR.get().copied().unwrap_or_default() {
+        colored: match *COLOR.read().unwrap_or_else(PoisonError::into_inner) {
             ColorChoice::Auto => is_terminal && !dumb && set("NO_COLOR").is_none(),
             ColorChoice::Always => true,
             ColorChoice::Never => false,
@@ -62,6 +63,19 @@ fn ignore_closed_pipe(outcome: io::Result<()>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome,
     }
+}
+
+/// Prints what stands in place of an answer, and gives the exit code.
+pub(crate) fn stop(stop: &Stop) -> u8 {
+    // Nowhere is left to report what cannot be printed.
+    let _ = stop.print();
+    stop.exit_code()
+}
+
+/// Hands on what standard output still holds, which else happens at the end of a program alone.
+pub(crate) fn flush() {
+    // What was printed has been told to whoever printed it.
+    let _ = io::stdout().lock().flush();
 }
 
 /// Prints what ends the run to standard error.

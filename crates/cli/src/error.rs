@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use answers::{RowError, WhyError, nearest};
 use inference_phase::capture::CaptureError;
@@ -262,16 +261,16 @@ impl Failure {
 
     /// 1 for what is no fault of what the user gave: output that cannot be written, faults of the program. 3 to 5 for
     /// recordings that are at fault, slower or not comparable where that was asked. 2 else.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Split(SplitError::Ingest(_)) => ExitCode::from(2),
+            Failure::Split(SplitError::Ingest(_)) => 2,
             Failure::Unsound { .. }
             | Failure::Found { .. }
             | Failure::LimitExceeded(_)
             | Failure::Slower
-            | Failure::NotKnownToPass => ExitCode::from(3),
-            Failure::NotTold | Failure::Lacking => ExitCode::from(4),
-            Failure::NotComparable => ExitCode::from(5),
+            | Failure::NotKnownToPass => 3,
+            Failure::NotTold | Failure::Lacking => 4,
+            Failure::NotComparable => 5,
             Failure::Answer(
                 answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
             )
@@ -279,8 +278,8 @@ impl Failure {
             | Failure::Split(_)
             | Failure::Write(_)
             | Failure::File { .. }
-            | Failure::Output(_) => ExitCode::from(1),
-            _ => ExitCode::from(2),
+            | Failure::Output(_) => 1,
+            _ => 2,
         }
     }
 }

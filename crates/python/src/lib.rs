@@ -5,6 +5,7 @@ mod rows;
 mod table;
 mod timeline;
 
+use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -405,6 +406,30 @@ fn model_json(call: &str) -> PyResult<String> {
     guarded(|| json(&RecordedCalls::default().answer(call.as_bytes()).map_err(refused)?))
 }
 
+/// The figures of an operation by the arguments of `tracelens model`, as JSON, and what is odd about the file of the
+/// architecture.
+#[pyfunction]
+fn model_by_sizes_json(arguments: Vec<OsString>) -> PyResult<(String, Option<String>)> {
+    guarded(|| {
+        let answer = tracelens::model(arguments).map_err(|error| {
+            let about = About { code: &error.code, action: action_in(&error.message), path: None };
+            about.tell(TraceError::new_err(error.message.clone()))
+        })?;
+        Ok((json(&answer.result)?, answer.warning))
+    })
+}
+
+/// Runs the command line in a process that is its own, and gives the exit code.
+#[pyfunction]
+fn command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
+    guarded(|| {
+        Ok(py.detach(|| {
+            tracelens::clean_up_when_interrupted();
+            tracelens::run(arguments)
+        }))
+    })
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -416,6 +441,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(diff, module)?)?;
     module.add_function(wrap_pyfunction!(gate_json, module)?)?;
     module.add_function(wrap_pyfunction!(model_json, module)?)?;
+    module.add_function(wrap_pyfunction!(model_by_sizes_json, module)?)?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_class::<NativeAnalysis>()?;
     module.add_function(wrap_pyfunction!(analysis::analyse, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::report, module)?)?;

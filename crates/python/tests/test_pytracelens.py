@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import warnings
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,102 @@ def test_calls_have_their_cost(trace: tl.Trace) -> None:
     assert tl.model("aten::mm", {})["flops"] is None and tl.model("aten::mm", {})["reason"]
     with pytest.raises(tl.TraceError, match="Input Dims must be a list"):
         tl.model("aten::mm", {"Input Dims": 3})
+
+
+def program() -> str:
+    """The program that the answers of the package are held against."""
+    return os.environ.get("TRACELENS") or pytest.skip("TRACELENS does not name the program")
+
+
+def test_operations_have_the_cost_that_the_program_says(tmp_path: Path) -> None:
+    file = tmp_path / "arch.json"
+    file.write_text('{"name": "mine", "mem_bw_gbps": 1000, "max_achievable_tflops": {"matrix_bf16": 100}, "colour": "red"}')
+    conv: dict[str, Any] = {"input": [1, 64, 56, 56], "filter": (64, 64, 3, 3), "bias": False, "backward": True}
+    for kind, sizes, options in [
+        ("gemm", {"m": 4096, "n": 512, "k": 1024, "arch": "h100"}, "--m 4096 --n 512 --k 1024 --arch h100"),
+        ("conv", conv, "--input 1,64,56,56 --filter 64,64,3,3 --backward"),
+        ("sdpa", {"heads": 8, "q_len": 64, "head_dim": 128, "causal": True, "kv_heads": None}, "--heads 8 --q-len 64 --head-dim 128 --causal"),
+        ("gemm", {"m": 8, "n": 8, "k": 8, "gpu_arch_json_path": file}, f"--m 8 --n 8 --k 8 --gpu_arch_json_path {file}"),
+    ]:
+        with warnings.catch_warnings(record=True) as told:
+            found = tl.model(kind, **sizes)
+        out = subprocess.run([program(), "model", kind, *options.split(), "--json"], capture_output=True, text=True, check=True)
+        assert found == json.loads(out.stdout)["result"], kind
+        assert [f"tracelens: warning: {warning.message}\n" for warning in told] == out.stderr.splitlines(keepends=True)
+
+
+def test_operations_that_are_asked_for_wrongly() -> None:
+    sizes: dict[str, Any] = {"m": 8, "n": 8, "k": 8}
+    for kind, options, code, message in [
+        ("gem", sizes, "arguments", "unrecognized subcommand 'gem'"),
+        ("--list", {}, "arguments", "tracelens model --list"),
+        ("gemm", {"m": 8}, "arguments", r"not provided:\s+--n <N>"),
+        ("gemm", {**sizes, "mm": 8}, "arguments", "unexpected argument '--mm'"),
+        ("gemm", {**sizes, "m": -1}, "arguments", "invalid value '-1' for '--m <M>'"),
+        ("gemm", {**sizes, "help": True}, "arguments", "Usage"),
+        ("gemm", {**sizes, "arch": "abacus"}, "answer/unknown-architecture", "abacus"),
+        ("sdpa", {"heads": 3, "kv_heads": 2, "q_len": 1, "head_dim": 1}, "sizes", "--kv-heads 2 does not divide --heads 3"),
+    ]:
+        with pytest.raises(tl.TraceError, match=message) as raised:
+            tl.model(kind, **options)
+        assert raised.value.code == code and raised.value.path is None
+    with pytest.raises(TypeError, match="args are missing"):
+        tl.model("aten::mm", kernels=["gemm"])
+    with pytest.raises(TypeError, match="none of its own: m"):
+        tl.model("aten::mm", {}, m=8)
+
+
+def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "pytracelens", *arguments], cwd=cwd, capture_output=True, text=True)
+
+
+def test_the_command_is_the_program(tmp_path: Path) -> None:
+    written = ["report", str(TRAINING), "--output_csvs_dir", "sheets"]
+    wrong = [["report", "--jason", "--json"], ["report", str(TRAINING), "--output_csvs_dir"], ["report", "none.json", "--json"]]
+    for number, (arguments, code) in enumerate([(written, 0), (["--version"], 0), *((usage, 2) for usage in wrong)]):
+        ours_in, theirs_in = tmp_path / f"ours{number}", tmp_path / f"theirs{number}"
+        ours_in.mkdir()
+        theirs_in.mkdir()
+        ours = command(*arguments, cwd=ours_in)
+        theirs = subprocess.run([program(), *arguments], cwd=theirs_in, capture_output=True, text=True)
+        assert ours.returncode == theirs.returncode == code, ours.stderr
+        named = [text.replace("Usage: pytracelens ", "Usage: tracelens ") for text in (ours.stdout, ours.stderr)]
+        assert named == [theirs.stdout, theirs.stderr]
+        files = [{path.name: path.read_bytes() for path in folder.glob("sheets/*")} for folder in (ours_in, theirs_in)]
+        assert files[0] == files[1] and bool(files[0]) == (arguments == written)
+
+
+def test_each_run_of_a_process_has_its_own_answer() -> None:
+    runs = [["report", "--jason", "--json"], ["archs", "--json"], ["report", "none.json"], ["model", "gemm", "--json"]]
+    script = f"from pytracelens import _native; print([_native.command(['pytracelens', *run]) for run in {runs!r}])"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    documents, decoder = [], json.JSONDecoder()
+    while out.startswith("{"):
+        document, end = decoder.raw_decode(out)
+        documents.append(document)
+        out = out[end:].lstrip()
+    assert [document["command"]["name"] for document in documents] == ["report", "archs", "model"]
+    assert [document["status"] for document in documents] == ["error", "ok", "error"]
+    assert out == "[2, 0, 2, 2]\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of this kind are those of POSIX")
+def test_ctrl_c_ends_the_command() -> None:
+    arguments = [sys.executable, "-m", "pytracelens", "model", "--jsonl", "-"]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None and running.stdout is not None
+        running.stdin.write(b'{"name": "aten::mm"}\n')
+        running.stdin.flush()
+        assert json.loads(running.stdout.readline())["flops"] is None
+        running.send_signal(signal.SIGINT)
+        assert running.wait(10) == 130
+
+
+def test_the_command_is_installed_under_its_name() -> None:
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.11 and later read TOML")
+    project = tomllib.loads((ROOT / "crates/python/pyproject.toml").read_text())["project"]
+    [(name, entry)] = project["scripts"].items()
+    assert name == "pytracelens" and callable(EntryPoint(name, entry, "console_scripts").load())
 
 
 def test_examples_of_the_documentation_hold() -> None:

@@ -82,6 +82,12 @@ impl ModelCommand {
             ModelCommand::CausalConv1d(question) => question.parts("causal-conv1d"),
         }
     }
+
+    /// What is wanted to be known.
+    pub(crate) fn answer_arguments(&self) -> &AnswerArguments {
+        let (.., asked) = self.parts();
+        asked
+    }
 }
 
 /// Sizes and what is wanted to be known of them.

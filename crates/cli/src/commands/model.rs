@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use answers::model::{ModelFigures, RecordedCalls, chosen_architecture};
 use answers::numbers::{decimal, plain};
-use perf_models::{Bound, Figure};
+use perf_models::{Architecture, Bound, Figure};
+use serde_json::Value as Json;
 
 use crate::answering;
 use crate::arguments;
@@ -28,31 +29,60 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
 }
 
 fn answer(command: &ModelCommand) -> Result<(), Failure> {
-    let (name, sizes, dtype, asked) = command.parts();
-    let architecture = chosen_architecture(asked.gpu_arch_json_path.as_deref(), asked.arch.as_deref())?;
-    let architecture =
-        architecture.map(|architecture| architecture.with_basis(asked.peak.unwrap_or_default()));
-    let architecture = architecture.as_ref();
-    if let Some(warning) =
-        architecture.and_then(|architecture| unknown_keys(architecture, asked.gpu_arch_json_path.as_deref()))
-    {
+    let (architecture, warning) = architecture(command)?;
+    if let Some(warning) = warning {
         console::warning(warning);
     }
-    let (name, figures) = match asked.backward {
-        false => (name.to_owned(), ModelFigures::forward(sizes.model(dtype)?.as_ref(), architecture)),
-        true => {
-            let model = sizes.backward_model(dtype)?;
-            (format!("{name} backward"), ModelFigures::backward(model.as_ref(), architecture))
-        }
-    };
-    let dtype = common_name(dtype);
-    if asked.json {
-        let mut answer = figures.to_json();
-        answer["model"] = name.into();
-        answer["dtype"] = dtype.into();
-        return answering::print_result(answering::about(&[], true), &answer);
+    let operation = Operation::new(command, architecture.as_ref())?;
+    if command.answer_arguments().json {
+        return answering::print_result(answering::about(&[], true), &operation.to_json());
     }
-    Ok(console::print(text(&format!("{name}, {dtype}"), &figures))?)
+    let title = format!("{}, {}", operation.name, operation.dtype);
+    Ok(console::print(text(&title, &operation.figures))?)
+}
+
+/// The architecture that figures are asked to be held against, and what is odd about its file.
+pub(crate) fn architecture(
+    command: &ModelCommand,
+) -> Result<(Option<Architecture>, Option<String>), Failure> {
+    let asked = command.answer_arguments();
+    let file = asked.gpu_arch_json_path.as_deref();
+    let architecture = chosen_architecture(file, asked.arch.as_deref())?
+        .map(|architecture| architecture.with_basis(asked.peak.unwrap_or_default()));
+    let warning = architecture.as_ref().and_then(|architecture| unknown_keys(architecture, file));
+    Ok((architecture, warning))
+}
+
+/// An operation with its figures.
+pub(crate) struct Operation<'a> {
+    name: String,
+    dtype: &'static str,
+    figures: ModelFigures<'a>,
+}
+
+impl<'a> Operation<'a> {
+    pub(crate) fn new(
+        command: &ModelCommand,
+        architecture: Option<&'a Architecture>,
+    ) -> Result<Self, Failure> {
+        let (name, sizes, dtype, asked) = command.parts();
+        let (name, figures) = match asked.backward {
+            false => (name.to_owned(), ModelFigures::forward(sizes.model(dtype)?.as_ref(), architecture)),
+            true => {
+                let model = sizes.backward_model(dtype)?;
+                (format!("{name} backward"), ModelFigures::backward(model.as_ref(), architecture))
+            }
+        };
+        Ok(Operation { name, dtype: common_name(dtype), figures })
+    }
+
+    /// What `--json` says of it.
+    pub(crate) fn to_json(&self) -> Json {
+        let mut answer = self.figures.to_json();
+        answer["model"] = self.name.as_str().into();
+        answer["dtype"] = self.dtype.into();
+        answer
+    }
 }
 
 fn text(title: &str, figures: &ModelFigures<'_>) -> String {

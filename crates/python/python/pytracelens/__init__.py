@@ -74,6 +74,8 @@ StrPath = Union[str, "os.PathLike[str]"]
 Value = Union[bool, float, str]
 Condition = Union[tuple[str, str], tuple[str, str, Union[Value, Iterable[Value]]]]
 
+Size = Union[bool, int, str, Iterable[int], "os.PathLike[str]", None]
+
 
 class TraceWarning(UserWarning):
     """What to know before relying on a figure, as Python's own warning; ``code`` is that of the ``AnswerWarning``."""
@@ -318,15 +320,54 @@ def gate(
     return _document(_native.gate_json(_paths(baseline), _paths(candidate), slower_by_pct, strict))
 
 
-def model(name: str, args: Mapping[str, Any], *, kernels: Iterable[str] = ()) -> dict[str, Any]:
-    """What a call of an operator costs by its model: FLOPs and bytes, forward and backward, or the reason for none.
+def _option(name: str, value: Size) -> list[str]:
+    """An option as the command line writes it; none where it is None or a flag that is off."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [f"--{name}"]
+    if isinstance(value, (str, os.PathLike)):
+        text = os.fspath(value)
+    else:
+        text = ",".join(map(str, value)) if isinstance(value, Iterable) else str(value)
+    return [f"--{name}={text}"]
 
-    ``args`` are those that recorders write, with their names.
+
+def model(
+    name: str, args: Mapping[str, Any] | None = None, *, kernels: Iterable[str] = (), **sizes: Size
+) -> dict[str, Any]:
+    """What an operation costs by its model: FLOPs and bytes, or the reason for none.
+
+    With ``args``, the call of an operator that is called ``name``: ``args`` are those that recorders write, with their names, and
+    figures are of forward and backward.
 
     >>> import pytracelens as tl
-    >>> sizes = {"Input Dims": [[4096, 1024], [1024, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
-    >>> tl.model("aten::mm", sizes)["flops"]
+    >>> call = {"Input Dims": [[4096, 1024], [1024, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
+    >>> tl.model("aten::mm", call)["flops"]
     4294967296
+
+    Else, an operation of the kind ``name`` by its sizes, which are options of ``tracelens model``: ``intensity`` is in FLOPs per
+    byte, and with ``arch="h100"`` or ``gpu_arch_json_path=…`` the ``roofline_time_us`` is the least time in µs. Shapes are lists,
+    flags are True. The kinds are ``gemm``, ``grouped-gemm``, ``sdpa``, ``conv``, ``unary``, ``binary``, ``norm``, ``reduce``,
+    ``rope``, ``cross-entropy`` and ``causal-conv1d``; ``tracelens model --list`` lists their sizes.
+
+    >>> gemm = tl.model("gemm", m=4096, n=512, k=1024, arch="h100")
+    >>> gemm["flops"], gemm["bytes"], gemm["arch"]["bound"]
+    (4294967296, 13631488, 'COMPUTE_BOUND')
+    >>> tl.model("conv", input=[1, 64, 56, 56], filter=[64, 64, 3, 3], padding=1, backward=True)["flops"]
+    462422016
+
+    Raises ``TraceError`` with the message of the command line on other kinds, sizes and values.
     """
+    if args is None:
+        if kernels:
+            raise TypeError("kernels are those of a call, whose args are missing")
+        options = [option for size, value in sizes.items() for option in _option(size, value)]
+        text, warning = _native.model_by_sizes_json([name, *options])
+        if warning is not None:
+            _warnings.warn(TraceWarning(warning, "unknown-keys"), stacklevel=2)
+        return _document(text)
+    if sizes:
+        raise TypeError(f"a call has its sizes in args, and none of its own: {', '.join(sizes)}")
     call = {"name": name, "args": dict(args), "kernel_details": [{"name": kernel} for kernel in kernels]}
     return _document(_native.model_json(json.dumps(call)))
