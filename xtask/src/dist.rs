@@ -155,8 +155,9 @@ fn build(root: &Path, target: &str, time: u64, prefixes: &Prefixes) -> Result<Pa
         .env("CARGO_ENCODED_RUSTFLAGS", of_rust.trim_start_matches('\u{1f}'))
         .env("CARGO_INCREMENTAL", "0")
         .env("SOURCE_DATE_EPOCH", time.to_string());
-    // Sources of an archive have no history.
-    if let Ok(commit) = output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root)) {
+    // Sources of an archive have no history; what was changed since the commit is told.
+    let describe = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"];
+    if let Ok(commit) = output(Command::new("git").args(describe).current_dir(root)) {
         cargo.env("TRACELENS_COMMIT", commit);
     }
     if !is_msvc {

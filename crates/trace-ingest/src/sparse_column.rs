@@ -155,6 +155,29 @@ mod tests {
             prop_assert_eq!(chosen.len(), rows.iter().filter(|&row| map.contains_key(row)).count());
         }
 
+        #[cfg(feature = "nsys")]
+        #[test]
+        fn what_is_retained_stays_in_its_row(
+            map in prop::collection::btree_map(0usize..500, any::<i64>(), 0..200),
+            later in 500usize..600,
+        ) {
+            let mut column = SparseColumn::default();
+            for (&row, &value) in &map {
+                column.push(row, value);
+            }
+            let chosen = |row: usize, value: i64| (row as i64 ^ value) % 3 == 0;
+            column.retain(chosen);
+            // Values may follow.
+            column.push(later, 7);
+            let mut kept: BTreeMap<usize, i64> =
+                map.into_iter().filter(|&(row, value)| chosen(row, value)).collect();
+            kept.insert(later, 7);
+            for row in 0..600 {
+                prop_assert_eq!(column.get(row), kept.get(&row).copied());
+            }
+            prop_assert_eq!(column.len(), kept.len());
+        }
+
         #[test]
         fn lookup_and_iteration_agree_with_a_map(map in prop::collection::btree_map(0usize..1000, any::<i64>(), 0..200)) {
             let mut column = SparseColumn::default();

@@ -216,7 +216,8 @@ impl<'t> Conversion<'t> {
 
     fn read_nvtx(&mut self) -> Result<(), Broken> {
         let References { enumerations, payloads, .. } = self.references;
-        let reading = NvtxReading::new(enumerations, payloads, self.tables.reading());
+        let whole_texts = self.tables.reading().whole_texts;
+        let reading = NvtxReading { enumerations, payloads, whole_texts };
         let read = |row: &Record<'_>, part: &mut NvtxPart| reading.read(row, part);
         self.rows_ahead(NVTX, &["start", "eventType"], reading.columns(), read, |this, part| {
             for row in &part.rows {
@@ -227,7 +228,7 @@ impl<'t> Conversion<'t> {
                     NvtxWritten::Registered(id) => {
                         let text = id.and_then(|id| this.registered(id));
                         let text = text.map(|text| this.trace.text(text).to_string()).unwrap_or_default();
-                        let whole = reading.whole_texts.then_some(&text[..]);
+                        let whole = whole_texts.then_some(&text[..]);
                         this.nvtx_row(row.range, row.range.parsed(&text), whole, part.payload(row));
                     }
                 }
@@ -245,24 +246,22 @@ impl<'t> Conversion<'t> {
 
     /// A mark, a range, or the name of a domain or thread.
     fn nvtx_row(&mut self, range: NvtxSpan, text: NvtxText<'_>, whole: Option<&str>, payload: Payload) {
-        match (range.kind, range.thread) {
-            // Without a thread or a name it names nothing.
-            (nvtx::DOMAIN_CREATED | nvtx::THREAD_NAME, _) if text.name.is_empty() => {}
-            (nvtx::DOMAIN_CREATED | nvtx::THREAD_NAME, None) => {}
-            (nvtx::DOMAIN_CREATED, Some(thread)) => {
-                let name = self.trace.intern(text.name);
-                self.domains.insert((thread.process(), range.domain), name);
-            }
-            (nvtx::THREAD_NAME, Some(thread)) => {
-                let name = self.trace.intern(text.name);
-                self.thread_names.push((thread, name));
-            }
-            (_, thread) => {
-                if !self.is_of_other_process(thread) {
-                    let track = self.thread(thread);
-                    self.nvtx(range, track, text, whole, payload);
-                }
-            }
+        if matches!(range.kind, nvtx::DOMAIN_CREATED | nvtx::THREAD_NAME) {
+            self.nvtx_name(range, text.name);
+        } else if !self.is_of_other_process(range.thread) {
+            let track = self.thread(range.thread);
+            self.nvtx(range, track, text, whole, payload);
+        }
+    }
+
+    /// The name of a domain or thread; without a thread or a text it names nothing.
+    fn nvtx_name(&mut self, range: NvtxSpan, name: &str) {
+        let Some(thread) = range.thread.filter(|_| !name.is_empty()) else { return };
+        let name = self.trace.intern(name);
+        if range.kind == nvtx::DOMAIN_CREATED {
+            self.domains.insert((thread.process(), range.domain), name);
+        } else {
+            self.thread_names.push((thread, name));
         }
     }
 

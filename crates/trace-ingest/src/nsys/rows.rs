@@ -7,7 +7,7 @@ use super::payload::{Payload, Schemas};
 use super::strings::TextFaults;
 use crate::category::Category;
 use crate::event_table::{CudaWork, LaunchGeometry};
-use crate::source::{NsysKernelNames, NsysReading};
+use crate::source::NsysKernelNames;
 use crate::sqlite::{Fault, Record};
 
 /// Times beyond, in nanoseconds, are none of a recording: differences of two stay within 64 bits.
@@ -256,33 +256,17 @@ pub(super) struct NvtxReading<'r> {
     pub(super) whole_texts: bool,
 }
 
-impl<'r> NvtxReading<'r> {
-    const COLUMNS: [&'static str; 9] = [
-        "start",
-        "end",
-        "globalTid",
-        "eventType",
-        "text",
-        "textId",
-        "domainId",
-        "endGlobalTid",
-        "binaryData",
-    ];
-    const TEXT: usize = 4;
-    const TEXT_ID: usize = 5;
+/// Columns of NVTX, and where the text, its id and the payload are among them.
+const NVTX_COLUMNS: [&str; 9] =
+    ["start", "end", "globalTid", "eventType", "text", "textId", "domainId", "endGlobalTid", "binaryData"];
+const TEXT: usize = 4;
+const TEXT_ID: usize = 5;
+const PAYLOAD: usize = 8;
 
-    pub(super) fn new(
-        enumerations: &'r Enumerations,
-        payloads: &'r Schemas,
-        reading: &NsysReading<'_>,
-    ) -> NvtxReading<'r> {
-        NvtxReading { enumerations, payloads, whole_texts: reading.whole_texts }
-    }
-
+impl NvtxReading<'_> {
     /// The columns that are read: payloads only where it is known what they say.
     pub(super) fn columns(self) -> &'static [&'static str] {
-        const COLUMNS: [&str; 9] = NvtxReading::COLUMNS;
-        if self.payloads.is_empty() { &COLUMNS[..8] } else { &COLUMNS }
+        if self.payloads.is_empty() { &NVTX_COLUMNS[..PAYLOAD] } else { &NVTX_COLUMNS }
     }
 
     /// Adds a row to a part.
@@ -306,7 +290,7 @@ impl<'r> NvtxReading<'r> {
         let domain = row.integer(6)?.unwrap_or(0);
         let crosses_threads = kind != nvtx::PUSH_POP && ended_by.is_some_and(|other| Some(other) != thread);
         let range = NvtxSpan { kind, start, end, thread, domain, crosses_threads };
-        let text = match nvtx_text(row, NvtxReading::TEXT, NvtxReading::TEXT_ID)? {
+        let text = match nvtx_text(row, TEXT, TEXT_ID)? {
             (Some(bytes), _) => {
                 let text = part.faults.clipped(bytes);
                 let NvtxText { name, sequence, operator, sizes, is_operator } = range.parsed(&text);
@@ -320,7 +304,7 @@ impl<'r> NvtxReading<'r> {
             }
             (None, registered) => RowText::Registered(registered),
         };
-        let bytes = if domain != 0 && !self.payloads.is_empty() { row.bytes(8) } else { None };
+        let bytes = if domain != 0 && !self.payloads.is_empty() { row.bytes(PAYLOAD) } else { None };
         let payload = bytes.and_then(|bytes| self.payloads.decode(bytes)).map(|payload| {
             part.payloads.push(payload);
             part.payloads.len() - 1

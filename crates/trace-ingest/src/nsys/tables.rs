@@ -262,7 +262,7 @@ impl<'d> Tables<'d> {
 
     /// Tells how far reading is, and ends it where nobody wants the answer any more.
     fn proceed(&self, file: &OpenFile, bytes: u64) -> Result<(), Failure> {
-        // Some tables are read twice, others not at all.
+        // Some tables are not read; those of a damaged file may share pages.
         let read = (file.read.get() + bytes).min(file.length);
         file.read.set(read);
         if let Some(progress) = self.options.progress {

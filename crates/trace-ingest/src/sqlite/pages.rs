@@ -111,24 +111,26 @@ impl Pages {
         Ok(Pages { path: self.path.clone(), file, ..*self })
     }
 
-    /// Hands out every row below a root page, in the order of row ids. `proceed` is told of each stretch of them.
-    pub(crate) fn scan(
+    /// Has `read` make something of every row below a root page, in the order of row ids, and hands it to `take` after each
+    /// stretch of leaves. What `take` leaves is added to.
+    pub(crate) fn scan<T: Default>(
         &self,
         root: u32,
         places: &[Place],
-        mut read: impl FnMut(Row<'_>),
-        mut proceed: impl FnMut(Amount) -> Result<(), Failure>,
+        mut read: impl FnMut(Row<'_>, &mut T),
+        mut take: impl FnMut(&mut T, Amount) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut reader = Reader::new(self.reopened()?, places);
         let mut walk = Walk::new(&mut reader.pages, root)?;
+        let mut part = T::default();
         while let Some(stretch) = walk.next(&mut reader.pages)? {
-            proceed(reader.read(&stretch, &mut read)?)?;
+            let amount = reader.read(&stretch, |row| read(row, &mut part))?;
+            take(&mut part, amount)?;
         }
         Ok(())
     }
 
-    /// Has `read` make something of every row below a root page, on up to `threads` threads, and hands it to `take` in the
-    /// order of row ids. What `take` leaves is added to.
+    /// As [`Pages::scan`], with `read` on up to `threads` other threads. `take` gets what they made in the order of row ids.
     pub(crate) fn scan_ahead<T: Default + Send>(
         &self,
         root: u32,
@@ -138,23 +140,14 @@ impl Pages {
         mut take: impl FnMut(&mut T, Amount) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut pages = self.reopened()?;
-        let mut walk = Walk::new(&mut pages, root)?;
-        // Small tables are one stretch.
-        let is_large = walk.depth > 1;
-        let threads = if is_large { threads.min(READERS) } else { 1 };
-        let readers: Vec<Reader> = (0..threads)
-            .map(|_| Ok(Reader::new(self.reopened()?, places)))
-            .collect::<Result<_, Failure>>()?;
-        if let [_] = readers[..] {
-            let mut part = T::default();
-            for mut reader in readers {
-                while let Some(stretch) = walk.next(&mut pages)? {
-                    let amount = reader.read(&stretch, |row| read(row, &mut part))?;
-                    take(&mut part, amount)?;
-                }
-            }
-            return Ok(());
+        let walk = Walk::new(&mut pages, root)?;
+        // The leaves of a small table are a stretch or two.
+        if threads <= 1 || walk.depth < 2 {
+            return self.scan(root, places, read, take);
         }
+        let threads = threads.min(READERS);
+        let readers = (0..threads).map(|_| Ok(Reader::new(self.reopened()?, places)));
+        let readers = readers.collect::<Result<Vec<_>, Failure>>()?;
         let stretches = Mutex::new((0_usize.., walk, pages));
         // The next stretch and its number.
         let next_stretch = || {
@@ -387,7 +380,7 @@ impl<'r> Row<'r> {
     /// The value of a column, by its place among those that were asked for.
     #[inline]
     pub(crate) fn value(self, column: usize) -> ValueRef<'r> {
-        let bytes = |Stretch { start, length }: Stretch| {
+        let bytes = |Span { start, length }: Span| {
             let start = start as usize;
             self.record.get(start..start + length as usize).unwrap_or_default()
         };
@@ -395,12 +388,10 @@ impl<'r> Row<'r> {
             None | Some(Field::Null) => ValueRef::Null,
             Some(Field::RowId) => ValueRef::Integer(self.id),
             Some(&Field::Constant(value)) => ValueRef::Integer(value),
-            Some(&Field::Integer(stretch)) => ValueRef::Integer(integer(self.record, stretch)),
-            Some(&Field::Real(stretch)) => {
-                ValueRef::Real(f64::from_bits(integer(self.record, stretch) as u64))
-            }
-            Some(&Field::Text(stretch)) => ValueRef::Text(bytes(stretch)),
-            Some(&Field::Blob(stretch)) => ValueRef::Blob(bytes(stretch)),
+            Some(&Field::Integer(span)) => ValueRef::Integer(integer(self.record, span)),
+            Some(&Field::Real(span)) => ValueRef::Real(f64::from_bits(integer(self.record, span) as u64)),
+            Some(&Field::Text(span)) => ValueRef::Text(bytes(span)),
+            Some(&Field::Blob(span)) => ValueRef::Blob(bytes(span)),
         }
     }
 
@@ -606,15 +597,15 @@ enum Field {
     RowId,
     /// What the header itself says.
     Constant(i64),
-    Integer(Stretch),
-    Real(Stretch),
-    Text(Stretch),
-    Blob(Stretch),
+    Integer(Span),
+    Real(Span),
+    Text(Span),
+    Blob(Span),
 }
 
 /// Bytes of a record.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct Span {
     start: u32,
     length: u32,
 }
@@ -677,14 +668,14 @@ impl Layout {
             types = rest;
             let at = body;
             body = at.checked_add(width(kind)?)?;
-            let stretch = Stretch { start: u32::try_from(at).ok()?, length: u32::try_from(body - at).ok()? };
+            let span = Span { start: u32::try_from(at).ok()?, length: u32::try_from(body - at).ok()? };
             let field = match kind {
                 0 => continue,
-                1..=6 => Field::Integer(stretch),
-                7 => Field::Real(stretch),
+                1..=6 => Field::Integer(span),
+                7 => Field::Real(span),
                 8 | 9 => Field::Constant(kind as i64 - 8),
-                _ if kind.is_multiple_of(2) => Field::Blob(stretch),
-                _ => Field::Text(stretch),
+                _ if kind.is_multiple_of(2) => Field::Blob(span),
+                _ => Field::Text(span),
             };
             layout.length = body;
             for (target, _) in
@@ -692,7 +683,7 @@ impl Layout {
             {
                 layout.fields[target] = field;
                 if matches!(field, Field::Text(_) | Field::Blob(_)) {
-                    layout.text += u64::from(stretch.length);
+                    layout.text += u64::from(span.length);
                 }
             }
         }
@@ -702,7 +693,7 @@ impl Layout {
 
 /// A number of one to eight bytes at a place of a record.
 #[inline]
-fn integer(record: &[u8], Stretch { start, length }: Stretch) -> i64 {
+fn integer(record: &[u8], Span { start, length }: Span) -> i64 {
     let (start, length) = (start as usize, length as usize);
     match record[start..].first_chunk::<8>() {
         // The number and what follows it, which is shifted out.
@@ -751,9 +742,12 @@ mod tests {
             |row: Row<'_>| (0..places.len()).map(|column| Value::from(row.value(column))).collect::<Vec<_>>();
         let pages = Pages::open(path, database.longest_row()).expect("the file").expect("in UTF-8");
         let mut of_pages: Vec<Vec<Value>> = Vec::new();
-        pages.scan(plain.root(), &places, |row| of_pages.push(values(row)), |_| Ok(()))?;
-        let (mut ahead, mut counted) = (Vec::new(), 0);
         let read = |row: Row<'_>, part: &mut Vec<_>| part.push(values(row));
+        pages.scan(plain.root(), &places, read, |part, _| {
+            of_pages.append(part);
+            Ok(())
+        })?;
+        let (mut ahead, mut counted) = (Vec::new(), 0);
         pages.scan_ahead(plain.root(), &places, 3, read, |part, amount| {
             ahead.append(part);
             counted += amount.rows;
@@ -883,7 +877,9 @@ mod tests {
         std::fs::write(&path, &bytes).expect("written");
         let pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
         let root = (at / 4096 + 1) as u32;
-        let Err(Failure::Refused(why)) = pages.scan(root, &[Place::Record(2)], |_| {}, |_| Ok(())) else {
+        let Err(Failure::Refused(why)) =
+            pages.scan(root, &[Place::Record(2)], |_, _: &mut ()| {}, |_, _| Ok(()))
+        else {
             panic!("read")
         };
         assert!(why.ends_with("its rows are longer than the file"), "{why}");
@@ -936,7 +932,7 @@ mod tests {
         assert_eq!(failure.as_deref(), Some("enough"));
         assert!(rows < all, "{rows}");
 
-        // The first page of the last stretch is none of the table.
+        // The first page of the last span is none of the table.
         let mut bytes = std::fs::read(&path).expect("bytes");
         let last = (1..bytes.len() / 512).rev().find(|page| bytes[page * 512] == LEAF).expect("a leaf");
         bytes[last * 512] = 1;

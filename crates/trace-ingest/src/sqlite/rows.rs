@@ -12,7 +12,7 @@ use crate::warning::Warning;
 pub(crate) struct Fault(String);
 
 /// Rows with a field that cannot be read.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Refused {
     count: u64,
     /// What is wrong with the first.
@@ -97,12 +97,12 @@ impl PagedTable<'_> {
         refused: &mut Refused,
         mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<(), Failure> {
-        let read = |row: PageRow<'_>| {
+        let read = |row: PageRow<'_>, _: &mut ()| {
             if let Err(fault) = read(&Record::of_page(row, columns)) {
                 refused.add(fault);
             }
         };
-        self.pages.scan(self.table.root, &self.places(columns), read, |amount| self.count(amount))
+        self.pages.scan(self.table.root, &self.places(columns), read, |_, amount| self.count(amount))
     }
 
     /// Has `read` make something of every row on up to `threads` threads, and hands it to `take` in the order of rows.
