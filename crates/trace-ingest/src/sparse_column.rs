@@ -27,19 +27,22 @@ impl<T: Copy> SparseColumn<T> {
     pub fn push(&mut self, row: usize, value: T) {
         let word = row / 64;
         assert!(self.present.len() <= word + 1, "sparse column filled out of row order");
-        while self.present.len() <= word {
-            self.present.push(0);
-            self.before.push(self.values.len() as u32);
+        if self.present.len() <= word {
+            self.present.resize(word + 1, 0);
+            self.before.resize(word + 1, self.values.len() as u32);
         }
-        let bit = 1u64 << (row % 64);
-        let bits = self.present[word];
-        assert!(bits & !(bit | (bit - 1)) == 0, "sparse column filled out of row order");
-        if bits & bit != 0 {
-            let last = self.values.len() - 1;
-            self.values[last] = value;
-        } else {
-            self.present[word] = bits | bit;
-            self.values.push(value);
+        let bits = &mut self.present[word];
+        // Of this row and those behind it.
+        match *bits >> (row % 64) {
+            0 => {
+                *bits |= 1 << (row % 64);
+                self.values.push(value);
+            }
+            later => {
+                assert!(later == 1, "sparse column filled out of row order");
+                self.values.pop();
+                self.values.push(value);
+            }
         }
     }
 

@@ -185,19 +185,25 @@ impl Trace {
     /// [`Trace::intern_track`] and [`Trace::intern_signature`].
     #[inline]
     pub fn append(&mut self, event: NewEvent) -> EventId {
+        let NewEvent { phase, category, name, track, start, duration, arguments } = event;
+        let id = self.append_plain(phase, category, name, track, (start, duration));
+        arguments.push_into(&mut self.events, id);
+        id
+    }
+
+    /// Adds an event without arguments; its time is its start and its length.
+    #[inline]
+    pub(crate) fn append_plain(
+        &mut self,
+        phase: Phase,
+        category: Category,
+        name: StringId,
+        track: TrackId,
+        (start, duration): (i64, i64),
+    ) -> EventId {
         let uid = self.entries;
         self.entries += 1;
-        let id = self.events.push(Event {
-            uid,
-            phase: event.phase,
-            category: event.category,
-            name: event.name,
-            track: event.track,
-            start: event.start,
-            duration: event.duration,
-        });
-        event.arguments.push_into(&mut self.events, id);
-        id
+        self.events.push(Event { uid, phase, category, name, track, start, duration })
     }
 
     /// Keeps only the events that are chosen, under new ids in the same order. All else stays as it is: times, uids,
@@ -324,7 +330,8 @@ pub struct EventArguments {
 }
 
 impl EventArguments {
-    #[inline]
+    // Inlined, so that only those are looked at of which it is not known that they are not there.
+    #[inline(always)]
     pub(crate) fn push_into(&self, events: &mut EventTable, event: EventId) {
         let (row, columns) = (event.index(), &mut events.arguments);
         macro_rules! fill {

@@ -24,7 +24,7 @@ use crate::event_table::{
 };
 use crate::sqlite::{Broken, Fault, Record};
 use crate::string_table::{IndexSet, StringId};
-use crate::trace::{EventArguments, NewEvent, Trace};
+use crate::trace::{EventArguments, Trace};
 use crate::track_table::{RowId, Track, TrackId};
 use crate::warning::{EventFault, RecordFault, Tally, Warning};
 
@@ -47,8 +47,24 @@ struct DeviceWork {
     end: i64,
     device: i64,
     key: Option<Key>,
-    arguments: EventArguments,
+    /// The number that it shares with the call that launched it.
+    correlation: Option<i64>,
     track: TrackId,
+}
+
+impl DeviceWork {
+    /// The arguments that all device work has.
+    #[inline(always)]
+    fn arguments(&self, row: &DeviceRow) -> EventArguments {
+        EventArguments {
+            correlation: self.correlation,
+            device: Some(self.device),
+            stream: Some(row.stream),
+            graph_node: row.graph_node,
+            cuda: Some(row.cuda).filter(|&cuda| cuda != CudaWork::default()),
+            ..EventArguments::default()
+        }
+    }
 }
 
 /// Makes a trace of the rows.
@@ -305,7 +321,8 @@ impl<'t> Conversion<'t> {
             nvtx: whole.map(|text| NvtxRange { text: Some(text), ..NvtxRange::default() }),
             ..EventArguments::default()
         };
-        self.host_span(Category::CPU_OP, name, track, (start, end), arguments);
+        let event = self.host_span(Category::CPU_OP, name, track, (start, end));
+        self.describe(event, &arguments);
     }
 
     fn domain_name(&self, NvtxSpan { thread, domain, .. }: NvtxSpan) -> Option<StringId> {
@@ -340,20 +357,14 @@ impl<'t> Conversion<'t> {
         special: NvtxRange,
     ) {
         if kind == nvtx::MARK {
-            self.push(
-                Phase::Instant,
-                Category::CPU_INSTANT_EVENT,
-                name,
-                track,
-                (span.0, span.0),
-                EventArguments::default(),
-            );
+            self.push(Phase::Instant, Category::CPU_INSTANT_EVENT, name, track, (span.0, span.0));
         } else {
             let is_start_end = matches!(kind, nvtx::START_END | nvtx::NVTXT_START_END);
             let special = NvtxRange { is_start_end, ..special };
             let nvtx = Some(special).filter(|&special| special != NvtxRange::default());
             let arguments = EventArguments { nvtx, ..EventArguments::default() };
-            self.host_span(Category::USER_ANNOTATION, name, track, span, arguments);
+            let event = self.host_span(Category::USER_ANNOTATION, name, track, span);
+            self.describe(event, &arguments);
         }
     }
 
@@ -400,7 +411,8 @@ impl<'t> Conversion<'t> {
             self.nccl_launches.entry(key).or_insert(range);
         }
         let arguments = EventArguments { correlation: self.linked(key), ..EventArguments::default() };
-        self.host_span(category, call.name, track, (start, end), arguments);
+        let event = self.host_span(category, call.name, track, (start, end));
+        self.describe(event, &arguments);
     }
 
     /// Takes their number from calls that launched nothing: only with device work or a synchronization it links them.
@@ -424,7 +436,7 @@ impl<'t> Conversion<'t> {
             }
             let name = this.string("call", row.required(3)?);
             let track = this.thread(thread);
-            this.host_span(category, name, track, span, EventArguments::default());
+            this.host_span(category, name, track, span);
             Ok(())
         })
     }
@@ -457,14 +469,16 @@ impl<'t> Conversion<'t> {
     }
 
     fn kernel(&mut self, row: &KernelRow) {
-        let Some(mut work) = self.device_work(&row.work) else { return };
-        work.arguments.geometry = row.geometry;
+        let Some(work) = self.device_work(&row.work) else { return };
         let name = self.string("kernel", row.name);
-        if self.trace.text(name).starts_with(nccl::PREFIX) {
-            let range = work.key.and_then(|key| self.nccl_launches.get(&key).copied());
-            work.arguments.collective = range.and_then(|range| self.nccl.collective(range, &mut self.trace));
-        }
-        self.device_event(Category::KERNEL, name, &work);
+        let range = match self.trace.text(name).starts_with(nccl::PREFIX) {
+            true => work.key.and_then(|key| self.nccl_launches.get(&key).copied()),
+            false => None,
+        };
+        let collective = range.and_then(|range| self.nccl.collective(range, &mut self.trace));
+        let event = self.device_event(Category::KERNEL, name, &work);
+        let arguments = work.arguments(&row.work);
+        self.describe(event, &EventArguments { geometry: row.geometry, collective, ..arguments });
     }
 
     /// Replays of graphs whose nodes were not recorded. They come behind all other device work.
@@ -474,8 +488,9 @@ impl<'t> Conversion<'t> {
         let of_nodes = std::mem::take(&mut self.correlations);
         self.rows(GRAPH, &DeviceRow::FIRST[..3], &columns, |this, row| {
             let graph = row.integer(4)?;
-            let Some(work) = this.device_work(&DeviceRow::read(row, 1)?) else { return Ok(()) };
-            if work.arguments.correlation.is_some_and(|number| of_nodes.contains(number)) {
+            let row = DeviceRow::read(row, 1)?;
+            let Some(work) = this.device_work(&row) else { return Ok(()) };
+            if work.correlation.is_some_and(|number| of_nodes.contains(number)) {
                 return Ok(());
             }
             replays = true;
@@ -483,7 +498,8 @@ impl<'t> Conversion<'t> {
                 Some(graph) => this.trace.intern(&format!("CUDA graph {graph}")),
                 None => this.trace.intern("CUDA graph"),
             };
-            this.device_event(Category::KERNEL, name, &work);
+            let event = this.device_event(Category::KERNEL, name, &work);
+            this.describe(event, &work.arguments(&row));
             Ok(())
         })?;
         self.correlations.extend(of_nodes);
@@ -501,8 +517,8 @@ impl<'t> Conversion<'t> {
         self.rows(MEMCPY, &["start", "end", "deviceId", "copyKind"], &columns, |this, row| {
             let (kind, source, destination) = (row.required(4)?, row.integer(5)?, row.integer(6)?);
             let bytes = bytes(row, 7)?;
-            let Some(mut work) = this.device_work(&DeviceRow::read(row, 4)?) else { return Ok(()) };
-            work.arguments.transfer = transfer(bytes, work.end - work.start);
+            let row = DeviceRow::read(row, 4)?;
+            let Some(work) = this.device_work(&row) else { return Ok(()) };
             let name = match this.transfers.get(&(kind, source, destination)) {
                 Some(&name) => name,
                 None => {
@@ -517,7 +533,9 @@ impl<'t> Conversion<'t> {
                     name
                 }
             };
-            this.device_event(Category::GPU_MEMCPY, name, &work);
+            let event = this.device_event(Category::GPU_MEMCPY, name, &work);
+            let transfer = transfer(bytes, work.end - work.start);
+            this.describe(event, &EventArguments { transfer, ..work.arguments(&row) });
             Ok(())
         })
     }
@@ -527,10 +545,12 @@ impl<'t> Conversion<'t> {
         self.rows(MEMSET, &DeviceRow::FIRST[..3], &columns, |this, row| {
             let memory = this.references.enumerations.memory_kind(row.integer(4)?);
             let bytes = bytes(row, 5)?;
-            let Some(mut work) = this.device_work(&DeviceRow::read(row, 2)?) else { return Ok(()) };
-            work.arguments.transfer = transfer(bytes, work.end - work.start);
+            let row = DeviceRow::read(row, 2)?;
+            let Some(work) = this.device_work(&row) else { return Ok(()) };
             let name = this.trace.intern(&format!("Memset ({memory})"));
-            this.device_event(Category::GPU_MEMSET, name, &work);
+            let event = this.device_event(Category::GPU_MEMSET, name, &work);
+            let transfer = transfer(bytes, work.end - work.start);
+            this.describe(event, &EventArguments { transfer, ..work.arguments(&row) });
             Ok(())
         })
     }
@@ -557,17 +577,9 @@ impl<'t> Conversion<'t> {
             return None;
         };
         let device = self.device(process, row.device);
-        let arguments = EventArguments {
-            correlation,
-            device: Some(device),
-            stream: Some(row.stream),
-            graph_node: row.graph_node,
-            cuda: Some(row.cuda).filter(|&cuda| cuda != CudaWork::default()),
-            ..EventArguments::default()
-        };
         let track = Track { pid: RowId::Number(device), tid: RowId::Number(row.stream) };
         let track = self.trace.intern_track(track);
-        Some(DeviceWork { start, end, device, key, arguments, track })
+        Some(DeviceWork { start, end, device, key, correlation, track })
     }
 
     /// The process of device work that names none: the only one that has calls.
@@ -589,13 +601,14 @@ impl<'t> Conversion<'t> {
         device
     }
 
-    fn device_event(&mut self, category: Category, name: StringId, work: &DeviceWork) {
-        self.push(Phase::Complete, category, name, work.track, (work.start, work.end), work.arguments);
+    fn device_event(&mut self, category: Category, name: StringId, work: &DeviceWork) -> Option<EventId> {
+        let event = self.push(Phase::Complete, category, name, work.track, (work.start, work.end));
         let process = RowId::Number(work.device);
         if self.trace.tracks.process(process).labels.is_none() {
             let label = self.trace.intern(&format!("GPU {}", work.device));
             self.trace.tracks.process_mut(process).labels = Some(label);
         }
+        event
     }
 
     fn read_synchronizations(&mut self) -> Result<(), Broken> {
@@ -632,7 +645,8 @@ impl<'t> Conversion<'t> {
             };
             let row = |number: Option<i64>| RowId::Number(number.unwrap_or(NO_ROW));
             let track = this.trace.intern_track(Track { pid: row(device), tid: row(stream) });
-            this.host_span(category, name, track, span, arguments);
+            let event = this.host_span(category, name, track, span);
+            this.describe(event, &arguments);
             Ok(())
         })
     }
@@ -656,7 +670,8 @@ impl<'t> Conversion<'t> {
                 let track = this.thread(thread);
                 let overhead = Some(Overhead { kind, is_of_recorder: table == PROFILER_OVERHEAD });
                 let arguments = EventArguments { correlation: linked, overhead, ..EventArguments::default() };
-                this.host_span(Category::OVERHEAD, name, track, span, arguments);
+                let event = this.host_span(Category::OVERHEAD, name, track, span);
+                this.describe(event, &arguments);
                 Ok(())
             })?;
         }
@@ -709,16 +724,24 @@ impl<'t> Conversion<'t> {
         name: StringId,
         track: TrackId,
         (start, end): (i64, Option<i64>),
-        mut arguments: EventArguments,
-    ) {
-        arguments.unfinished = end.is_none().then_some(());
+    ) -> Option<EventId> {
         let uid = self.trace.entries;
         let until = end.unwrap_or(start);
         self.negative += u64::from(until < start);
-        let event = self.push(Phase::Complete, category, name, track, (start, until.max(start)), arguments);
-        if let (Some(event), None) = (event, end) {
+        let event = self.push(Phase::Complete, category, name, track, (start, until.max(start)))?;
+        if end.is_none() {
             self.first_unclosed.add(uid);
             self.unclosed.push(event.index());
+            self.trace.events.arguments.unfinished.push(event.index(), ());
+        }
+        Some(event)
+    }
+
+    /// Adds the arguments of the last event.
+    #[inline(always)]
+    fn describe(&mut self, event: Option<EventId>, arguments: &EventArguments) {
+        if let Some(event) = event {
+            arguments.push_into(&mut self.trace.events, event);
         }
     }
 
@@ -730,15 +753,13 @@ impl<'t> Conversion<'t> {
         name: StringId,
         track: TrackId,
         (start, end): (i64, i64),
-        arguments: EventArguments,
     ) -> Option<EventId> {
         // The reader refuses what has so many.
         if self.trace.entries == u32::MAX {
             return None;
         }
         self.latest = self.latest.max(end);
-        let duration = end - start;
-        Some(self.trace.append(NewEvent { phase, category, name, track, start, duration, arguments }))
+        Some(self.trace.append_plain(phase, category, name, track, (start, end - start)))
     }
 
     /// The number that a call and its device work share among all processes.

@@ -21,45 +21,33 @@ pub(super) struct NvtxText<'t> {
 }
 
 impl<'t> NvtxText<'t> {
-    /// Reads the parts from the right, because the name may have commas. Each has an equals sign, of which most texts have
-    /// none or few.
+    /// Reads the parts from the right, because the name may have commas.
     pub(super) fn parse(text: &'t str) -> NvtxText<'t> {
         let mut parsed = NvtxText { name: text, ..NvtxText::default() };
         let mut has_inputs = false;
-        let mut marks = MARKS.iter().rev();
-        for equals in memchr::memrchr_iter(b'=', text.as_bytes()) {
-            // Signs in the name are of no part, nor are those before it.
-            let (Some(before), Some(value)) = (text.get(..equals), parsed.name.get(equals + 1..)) else {
-                break;
-            };
-            let Some((part, name)) =
-                marks.by_ref().find_map(|&(part, mark)| Some((part, before.strip_suffix(mark)?)))
-            else {
-                break;
-            };
-            let value = value.strip_prefix(' ').unwrap_or_default();
-            let is_read = match part {
-                Part::Inputs => {
-                    has_inputs = is_list(value, b"()");
-                    has_inputs
-                }
-                Part::Sizes => {
-                    parsed.sizes = Some(value).filter(|sizes| is_list(sizes, b"[]"));
-                    parsed.sizes.is_some()
-                }
-                Part::Operator => {
-                    parsed.operator = value.parse().ok();
-                    parsed.operator.is_some()
-                }
-                Part::Sequence => {
-                    parsed.sequence = value.parse().ok();
-                    parsed.sequence.is_some()
-                }
-            };
-            if !is_read {
-                break;
-            }
-            parsed.name = name;
+        let mut last_list = list_at_end(text);
+        if let Some((before, list)) = last_list
+            && let Some(name) = before.strip_suffix(", input_op_ids ")
+            && is_list(list, b"()")
+        {
+            (parsed.name, has_inputs) = (name, true);
+            last_list = list_at_end(name);
+        }
+        if let Some((before, list)) = last_list
+            && let Some(name) = before.strip_suffix(", sizes ")
+            && is_list(list, b"[]")
+        {
+            (parsed.name, parsed.sizes) = (name, Some(list));
+        }
+        if let Some((before, number)) = number_at_end(parsed.name)
+            && let Some(name) = before.strip_suffix(", op_id = ")
+        {
+            (parsed.name, parsed.operator) = (name, Some(number));
+        }
+        if let Some((before, number)) = number_at_end(parsed.name)
+            && let Some(name) = before.strip_suffix(", seq = ")
+        {
+            (parsed.name, parsed.sequence) = (name, Some(number));
         }
         parsed.is_operator = parsed.is_call(has_inputs);
         parsed
@@ -91,20 +79,26 @@ impl<'t> NvtxText<'t> {
     }
 }
 
-/// A part of a text, and what stands before its equals sign; in the order in which they stand.
-const MARKS: [(Part, &str); 4] = [
-    (Part::Sequence, ", seq "),
-    (Part::Operator, ", op_id "),
-    (Part::Sizes, ", sizes "),
-    (Part::Inputs, ", input_op_ids "),
-];
+/// What stands before the last equals sign and what behind it, in a text that ends with a bracket.
+fn list_at_end(text: &str) -> Option<(&str, &str)> {
+    let equals = memchr::memrchr(b'=', text.strip_suffix(']')?.as_bytes())?;
+    Some((text.get(..equals)?, text.get(equals + 1..)?.strip_prefix(' ')?))
+}
 
-#[derive(Clone, Copy)]
-enum Part {
-    Sequence,
-    Operator,
-    Sizes,
-    Inputs,
+/// What stands before the number that a text ends with, and the number. Those of more than 18 digits are none.
+fn number_at_end(text: &str) -> Option<(&str, i64)> {
+    let (mut number, mut scale) = (0, 1);
+    for (at, letter) in text.bytes().enumerate().rev() {
+        if !letter.is_ascii_digit() {
+            return Some((text.get(..=at)?, number)).filter(|_| scale > 1);
+        }
+        if scale == 1_000_000_000_000_000_000 {
+            return None;
+        }
+        number += i64::from(letter - b'0') * scale;
+        scale *= 10;
+    }
+    None
 }
 
 /// Whether a text is a list in brackets, of numbers and `brackets`.
@@ -188,6 +182,20 @@ mod tests {
             ("x, sizes = [[1, a]]", "x, sizes = [[1, a]]", None, None),
             ("", "", None, None),
             (", seq = 1", "", Some(1), None),
+            ("é, seq = 3", "é", Some(3), None),
+            ("x, seq = -1", "x, seq = -1", None, None),
+            ("x, op_id = 123456789012345678", "x", None, Some(123_456_789_012_345_678)),
+            ("x, op_id = 1234567890123456789", "x, op_id = 1234567890123456789", None, None),
+            ("x, op_id = ", "x, op_id = ", None, None),
+            ("42", "42", None, None),
+            (
+                "x, sizes = [[1]], input_op_ids = [(3,x)]",
+                "x, sizes = [[1]], input_op_ids = [(3,x)]",
+                None,
+                None,
+            ),
+            ("x, op_id = 7, sizes = [], input_op_ids = []", "x", None, Some(7)),
+            ("=]", "=]", None, None),
         ] {
             let parsed = NvtxText::parse(text);
             assert_eq!((parsed.name, parsed.sequence, parsed.operator), (name, sequence, operator), "{text}");

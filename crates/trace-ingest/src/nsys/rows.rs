@@ -14,7 +14,7 @@ use crate::sqlite::{Fault, Record};
 pub(super) const LATEST: i64 = 1 << 62;
 
 /// A time in nanoseconds.
-#[inline]
+#[inline(always)]
 pub(super) fn time(row: &Record<'_>, column: usize) -> Result<Option<i64>, Fault> {
     match row.integer(column)? {
         Some(time) if time <= -LATEST || time >= LATEST => Err(row.fault(column, &time.to_string())),
@@ -209,23 +209,18 @@ impl NvtxSpan {
 /// The text of a row.
 #[derive(Clone, Copy)]
 enum RowText {
-    /// In the row, of which the part keeps what is used.
+    /// In the row. What is used of it is among the texts of the part: from `start` on its name, its sizes and the whole text,
+    /// each with so many bytes.
     Inline {
-        name: Kept,
-        sizes: Option<Kept>,
-        whole: Option<Kept>,
+        start: usize,
+        name: u32,
+        sizes: Option<u32>,
+        whole: Option<u32>,
         numbers: [Option<i64>; 2],
         is_operator: bool,
     },
     /// In the table of strings, by its id.
     Registered(Option<i64>),
-}
-
-/// Bytes of the texts that a part keeps.
-#[derive(Clone, Copy)]
-struct Kept {
-    start: usize,
-    end: usize,
 }
 
 /// Rows of NVTX that follow each other.
@@ -295,6 +290,7 @@ impl NvtxReading<'_> {
                 let text = part.faults.clipped(bytes);
                 let NvtxText { name, sequence, operator, sizes, is_operator } = range.parsed(&text);
                 RowText::Inline {
+                    start: part.texts.len(),
                     name: part.keep(name),
                     sizes: sizes.map(|sizes| part.keep(sizes)),
                     whole: self.whole_texts.then(|| part.keep(&text)),
@@ -315,22 +311,24 @@ impl NvtxReading<'_> {
 }
 
 impl NvtxPart {
-    fn keep(&mut self, text: &str) -> Kept {
-        let start = self.texts.len();
+    /// Adds a text, which has at most [`LONGEST_TEXT`](super::strings::LONGEST_TEXT) bytes or the few more of replaced ones.
+    fn keep(&mut self, text: &str) -> u32 {
         self.texts.push_str(text);
-        Kept { start, end: self.texts.len() }
+        text.len() as u32
     }
 
     /// What is written in a row.
     pub(super) fn written(&self, row: &NvtxRow) -> NvtxWritten<'_> {
-        let kept = |Kept { start, end }: Kept| &self.texts[start..end];
         match row.text {
-            RowText::Inline { name, sizes, whole, numbers: [sequence, operator], is_operator } => {
-                let (name, sizes) = (kept(name), sizes.map(kept));
-                NvtxWritten::Inline(
-                    NvtxText { name, sequence, operator, sizes, is_operator },
-                    whole.map(kept),
-                )
+            RowText::Inline { start, name, sizes, whole, numbers: [sequence, operator], is_operator } => {
+                let mut rest = &self.texts[start..];
+                let mut next = |length: u32| {
+                    let (text, behind) = rest.split_at(length as usize);
+                    rest = behind;
+                    text
+                };
+                let (name, sizes, whole) = (next(name), sizes.map(&mut next), whole.map(next));
+                NvtxWritten::Inline(NvtxText { name, sequence, operator, sizes, is_operator }, whole)
             }
             RowText::Registered(id) => NvtxWritten::Registered(id),
         }

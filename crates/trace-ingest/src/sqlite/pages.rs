@@ -7,7 +7,7 @@
 //!
 //! A value is decoded where it is asked for: a [`Row`] is the bytes of a record and the [`Layout`] that its header has in
 //! common with other rows. A large table is read ahead ([`Pages::scan_ahead`]): threads make of its rows what the reader
-//! wants of them, a stretch of leaves each, and hand it over in the order of the rows.
+//! wants of them, a stretch of leaves each, and one of them takes that in the order of the rows.
 //!
 //! Nothing is trusted: each page of a tree is visited at most once, lengths are held against the file, and the caller
 //! counts rows and text as it does for SQLite.
@@ -130,7 +130,8 @@ impl Pages {
         Ok(())
     }
 
-    /// As [`Pages::scan`], with `read` on up to `threads` other threads. `take` gets what they made in the order of row ids.
+    /// As [`Pages::scan`], with `read` on up to `threads` threads. `take` gets what they made in the order of row ids, on this
+    /// thread, which reads where there is nothing to take.
     pub(crate) fn scan_ahead<T: Default + Send>(
         &self,
         root: u32,
@@ -146,17 +147,21 @@ impl Pages {
             return self.scan(root, places, read, take);
         }
         let threads = threads.min(READERS);
-        let readers = (0..threads).map(|_| Ok(Reader::new(self.reopened()?, places)));
-        let readers = readers.collect::<Result<Vec<_>, Failure>>()?;
+        let new_reader = || Ok(Reader::new(self.reopened()?, places));
+        let mut own_reader = new_reader()?;
+        let others = (1..threads).map(|_| new_reader()).collect::<Result<Vec<_>, Failure>>()?;
         let stretches = Mutex::new((0_usize.., walk, pages));
-        // The next stretch and its number.
-        let next_stretch = || {
-            let mut stretches = stretches.lock().unwrap_or_else(PoisonError::into_inner);
-            let (numbers, walk, pages) = &mut *stretches;
-            let stretch = walk.next(pages).transpose()?;
-            numbers.next().map(|number| (number, stretch))
+        // Reads the next stretch into a part, if there is one, and tells its number.
+        let read_next = |reader: &mut Reader, part: &mut T| {
+            let (number, stretch) = {
+                let mut stretches = stretches.lock().unwrap_or_else(PoisonError::into_inner);
+                let (numbers, walk, pages) = &mut *stretches;
+                let stretch = walk.next(pages).transpose()?;
+                (numbers.next()?, stretch)
+            };
+            Some((number, stretch.and_then(|stretch| reader.read(&stretch, |row| read(row, part)))))
         };
-        let (next_stretch, read) = (&next_stretch, &read);
+        let read_next = &read_next;
         thread::scope(|scope| {
             let parts = 2 * threads;
             let (free, empty) = bounded::<T>(parts);
@@ -165,34 +170,48 @@ impl Pages {
                 // Cannot fail: the channel has room for all parts and its other end is held here.
                 let _ = free.send(T::default());
             }
-            for mut reader in readers {
+            for mut reader in others {
                 let (empty, full) = (empty.clone(), full.clone());
                 scope.spawn(move || {
                     // A closed channel means that nobody wants more. Who has a stretch has a part for it, so that the first
                     // of those that are not done is always being read.
                     while let Ok(mut part) = empty.recv() {
-                        let Some((number, stretch)) = next_stretch() else { break };
-                        let amount =
-                            stretch.and_then(|stretch| reader.read(&stretch, |row| read(row, &mut part)));
+                        let Some((number, amount)) = read_next(&mut reader, &mut part) else { break };
                         if full.send((number, part, amount)).is_err() {
                             break;
                         }
                     }
                 });
             }
-            drop((empty, full));
+            drop(full);
             let mut early = BTreeMap::new();
             let mut next = 0;
-            for (number, part, amount) in made {
-                early.insert(number, (part, amount));
+            let mut is_at_end = false;
+            loop {
                 while let Some((mut part, amount)) = early.remove(&next) {
                     take(&mut part, amount?)?;
                     next += 1;
                     // The other threads may have ended.
                     let _ = free.send(part);
                 }
+                if let Ok((number, part, amount)) = made.try_recv() {
+                    early.insert(number, (part, amount));
+                } else if !is_at_end && let Ok(mut part) = empty.try_recv() {
+                    match read_next(&mut own_reader, &mut part) {
+                        Some((number, amount)) => {
+                            early.insert(number, (part, amount));
+                        }
+                        None => {
+                            is_at_end = true;
+                            let _ = free.send(part);
+                        }
+                    }
+                } else if let Ok((number, part, amount)) = made.recv() {
+                    early.insert(number, (part, amount));
+                } else {
+                    return Ok(());
+                }
             }
-            Ok(())
         })
     }
 
@@ -392,6 +411,22 @@ impl<'r> Row<'r> {
             Some(&Field::Real(span)) => ValueRef::Real(f64::from_bits(integer(self.record, span) as u64)),
             Some(&Field::Text(span)) => ValueRef::Text(bytes(span)),
             Some(&Field::Blob(span)) => ValueRef::Blob(bytes(span)),
+        }
+    }
+
+    /// The whole number in a column, nothing for NULL; or else what it has instead. Inlined, because processors learn for
+    /// each place that asks what kind of value its column has.
+    #[inline(always)]
+    pub(crate) fn integer(self, column: usize) -> Result<Option<i64>, ValueRef<'r>> {
+        match self.layout.fields.get(column) {
+            Some(&Field::Integer(span)) => Ok(Some(integer(self.record, span))),
+            Some(&Field::Constant(value)) => Ok(Some(value)),
+            Some(Field::Null) => Ok(None),
+            _ => match self.value(column) {
+                ValueRef::Integer(value) => Ok(Some(value)),
+                ValueRef::Null => Ok(None),
+                other => Err(other),
+            },
         }
     }
 

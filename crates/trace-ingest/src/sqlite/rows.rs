@@ -284,13 +284,18 @@ impl<'r> Record<'r> {
     }
 
     /// A whole number, or `None` for NULL.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn integer(&self, column: usize) -> Result<Option<i64>, Fault> {
-        match self.value(column) {
-            ValueRef::Null => Ok(None),
-            ValueRef::Integer(value) => Ok(Some(value)),
-            other => self.written_otherwise(column, other).map(Some),
-        }
+        let found = match self.cells {
+            #[cfg(feature = "nsys")]
+            Cells::Page(row) => row.integer(self.first + column),
+            Cells::Row(_) => match self.value(column) {
+                ValueRef::Null => Ok(None),
+                ValueRef::Integer(value) => Ok(Some(value)),
+                other => Err(other),
+            },
+        };
+        found.or_else(|other| self.written_otherwise(column, other).map(Some))
     }
 
     /// A whole number that the database has as something else.
