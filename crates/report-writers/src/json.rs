@@ -217,12 +217,14 @@ const fn unit_symbol(unit: Unit) -> &'static str {
     }
 }
 
-/// By the role of a column and the words of its name: what no word says is `none`. Means, and times that hold those of
-/// other rows, are no sums.
+/// By the role of a column and the words of its name: what no word says is `none`. Means, and what holds that of other
+/// rows, are no sums.
 fn aggregate_of(column: &TableColumn) -> &'static str {
     let has_word = |word: &str| column.name().split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
-    let is_spread = ["mean", "median", "std"].into_iter().any(has_word) || has_word("subtree");
-    let is_additive = !is_spread && matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
+    let is_spread = ["mean", "median", "std"].into_iter().any(has_word);
+    let is_shared = column.overlaps() || has_word("subtree");
+    let is_additive =
+        !is_spread && !is_shared && matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
     match () {
         () if column.is_key() => "key",
         () if has_word("min") => "min",

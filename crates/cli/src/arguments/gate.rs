@@ -41,7 +41,11 @@ pub(crate) struct GateArguments {
     pub(crate) config: Option<PathBuf>,
 
     /// Write a thresholds file with the defaults to --config [default: gate.toml], and end
-    #[arg(long, conflicts_with_all = ["baseline", "candidate", "AnswerOutput", "DocumentOutput"], help_heading = "Thresholds")]
+    #[arg(
+        long,
+        conflicts_with_all = ["baseline", "candidate", "AnswerOutput", "DocumentOutput"],
+        help_heading = "Thresholds"
+    )]
     pub(crate) init: bool,
 
     /// The least slow-down that fails [default: 1.75%]
