@@ -17,8 +17,6 @@ pub struct TreeQuery {
     pub depth: usize,
     /// Leave out what has less device time than this, in µs. What has none is always left out.
     pub min_us: f64,
-    /// Rows to give at most.
-    pub top: usize,
 }
 
 /// Where to begin.
@@ -41,12 +39,11 @@ struct Row {
 }
 
 impl TreeQuery {
-    /// The rows `uid`, `depth`, `name`, `kind`, `device_us`, `calls`, and how many there are before the limit; `None` where
-    /// the tree has no such event.
+    /// The rows `uid`, `depth`, `name`, `kind`, `device_us`, `calls`; `None` where the tree has no such event.
     ///
     /// # Errors
     /// Never in practice: the columns differ in name.
-    pub fn table(&self, analysis: &Analysis) -> Result<Option<(Table, usize)>, TableError> {
+    pub fn table(&self, analysis: &Analysis) -> Result<Option<Table>, TableError> {
         let (tree, trace) = (analysis.tree(), analysis.trace());
         let starts = match &self.start {
             TreeStart::Roots => tree.roots().to_vec(),
@@ -61,8 +58,6 @@ impl TreeQuery {
         let times = tree.device_times();
         let mut rows = Vec::new();
         self.visit(analysis, &times, &starts, 0, &mut rows);
-        let total = rows.len();
-        rows.truncate(self.top);
         let events = trace.events();
         let column = |column: Column, cell: &dyn Fn(&Row) -> sheets::Cell<'static>| {
             TableColumn::new(column, rows.iter().map(cell))
@@ -95,7 +90,7 @@ impl TreeQuery {
                 (row.calls as i64).into()
             }),
         ];
-        Ok(Some((Table::new("call_tree", columns)?, total)))
+        Ok(Some(Table::new("call_tree", columns)?))
     }
 
     /// Adds events and what is below or above them, those of one name as one.
@@ -150,23 +145,22 @@ mod tests {
         AnyReporter { modules: true, ..AnyReporter::default() }.report(&[path], &mut Run::default()).unwrap()
     }
 
-    fn rows(query: &TreeQuery, report: &Report) -> (Vec<(i64, String, f64)>, usize) {
+    fn rows(query: &TreeQuery, report: &Report) -> Vec<(i64, String, f64)> {
         let Analysed::Trace(analysis) = &report.analysis else { panic!("no trace") };
-        let (table, total) = query.table(analysis).unwrap().unwrap();
+        let table = query.table(analysis).unwrap().unwrap();
         let cells = |name: &str| table.column(name).unwrap().cells().collect::<Vec<_>>();
         let rows = cells("depth").into_iter().zip(cells("name")).zip(cells("device_us"));
         let rows = rows.map(|((depth, name), us)| match (depth, us) {
             (sheets::Cell::Whole(depth), sheets::Cell::Number(us)) => (depth, name.text().into_owned(), us),
             other => panic!("{other:?}"),
         });
-        (rows.collect(), total)
+        rows.collect()
     }
 
     #[test]
     fn a_node_has_the_time_of_those_below_it_at_least() {
-        let query = TreeQuery { start: TreeStart::Roots, callers: false, depth: 9, min_us: 0.0, top: 10_000 };
-        let (rows, total) = rows(&query, &report());
-        assert_eq!(rows.len(), total);
+        let query = TreeQuery { start: TreeStart::Roots, callers: false, depth: 9, min_us: 0.0 };
+        let rows = rows(&query, &report());
         for (at, (depth, name, us)) in rows.iter().enumerate() {
             let below = rows[at + 1..].iter().take_while(|(below, ..)| below > depth);
             let children: f64 = below.filter(|(below, ..)| *below == depth + 1).map(|(.., us)| us).sum();
@@ -175,19 +169,17 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_above_and_limits_hold() {
+    fn callers_are_above() {
         let report = report();
         let up = TreeQuery {
             start: TreeStart::Name("aten::addmm".to_owned()),
             callers: true,
             depth: 3,
             min_us: 0.0,
-            top: 5,
         };
-        let (above, total) = rows(&up, &report);
+        let above = rows(&up, &report);
         assert_eq!(above[0].1, "aten::addmm");
         assert!(above[1].1.contains("aten::linear"), "{above:?}");
-        assert!(above.len() <= 5 && total >= above.len());
         let Analysed::Trace(analysis) = &report.analysis else { panic!("no trace") };
         assert!(TreeQuery { start: TreeStart::Uid(u32::MAX), ..up }.table(analysis).unwrap().is_none());
     }

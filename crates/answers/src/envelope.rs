@@ -34,6 +34,9 @@ pub const SCHEMA: &str = "tracelens.answer/1.0";
 pub struct Answer<'a> {
     /// `tracelens.answer/1.0`: version of the contract, not of the program.
     pub schema: &'static str,
+    /// When it was made, in UTC; only where that was asked for, so that the same input gives the same bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
     /// What answered.
     pub tool: Tool,
     /// What was asked.
@@ -67,15 +70,21 @@ pub struct Tool {
     pub version: &'static str,
     /// The commit that it was built from, of released programs; null of others.
     pub commit: Option<&'static str>,
+    /// What it was built to do beside what every build does, in alphabetical order: `cluster`, `mcp`.
+    pub features: &'static [&'static str],
 }
 
 impl Tool {
-    /// This program. `cargo xtask dist` names the commit.
-    const THIS: Tool = Tool {
-        name: "tracelens",
-        version: env!("CARGO_PKG_VERSION"),
-        commit: option_env!("TRACELENS_COMMIT"),
-    };
+    /// The program that is built with these features. `cargo xtask dist` names the commit.
+    #[must_use]
+    pub const fn with_features(features: &'static [&'static str]) -> Self {
+        Tool {
+            name: "tracelens",
+            version: env!("CARGO_PKG_VERSION"),
+            commit: option_env!("TRACELENS_COMMIT"),
+            features,
+        }
+    }
 }
 
 /// A question.
@@ -83,13 +92,16 @@ impl Tool {
 pub struct Asked {
     /// Name of the command.
     pub name: String,
-    /// The options that were given and change figures, as they were written, in the order of their names.
+    /// The options that change figures, with those that have a default and were not given, in the order of their names.
     pub options: Vec<String>,
 }
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Input {
+    /// Where it lies, as it was named.
+    #[serde(skip)]
+    pub path: PathBuf,
     /// `t1`, `t2` …, by which other members name it.
     pub id: String,
     /// What it is there for.
@@ -198,6 +210,8 @@ pub struct AnswerWarning {
     pub lost: Option<Lost>,
     /// What happened, and what to do.
     pub message: String,
+    /// What to do, with which the message ends; null where it says nothing of that.
+    pub action: Option<String>,
 }
 
 /// A place in a file.
@@ -255,6 +269,8 @@ pub struct Problem {
     pub code: String,
     /// Which file, what was found, what was expected, what to do.
     pub message: String,
+    /// The file that was read and that it is about, by its name; null where it is about none, or about several.
+    pub input: Option<String>,
     /// What the file holds; null where that is not the matter, or not known.
     pub found: Option<String>,
     /// What could have been read instead.
@@ -263,10 +279,16 @@ pub struct Problem {
     pub action: Option<String>,
 }
 
-/// What to do, which messages say last, behind a semicolon. Those of several lines are usages.
+/// What to do, which messages say last, behind a semicolon. Those of several lines are usages. The file that a message is
+/// about may have a semicolon in its name.
 #[must_use]
-pub fn action_in(message: &str) -> Option<&str> {
-    message.rsplit_once("; ").map(|(_, action)| action).filter(|_| !message.contains('\n'))
+pub fn action_in<'m>(message: &'m str, file: Option<&Path>) -> Option<&'m str> {
+    if message.contains('\n') {
+        return None;
+    }
+    let name = file.map(|file| file.display().to_string()).filter(|name| name.contains("; "));
+    let behind_name = name.and_then(|name| message.rsplit_once(&name)).map_or(message, |(_, behind)| behind);
+    behind_name.rsplit_once("; ").map(|(_, action)| action)
 }
 
 impl Problem {
@@ -274,8 +296,15 @@ impl Problem {
     #[must_use]
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         let message = message.into();
-        let action = action_in(&message).map(str::to_owned);
-        Problem { code: code.into(), message, found: None, expected: None, action }
+        let action = action_in(&message, None).map(str::to_owned);
+        Problem { code: code.into(), message, input: None, found: None, expected: None, action }
+    }
+
+    /// The same of a file that its message names.
+    #[must_use]
+    pub fn with_input(self, file: &Path, details: InputDetails) -> Self {
+        let action = action_in(&self.message, Some(file)).map(str::to_owned);
+        Problem { input: Some(details.name_of(file)), action, ..self }
     }
 
     /// What reading says of the content of a file beside its message.
@@ -352,10 +381,11 @@ pub struct CannotAnswer {
 impl<'a> Answer<'a> {
     /// An answer without content.
     #[must_use]
-    pub fn new(command: Asked, inputs: Vec<Input>) -> Self {
+    pub fn new(tool: Tool, command: Asked, inputs: Vec<Input>) -> Self {
         Answer {
             schema: SCHEMA,
-            tool: Tool::THIS,
+            created_at: None,
+            tool,
             command,
             inputs,
             status: Status::Ok,
@@ -371,8 +401,8 @@ impl<'a> Answer<'a> {
 
     /// Why there is no answer.
     #[must_use]
-    pub fn failed(command: Asked, inputs: Vec<Input>, problem: Problem) -> Self {
-        Answer { status: Status::Error, error: Some(problem), ..Answer::new(command, inputs) }
+    pub fn failed(self, problem: Problem) -> Self {
+        Answer { status: Status::Error, error: Some(problem), ..self }
     }
 
     /// What the command says in its own form.
@@ -384,24 +414,38 @@ impl<'a> Answer<'a> {
         Ok(self)
     }
 
-    /// What there is to know of a report, without its tables.
+    /// With what a reader has to know, and `partial` where that is that a file is cut off or left out.
     #[must_use]
-    pub fn about(mut self, report: &Report) -> Self {
+    pub fn with_notices<'n>(mut self, notices: impl IntoIterator<Item = &'n Notice>) -> Self {
         // What a script prints is no warning.
         let is_said =
             |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
-        for notice in report.notices.iter().filter(|notice| !is_said(notice)) {
-            let file = notice.file().map(crate::report::title);
-            let input = self.inputs.iter().find(|input| file.as_ref() == Some(&input.file));
-            self.warnings.push(AnswerWarning { input: input.map(|input| input.id.clone()), ..notice.into() });
+        for notice in notices.into_iter().filter(|notice| !is_said(notice)) {
+            let input = self.inputs.iter().find(|input| notice.file() == Some(&input.path));
+            let said = match (notice, input) {
+                // The input says which file.
+                (Notice::OfFile { notice, .. }, Some(_)) => notice,
+                _ => notice,
+            };
+            self.warnings.push(AnswerWarning { input: input.map(|input| input.id.clone()), ..said.into() });
+            if notice.tells_of_loss() {
+                self.status = Status::Partial;
+            }
         }
+        self
+    }
+
+    /// What there is to know of a report, without its tables.
+    #[must_use]
+    pub fn about(self, report: &Report) -> Self {
+        let mut answer = self.with_notices(&report.notices);
         if let Some(advice) = &report.advice {
-            self.findings = advice.findings.iter().map(AnswerFinding::from).collect();
+            answer.findings = advice.findings.iter().map(AnswerFinding::from).collect();
             let has = |row: &Row| report.tables.tables().iter().any(|table| table.name() == row.table);
-            self.findings.iter_mut().for_each(|finding| finding.evidence.retain(has));
+            answer.findings.iter_mut().for_each(|finding| finding.evidence.retain(has));
         }
-        let inputs = self.inputs.iter_mut();
-        self.trust = match &report.analysis {
+        let inputs = answer.inputs.iter_mut();
+        answer.trust = match &report.analysis {
             Analysed::Trace(analysis) => {
                 inputs.take(1).for_each(|input| input.tell(analysis.trace()));
                 Some(Trust::of_trace(analysis))
@@ -421,14 +465,14 @@ impl<'a> Answer<'a> {
             }
             _ => None,
         };
-        if let (Some(trust), Some(coverage)) = (&mut self.trust, &report.summary.coverage) {
+        if let (Some(trust), Some(coverage)) = (&mut answer.trust, &report.summary.coverage) {
             trust.modelled_pct_of_time = Some(coverage.modelled_percent);
         }
-        self.cannot_answer = report.summary.left_out.iter().map(CannotAnswer::from).collect();
-        let is_partial =
-            self.trust.as_ref().is_some_and(|trust| trust.truncated) || !self.cannot_answer.is_empty();
-        self.status = if is_partial { Status::Partial } else { Status::Ok };
-        self
+        answer.cannot_answer = report.summary.left_out.iter().map(CannotAnswer::from).collect();
+        if answer.trust.as_ref().is_some_and(|trust| trust.truncated) || !answer.cannot_answer.is_empty() {
+            answer.status = Status::Partial;
+        }
+        answer
     }
 
     /// The verdict of a gate, which recordings may not tell.
@@ -467,18 +511,39 @@ impl<'a> Answer<'a> {
     }
 }
 
-impl Input {
-    /// A file, and what its beginning says of it. `number` counts from 1. The hash costs reading all of it.
+/// What inputs say of their files beside what beginnings tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InputDetails {
+    /// Their hash, which costs reading all of them.
+    pub hash: bool,
+    /// Their names with the folders that they were named with.
+    pub full_path: bool,
+}
+
+impl InputDetails {
+    /// The name of a file.
     #[must_use]
-    pub fn of(path: &Path, role: Role, number: usize, is_hashed: bool) -> Self {
+    pub fn name_of(self, path: &Path) -> String {
+        match self.full_path && !is_standard_input(path) {
+            true => path.display().to_string(),
+            false => crate::report::title(path),
+        }
+    }
+}
+
+impl Input {
+    /// A file, and what its beginning says of it. `number` counts from 1.
+    #[must_use]
+    pub fn of(path: &Path, role: Role, number: usize, details: InputDetails) -> Self {
         let is_file = !is_standard_input(path) && path.is_file();
         let kind = recognise(path).ok();
         Input {
             id: format!("t{number}"),
             role,
-            file: crate::report::title(path),
+            path: path.to_path_buf(),
+            file: details.name_of(path),
             bytes: is_file.then(|| path.metadata().ok().map(|metadata| metadata.len())).flatten(),
-            sha256: (is_file && is_hashed).then(|| File::open(path).and_then(sha256).ok()).flatten(),
+            sha256: (is_file && details.hash).then(|| File::open(path).and_then(sha256).ok()).flatten(),
             format: kind.map(format),
             compression: is_file.then(|| File::open(path).and_then(compression).ok()).flatten(),
             recorder: None,
@@ -492,9 +557,9 @@ impl Input {
 
     /// The files of a question, in order.
     #[must_use]
-    pub fn all(paths: &[PathBuf], role: Role, is_hashed: bool) -> Vec<Self> {
+    pub fn all(paths: &[PathBuf], role: Role, details: InputDetails) -> Vec<Self> {
         let inputs = paths.iter().enumerate();
-        inputs.map(|(place, path)| Input::of(path, role, place + 1, is_hashed)).collect()
+        inputs.map(|(place, path)| Input::of(path, role, place + 1, details)).collect()
     }
 
     fn tell(&mut self, trace: &Trace) {
@@ -732,7 +797,9 @@ impl From<&Notice> for AnswerWarning {
             _ => (None, None, None),
         };
         let (code, message) = (code_of(notice.innermost()), notice.to_string());
-        AnswerWarning { code, severity, input: None, count, first, lost, message }
+        let action = action_in(&message, notice.file()).filter(|_| !notice.innermost().repeats_others());
+        let action = action.map(str::to_owned);
+        AnswerWarning { code, severity, input: None, count, first, lost, message, action }
     }
 }
 
@@ -902,6 +969,43 @@ mod tests {
             std::fs::write(&path, &codes).unwrap();
         } else {
             assert_eq!(kept, codes, "new codes are kept: UPDATE_SCHEMA=1 cargo test -p answers envelope");
+        }
+    }
+
+    #[test]
+    fn the_action_is_behind_the_last_semicolon_and_the_name_of_the_file() {
+        let file = Some(Path::new("/runs/a; b.json"));
+        let action = |message| action_in(message, file);
+        assert_eq!(action("/runs/a; b.json: is not recognised: found text"), None);
+        assert_eq!(
+            action("/runs/a; b.json: is a directory; name a recording in it"),
+            Some("name a recording in it")
+        );
+        assert_eq!(action("no step is called x; y; its steps are 0 to 3"), Some("its steps are 0 to 3"));
+        assert_eq!(action("usage: tracelens; or\ntracelens report"), None);
+    }
+
+    #[test]
+    fn warnings_say_what_to_do_where_their_words_are_ours() {
+        let of_file = |name: &str, warning| Notice::OfFile {
+            path: name.into(),
+            notice: Box::new(Notice::Reading(warning)),
+        };
+        let advice = "record with --trace=cuda,nvtx";
+        for (notice, action) in [
+            (of_file("a", Warning::NotRecorded { what: "GPU activity", advice }), Some(advice)),
+            (
+                of_file("a", Warning::Records { fault: RecordFault::LostPacket, count: 2 }),
+                Some("record with a larger buffer"),
+            ),
+            (of_file("a", Warning::RecorderMessage { text: "lost; found".to_owned() }), None),
+            (of_file("b; c", Warning::Truncated { bytes_lost: 7 }), None),
+            (
+                Notice::LeftOut { path: "b; c".into(), reason: "b; c: is empty; record it again".to_owned() },
+                Some("record it again"),
+            ),
+        ] {
+            assert_eq!(AnswerWarning::from(&notice).action.as_deref(), action, "{notice}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Why there is no answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iterations::WindowError;
 use metal_perf::MetalError;
@@ -151,7 +151,7 @@ pub enum Error {
     #[error(transparent)]
     Job(#[from] JobError),
     /// Of the recordings of a job none can be used.
-    #[error("none of {recordings} recordings can be used; the first: {first}")]
+    #[error("none of {recordings} recordings can be used, for instance {first}")]
     NoRanks {
         /// How many.
         recordings: usize,
@@ -354,6 +354,52 @@ pub enum Error {
     /// A picture cannot be drawn.
     #[error(transparent)]
     Drawing(#[from] DrawError),
+}
+
+impl Error {
+    /// The file that was read and that it is about; of several the one that is at fault.
+    #[must_use]
+    pub fn input(&self) -> Option<&Path> {
+        match self {
+            Error::BaselineOfTrace { path, .. }
+            | Error::AgentOfTrace { path, .. }
+            | Error::PeaksOfAgent { path }
+            | Error::NothingInCommon { path, .. }
+            | Error::NotRecorded { path, .. }
+            | Error::OneAtATime { second: path, .. }
+            | Error::NeedsFile { path }
+            | Error::Baseline { path, .. }
+            | Error::LargeBaseline { path, .. }
+            | Error::FuseOfProfile { path }
+            | Error::TablesOfProfile { path, .. }
+            | Error::RanksOfProfile { path }
+            | Error::NoGpuAtWork { path, .. }
+            | Error::NoGpuInExport { path }
+            | Error::SameSession { second: path, .. }
+            | Error::NoGpuEvents { path, .. }
+            | Error::Window { path, .. }
+            | Error::NoSuchAnnotation { path, .. }
+            | Error::NoPath { path }
+            | Error::NothingToChange { path, .. }
+            | Error::NoDevicePlane { path, .. }
+            | Error::SameProfile { path }
+            | Error::MoreGpus { path, .. }
+            | Error::ArchitectureFile { path, .. } => Some(path),
+            Error::Metal { paths, .. } => paths.first().filter(|_| paths.len() == 1).map(PathBuf::as_path),
+            Error::Ingest(error) | Error::Job(JobError::Ingest(error)) => Some(error.path()),
+            Error::ReadReport(error) => Some(error.path()),
+            Error::NoRanks { first, .. } => first.input(),
+            Error::Job(
+                JobError::Table { path, .. }
+                | JobError::Manifest { path, .. }
+                | JobError::RankTwice { second: path, .. }
+                | JobError::OverwritesRecording { path }
+                | JobError::Changed { path }
+                | JobError::NoRanks { path, .. },
+            ) => Some(path),
+            _ => None,
+        }
+    }
 }
 
 /// The first file, and how many others there are.

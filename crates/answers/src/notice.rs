@@ -10,7 +10,7 @@ use multi_rank::Diagnostic;
 use perf_models::Architecture;
 use rocprof_perf::RocprofNotice;
 use trace_diff::{CompareNotice, ParityNotice};
-use trace_ingest::RecordingKind;
+use trace_ingest::{RecordingKind, Trace, Warning};
 use trace2tree::TreeWarning;
 use xla_perf::JaxNotice;
 use xla_perf::tpu::TpuNotice;
@@ -88,7 +88,7 @@ pub enum Notice {
         profile: Option<PathBuf>,
     },
     /// What reading the file got over.
-    Reading(trace_ingest::Warning),
+    Reading(Warning),
     /// What the tree could not place.
     Tree(TreeWarning),
     /// What the sheets of a trace leave out.
@@ -210,12 +210,68 @@ impl fmt::Display for NothingToDraw {
 }
 
 impl Notice {
+    /// What reading a file got over.
+    #[must_use]
+    pub fn all_of_reading(path: &Path, trace: &Trace) -> Vec<Self> {
+        let of_file = |warning: &Warning| Notice::OfFile {
+            path: path.to_path_buf(),
+            notice: Box::new(Notice::Reading(warning.clone())),
+        };
+        trace.warnings().iter().map(of_file).collect()
+    }
+
     /// The notice itself, without the run or file that it is of.
     pub(crate) fn innermost(&self) -> &Notice {
         match self {
             Notice::OfRun { notice, .. } | Notice::OfFile { notice, .. } => notice.innermost(),
             notice => notice,
         }
+    }
+
+    /// Whether its text repeats that of recorders, scripts and users, in which a semicolon means nothing.
+    pub(crate) fn repeats_others(&self) -> bool {
+        use tree_perf::Notice::{
+            CommunicationGuessed, ExtensionModelFailed, ExtensionRuleFailed, ExtensionWithoutEffect,
+            NoRangeOfName, NoSequences, PassFailed,
+        };
+        matches!(
+            self,
+            Notice::Captures(_)
+                | Notice::Reading(
+                    Warning::OtherArchiveMembers { .. }
+                        | Warning::RecorderMessage { .. }
+                        | Warning::UnreadFile { .. }
+                        | Warning::UnreadTables { .. }
+                )
+                | Notice::Analysis(
+                    CommunicationGuessed { .. }
+                        | ExtensionModelFailed { .. }
+                        | ExtensionRuleFailed { .. }
+                        | ExtensionWithoutEffect { .. }
+                        | NoRangeOfName { .. }
+                        | NoSequences { .. }
+                        | PassFailed { .. }
+                )
+                | Notice::Xla(JaxNotice::NothingHasKeyword { .. } | JaxNotice::Recorder { .. })
+                | Notice::Tenstorrent(
+                    MetalNotice::SignpostNotFound { .. }
+                        | MetalNotice::SignpostRepeats { .. }
+                        | MetalNotice::SteppedBack { .. }
+                        | MetalNotice::Unclassified { .. }
+                        | MetalNotice::Window { .. }
+                        | MetalNotice::EmptyWindow { .. }
+                )
+        )
+    }
+
+    /// Whether the answer lacks a part of a file, or a file.
+    pub(crate) fn tells_of_loss(&self) -> bool {
+        matches!(
+            self.innermost(),
+            Notice::Reading(Warning::Truncated { .. } | Warning::DamagedCompression { .. })
+                | Notice::Job(Diagnostic::CutOff { .. })
+                | Notice::LeftOut { .. }
+        )
     }
 
     /// The file that it is about, of several.
@@ -298,7 +354,7 @@ impl fmt::Display for Notice {
                 let launches = counted(*launches, "graph launch is", "graph launches are");
                 write!(
                     f,
-                    "{launches} in the figures without the operators inside; traces of the graphs' capture tell them"
+                    "{launches} in the figures without the operators inside; name traces of the graphs' capture, which tell them"
                 )
             }
             Notice::NoGraphs => f.write_str("the trace launches no graph that captures could explain"),
@@ -324,7 +380,7 @@ impl fmt::Display for Notice {
                 first_uid.map_or(Ok(()), |uid| write!(f, " (first: event {uid})"))
             }
             // Says itself which file.
-            Notice::LeftOut { reason, .. } => write!(f, "{reason}; the job is reported without it"),
+            Notice::LeftOut { reason, .. } => write!(f, "the job is reported without a recording: {reason}"),
             Notice::TooManyCollectives { kernels, most } => write!(
                 f,
                 "{} kernels of collectives are too many to be shown one by one (at most {}): only sums of them are",

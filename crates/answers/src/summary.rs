@@ -155,3 +155,108 @@ impl Timeline {
 pub(crate) fn devices(count: usize, name: &str) -> String {
     if count > 1 { format!("{count} × {name}") } else { name.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use report_writers::JsonTable;
+
+    use super::*;
+    use crate::envelope::{Answer, Asked, Tool};
+    use crate::report::{Analysed, AnyReporter, Report, Reporter, Run};
+
+    fn report(recording: &str) -> Report {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(recording);
+        let reporter = AnyReporter { kernel_summary: true, ..AnyReporter::default() };
+        reporter.report(&[path], &mut Run::default()).unwrap()
+    }
+
+    fn device_events(report: &Report) -> f64 {
+        let answer = Answer::new(Tool::with_features(&[]), Asked::default(), Vec::new()).about(report);
+        answer.trust.and_then(|trust| trust.device_events).unwrap() as f64
+    }
+
+    /// A column of a table as answers have it, and its cells.
+    fn column(report: &Report, table: &str, name: &str) -> (Value, Vec<f64>) {
+        let table = report.tables.tables().iter().find(|known| known.name() == table).expect(table);
+        let table = serde_json::to_value(JsonTable::whole(table)).unwrap();
+        let columns = table["columns"].as_array().unwrap();
+        let at = columns.iter().position(|column| column["name"] == name).expect(name);
+        let rows = table["rows"].as_array().unwrap().iter();
+        (columns[at].clone(), rows.map(|row| row[at].as_f64().unwrap_or_default()).collect())
+    }
+
+    /// The sum of a column that may be summed.
+    fn sum(report: &Report, table: &str, name: &str) -> f64 {
+        let (column, cells) = column(report, table, name);
+        assert_eq!(column["aggregate"], "sum", "{table} {name}");
+        cells.iter().sum()
+    }
+
+    #[track_caller]
+    fn assert_equal(a: f64, b: f64, what: &str) {
+        assert!((a - b).abs() <= 1e-9 * b.abs(), "{what}: {a} {b}");
+        assert!(b > 0.0, "{what}");
+    }
+
+    #[test]
+    fn kernel_times_of_operators_add_up_to_that_of_the_device_work_they_launched() {
+        for recording in [
+            "generated/cuda_training_step.json.gz",
+            "generated/rocm_training_step.json.gz",
+            "generated/nsys/run.sqlite",
+            "recorded/h200/transformer_fp8.json.gz",
+        ] {
+            let report = report(recording);
+            let Analysed::Trace(analysis) = &report.analysis else { panic!("{recording}") };
+            let check = analysis.sanity_check().unwrap();
+            // The check is without communication.
+            let has_collectives = report.tables.tables().iter().any(|table| table.name() == "coll_analysis");
+            let communication = if has_collectives { sum(&report, "coll_analysis", "dur_sum") } else { 0.0 };
+            let launchers = check.launchers.kernel_time_us + communication;
+            let unified = check.unified.kernel_time_us + communication;
+            for (table, name, size, whole) in [
+                ("ops_summary", "total_direct_kernel_time_ms", 1e3, launchers),
+                ("ops_summary_by_category", "total_direct_kernel_time_ms", 1e3, launchers),
+                ("ops_all", "total_direct_kernel_time_sum", 1.0, launchers),
+                ("unified_perf_summary", "Kernel Time (µs)_sum", 1.0, unified),
+                ("coverage", "Kernel Time (µs)_sum", 1.0, unified),
+            ] {
+                assert_equal(size * sum(&report, table, name), whole, &format!("{recording} {table}"));
+            }
+        }
+    }
+
+    #[test]
+    fn counts_of_device_work_add_up_to_all_of_it() {
+        let exported = report("generated/nsys/run.sqlite");
+        assert_equal(sum(&exported, "launch_coverage", "Count"), device_events(&exported), "launch_coverage");
+        let profile = report("generated/rocprof/run_results.db");
+        let copies = sum(&profile, "memory_copy_bandwidth", "Count");
+        for table in ["kernel_summary", "kernel_summary_by_category"] {
+            assert_equal(sum(&profile, table, "Count") + copies, device_events(&profile), table);
+        }
+        let xplane = report("recorded/h200/jax_step.xplane.pb");
+        for (table, name) in [
+            ("ops_summary", "Count"),
+            ("ops_summary_by_category", "Count"),
+            ("ops_all", "operation_count"),
+            ("kernel_launchers", "direct_kernel_count"),
+            ("kernel_launchers_summary", "Count"),
+        ] {
+            assert_equal(sum(&xplane, table, name), device_events(&xplane), table);
+        }
+    }
+
+    #[test]
+    fn what_rows_share_has_no_sum() {
+        for (recording, table, name) in [
+            ("recorded/h200/jax_step.xplane.pb", "name_scopes", "total_time_ms"),
+            ("generated/nsys/run.sqlite", "nvtx_kernels", "Count"),
+        ] {
+            let (column, _) = column(&report(recording), table, name);
+            assert_eq!(column["aggregate"], "none", "{table} {name}");
+        }
+    }
+}

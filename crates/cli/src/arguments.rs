@@ -1,6 +1,7 @@
 //! Every flag of the command line: its names, its documentation, its parsing.
 
 pub(crate) mod advise;
+pub(crate) mod answer_output;
 pub(crate) mod any_report;
 pub(crate) mod compare;
 pub(crate) mod critical_path;
@@ -44,6 +45,7 @@ use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subc
 use clap_complete::Shell;
 
 use advise::AdviseArguments;
+use answer_output::{AnswerOutput, DocumentOutput, JSON_DOCUMENT};
 use compare::CompareArguments;
 use critical_path::CriticalPathArguments;
 use diff::DiffArguments;
@@ -191,18 +193,16 @@ pub(crate) enum Command {
     Model(ModelArguments),
     /// List the bundled architectures
     Archs {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        document: DocumentOutput,
     },
     /// Say what the columns of the sheets mean
     Columns {
         /// Only this sheet, such as ops_all
         sheet: Option<String>,
 
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        document: DocumentOutput,
     },
     /// Print the JSON schema of what --json prints, or of the file that baseline writes
     Schema {
@@ -232,7 +232,8 @@ pub(crate) enum Command {
 /// Which options stand on the command line of a subcommand.
 #[derive(Default)]
 pub(crate) struct Given {
-    subcommand: String,
+    /// The subcommand as clap knows it.
+    command: clap::Command,
     matches: ArgMatches,
 }
 
@@ -270,13 +271,22 @@ impl Given {
         self.matches.ids().map(|id| id.as_str().to_owned()).filter(|id| self.has(id))
     }
 
-    /// The options that say what the report is, as they were written: none that name the files that it is made from or
+    /// The options that say what the report is, as they were given: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 20] = [
+        self.options(|_, source| source == ValueSource::CommandLine)
+    }
+
+    /// Options that say what an answer is and that are wanted by their id and where they come from.
+    fn options(&self, is_wanted: impl Fn(&str, ValueSource) -> bool) -> Vec<String> {
+        const ABOUT_FILES_AND_PRINTING: [&str; 33] = [
             "file",
             "files",
+            "first",
+            "second",
+            "folder",
             "recordings",
+            "candidate",
             "trace_dir",
             "trace_pattern",
             "trace_glob",
@@ -288,36 +298,71 @@ impl Given {
             "overlay",
             "counter_trace",
             "html",
+            "markdown",
+            "junit",
+            "output",
+            "out",
             "json",
+            "stamp",
+            "no_hash",
+            "full_paths",
+            "strict",
+            "fail_on",
             "quiet",
             "timings",
             "threads",
             "color",
             "no_color",
         ];
-        let is_about_report = |id: &String| {
-            // Groups of arguments have the names of their structs.
-            let is_group = id.starts_with(char::is_uppercase);
+        let is_about_answer = |id: &str| {
             let is_output = id.starts_with("output_") || id.ends_with("_svg");
-            !is_group && !is_output && !ABOUT_FILES_AND_PRINTING.contains(&id.as_str())
+            !is_output && !ABOUT_FILES_AND_PRINTING.contains(&id)
         };
-        let written = |id: String| {
-            let values = self.matches.get_raw(&id).into_iter().flatten();
-            let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
-            let is_flag = matches!(values.as_slice(), [value] if value == "true");
-            match values.is_empty() || is_flag {
-                true => format!("--{id}"),
-                false => format!("--{id} {}", values.join(" ")),
+        let (command, matches) = self.innermost();
+        let written = |arg: &clap::Arg| {
+            let id = arg.get_id().as_str();
+            let source =
+                matches.try_contains_id(id).unwrap_or(false).then(|| matches.value_source(id)).flatten()?;
+            if !is_about_answer(id) || !is_wanted(id, source) {
+                return None;
+            }
+            let values =
+                matches.get_raw(id)?.map(|value| value.to_string_lossy()).collect::<Vec<_>>().join(" ");
+            match (arg.get_long(), arg.get_action().takes_values()) {
+                (None, _) => Some(values),
+                (Some(long), true) => Some(format!("--{long} {values}")),
+                (Some(long), false) => (values == "true").then(|| format!("--{long}")),
             }
         };
-        self.ids().filter(is_about_report).map(written).collect()
+        command.get_arguments().filter_map(written).collect()
     }
 
-    /// What is asked, for the answer as JSON.
-    pub(crate) fn asked(&self) -> Asked {
-        let mut options = self.described();
+    /// The subcommand, or the one of it that was chosen, such as a model.
+    fn innermost(&self) -> (&clap::Command, &ArgMatches) {
+        let (mut command, mut matches) = (&self.command, &self.matches);
+        while let Some((name, inner)) = matches.subcommand()
+            && let Some(chosen) = command.find_subcommand(name)
+        {
+            (command, matches) = (chosen, inner);
+        }
+        (command, matches)
+    }
+
+    /// What is asked, for the answer as JSON, with the options that have a default. `is_of_answer` leaves out options by
+    /// their id that mean nothing to it.
+    pub(crate) fn asked(&self, is_of_answer: impl Fn(&str) -> bool) -> Asked {
+        let has_effect = |id: &str| !NEEDS.iter().any(|(option, needed)| *option == id && !self.has(needed));
+        let mut options = self.options(|id, source| match source {
+            ValueSource::DefaultValue => is_of_answer(id) && has_effect(id),
+            _ => true,
+        });
         options.sort();
-        Asked { name: self.subcommand.clone(), options }
+        Asked { name: self.command.get_name().to_owned(), options }
+    }
+
+    /// How the answer is to be written as JSON.
+    pub(crate) fn answer_output(&self) -> AnswerOutput {
+        AnswerOutput::given_in(self.innermost().1)
     }
 
     /// Those of the options that were given, as they are written.
@@ -479,6 +524,14 @@ pub(crate) fn command() -> clap::Command {
         command.mut_arg("output_xlsx_path", |arg| arg.short('o').visible_alias("output").help(place))
     };
     let report = any_report::with_all_options;
+    // Reports judge what they say in any form; the other answers are made for JSON.
+    let strict = |command: clap::Command| {
+        let has = |id| command.get_arguments().any(|arg| arg.get_id() == id);
+        match has("strict") && !has("output_xlsx_path") {
+            true => command.mut_arg("strict", |arg| arg.requires(JSON_DOCUMENT)),
+            false => command,
+        }
+    };
     with_both_spellings(
         CommandLine::command()
             .mut_subcommand("metal", metal)
@@ -486,7 +539,8 @@ pub(crate) fn command() -> clap::Command {
             .mut_subcommand("critical-path", critical_path)
             .mut_subcommand("compare", |compare| side_by_side(compare, "comparison.xlsx"))
             .mut_subcommand("diff", |diff| side_by_side(diff, "diff.xlsx"))
-            .mut_subcommand("report", report),
+            .mut_subcommand("report", report)
+            .mut_subcommands(strict),
     )
 }
 
@@ -558,13 +612,15 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Result<(Command, Given), St
         arguments.insert(1, tool.subcommand.into());
         command = command.mut_subcommand(tool.subcommand, |subcommand| tool.take_place(subcommand));
     }
-    let parsed = command.try_get_matches_from(&arguments).and_then(|matches| {
-        let command = CommandLine::from_arg_matches(&matches)?.command;
+    let parsed = command.try_get_matches_from_mut(&arguments).and_then(|matches| {
+        let asked = CommandLine::from_arg_matches(&matches)?.command;
         let given = matches
             .subcommand()
-            .map(|(name, matches)| Given { subcommand: name.to_owned(), matches: matches.clone() })
+            .and_then(|(name, matches)| {
+                Some(Given { command: command.find_subcommand(name)?.clone(), matches: matches.clone() })
+            })
             .unwrap_or_default();
-        Ok((command, given))
+        Ok((asked, given))
     });
     parsed.map_err(|error| {
         let command = arguments.get(1).and_then(|name| name.to_str()).filter(|name| !name.starts_with('-'));
@@ -619,6 +675,26 @@ mod tests {
     #[test]
     fn the_command_is_consistent() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn commands_with_json_have_all_options_of_it() {
+        fn check(command: &clap::Command, names: &mut Vec<String>) {
+            let has = |id: &&str| command.get_arguments().any(|arg| arg.get_id() == id);
+            if has(&"json") {
+                let lacking: Vec<&str> =
+                    ["stamp", "no_hash", "full_paths", "strict"].into_iter().filter(|id| !has(id)).collect();
+                if !lacking.is_empty() {
+                    assert_eq!(lacking, ["no_hash", "full_paths", "strict"], "{}", command.get_name());
+                    names.push(command.get_name().to_owned());
+                }
+            }
+            command.get_subcommands().for_each(|command| check(command, names));
+        }
+        let mut of_no_file = Vec::new();
+        check(&command(), &mut of_no_file);
+        let models = command().find_subcommand("model").map_or(0, |model| model.get_subcommands().count());
+        assert_eq!(of_no_file.len(), models + 2, "archs, columns and the models: {of_no_file:?}");
     }
 
     #[test]

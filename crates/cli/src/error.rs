@@ -1,7 +1,7 @@
 //! What ends a run, as one line and an exit code.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use answers::{RowError, WhyError, nearest};
 use inference_phase::capture::CaptureError;
@@ -53,7 +53,7 @@ pub(crate) enum Failure {
     WindowOfOperations { option: String },
     #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
-    #[error("{path}: has no event {what}", path = .path.display())]
+    #[error("{path}: has no event {what}; `tracelens tree --all` prints those that it has", path = .path.display())]
     NothingFound { path: PathBuf, what: String },
     #[error("{path}: is {kind}, and the rules are about traces of PyTorch's profiler; name one", path = .path.display())]
     NotExamined { path: PathBuf, kind: RecordingKind },
@@ -106,7 +106,7 @@ pub(crate) enum Failure {
     #[error("{path}: cannot be read: {detail}", path = .path.display())]
     Input { path: PathBuf, detail: String },
     #[error(
-        "{path}: {count} malformed line{s} (first: line {first}); the others are answered",
+        "{path}: {count} malformed line{s} (first: line {first}), the others are answered",
         path = .path.display(),
         s = if *.count == 1 { "" } else { "s" }
     )]
@@ -119,7 +119,7 @@ pub(crate) enum Failure {
         path = .path.display()
     )]
     NoSteps { path: PathBuf, advice: &'static str },
-    #[error("{path}: no step is annotated by an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…]); steps are matched by what annotations say", path = .path.display())]
+    #[error("{path}: no step is annotated by an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…]), and steps are matched by what annotations say", path = .path.display())]
     NoAnnotatedSteps { path: PathBuf },
     #[error("{path}: has no step {step}; its steps are 0 to {last}", path = .path.display(), last = .count - 1)]
     NoSuchStep { path: PathBuf, step: usize, count: usize },
@@ -127,9 +127,9 @@ pub(crate) enum Failure {
     NothingToSplit { path: PathBuf, detail: String },
     #[error("{path}: is {found}, and events can only be copied out of a trace in JSON; {instead}", path = .path.display())]
     NotCopyable { path: PathBuf, found: RecordingKind, instead: String },
-    #[error("{path}: none of these operators can run again; nothing is written", path = .path.display())]
+    #[error("{path}: none of these operators can run again, so nothing is written", path = .path.display())]
     NothingToReplay { path: PathBuf },
-    #[error("--compat agent writes the files of one trace; {given} are given")]
+    #[error("--compat agent writes the files of one trace, and {given} are given; name one")]
     OneTraceOfAgent { given: usize },
     #[error(transparent)]
     Split(#[from] SplitError),
@@ -254,6 +254,38 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
 ];
 
 impl Failure {
+    /// The file that was read and that it is about.
+    pub(crate) fn input(&self) -> Option<&Path> {
+        match self {
+            Failure::Ingest(error)
+            | Failure::OtherReader { error, .. }
+            | Failure::Split(SplitError::Ingest(error)) => Some(error.path()),
+            Failure::Answer(error) => error.input(),
+            Failure::Pattern { pattern, .. } => Some(Path::new(pattern)),
+            Failure::OptionOfOtherRecorder { path, .. }
+            | Failure::NoSuchEvent { path, .. }
+            | Failure::NothingFound { path, .. }
+            | Failure::NotExamined { path, .. }
+            | Failure::Thresholds { path, .. }
+            | Failure::Captures(
+                CaptureError::Io { path, .. }
+                | CaptureError::NotAFolder { path }
+                | CaptureError::Details { path, .. },
+            )
+            | Failure::Input { path, .. }
+            | Failure::MalformedLines { path, .. }
+            | Failure::NoSteps { path, .. }
+            | Failure::NoAnnotatedSteps { path }
+            | Failure::NoSuchStep { path, .. }
+            | Failure::NothingToSplit { path, .. }
+            | Failure::NotCopyable { path, .. }
+            | Failure::NothingToReplay { path }
+            | Failure::Split(SplitError::Changed { path })
+            | Failure::OverwritesTrace { path } => Some(path),
+            _ => None,
+        }
+    }
+
     /// Whether its text is of several lines: an excerpt of a script, the usage of a command.
     pub(crate) fn has_lines(&self) -> bool {
         matches!(self, Failure::Extension(_) | Failure::Arguments(_))

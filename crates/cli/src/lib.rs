@@ -22,13 +22,21 @@ mod wrapping;
 use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
 
-use answers::envelope::schema;
+use answers::envelope::{Tool, schema};
 use arguments::{Command, Given};
 use error::Failure;
 use timings::Timings;
 
 pub use interruption::clean_up_when_interrupted;
 pub use model::{ModelAnswer, NoAnswer, model};
+
+/// This program, as its answers name it.
+pub const TOOL: Tool = Tool::with_features(&[
+    #[cfg(feature = "cluster")]
+    "cluster",
+    #[cfg(feature = "mcp")]
+    "mcp",
+]);
 
 /// Standard output takes one answer at a time.
 static RUNNING: Mutex<()> = Mutex::new(());
@@ -57,9 +65,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn answer(command: Command, given: &Given) -> u8 {
     console::print_colors(given.color());
-    answering::ask(given.asked());
+    // Which options a report of any recorder has is known when its recording is.
+    let has_defaults = !matches!(command, Command::Report);
+    answering::ask(given.asked(|_| has_defaults), given.answer_output());
     let mut timings = Timings::new(given.timings());
-    let outcome = carry_out(command, given, &mut timings);
+    let outcome = carry_out(command, given, &mut timings).and_then(|()| answering::check_whole());
     timings.finish().iter().for_each(console::timings);
     match outcome {
         Ok(()) => 0,
@@ -98,8 +108,8 @@ fn carry_out(command: Command, given: &Given, timings: &mut Timings) -> Result<(
         Command::Match(arguments) => commands::match_blocks::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
-        Command::Archs { json } => commands::archs::run(json),
-        Command::Columns { sheet, json } => commands::columns::run(sheet.as_deref(), json),
+        Command::Archs { document } => commands::archs::run(document.json),
+        Command::Columns { sheet, document } => commands::columns::run(sheet.as_deref(), document.json),
         Command::Table(arguments) => commands::table::table(&arguments),
         Command::Why(arguments) => commands::table::why(&arguments),
         #[cfg(feature = "mcp")]

@@ -1,11 +1,12 @@
 //! The protocol: tools in and out, progress, cancellation.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use answers::Error as AnswerError;
-use answers::envelope::{Answer, Asked, Problem, code_of};
+use answers::envelope::{Answer, Asked, InputDetails, Problem, Tool, code_of};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -28,6 +29,8 @@ use crate::tools;
 /// How a server works.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The program that serves, as its answers name it.
+    pub tool: Tool,
     /// Which files may be read.
     pub roots: Roots,
     /// Characters of an answer, as structure and as text each.
@@ -57,27 +60,28 @@ pub enum ServeError {
 pub(crate) struct Refusal {
     pub(crate) code: &'static str,
     pub(crate) text: String,
+    /// The file that is at fault.
+    pub(crate) input: Option<PathBuf>,
 }
 
 impl Refusal {
     pub(crate) fn new(code: &'static str, text: impl Into<String>) -> Self {
-        Refusal { code, text: text.into() }
+        Refusal { code, text: text.into(), input: None }
     }
 
-    /// Why a recording could not be read. The text names its file, and no folder.
+    /// Why a recording could not be read. The text names neither file nor folder.
     pub(crate) fn of_answer(error: &AnswerError) -> Self {
         let code = match error {
             AnswerError::Ingest(IngestError::Stopped { .. }) => "timeout",
             AnswerError::Ingest(_) => "not-a-trace",
             _ => "bad-value",
         };
-        let text = error.to_string();
+        let (text, input) = (error.to_string(), error.input());
         // Errors begin with the path of the file.
-        let text = text
-            .split_once(": ")
-            .filter(|(path, _)| path.contains('/'))
-            .map_or(text.as_str(), |(_, why)| why);
-        Refusal::new(code, format!("{text} ({})", code_of(error)))
+        let path = input.map(|path| format!("{}: ", path.display()));
+        let text = path.and_then(|path| text.strip_prefix(&path)).unwrap_or(&text);
+        let text = format!("{text} ({})", code_of(error));
+        Refusal { input: input.map(Path::to_path_buf), ..Refusal::new(code, text) }
     }
 }
 
@@ -125,7 +129,7 @@ impl Drop for Server {
 
 impl Server {
     fn new(options: Options) -> Self {
-        let session = Session::new(options.roots.clone(), options.most_memory, options.most_traces);
+        let session = Session::new(&options);
         Server { session: Arc::new(session), options, is_over: Arc::default() }
     }
 
@@ -177,7 +181,7 @@ impl Server {
         };
         match done {
             Ok(Ok(answer)) => Ok(self.result(&asked, answer, false)),
-            Ok(Err(refusal)) => Ok(self.result(&asked, refused(&asked, &refusal), true)),
+            Ok(Err(refusal)) => Ok(self.result(&asked, refused(&self.options.tool, &asked, &refusal), true)),
             Err(panic) => {
                 say_own_fault(&panic.to_string());
                 Err(ErrorData::internal_error("the call failed for a fault of the server", None))
@@ -215,10 +219,13 @@ impl Server {
 }
 
 /// The document of a refusal.
-fn refused(name: &str, refusal: &Refusal) -> Value {
+fn refused(tool: &Tool, name: &str, refusal: &Refusal) -> Value {
     let asked = Asked { name: name.to_owned(), options: Vec::new() };
-    let problem = Problem::new(refusal.code, refusal.text.as_str());
-    serde_json::to_value(Answer::failed(asked, Vec::new(), problem)).unwrap_or_default()
+    let mut problem = Problem::new(refusal.code, refusal.text.as_str());
+    if let Some(file) = &refusal.input {
+        problem = problem.with_input(file, InputDetails::default());
+    }
+    serde_json::to_value(Answer::new(tool.clone(), asked, Vec::new()).failed(problem)).unwrap_or_default()
 }
 
 /// Takes rows from the end of the table until the answer is short enough; its counts and `next` say so.

@@ -5,14 +5,14 @@ use std::fs::File;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use answers::envelope::{self, Input, Role};
+use answers::envelope::{self, Answer, Asked, Input, InputDetails, Role, Tool};
 use answers::model::chosen_architecture;
 use answers::{Analysed, AnyReporter, Report, Reporter, Run};
 use iterations::Window;
 use trace_ingest::{Progress, ReadOptions};
 
 use crate::roots::{Allowed, Roots};
-use crate::server::Refusal;
+use crate::server::{Options, Refusal};
 
 /// Digits of a handle.
 const HANDLE_DIGITS: usize = 12;
@@ -34,6 +34,7 @@ pub(crate) struct Held {
 
 /// The recordings that are held, the least recently used first.
 pub(crate) struct Session {
+    tool: Tool,
     roots: Roots,
     most_bytes: u64,
     most_traces: usize,
@@ -62,15 +63,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
-    pub(crate) fn new(roots: Roots, most_bytes: u64, most_traces: usize) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
         Session {
-            roots,
-            most_bytes,
-            most_traces: most_traces.max(1),
+            tool: options.tool.clone(),
+            roots: options.roots.clone(),
+            most_bytes: options.most_memory,
+            most_traces: options.most_traces.max(1),
             held: Mutex::default(),
             reading: Mutex::default(),
             gone: Mutex::default(),
         }
+    }
+
+    /// An answer to a question about inputs, without content.
+    pub(crate) fn answer(&self, asked: &Asked, inputs: Vec<Input>) -> Answer<'static> {
+        Answer::new(self.tool.clone(), asked.clone(), inputs)
     }
 
     pub(crate) fn roots(&self) -> &Roots {
@@ -159,7 +166,7 @@ impl Session {
         if !file.is_unchanged() {
             return Err(Refusal::new("stale-trace", "the file changed while it was read; open it again"));
         }
-        let mut input = Input::of(&file.path, Role::Trace, 1, false);
+        let mut input = Input::of(&file.path, Role::Trace, 1, InputDetails::default());
         input.sha256 = Some(hash);
         let (bytes, architecture) = (memory_of(&report), architecture.map(ToOwned::to_owned));
         let held = Arc::new(Held { handle, file, architecture, input, report, bytes });
@@ -241,13 +248,21 @@ fn memory_of(report: &Report) -> u64 {
 mod tests {
     use std::path::Path;
     use std::sync::atomic::Ordering;
+    use std::time::Duration;
 
     use super::*;
 
     #[test]
     fn a_call_that_is_stopped_reads_no_further_and_holds_nothing() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated");
-        let session = Session::new(Roots::new(&[folder], 1 << 30).unwrap(), 1 << 30, 4);
+        let session = Session::new(&Options {
+            tool: Tool::with_features(&["mcp"]),
+            roots: Roots::new(&[folder], 1 << 30).unwrap(),
+            most_characters: 1 << 20,
+            most_memory: 1 << 30,
+            most_traces: 4,
+            timeout: Duration::from_secs(60),
+        });
         let stop = AtomicBool::new(true);
         let following = Following { stop: &stop, progress: &|_| () };
         let refused = session.open("cuda_training_step.json.gz", None, &following).map(|_| ()).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use answers::envelope::{Answer, Asked, Input, Role};
+use answers::envelope::{Answer, Asked, Input, InputDetails, Role};
 use answers::{
     Analysed, Condition, CriticalPathReporter, DiffReporter, GateReader, Order, Report, Reporter, RowError,
     RowQuery, Rows, Run, Test, TreeQuery, TreeStart, Value as CellValue, did_you_mean, known_sheets,
@@ -15,6 +15,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use sheets::Table;
 
 use crate::server::Refusal;
 use crate::session::{Following, Held, Session};
@@ -324,8 +325,8 @@ fn bad_value(what: impl std::fmt::Display) -> Refusal {
 }
 
 /// What there is to say of a held recording, without tables and findings.
-fn about<'h>(asked: &Asked, held: &'h Held) -> Answer<'h> {
-    let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
+fn about<'h>(session: &Session, asked: &Asked, held: &'h Held) -> Answer<'h> {
+    let mut answer = session.answer(asked, vec![held.input.clone()]).about(&held.report);
     answer.findings.clear();
     answer
 }
@@ -336,7 +337,7 @@ fn document(answer: Answer<'_>) -> Result<Value, Refusal> {
 
 fn open(session: &Session, asked: &Asked, given: Open, following: &Following<'_>) -> Result<Value, Refusal> {
     let (held, evicted) = session.open(&given.path, given.arch.as_deref(), following)?;
-    let mut answer = about(asked, &held);
+    let mut answer = about(session, asked, &held);
     let tables = held.report.tables.tables().iter();
     let tables: Vec<Value> = tables
         .map(|table| json!({"name": table.name(), "rows": table.height(), "columns": table.columns().len()}))
@@ -354,7 +355,7 @@ fn close(session: &Session, asked: &Asked, given: Close, _: &Following<'_>) -> R
     let freed = session.close(&given.trace).ok_or_else(|| {
         Refusal::new("unknown-trace", "no trace with this handle is held; there is nothing to close")
     })?;
-    let mut answer = Answer::new(asked.clone(), Vec::new());
+    let mut answer = session.answer(asked, Vec::new());
     answer.result = json!({"freed_bytes": freed});
     document(answer)
 }
@@ -366,7 +367,7 @@ fn summary(
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let held = session.part(&given.trace, window(given.window)?, following)?;
-    let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).of_report(&held.report);
+    let mut answer = session.answer(asked, vec![held.input.clone()]).of_report(&held.report);
     answer.tables.clear();
     answer.findings.truncate(3);
     document(answer)
@@ -388,11 +389,16 @@ fn table(
         .collect();
     let sort = order.iter().map(|order| order.column.clone()).collect();
     let query = RowQuery { columns: given.select, conditions, order, skip: given.cursor, top };
-    let table = table_named(held.report.tables.tables(), &given.name).map_err(of_rows)?;
-    let Rows { table, total, next } = query.rows(table).map_err(of_rows)?;
-    let mut answer = about(asked, &held);
-    answer.tables = vec![JsonTable::part(table, total, next, sort)];
+    let whole = table_named(held.report.tables.tables(), &given.name).map_err(of_rows)?;
+    let mut answer = about(session, asked, &held);
+    answer.tables = vec![part(whole, &query, sort)?];
     document(answer)
+}
+
+/// The rows of a table that are asked for, with the columns that they are sorted by.
+fn part(whole: &Table, query: &RowQuery, sort: Vec<String>) -> Result<JsonTable<'static>, Refusal> {
+    let Rows { table, total, next } = query.rows(whole).map_err(of_rows)?;
+    Ok(JsonTable::part(whole, table, total, next, sort))
 }
 
 fn of_rows(error: RowError) -> Refusal {
@@ -448,8 +454,8 @@ fn why(
     let top = within("top", given.top, 5, 50)?;
     let held = session.part(&given.trace, window(given.window)?, following)?;
     let why = held.report.why(&given.target, top).map_err(bad_value)?;
-    let all = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
-    let mut answer = about(asked, &held);
+    let all = session.answer(asked, vec![held.input.clone()]).about(&held.report);
+    let mut answer = about(session, asked, &held);
     let is_named = |rank: usize| why.findings.iter().any(|named| named.rank == rank);
     answer.findings = all.findings.into_iter().filter(|finding| is_named(finding.rank)).collect();
     // One table an answer: that of operators with their arguments, or the first that there is.
@@ -457,8 +463,7 @@ fn why(
     let rows = of_calls.or(why.rows.first());
     let query = RowQuery { top, ..RowQuery::default() };
     if let Some(rows) = rows {
-        let Rows { table, total, next } = query.rows(rows).map_err(of_rows)?;
-        answer.tables = vec![JsonTable::part(table, total, next, Vec::new())];
+        answer.tables = vec![part(rows, &query, Vec::new())?];
     }
     document(answer.with_result(&why).map_err(bad_value)?)
 }
@@ -484,9 +489,9 @@ fn tree(
         return Err(Refusal::new("bad-value", "this recording has no call tree; ask for its tables"));
     };
     let callers = given.direction == Some(Direction::Up);
-    let query = TreeQuery { start: start.clone(), callers, depth, min_us: given.min_us, top };
+    let query = TreeQuery { start: start.clone(), callers, depth, min_us: given.min_us };
     let found = query.table(analysis).map_err(bad_value)?;
-    let Some((table, total)) = found else {
+    let Some(table) = found else {
         let trace = analysis.trace();
         let near = match &start {
             TreeStart::Name(name) => {
@@ -497,18 +502,16 @@ fn tree(
         };
         return Err(Refusal::new("bad-value", format!("the tree has no such event{near}")));
     };
-    let next = (table.height() < total).then_some(table.height());
-    let mut answer = about(asked, &held);
-    answer.tables = vec![JsonTable::part(table, total, next, Vec::new())];
+    let columns = table.columns().iter().map(|column| column.name().to_owned()).collect();
+    let mut answer = about(session, asked, &held);
+    answer.tables = vec![part(&table, &RowQuery { columns, top, ..RowQuery::default() }, Vec::new())?];
     document(answer)
 }
 
 /// A table of a report that is made for this call alone.
 fn part_of(report: &Report, name: &str, top: usize) -> Result<JsonTable<'static>, Refusal> {
     let table = table_named(report.tables.tables(), name).map_err(of_rows)?;
-    let query = RowQuery { top, ..RowQuery::default() };
-    let Rows { table, total, next } = query.rows(table).map_err(of_rows)?;
-    Ok(JsonTable::part(table, total, next, Vec::new()))
+    part(table, &RowQuery { top, ..RowQuery::default() }, Vec::new())
 }
 
 fn path(
@@ -524,7 +527,7 @@ fn path(
     let report = CriticalPathReporter { window, ..CriticalPathReporter::default() }
         .report(std::slice::from_ref(&held.file.path), &mut run)
         .map_err(|error| Refusal::of_answer(&error))?;
-    let mut answer = about(asked, &held);
+    let mut answer = about(session, asked, &held);
     answer.result = json!({"statements": report.summary.statements});
     answer.tables = vec![part_of(&report, "critical_path", top)?];
     document(answer)
@@ -548,7 +551,7 @@ fn diff(
         ..held.input.clone()
     };
     let inputs = runs.iter().enumerate().map(role).collect();
-    let mut answer = Answer::new(asked.clone(), inputs).about(&report);
+    let mut answer = session.answer(asked, inputs).about(&report);
     answer.result = json!({"statements": report.summary.statements});
     answer.tables = vec![part_of(&report, "diff_ledger", top)?];
     document(answer)
@@ -562,7 +565,7 @@ fn advise(
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 10, 50)?;
     let held = session.part(&given.trace, window(given.window)?, following)?;
-    let mut answer = Answer::new(asked.clone(), vec![held.input.clone()]).about(&held.report);
+    let mut answer = session.answer(asked, vec![held.input.clone()]).about(&held.report);
     if held.report.advice.is_none() {
         return Err(Refusal::new("bad-value", "no rules look at recordings of this kind"));
     }
@@ -595,6 +598,7 @@ fn gate(
         Some(_) => return Err(bad_value("slower_by_pct goes from 0 to 1000")),
     };
     let reader = GateReader::default();
+    let details = InputDetails { hash: true, ..InputDetails::default() };
     let mut inputs = Vec::new();
     let mut read = |files: &[String], role| {
         let mut recordings = Vec::new();
@@ -603,17 +607,17 @@ fn gate(
             let allowed = held.map_or_else(|| session.roots().file(file), |held| Ok(held.file.clone()))?;
             let of_file = reader.read(&allowed.path, &following.reading());
             recordings.extend(of_file.map_err(|error| Refusal::of_answer(&error))?);
-            inputs.push(Input::of(&allowed.path, role, inputs.len() + 1, true));
+            inputs.push(Input::of(&allowed.path, role, inputs.len() + 1, details));
         }
         Ok::<_, Refusal>(recordings)
     };
     let baseline = read(&given.baseline, Role::Baseline)?;
     let candidate = read(&given.candidate, Role::Candidate)?;
     let gate = Gate::new(baseline, candidate, &thresholds, &Default::default()).map_err(bad_value)?;
-    document(Answer::new(asked.clone(), inputs).of_gate(&gate).map_err(bad_value)?)
+    document(session.answer(asked, inputs).of_gate(&gate).map_err(bad_value)?)
 }
 
-fn columns(_: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>) -> Result<Value, Refusal> {
+fn columns(session: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>) -> Result<Value, Refusal> {
     let all = known_sheets();
     let chosen: Vec<_> = all.iter().filter(|sheet| sheet.name == given.name).collect();
     if chosen.is_empty() {
@@ -632,7 +636,7 @@ fn columns(_: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>) -> R
         );
         return Err(Refusal::new("unknown-column", text));
     }
-    let mut answer = Answer::new(asked.clone(), Vec::new());
+    let mut answer = session.answer(asked, Vec::new());
     answer.result = json!({"sheets": found});
     document(answer)
 }
@@ -644,7 +648,7 @@ fn doctor(
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let Some(trace) = given.trace else {
-        let mut answer = Answer::new(asked.clone(), Vec::new());
+        let mut answer = session.answer(asked, Vec::new());
         let roots = session.roots();
         answer.result = json!({
             "version": env!("CARGO_PKG_VERSION"), "roots": roots.count(), "max_file_bytes": roots.most_bytes(),
@@ -653,12 +657,11 @@ fn doctor(
         return document(answer);
     };
     let held = session.get(&trace, following)?;
-    let mut answer = about(asked, &held);
+    let mut answer = about(session, asked, &held);
     match held.report.tables.tables().iter().find(|table| table.name() == "recording") {
         Some(table) => {
             let query = RowQuery { top: 100, ..RowQuery::default() };
-            let Rows { table, total, next } = query.rows(table).map_err(of_rows)?;
-            answer.tables = vec![JsonTable::part(table, total, next, Vec::new())];
+            answer.tables = vec![part(table, &query, Vec::new())?];
         }
         None => answer.result = json!({"findings": 0}),
     }

@@ -210,11 +210,11 @@ impl fmt::Display for Diagnostic {
             ),
             Diagnostic::OtherJob { path, world_size, usual } => write!(
                 formatter,
-                "{path}: is of a job of {world_size} ranks, the others of one of {usual}; it is left out"
+                "{path}: is of a job of {world_size} ranks, the others of one of {usual}: it is left out"
             ),
             Diagnostic::RankByOrder { path, rank } => write!(
                 formatter,
-                "{path}: neither the recording nor its path tells the rank; it is called rank {rank}"
+                "{path}: neither the recording nor its path tells the rank: it is called rank {rank}"
             ),
             Diagnostic::CutOff { rank, path } => {
                 write!(formatter, "rank {rank}: its recording is cut off or damaged ({path})")
@@ -280,12 +280,12 @@ impl fmt::Display for Diagnostic {
             ),
             Diagnostic::ClockJump { host, against, by } => write!(
                 formatter,
-                "{host}: its clock was set by {:.0} µs against that of {against}; times after that are taken back by as much",
+                "{host}: its clock was set by {:.0} µs against that of {against}: times after that are taken back by as much",
                 *by as f64 / 1e3
             ),
             Diagnostic::ClockAlone { host } => write!(
                 formatter,
-                "{host}: no collective ties its clock to that of the others; its times are taken as they are"
+                "{host}: no collective ties its clock to that of the others: its times are taken as they are"
             ),
             Diagnostic::StaleTables { path, why } => write!(formatter, "{path}: is not used: {why}"),
         }

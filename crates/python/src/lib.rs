@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use answers::envelope::{Answer, Asked, Input, Role, action_in, code_of};
+use answers::envelope::{Answer, Asked, Input, InputDetails, Role, action_in, code_of};
 use answers::model::{RecordedCalls, chosen_architecture};
 use answers::{
     Analysed, AnyReporter, DiffReporter, Error, GateReader, RanksReporter, Report, Reporter, Run, TreeQuery,
@@ -24,6 +24,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use report_writers::{CsvDirectory, Workbook, Writer, write_json};
 use trace_ingest::{Progress, ReadOptions};
+use tracelens::TOOL;
 
 use crate::analysis::NativeAnalysis;
 use crate::rows::AskedCondition;
@@ -40,10 +41,10 @@ pyo3::create_exception!(_native, InternalError, TraceError, "A fault of the libr
 fn failed(error: &Error, paths: &[PathBuf]) -> PyErr {
     let (text, code) = (error.to_string(), code_of(error));
     let path = match paths {
-        [only] => Some(only),
-        several => several.iter().find(|path| text.starts_with(&path.display().to_string())),
+        [only] => Some(only.as_path()),
+        _ => error.input(),
     };
-    let about = About { code: &code, action: action_in(&text), path: path.map(PathBuf::as_path) };
+    let about = About { code: &code, action: action_in(&text, path), path };
     let raised = match error {
         Error::NoGpuEvents { .. } | Error::NoDevicePlane { .. } => NoDeviceEvents::new_err(text.clone()),
         Error::Ingest(_) => ReadError::new_err(text.clone()),
@@ -76,7 +77,7 @@ impl About<'_> {
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     let text = error.to_string();
-    let about = About { code: "bad-value", action: action_in(&text), path: None };
+    let about = About { code: "bad-value", action: action_in(&text, None), path: None };
     about.tell(TraceError::new_err(text.clone()))
 }
 
@@ -165,16 +166,19 @@ struct NativeReport {
     command: &'static str,
 }
 
+/// What inputs of answers say of their files.
+const HASHED: InputDetails = InputDetails { hash: true, full_path: false };
+
 impl NativeReport {
-    fn answer(&self, is_hashed: bool) -> Answer<'_> {
+    fn answer(&self, details: InputDetails) -> Answer<'_> {
         let inputs = match self.paths.as_slice() {
             [baseline, candidate] if self.command == "diff" => vec![
-                Input::of(baseline, Role::Baseline, 1, is_hashed),
-                Input::of(candidate, Role::Candidate, 2, is_hashed),
+                Input::of(baseline, Role::Baseline, 1, details),
+                Input::of(candidate, Role::Candidate, 2, details),
             ],
-            paths => Input::all(paths, Role::Trace, is_hashed),
+            paths => Input::all(paths, Role::Trace, details),
         };
-        Answer::new(Asked { name: self.command.to_owned(), options: Vec::new() }, inputs)
+        Answer::new(TOOL, Asked { name: self.command.to_owned(), options: Vec::new() }, inputs)
     }
 
     fn sheet(&self, name: &str) -> PyResult<&sheets::Table> {
@@ -226,7 +230,7 @@ impl NativeReport {
     /// The answer as JSON, without its tables.
     fn answer_json(&self, py: Python<'_>) -> PyResult<String> {
         let answer = || {
-            let mut answer = self.answer(true).of_report(&self.report);
+            let mut answer = self.answer(HASHED).of_report(&self.report);
             answer.tables.clear();
             json(&answer)
         };
@@ -235,7 +239,7 @@ impl NativeReport {
 
     /// The warnings of the answer as JSON, for which files are not hashed.
     fn warnings_json(&self, py: Python<'_>) -> PyResult<String> {
-        guarded(|| py.detach(|| json(&self.answer(false).about(&self.report).warnings)))
+        guarded(|| py.detach(|| json(&self.answer(InputDetails::default()).about(&self.report).warnings)))
     }
 
     /// All that is known of one thing, as JSON.
@@ -271,9 +275,12 @@ impl NativeReport {
             (None, Some(name)) => TreeStart::Name(name),
             (None, None) => TreeStart::Roots,
         };
-        let query = TreeQuery { start, callers, depth, min_us, top };
+        let query = TreeQuery { start, callers, depth, min_us };
         guarded(|| match query.table(analysis).map_err(refused)? {
-            Some((table, _)) => Table::from_sheet(&table),
+            Some(table) => {
+                let query = rows::query(&table, None, Vec::new(), Vec::new(), Some(top))?;
+                Table::from_sheet(&query.rows(&table).map_err(rows::no_rows)?.table)
+            }
             None => Err(PyKeyError::new_err("the tree has no such event")),
         })
     }
@@ -291,7 +298,7 @@ impl NativeReport {
             Some("xlsx") => Workbook.write(tables, &path).map(|_| ()).map_err(refused),
             Some("html") => answers::page(&self.report, &[]).write(tables, &path).map_err(refused),
             Some("json") => {
-                let answer = self.answer(true).of_report(&self.report);
+                let answer = self.answer(HASHED).of_report(&self.report);
                 atomic_file::write_with(&path, |file| write_json(&answer, file)).map_err(|error| {
                     let path = path.display();
                     refused(format!(
@@ -394,7 +401,7 @@ fn gate_json(
             Verdict::Pass | Verdict::Improved | Verdict::Fail => None,
         };
         if let Some((code, raised)) = raised {
-            return Err(About { code, action: action_in(&gate.headline()), path: None }.tell(raised));
+            return Err(About { code, action: action_in(&gate.headline(), None), path: None }.tell(raised));
         }
     }
     json(&gate.to_json().map_err(refused)?)
@@ -412,7 +419,7 @@ fn model_json(call: &str) -> PyResult<String> {
 fn model_by_sizes_json(arguments: Vec<OsString>) -> PyResult<(String, Option<String>)> {
     guarded(|| {
         let answer = tracelens::model(arguments).map_err(|error| {
-            let about = About { code: &error.code, action: action_in(&error.message), path: None };
+            let about = About { code: &error.code, action: action_in(&error.message, None), path: None };
             about.tell(TraceError::new_err(error.message.clone()))
         })?;
         Ok((json(&answer.result)?, answer.warning))

@@ -49,8 +49,7 @@ impl Described {
     fn all(table: &sheets::Table) -> PyResult<Vec<Self>> {
         let every: Vec<usize> = (0..table.columns().len()).collect();
         let no_rows = table.part(&every, &[]).map_err(refused)?;
-        let mut document =
-            serde_json::to_value(JsonTable::part(no_rows, 0, None, Vec::new())).map_err(refused)?;
+        let mut document = serde_json::to_value(JsonTable::whole(&no_rows)).map_err(refused)?;
         serde_json::from_value(document["columns"].take()).map_err(refused)
     }
 

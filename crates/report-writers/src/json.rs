@@ -22,6 +22,7 @@ use sheets::{
 #[derive(Clone, Debug)]
 pub struct JsonTable<'t> {
     table: Cow<'t, Table>,
+    key: Vec<String>,
     total: usize,
     next: Option<usize>,
     sort: Vec<String>,
@@ -31,13 +32,23 @@ impl<'t> JsonTable<'t> {
     /// A whole table.
     #[must_use]
     pub fn whole(table: &'t Table) -> Self {
-        JsonTable { total: table.height(), table: Cow::Borrowed(table), next: None, sort: Vec::new() }
+        let key = key_of(table).into_iter().map(str::to_owned).collect();
+        JsonTable { key, total: table.height(), table: Cow::Borrowed(table), next: None, sort: Vec::new() }
     }
 
     /// Some of the rows of a table: of how many, where the next ones begin, and the columns that they are sorted by.
     #[must_use]
-    pub fn part(rows: Table, total: usize, next: Option<usize>, sort: Vec<String>) -> Self {
-        JsonTable { table: Cow::Owned(rows), total, next, sort }
+    pub fn part(
+        whole: &Table,
+        rows: Table,
+        total: usize,
+        next: Option<usize>,
+        sort: Vec<String>,
+    ) -> JsonTable<'static> {
+        let key = key_of(whole);
+        let is_here = key.iter().all(|name| rows.column(name).is_some());
+        let key = if is_here { key.into_iter().map(str::to_owned).collect() } else { Vec::new() };
+        JsonTable { table: Cow::Owned(rows), key, total, next, sort }
     }
 
     /// The table.
@@ -46,30 +57,35 @@ impl<'t> JsonTable<'t> {
         &self.table
     }
 
-    /// The columns that tell its rows apart: the names of a row and what it was called with, which find the same row in
-    /// another recording, and where that is not enough, where it comes from. None where two rows are alike in all of these.
+    /// The columns that tell the rows of the whole table apart: the names of a row and what it was called with, which find
+    /// the same row in another recording, and where that is not enough, where it comes from. None where two rows are alike
+    /// in all of these, or where one of these is not among the columns that were asked for.
     #[must_use]
-    pub fn key(&self) -> Vec<&str> {
-        let columns = || self.table.columns().iter();
-        let mut key: Vec<&TableColumn> = columns().filter(|column| column.is_key()).collect();
-        let mut origins = columns().filter(|column| !column.is_key() && column.role() == Role::Provenance);
-        while !self.are_told_apart(&key) {
-            match origins.next() {
-                Some(origin) => key.push(origin),
-                None => return Vec::new(),
-            }
-        }
-        key.into_iter().map(TableColumn::name).collect()
+    pub fn key(&self) -> &[String] {
+        &self.key
     }
+}
 
-    /// Whether no two rows have the same cells in these columns.
-    fn are_told_apart(&self, columns: &[&TableColumn]) -> bool {
-        let mut seen = HashSet::with_capacity(self.table.height());
-        (0..self.table.height()).all(|row| {
-            let cells = columns.iter().map(|column| column.cell(row).text().into_owned());
-            seen.insert(cells.collect::<Vec<_>>())
-        })
+fn key_of(table: &Table) -> Vec<&str> {
+    let columns = || table.columns().iter();
+    let mut key: Vec<&TableColumn> = columns().filter(|column| column.is_key()).collect();
+    let mut origins = columns().filter(|column| !column.is_key() && column.role() == Role::Provenance);
+    while !are_told_apart(table, &key) {
+        match origins.next() {
+            Some(origin) => key.push(origin),
+            None => return Vec::new(),
+        }
     }
+    key.into_iter().map(TableColumn::name).collect()
+}
+
+/// Whether no two rows have the same cells in these columns.
+fn are_told_apart(table: &Table, columns: &[&TableColumn]) -> bool {
+    let mut seen = HashSet::with_capacity(table.height());
+    (0..table.height()).all(|row| {
+        let cells = columns.iter().map(|column| column.cell(row).text().into_owned());
+        seen.insert(cells.collect::<Vec<_>>())
+    })
 }
 
 /// A table as the document has it.
@@ -79,8 +95,9 @@ struct TableView<'t> {
     name: &'t str,
     /// What its rows are; null where that is not said.
     title: Option<&'t str>,
-    /// The columns that tell rows apart; empty where two rows have the same.
-    key: Vec<&'t str>,
+    /// The columns that tell the rows of the whole table apart; empty where two rows have the same, or where one of these
+    /// columns is not here.
+    key: &'t [String],
     /// What a reader has to know of the table as a whole.
     caveats: Vec<&'t str>,
     columns: Vec<ColumnView<'t>>,
@@ -200,12 +217,14 @@ const fn unit_symbol(unit: Unit) -> &'static str {
     }
 }
 
-/// By the role of a column and the words of its name: what no word says is `none`. Means, and times that hold those of
-/// other rows, are no sums.
+/// By the role of a column and the words of its name: what no word says is `none`. Means, and what holds that of other
+/// rows, are no sums.
 fn aggregate_of(column: &TableColumn) -> &'static str {
     let has_word = |word: &str| column.name().split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
-    let is_spread = ["mean", "median", "std"].into_iter().any(has_word) || has_word("subtree");
-    let is_additive = !is_spread && matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
+    let is_spread = ["mean", "median", "std"].into_iter().any(has_word);
+    let is_shared = column.overlaps() || has_word("subtree");
+    let is_additive =
+        !is_spread && !is_shared && matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
     match () {
         () if column.is_key() => "key",
         () if has_word("min") => "min",

@@ -199,6 +199,8 @@ pub struct Column {
     pub verdict: Option<Verdict>,
     /// Whether it tells rows apart together with the names, though it is none: what an operator was called with.
     pub distinguishes: bool,
+    /// Whether rows share what they count, such as scopes with those inside, so that their cells have no sum.
+    pub overlaps: bool,
 }
 
 /// Which cells of a column that compares are good and which bad: workbooks colour them.
@@ -224,6 +226,7 @@ impl Column {
             only_in: None,
             verdict: None,
             distinguishes: false,
+            overlaps: false,
         }
     }
 
@@ -316,6 +319,12 @@ impl Column {
     #[must_use]
     pub const fn distinguishing(self) -> Self {
         Column { distinguishes: true, ..self }
+    }
+
+    /// The same column where rows share what they count.
+    #[must_use]
+    pub const fn overlapping(self) -> Self {
+        Column { overlaps: true, ..self }
     }
 
     /// The same column, in one layout only: a figure that the other has in another unit.

@@ -322,6 +322,7 @@ pub struct TableColumn {
     series: &'static str,
     verdict: Option<Verdict>,
     distinguishes: bool,
+    overlaps: bool,
     caveats: Vec<Arc<Caveat>>,
     /// Why cells are empty, by row, where the sheet says it.
     absences: Vec<(usize, Absence)>,
@@ -363,7 +364,7 @@ impl TableColumn {
             }
             ColumnKind::Number(_) => Values::Number(Vec::with_capacity(room)),
         };
-        let Column { kind, description, role, series, verdict, distinguishes, .. } = column;
+        let Column { kind, description, role, series, verdict, distinguishes, overlaps, .. } = column;
         for cell in cells {
             values.push(column.name, if kind == ColumnKind::Names { cell.into_names() } else { cell });
         }
@@ -377,6 +378,7 @@ impl TableColumn {
             series,
             verdict,
             distinguishes,
+            overlaps,
             caveats,
             absences,
             values,
@@ -411,6 +413,12 @@ impl TableColumn {
     #[must_use]
     pub fn is_key(&self) -> bool {
         self.role == Role::Name || self.distinguishes
+    }
+
+    /// Whether rows share what they count ([`Column::overlaps`]).
+    #[must_use]
+    pub fn overlaps(&self) -> bool {
+        self.overlaps
     }
 
     /// What its figure is called ([`Column::series`]).

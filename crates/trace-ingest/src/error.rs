@@ -1,6 +1,6 @@
 //! What ends reading.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::facts::RecordingKind;
 
@@ -211,6 +211,38 @@ pub enum IngestError {
         /// The largest number of events.
         limit: u32,
     },
+}
+
+impl IngestError {
+    /// The file that it is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            IngestError::Io { path, .. }
+            | IngestError::Stopped { path, .. }
+            | IngestError::Directory { path, .. }
+            | IngestError::Empty { path, .. }
+            | IngestError::UnknownFormat { path, .. }
+            | IngestError::Pattern { path, .. }
+            | IngestError::NeedsFile { path, .. }
+            | IngestError::Foreign { path, .. }
+            | IngestError::OtherKind { path, .. }
+            | IngestError::AmbiguousFormat { path, .. }
+            | IngestError::Archive { path, .. }
+            | IngestError::NoEvents { path, .. }
+            | IngestError::OtherPerfetto { path, .. }
+            | IngestError::NoEntries { path, .. }
+            | IngestError::NotRocprof { path, .. }
+            | IngestError::NothingRecorded { path, .. }
+            | IngestError::NotOpsCsv { path, .. }
+            | IngestError::MissingColumns { path, .. }
+            | IngestError::DifferentDevices { path, .. }
+            | IngestError::Damaged { path, .. }
+            | IngestError::DamagedDatabase { path, .. }
+            | IngestError::TooLong { path, .. }
+            | IngestError::TooManyEvents { path, .. } => path,
+        }
+    }
 }
 
 /// Faults in brackets.

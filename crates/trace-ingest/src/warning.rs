@@ -221,7 +221,7 @@ impl fmt::Display for Warning {
                 write!(f, "{bytes} bytes after the end of the trace were not read")
             }
             Warning::OtherArchiveMembers { read, ignored } => {
-                write!(f, "the archive contains {ignored} more files; only {read:?} was read")
+                write!(f, "the archive contains {ignored} more files: only {read:?} was read")
             }
             Warning::UnreadFile { name, detail } => write!(f, "{name} was not read: {detail}"),
             Warning::InvalidUtf8 { count } => {
@@ -262,7 +262,13 @@ impl fmt::Display for Warning {
             Warning::RecordsWithoutTimes { list, count } => {
                 write!(f, "records of {list} without a start or an end read as zero long: {count}")
             }
-            Warning::Records { fault, count } => write!(f, "{fault}: {count}"),
+            Warning::Records { fault, count } => {
+                write!(f, "{fault}: {count}")?;
+                f.write_str(match fault {
+                    RecordFault::LostPacket => "; record with a larger buffer",
+                    _ => "",
+                })
+            }
             Warning::UnreadTables { tables } => {
                 const SHOWN: usize = 8;
                 let shown: Vec<String> =
@@ -270,7 +276,7 @@ impl fmt::Display for Warning {
                 let more = if tables.len() > SHOWN { ", ..." } else { "" };
                 write!(f, "tables that no figure needs were not read: {}{more}", shown.join(", "))
             }
-            Warning::NotRecorded { what, advice } => write!(f, "the recording lacks {what}: {advice}"),
+            Warning::NotRecorded { what, advice } => write!(f, "the recording lacks {what}; {advice}"),
             Warning::RecorderMessage { text } => write!(f, "the recorder says: {text}"),
         }
     }
@@ -328,9 +334,7 @@ impl fmt::Display for RecordFault {
                 "dispatches of kernels that the file does not describe, named by kernel number"
             }
             RecordFault::UnknownAgent => "records of agents that the file does not describe",
-            RecordFault::LostPacket => {
-                "packets that rely on lost ones left out (record with a larger buffer)"
-            }
+            RecordFault::LostPacket => "packets that rely on lost ones left out",
             RecordFault::UnclosedSlice => "slices without an end read as zero long",
             RecordFault::NotCollected => {
                 "device work whose times the recorder did not collect, which is in no figure"

@@ -89,7 +89,7 @@ impl fmt::Display for TreeWarning {
             }
             TreeWarning::SharedCorrelations { count } => write!(
                 f,
-                "{count} correlation ids of device events are shared by several calls; the most likely launch \
+                "{count} correlation ids of device events are shared by several calls: the most likely launch \
                  was taken"
             ),
         }

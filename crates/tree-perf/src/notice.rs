@@ -126,7 +126,7 @@ impl fmt::Display for Notice {
                 f,
                 "{calls} of {of} calls are in the counts and times of ops_all but not in its lists of kernels: \
                  they launched another number of kernels than the first call of their row; \
-                 grouping by the number of kernels tells them apart"
+                 group by the number of kernels to tell them apart"
             ),
             Notice::PassFailed { pass, reason } => {
                 write!(f, "pseudo operators of {pass} were not inserted: {reason}")

@@ -181,7 +181,7 @@ impl fmt::Display for JaxNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             JaxNotice::DamagedProgram { reason } => {
-                write!(f, "{reason}; its instructions have times but no FLOPs and no bytes")
+                write!(f, "{reason}, so its instructions have times but no FLOPs and no bytes")
             }
             JaxNotice::UnknownInstructions { kernels, time_us } => write!(
                 f,

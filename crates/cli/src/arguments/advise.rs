@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::answer_output::{AnswerOutput, JSON_DOCUMENT};
 use super::devices::DeviceArguments;
 use super::one_of;
 use super::reading::ReadingArguments;
@@ -35,12 +36,11 @@ pub(crate) struct AdviseArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     /// Write the JSON here; with --compat agent to this file, or all of the agent's files to this directory
-    #[arg(long, short = 'o', value_name = "FILE")]
+    #[arg(long, short = 'o', value_name = "FILE", group = JSON_DOCUMENT)]
     pub(crate) output: Option<PathBuf>,
 
     /// Write the findings as Markdown here
@@ -65,7 +65,7 @@ pub(crate) struct AdviseArguments {
         long,
         value_name = "PROGRAM",
         value_parser = one_of(FORMATS),
-        conflicts_with_all = ["baseline", "json", "markdown", "rules", "min_share", "fail_on"]
+        conflicts_with_all = ["baseline", "markdown", "rules", "min_share", "fail_on", "AnswerOutput", "DocumentOutput"]
     )]
     pub(crate) compat: Option<AdviceFormat>,
 

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use answers::envelope::Asked;
 use clap::{Args, Command};
 use trace_ingest::RecordingKind;
 
+use super::answer_output::json_document;
 use super::jax::JaxArguments;
 use super::metal::MetalArguments;
 use super::pytorch::TraceArguments;
@@ -41,6 +43,7 @@ pub(super) fn with_all_options(mut command: Command) -> Command {
             command = command.arg(if is_shared { arg } else { arg.help_heading(*name) });
         }
     }
+    command = command.group(json_document());
     command = command.mut_arg("parity", |arg| {
         arg.help(
             "tracelens: the figures of TraceLens where ours differ. hta, of PyTorch traces: the tables of Holistic \
@@ -61,6 +64,18 @@ pub(crate) fn first_recording(given: &Given) -> Option<&Path> {
     files.iter().find_map(|id| given.matches.get_one::<PathBuf>(id)).map(PathBuf::as_path)
 }
 
+/// The recorder whose options the report of a recording has: that of exports of Nsight Systems is the one of PyTorch traces.
+fn recorder_of(kind: RecordingKind) -> RecordingKind {
+    if kind == RecordingKind::Nsys { RecordingKind::Trace } else { kind }
+}
+
+/// What is asked of a recording of this kind.
+pub(crate) fn asked(given: &Given, kind: RecordingKind) -> Asked {
+    let recorders = recorders();
+    let of_kind = recorders.iter().find(|(known, ..)| *known == recorder_of(kind));
+    given.asked(|id| of_kind.is_some_and(|(.., options)| has(options, id)))
+}
+
 /// Refuses options that only reports of other recorders have.
 pub(crate) fn check(given: &Given, kind: RecordingKind, path: &Path) -> Result<(), Failure> {
     let recorders = recorders();
@@ -73,8 +88,7 @@ pub(crate) fn check(given: &Given, kind: RecordingKind, path: &Path) -> Result<(
             kind,
         });
     }
-    // Exports of Nsight Systems have the report of PyTorch traces.
-    let options_of = if kind == RecordingKind::Nsys { RecordingKind::Trace } else { kind };
+    let options_of = recorder_of(kind);
     for option in given.ids() {
         let of = || recorders.iter().filter(|(.., options)| has(options, &option));
         // Those of no recorder are the program's.

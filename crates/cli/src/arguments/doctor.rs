@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use trace_doctor::Severity;
 
+use super::answer_output::AnswerOutput;
 use super::one_of;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -20,9 +21,8 @@ pub(crate) struct DoctorArguments {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     /// End with exit code 3 when a finding is at least so severe
     #[arg(long = "fail-on", value_name = "SEVERITY", default_value = "error", value_parser = one_of(FAIL_ON))]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use perf_gate::{CheckName, Inconclusive, Metric};
 
+use super::answer_output::AnswerOutput;
 use super::one_of_explained;
 use super::reading::ReadingArguments;
 
@@ -40,7 +41,11 @@ pub(crate) struct GateArguments {
     pub(crate) config: Option<PathBuf>,
 
     /// Write a thresholds file with the defaults to --config [default: gate.toml], and end
-    #[arg(long, conflicts_with_all = ["baseline", "candidate"], help_heading = "Thresholds")]
+    #[arg(
+        long,
+        conflicts_with_all = ["baseline", "candidate", "AnswerOutput", "DocumentOutput"],
+        help_heading = "Thresholds"
+    )]
     pub(crate) init: bool,
 
     /// The least slow-down that fails [default: 1.75%]
@@ -68,9 +73,8 @@ pub(crate) struct GateArguments {
     #[command(flatten)]
     pub(crate) recordings: KeptRecordings,
 
-    /// Print JSON
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     /// Write the verdict as Markdown, for a pull request
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -91,9 +95,8 @@ pub(crate) struct BaselineArguments {
     #[arg(long, short = 'o', value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// Print the answer as JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) recordings: KeptRecordings,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use inference_phase::Phase;
 
+use super::answer_output::AnswerOutput;
 use super::one_of_explained;
 use super::reading::ReadingArguments;
 
@@ -49,12 +50,11 @@ pub(crate) struct MatchArguments {
     pub(crate) num_steps: i64,
 
     /// Print nothing but errors
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
-    /// Print the answer as JSON instead of text
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,

@@ -10,6 +10,7 @@ use perf_models::{
     PeakBasis, PerfModel, Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, number_size,
 };
 
+use super::answer_output::DocumentOutput;
 use super::devices::PEAK_BASES;
 use super::{choice, one_of, one_of_explained};
 use crate::error::Failure;
@@ -128,9 +129,8 @@ pub(crate) struct AnswerArguments {
     #[arg(long)]
     pub(crate) backward: bool,
 
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) document: DocumentOutput,
 }
 
 /// Element types under their common names, with what there is to know of them, and as PyTorch records them.

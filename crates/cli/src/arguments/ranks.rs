@@ -7,6 +7,7 @@ use clap::Args;
 use multi_rank::{ClockMode, FusedEvents, Members, Pairing, RankPattern, Statistic};
 use perf_models::CommunicationPatterns;
 
+use super::answer_output::AnswerOutput;
 use super::report_output::{ReportOutput, SheetNaming};
 use super::window::{Indices, iterations};
 use super::{REFERENCES, Reference, one_of, one_of_explained};
@@ -63,12 +64,11 @@ pub(crate) struct MapArguments {
     pub(crate) mapping: MappingArguments,
 
     /// Print nothing but errors
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
-    /// Print the answer as JSON instead of text
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 }
 
 #[derive(Args)]
@@ -78,12 +78,11 @@ pub(crate) struct PackArguments {
     pub(crate) folder: PathBuf,
 
     /// Print nothing but errors
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
-    /// Print the answer as JSON instead of text
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 }
 
 #[derive(Args)]
@@ -265,12 +264,11 @@ pub(crate) struct FuseArguments {
     pub(crate) kept: Option<PathBuf>,
 
     /// Print nothing but errors
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
-    /// Print the answer as JSON instead of text
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) mapping: MappingArguments,

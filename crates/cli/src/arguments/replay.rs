@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use answers::ReplayChoice;
 use clap::Args;
 
+use super::answer_output::AnswerOutput;
 use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -45,9 +46,8 @@ pub(crate) struct ReplayArguments {
     #[arg(long = "max-bytes", value_name = "N")]
     pub(crate) max_bytes: Option<u64>,
 
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,

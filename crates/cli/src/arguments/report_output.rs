@@ -6,6 +6,7 @@ use answers::SheetNames;
 use clap::Args;
 use report_writers::{CsvDirectory, Workbook, Writer};
 
+use super::answer_output::{AnswerOutput, JSON_DOCUMENT};
 use super::one_of;
 use super::timings::TimingsArguments;
 
@@ -39,7 +40,12 @@ impl Recordings {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "Output")]
+#[command(
+    next_help_heading = "Output",
+    mut_arg("json", |arg| {
+        arg.help("Print the answer with all sheets as JSON instead of the summary; writes no file unless one is named")
+    })
+)]
 pub(crate) struct ReportOutput {
     /// Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is named]
     #[arg(long = "output_xlsx_path", value_name = "FILE")]
@@ -50,7 +56,7 @@ pub(crate) struct ReportOutput {
     output_csvs_dir: Option<PathBuf>,
 
     /// Write the answer with all sheets as one JSON file
-    #[arg(long = "output_json_path", value_name = "FILE")]
+    #[arg(long = "output_json_path", value_name = "FILE", group = JSON_DOCUMENT)]
     pub(crate) output_json_path: Option<PathBuf>,
 
     /// Write one HTML page with pictures and all sheets, which needs no network: where the time goes, who spends it, the
@@ -58,25 +64,12 @@ pub(crate) struct ReportOutput {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Print the answer with all sheets as JSON instead of the summary; writes no file unless one is named
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) json: bool,
-
-    /// End with exit code 4 where the answer is not whole: the file is cut off, or tables are missing for what was not recorded
-    #[arg(long)]
-    pub(crate) strict: bool,
-
-    /// Leave out of the JSON the hash of the files, which costs reading them once more
-    #[arg(long = "no-hash")]
-    pub(crate) no_hash: bool,
-
-    /// Name files in the JSON as they are named here, not without their folders
-    #[arg(long = "full-paths")]
-    pub(crate) full_paths: bool,
-
     /// Print nothing but errors
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) timings: TimingsArguments,

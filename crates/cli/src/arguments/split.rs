@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::answer_output::AnswerOutput;
 use super::number;
 use super::reading::ReadingArguments;
 
@@ -94,12 +95,11 @@ pub(crate) struct SplitArguments {
     pub(crate) parity: bool,
 
     /// Print nothing but errors
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
-    /// Print the answer as JSON instead of text
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use answers::{Condition, Order, RowQuery, Test, Value};
 use clap::Args;
 
+use super::answer_output::AnswerOutput;
 use super::reading::ReadingArguments;
 
 pub(crate) const TABLE_EXAMPLES: &str = "\
@@ -55,9 +56,8 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "N", default_value = "0", requires = "table")]
     skip: usize,
 
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
@@ -90,9 +90,8 @@ pub(crate) struct WhyArguments {
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) top: NonZeroUsize,
 
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,

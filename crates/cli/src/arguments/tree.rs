@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::answer_output::AnswerOutput;
 use super::microseconds;
 use super::reading::ReadingArguments;
 
 #[derive(Args)]
+#[command(mut_arg("json", |arg| arg.help("Print the answer as JSON instead of text: a row for each event, with its depth")))]
 pub(crate) struct TreeArguments {
     /// The trace: plain, gzip, zstd or zip; - reads standard input
     #[arg(value_name = "FILE")]
@@ -55,16 +57,15 @@ pub(crate) struct TreeArguments {
     pub(crate) python_frames: bool,
 
     /// Go on with backward operators (or, with --parents, with the forward operator)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) backward: bool,
 
     /// Show this argument of operators, such as "Input Dims" (may be given several times)
-    #[arg(long = "field", value_name = "ARGUMENT")]
+    #[arg(long = "field", value_name = "ARGUMENT", conflicts_with = "json")]
     pub(crate) fields: Vec<String>,
 
-    /// Print the answer as JSON instead of text: a row for each event, with its depth
-    #[arg(long, conflicts_with_all = ["backward", "fields"])]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,

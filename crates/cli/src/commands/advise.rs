@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::Path;
 
 use advise::{Advice, Finding, Limits};
-use answers::Advisor;
-use answers::envelope::{AnswerFinding, AnswerWarning};
+use answers::envelope::AnswerFinding;
 use answers::numbers::{decimal, duration};
+use answers::{Advisor, Notice};
 use report_writers::terminal::{Color, Style};
 use report_writers::write_json;
 use serde::Serialize;
-use trace_ingest::{ReadOptions, is_standard_input};
+use trace_ingest::ReadOptions;
 
 use super::report::{check_destinations, save};
 use crate::answering;
@@ -46,39 +45,43 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     check_destinations(&sources, markdown.chain(json))?;
     let advisor = advisor(arguments, None)?;
     let mut advised = Vec::with_capacity(arguments.files.len());
-    let mut warnings = Vec::new();
+    let mut notices = Vec::new();
     for path in &arguments.files {
-        let progress = ReadingProgress::new(arguments.json);
+        let progress = ReadingProgress::new(arguments.answer.is_json());
         let update = |state| progress.update(state);
         let threads = arguments.reading.threads.map(Into::into);
         let reading = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
-        let (mut advice, notices) = advisor.advise(path, &reading)?;
-        for notice in notices {
-            console::warning(format_args!("{notice}"));
-            warnings.push(AnswerWarning::from(&notice));
-        }
+        let (mut advice, of_file) = advisor.advise(path, &reading)?;
+        of_file.iter().for_each(console::warning);
+        let of_file =
+            of_file.into_iter().map(|notice| Notice::OfFile { path: path.clone(), notice: notice.into() });
+        notices.extend(of_file);
         if !arguments.rules.is_empty() {
             advice.findings.retain(|finding| arguments.rules.iter().any(|rule| finding.is_of(rule)));
         }
-        advised.push(Advised { name: name(path), advice });
+        advised.push(Advised { name: answering::name(path), advice });
     }
-    let is_written = arguments.json || arguments.output.is_some();
-    let mut answer = answering::about(&arguments.files, is_written);
-    if let [only] = advised.as_slice() {
-        answer.findings = only.advice.findings.iter().map(AnswerFinding::from).collect();
-    }
-    answer.warnings = warnings;
-    let answer = answer.with_result(&Document { files: &advised }).map_err(io::Error::from)?;
+    // Its hash costs reading the files once more.
+    let answer = || {
+        let mut answer = answering::about(&arguments.files).with_notices(&notices);
+        if let [only] = advised.as_slice() {
+            answer.findings = only.advice.findings.iter().map(AnswerFinding::from).collect();
+        }
+        answer.with_result(&Document { files: &advised }).map_err(io::Error::from)
+    };
+    let is_written = arguments.answer.is_json() || arguments.output.is_some();
+    let answer = is_written.then(answer).transpose()?;
     let mut written = Vec::new();
-    if let Some(path) = &arguments.output {
-        written.push(save(path, |file| write_json(&answer, file))?);
+    if let (Some(path), Some(answer)) = (&arguments.output, &answer) {
+        written.push(save(path, |file| write_json(answer, file))?);
+        answering::note(answer.status);
     }
     if let Some(path) = &arguments.markdown {
         let texts: Vec<String> = advised.iter().map(|file| file.advice.to_markdown(&file.name)).collect();
         written.push(save(path, |file| file.write_all(texts.join("\n").as_bytes()))?);
     }
-    if arguments.json {
-        answering::print(&answer)?;
+    if let (true, Some(answer)) = (arguments.answer.is_json(), &answer) {
+        answering::print(answer)?;
     } else {
         let style = console::style();
         let mut text: Vec<String> = advised.iter().map(|file| text(file, style)).collect();
@@ -106,13 +109,6 @@ fn advisor(arguments: &AdviseArguments, reference: Option<Reference>) -> Result<
         baseline: arguments.baseline.clone(),
         limits: Limits { least_share: arguments.min_share / 100.0, ..Limits::default() },
     })
-}
-
-fn name(path: &Path) -> String {
-    if is_standard_input(path) {
-        return "standard input".to_owned();
-    }
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The findings of a recording, a block each.

@@ -39,7 +39,7 @@ pub(crate) fn run(json: bool) -> Result<(), Failure> {
     if json {
         let documents: Vec<Document<'_>> = rows.iter().map(Document::new).collect();
         return answering::print_result(
-            answering::about(&[], true),
+            answering::about(&[]),
             &serde_json::json!({ "architectures": documents }),
         );
     }

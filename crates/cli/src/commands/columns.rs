@@ -40,7 +40,7 @@ pub(crate) fn run(wanted: Option<&str>, json: bool) -> Result<(), Failure> {
     }
     if json {
         let sheets: Vec<_> = chosen.iter().map(|sheet| sheet.to_json(None)).collect();
-        return answering::print_result(answering::about(&[], true), &json!({ "sheets": sheets }));
+        return answering::print_result(answering::about(&[]), &json!({ "sheets": sheets }));
     }
     let width = console::style().width.min(110);
     // Sheets that differ in what they show and not in their columns are described together.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use answers::Notice;
 use answers::numbers::counted;
 use report_writers::terminal::Style;
 use serde::Serialize;
@@ -22,6 +23,8 @@ use crate::wrapping::wrap;
 /// A recording with what is wrong with it.
 struct Examined {
     name: String,
+    /// What reading it got over.
+    notices: Vec<Notice>,
     /// Form of the file.
     format: &'static str,
     entries: u32,
@@ -44,9 +47,11 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     {
         return Err(failure);
     }
-    if arguments.json {
+    if arguments.answer.is_json() {
         let files: Vec<File<'_>> = examined.iter().map(File::new).collect();
-        answering::print_result(answering::about(&arguments.files, true), &Document { files })?;
+        let notices = examined.iter().flat_map(|recording| &recording.notices);
+        let answer = answering::about(&arguments.files).with_notices(notices);
+        answering::print_result(answer, &Document { files })?;
     } else {
         console::print(blocks(&examined, console::style()))?;
     }
@@ -61,22 +66,21 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
 }
 
 fn examine(path: &Path, arguments: &DoctorArguments) -> Result<Examined, Failure> {
-    let progress = ReadingProgress::new(arguments.json);
+    let progress = ReadingProgress::new(arguments.answer.is_json());
     let update = |state| progress.update(state);
     let threads = arguments.threads.map(Into::into);
     let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
     let trace = read_path(path, &options)?;
-    let name = path
-        .file_name()
-        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let name = answering::name(path);
     let (entries, kind) = (trace.entries(), trace.facts().recorder.kind);
     let format = if trace.facts().recorder.uncut_device_times { "kineto-json" } else { "kineto-pftrace" };
+    let notices = Notice::all_of_reading(path, &trace);
     let diagnosis = Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default()));
     let diagnosis = diagnosis.ok_or_else(|| Failure::NotExamined {
         path: path.to_path_buf(),
         kind: kind.unwrap_or(RecordingKind::Trace),
     })?;
-    Ok(Examined { name, format, entries, diagnosis })
+    Ok(Examined { name, notices, format, entries, diagnosis })
 }
 
 /// A block per recording: its name, then its findings, each with its remedy below it.
@@ -159,7 +163,7 @@ struct Skipped {
 
 impl<'a> File<'a> {
     fn new(examined: &'a Examined) -> Self {
-        let Examined { name, format, entries, diagnosis } = examined;
+        let Examined { name, format, entries, diagnosis, .. } = examined;
         let ns = |time: i64| nanoseconds(diagnosis.time_unit, time);
         let record = |finding: &'a Finding| FindingRecord {
             rule: finding.rule.id,

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
         let (path, count) = (recording.path.display(), grouped(recording.unusable.into()));
         console::warning(format_args!("{path}: entries left out because they are not JSON: {count}"));
     }
-    if arguments.json {
+    if arguments.answer.is_json() {
         let recordings = fused.recordings.iter().map(|recording| {
             json!({
                 "file": answering::name(&recording.path),
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
         });
         let recordings: Vec<Value> = recordings.collect();
         let result = json!({ "written": [answering::name(output.path())], "recordings": recordings });
-        return answering::print_result(answering::about(&found.files, true), &result);
+        return answering::print_result(answering::about(&found.files).with_notices(&notices), &result);
     }
     let events: u64 = fused.recordings.iter().map(|recording| recording.events).sum();
     console::print(format_args!(

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
     let is_module = |gated: &GatedMetric| matches!(gated.metric, Metric::Module(_));
     let modules = arguments.recordings.modules || thresholds.metrics.iter().any(is_module);
     let files = [&arguments.baseline, &arguments.candidate];
-    let [baseline, candidate] = read(files, &arguments.recordings, modules, arguments.json)?;
+    let [baseline, candidate] = read(files, &arguments.recordings, modules, arguments.answer.is_json())?;
     let allowed: BTreeSet<_> = arguments.allow.iter().copied().collect();
     let gate = Gate::new(baseline, candidate, &thresholds, &allowed)?;
     if let Some(path) = &arguments.markdown {
@@ -52,9 +52,9 @@ pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
         let text = gate.to_junit().map_err(failed)?;
         save(path, |file| file.write_all(text.as_bytes()))?;
     }
-    match arguments.json {
+    match arguments.answer.is_json() {
         true => {
-            let answer = answering::about_runs(&arguments.baseline, &arguments.candidate, true);
+            let answer = answering::about_runs(&arguments.baseline, &arguments.candidate);
             answering::print(&answer.of_gate(&gate).map_err(std::io::Error::from)?)?;
         }
         false => console::print(text(&gate, console::style()))?,
@@ -98,10 +98,10 @@ pub(crate) fn baseline(arguments: &BaselineArguments) -> Result<(), Failure> {
     let path = save(&arguments.output, |file| write_baseline(&kept, file))?;
     let steps: usize = kept.iter().map(|recording| recording.steps.duration.len()).sum();
     let blocks = perf_gate::blocks(&kept).len();
-    if arguments.json {
+    if arguments.answer.is_json() {
         let written = [answering::name(&path)];
         let result = json!({ "written": written, "recordings": kept.len(), "steps": steps, "jobs": blocks });
-        return answering::print_result(answering::about(&arguments.files, true), &result);
+        return answering::print_result(answering::about(&arguments.files), &result);
     }
     console::print(format_args!(
         "wrote {}: {} with {}, which count as {}\n",

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use answers::Notice;
 use inference_phase::matching::{
     MatchNote, MatchOptions, MatchSide, Matches, match_blocks, match_outputs, phase_name, shown_distance,
     write_report,
@@ -58,11 +59,12 @@ pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
         steps: &side.steps,
     });
     let report = write_report(&matches, described, &paths, directory)?;
-    if arguments.json {
+    if arguments.answer.is_json() {
         let written: Vec<_> = report.written.iter().map(|path| answering::name(path)).collect();
         let result = json!({ "written": written, "matches": report.pairs, "notes": report.notes });
         let files = [arguments.first.clone(), arguments.second.clone()];
-        answering::print_result(answering::about(&files, true), &result)?;
+        let notices = sides.each_ref().map(|side| Notice::all_of_reading(side.path, side.tree.trace()));
+        answering::print_result(answering::about(&files).with_notices(notices.iter().flatten()), &result)?;
     } else if !arguments.quiet {
         console::print(listing(&matches, &paths, arguments))?;
         matches.notes.iter().for_each(|note| console::warning(why_none(note)));

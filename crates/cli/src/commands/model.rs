@@ -34,8 +34,8 @@ fn answer(command: &ModelCommand) -> Result<(), Failure> {
         console::warning(warning);
     }
     let operation = Operation::new(command, architecture.as_ref())?;
-    if command.answer_arguments().json {
-        return answering::print_result(answering::about(&[], true), &operation.to_json());
+    if command.answer_arguments().document.json {
+        return answering::print_result(answering::about(&[]), &operation.to_json());
     }
     let title = format!("{}, {}", operation.name, operation.dtype);
     Ok(console::print(text(&title, &operation.figures))?)

@@ -23,7 +23,7 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let MapArguments { keep_events, waits, .. } = *arguments;
     let options = MapOptions { keep_events, waits, ..arguments.mapping.options() };
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
-        Ok(mapped) if !arguments.quiet && !arguments.json => {
+        Ok(mapped) if !arguments.quiet && !arguments.answer.is_json() => {
             console::note(format!("{}: {}", path.display(), outcome(mapped)))
         }
         Ok(_) => {}
@@ -35,7 +35,7 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     if failed > 0 {
         return Err(Failure::NotMapped { failed, of: mapped.len() });
     }
-    if arguments.json {
+    if arguments.answer.is_json() {
         let of_recording = |(path, mapped): (&PathBuf, &Mapped)| {
             let events = match mapped {
                 Mapped::Written { events, .. } => Some(events),
@@ -46,7 +46,7 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
         };
         let mapped = recordings.iter().zip(mapped.iter().flatten()).map(of_recording);
         let result = json!({ "ranks": ranks, "recordings": mapped.collect::<Vec<_>>() });
-        answering::print_result(answering::about(&recordings, true), &result)?;
+        answering::print_result(answering::about(&recordings), &result)?;
     } else if !arguments.quiet {
         let count = counted(ranks, "rank", "ranks");
         console::print(format!("{count} in {}\n", arguments.out.display()))?;
@@ -88,9 +88,9 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
     for (path, why) in &folder.stale {
         console::warning(format_args!("{}: is not packed: {why}", path.display()));
     }
-    if arguments.json {
+    if arguments.answer.is_json() {
         let result = json!({ "ranks": packing.ranks, "packs": packing.packs, "written": packing.written });
-        return answering::print_result(answering::about(slice::from_ref(path), true), &result);
+        return answering::print_result(answering::about(slice::from_ref(path)), &result);
     }
     let written = match packing.written {
         0 => "nothing to do".to_owned(),

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
         max_bytes: arguments.max_bytes,
         link_by: arguments.reading.link_by,
     };
-    let found = with_progress(arguments.json, &arguments.reading, |reading| {
+    let found = with_progress(arguments.answer.is_json(), &arguments.reading, |reading| {
         operators_to_replay(&arguments.file, &options, reading)
     })?;
     let replayable: Vec<Entry> = found.operators.iter().filter_map(|of| of.verdict.clone().ok()).collect();
@@ -37,10 +37,11 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
         Some(directory) if !replayable.is_empty() => write(directory, &replayable, &arguments.file)?,
         _ => Vec::new(),
     };
-    if arguments.json {
+    if arguments.answer.is_json() {
         let operators = found.operators.iter().map(|operator| Verdict::new(operator, &found)).collect();
         let document = Document { times_of: times_of(&found), operators };
-        answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &document)?;
+        let answer = answering::about(slice::from_ref(&arguments.file)).with_notices(&found.notices);
+        answering::print_result(answer, &document)?;
     } else {
         console::print(text(&found, replayable.len(), &written, console::style()))?;
     }

@@ -6,7 +6,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use answers::envelope::{Answer, Status};
+use answers::envelope::Answer;
 use answers::{Analysed, Picture, Report, Reporter, Run, Stage, Watch};
 use atomic_file::AtomicFile;
 use report_writers::terminal::{Color, Style};
@@ -36,6 +36,7 @@ pub(crate) fn run(given: &Given, timings: &mut Timings) -> Result<(), Failure> {
         Ok(kind) => (kind, None),
         Err(error) => (RecordingKind::Trace, Some(error)),
     };
+    answering::ask(any_report::asked(given, kind), given.answer_output());
     let outcome = any_report::check(given, kind, first).and_then(|()| match kind {
         RecordingKind::Trace | RecordingKind::Nsys => {
             super::pytorch::run(&given.arguments()?, given, timings)
@@ -146,7 +147,7 @@ impl<'a> Request<'a> {
             pending.push(failure);
         }
         timings.begin(Stage::Terminal);
-        if self.output.json {
+        if self.output.answer.is_json() {
             answering::print(&answer)?;
             said.iter().for_each(Say::print);
         } else if !self.output.quiet {
@@ -162,40 +163,30 @@ impl<'a> Request<'a> {
             after.iter().for_each(Say::print);
         }
         timings.end();
-        let is_lacking = self.output.strict && answer.status != Status::Ok;
+        if self.output.answer.strict {
+            answering::note(answer.status);
+        }
         drop(answer);
         // The process is about to end, and the system takes its memory back at once.
         mem::forget(report);
-        if is_lacking {
-            pending.push(Failure::Lacking);
-        }
         end_with(pending)
     }
 
     /// The report as a value; of runs that are compared, the first file is the baseline.
     fn answer_of<'r>(&self, report: &'r Report) -> Answer<'r> {
         let is_comparison = matches!(report.analysis, Analysed::Comparisons(_) | Analysed::Trees(_));
-        let is_hashed = !self.output.no_hash;
         let answer = match self.files.split_first() {
-            Some((first, others)) if is_comparison => {
-                answering::about_runs(slice::from_ref(first), others, is_hashed)
-            }
-            _ => answering::about(self.files, is_hashed),
+            Some((first, others)) if is_comparison => answering::about_runs(slice::from_ref(first), others),
+            _ => answering::about(self.files),
         };
-        let mut answer = answer.of_report(report);
-        if self.output.full_paths {
-            for (input, file) in answer.inputs.iter_mut().zip(self.files) {
-                input.file = file.display().to_string();
-            }
-        }
-        answer
+        answer.of_report(report)
     }
 
     /// Everything that is written but by [`Extras`].
     fn destinations(&self) -> Destinations {
         let mut tables = self.output.destinations();
         let is_document = self.output.html.is_some() || self.output.output_json_path.is_some();
-        if tables.is_empty() && self.pictures.is_empty() && !is_document && !self.output.json {
+        if tables.is_empty() && self.pictures.is_empty() && !is_document && !self.output.answer.is_json() {
             // Nothing is beside standard input.
             let file = self.files.first().filter(|file| !is_standard_input(file));
             let beside = self.workbook.zip(file);

@@ -6,6 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::slice;
 
+use answers::Notice;
+use answers::envelope::Answer;
+use answers::numbers::{counted, decimal, grouped};
 use inference_phase::split::{
     self, Alike, ExecutionDetails, FoundSteps, Membership, MixDistance, MixOptions, RegionRule, ServerLoad,
     ShownBy, SplitError, SplitOptions, SplitPlan, SplitStep, WindowLoad, WindowOptions,
@@ -24,7 +27,6 @@ use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
 use crate::error::Failure;
 use crate::progress::with_progress;
-use answers::numbers::{counted, decimal, grouped};
 
 /// Files that are listed one by one; the table has all of them.
 const LISTED: usize = 20;
@@ -68,16 +70,16 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     let base = split::base_name(&arguments.file);
     let plan = split::plan(tree.trace(), &steps, &options, &base);
     if !arguments.quiet {
-        if !arguments.json {
+        if !arguments.answer.is_json() {
             console::print(overview(&arguments.file, &steps, shown_by, &plan))?;
         }
         without_effect(arguments, &steps, &plan).iter().for_each(console::warning);
     }
     if !arguments.has_action() && arguments.output_dir.is_none() {
         let chosen: Vec<usize> = options.range.unwrap_or(0..steps.len()).collect();
-        if arguments.json {
+        if arguments.answer.is_json() {
             let result = json!({ "steps": list_json(&tree, &steps, &chosen) });
-            answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &result)?;
+            answering::print_result(answer_of(arguments, tree.trace()), &result)?;
         } else if !arguments.quiet {
             console::print(list(&tree, &steps, &chosen))?;
         }
@@ -113,10 +115,10 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     if arguments.quiet {
         return Ok(());
     }
-    if arguments.json {
+    if arguments.answer.is_json() {
         let written: Vec<Value> = details.iter().map(|details| named(split::details_json(details))).collect();
         let result = json!({ "written": written });
-        answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &result)?;
+        answering::print_result(answer_of(arguments, tree.trace()), &result)?;
     } else {
         console::print(Listing { details: &details, directory })?;
     }
@@ -132,6 +134,11 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+fn answer_of(arguments: &SplitArguments, trace: &Trace) -> Answer<'static> {
+    let notices = Notice::all_of_reading(&arguments.file, trace);
+    answering::about(slice::from_ref(&arguments.file)).with_notices(&notices)
 }
 
 /// A line per step: what it runs, when, and what devices did for it.
@@ -184,7 +191,7 @@ fn list_json(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize]) -> Vec<Val
 /// Details of a file, which is named without its folder.
 fn named(mut details: Value) -> Value {
     if let Some(path) = details.get_mut("output_path")
-        && let Some(name) = path.as_str().map(|path| answering::name(Path::new(path)).into_owned())
+        && let Some(name) = path.as_str().map(|path| answering::name(Path::new(path)))
     {
         *path = name.into();
     }

@@ -28,15 +28,16 @@ struct Listed<'t> {
 }
 
 pub(crate) fn table(arguments: &TableArguments) -> Result<(), Failure> {
-    let report = read(&arguments.file, arguments.json, &arguments.reading, false)?;
+    let report = read(&arguments.file, arguments.answer.is_json(), &arguments.reading, false)?;
     let tables = report.tables.tables();
     let Some(name) = &arguments.table else { return list(arguments, &report) };
     let query = arguments.query();
-    let Rows { table, total, next } = query.rows(table_named(tables, name)?)?;
-    if arguments.json {
+    let whole = table_named(tables, name)?;
+    let Rows { table, total, next } = query.rows(whole)?;
+    if arguments.answer.is_json() {
         let sort = query.order.iter().map(|order| order.column.clone()).collect();
-        let mut answer = answering::about(slice::from_ref(&arguments.file), true).about(&report);
-        answer.tables = vec![JsonTable::part(table, total, next, sort)];
+        let mut answer = answering::about(slice::from_ref(&arguments.file)).about(&report);
+        answer.tables = vec![JsonTable::part(whole, table, total, next, sort)];
         return answering::print(&answer);
     }
     let shown = table.height();
@@ -51,8 +52,8 @@ fn list(arguments: &TableArguments, report: &Report) -> Result<(), Failure> {
     let listed =
         |table| Listed { name: Table::name(table), rows: table.height(), columns: table.columns().len() };
     let listed: Vec<Listed<'_>> = report.tables.tables().iter().map(listed).collect();
-    if arguments.json {
-        let answer = answering::about(slice::from_ref(&arguments.file), true).about(report);
+    if arguments.answer.is_json() {
+        let answer = answering::about(slice::from_ref(&arguments.file)).about(report);
         return answering::print_result(answer, &serde_json::json!({ "tables": listed }));
     }
     let columns = [
@@ -64,10 +65,10 @@ fn list(arguments: &TableArguments, report: &Report) -> Result<(), Failure> {
 }
 
 pub(crate) fn why(arguments: &WhyArguments) -> Result<(), Failure> {
-    let report = read(&arguments.file, arguments.json, &arguments.reading, true)?;
+    let report = read(&arguments.file, arguments.answer.is_json(), &arguments.reading, true)?;
     let why = report.why(&arguments.target, arguments.top.get())?;
-    if arguments.json {
-        let mut answer = answering::about(slice::from_ref(&arguments.file), true).about(&report);
+    if arguments.answer.is_json() {
+        let mut answer = answering::about(slice::from_ref(&arguments.file)).about(&report);
         answer.findings.retain(|finding| why.findings.iter().any(|named| named.rank == finding.rank));
         answer.tables = why.rows.iter().map(JsonTable::whole).collect();
         return answering::print_result(answer, &why);

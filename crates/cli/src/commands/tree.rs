@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Write;
 use std::slice;
 
+use answers::Notice;
 use serde_json::{Value, json};
 use sheets::escaped;
 use trace_ingest::{EventId, RowId, Track, read_path};
@@ -35,14 +36,16 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         min_device_time_us: arguments.min_time.unwrap_or(0.0),
         shown_text: escaped,
     };
-    if arguments.json {
+    if arguments.answer.is_json() {
         let shown = starts.iter().flat_map(|&start| match arguments.parents {
             true => std::iter::once(start).chain(tree.ancestors(start)).zip(0..).collect(),
             false => tree.shown_subtree(start, &options),
         });
         let rows: Vec<Value> = shown.map(|(event, depth)| row(&tree, &times, event, depth)).collect();
         let result = json!({ "events": rows });
-        answering::print_result(answering::about(slice::from_ref(&arguments.file), true), &result)?;
+        let notices = Notice::all_of_reading(&arguments.file, tree.trace());
+        let answer = answering::about(slice::from_ref(&arguments.file)).with_notices(&notices);
+        answering::print_result(answer, &result)?;
         tree.trace().warnings().iter().for_each(console::warning);
         tree.warnings().iter().for_each(console::warning);
         return Ok(());

@@ -60,7 +60,10 @@ fn what_the_agent_does_not_read_is_refused() {
     let refused: [(&[&str], &str); 4] = [
         (&[rocprof], "is a rocprofv3 profile; the files of TraceLens's agent are made from traces"),
         (&["trace.json"], "names no device whose peaks are known"),
-        (&["trace.json", "trace.json"], "--compat agent writes the files of one trace; 2 are given"),
+        (
+            &["trace.json", "trace.json"],
+            "--compat agent writes the files of one trace, and 2 are given; name one",
+        ),
         (&["trace.json", "--baseline", "trace.json"], "cannot be used with '--compat <PROGRAM>'"),
     ];
     for (arguments, text) in refused {

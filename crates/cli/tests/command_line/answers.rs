@@ -352,13 +352,140 @@ fn launches_that_are_lost_degrade_a_trace() {
 
 #[test]
 fn strict_answers_end_with_4_where_something_is_missing() {
-    let place = Workplace::with("");
-    let whole = std::fs::read(test_data("recorded/cpu/gloo_collectives_rank0.json.gz")).unwrap();
+    let place = Workplace::with_generated();
+    let whole = std::fs::read(test_data("generated/cuda_serving.json.gz")).unwrap();
     std::fs::write(place.path("cut.json.gz"), &whole[..whole.len() * 3 / 4]).unwrap();
-    let cut = place.run(&["report", "cut.json.gz", "--json", "--strict"]).exits_with(4);
-    let document: Value = serde_json::from_str(&cut.out).unwrap();
-    assert_eq!((&document["status"], &document["trust"]["truncated"]), (&json!("partial"), &json!(true)));
-    place.run(&["report", "cut.json.gz", "--json"]).exits_with(0);
+    for (command, options) in [
+        ("report", &[] as &[&str]),
+        ("table", &["overview"]),
+        ("why", &["aten::mm"]),
+        ("tree", &[]),
+        ("split", &[]),
+        ("replay", &[]),
+        ("advise", &[]),
+        ("doctor", &["--fail-on", "never"]),
+    ] {
+        let of =
+            |file, strict: &[&str]| place.run(&[&[command, file], options, strict, &["--json"]].concat());
+        let document: Value =
+            serde_json::from_str(&of("cut.json.gz", &["--strict"]).exits_with(4).out).unwrap();
+        assert_eq!(document["status"], "partial", "{command}");
+        let mut warnings = document["warnings"].as_array().unwrap().iter();
+        let cut = warnings.find(|warning| warning["severity"] == "distrust");
+        assert!(cut.is_some_and(|cut| cut["code"] == "reading/damaged-compression"), "{command}: {cut:?}");
+        of("cut.json.gz", &[]).exits_with(0);
+    }
+    let tree = place.run(&["tree", "trace.json.gz", "--json", "--strict"]).exits_with(0);
+    assert_eq!(serde_json::from_str::<Value>(&tree.out).unwrap()["status"], "ok");
+    // A report is judged in whatever form it is; other answers only as JSON.
+    place.run(&["report", "cut.json.gz", "--strict", "--output_csvs_dir", "sheets"]).exits_with(4);
+    place.run(&["tree", "trace.json.gz", "--strict"]).exits_with(2);
+    place.run(&["advise", "cut.json.gz", "--strict", "-o", "advice.json"]).exits_with(4);
+}
+
+#[test]
+fn answers_say_what_was_asked_with_defaults() {
+    let place = Workplace::with_generated();
+    let validator = validator();
+    let options = |arguments: &[&str]| answer(&place, &validator, arguments)["command"]["options"].take();
+    let trace = "trace.json.gz";
+    assert_eq!(
+        options(&["report", trace, "--no-hash", "--threads", "1", "--topk_ops", "3"]),
+        json!(["--budget host", "--link-by correlation", "--sheet-names documented", "--topk_ops 3"])
+    );
+    let profile = test_data("recorded/h200/jax_step.xplane.pb");
+    let of_jax = options(&["report", profile.to_str().unwrap()]);
+    assert!(!of_jax.to_string().contains("--link-by"), "an option of other recorders: {of_jax}");
+    assert_eq!(
+        options(&["table", trace, "ops_summary", "--where", "Count gt 3"]),
+        json!(["--link-by correlation", "--skip 0", "--top 20", "--where Count gt 3", "ops_summary"])
+    );
+    assert_eq!(
+        options(&["model", "gemm", "--m", "8", "--n", "8", "--k", "4", "--stamp"]),
+        json!(["--batch 1", "--dtype bf16", "--k 4", "--m 8", "--n 8"])
+    );
+    assert_eq!(options(&["tree", "missing.json", "--all"]), json!(["--all", "--link-by correlation"]));
+}
+
+#[test]
+fn answers_name_the_features_of_the_program() {
+    let document = answer(&Workplace::with(""), &validator(), &["archs"]);
+    let features = [("cluster", cfg!(feature = "cluster")), ("mcp", cfg!(feature = "mcp"))];
+    let built: Vec<&str> =
+        features.into_iter().filter(|(_, is_built)| *is_built).map(|(name, _)| name).collect();
+    assert_eq!(document["tool"]["features"], json!(built));
+}
+
+#[test]
+fn answers_are_stamped_where_that_is_asked() {
+    let place = Workplace::with_generated();
+    let validator = validator();
+    let asked = |arguments: &[&str]| answer(&place, &validator, arguments);
+    for arguments in [
+        &["report", "trace.json.gz"] as &[&str],
+        &["tree", "trace.json.gz", "--depth", "1"],
+        &["model", "gemm", "--m", "8", "--n", "8", "--k", "8"],
+        &["archs"],
+        &["columns", "ops_summary"],
+        &["tree", "missing.json"],
+        &["tree", "--unknown"],
+    ] {
+        assert_eq!(asked(arguments).get("created_at"), None, "{arguments:?}");
+        let stamped = asked(&[arguments, &["--stamp"]].concat());
+        let stamp = stamped["created_at"].as_str().unwrap_or_else(|| panic!("{arguments:?}"));
+        assert!(stamp.starts_with("20") && stamp.len() == 20 && stamp.ends_with('Z'), "{stamp}");
+    }
+}
+
+#[test]
+fn options_of_json_want_json() {
+    let place = Workplace::with_generated();
+    for option in ["--stamp", "--no-hash", "--full-paths"] {
+        for command in ["report", "tree", "doctor", "advise", "table", "split"] {
+            let outcome = place.run(&[command, "trace.json.gz", option]).exits_with(2);
+            assert!(outcome.err.contains("--json"), "{command} {option}: {}", outcome.err);
+        }
+        place.run(&["report", "trace.json.gz", option, "--output_json_path", "answer.json"]).exits_with(0);
+        place.run(&["advise", "trace.json.gz", option, "-o", "advice.json"]).exits_with(0);
+    }
+    place.run(&["archs", "--json", "--no-hash"]).exits_with(2);
+    place.run(&["advise", "trace.json.gz", "--compat", "agent", "-o", "a.json", "--stamp"]).exits_with(2);
+}
+
+#[test]
+fn errors_name_their_input() {
+    let place = Workplace::with("");
+    let validator = validator();
+    let asked = |arguments: &[&str]| answer(&place, &validator, arguments)["error"].take();
+    place.put("a; b.json", "no trace");
+    for command in ["report", "tree", "doctor", "table", "replay"] {
+        let error = asked(&[command, "a; b.json"]);
+        assert_eq!((&error["input"], &error["action"]), (&json!("a; b.json"), &Value::Null), "{command}");
+    }
+    let path = place.path("a; b.json");
+    let error = asked(&["tree", path.to_str().unwrap(), "--full-paths"]);
+    assert_eq!(error["input"], path.to_str().unwrap());
+    let error = asked(&["tree", "missing.json"]);
+    assert_eq!(
+        (&error["input"], &error["action"]),
+        (&json!("missing.json"), &json!("check the path and its permissions"))
+    );
+    assert_eq!(asked(&["columns", "no_such_sheet"])["input"], Value::Null);
+}
+
+#[test]
+fn warnings_say_what_to_do_or_nothing() {
+    let place = Workplace::with("");
+    let validator = validator();
+    let action = |recording: &str, code: &str| {
+        let document = answer(&place, &validator, &["report", test_data(recording).to_str().unwrap()]);
+        let mut warnings = document["warnings"].as_array().unwrap().iter();
+        let found = warnings.find(|warning| warning["code"] == code);
+        found.unwrap_or_else(|| panic!("{recording}: {code}"))["action"].clone()
+    };
+    let without_device = action("recorded/cpu/transformer_step.json.gz", "no-device-events");
+    assert!(without_device.as_str().unwrap().contains("ProfilerActivity.CUDA"), "{without_device}");
+    assert_eq!(action("recorded/h200/nsys/cuda_graph_nodes.sqlite", "reading/unread-tables"), Value::Null);
 }
 
 #[test]
@@ -375,12 +502,24 @@ fn files_are_told_by_their_content() {
     );
     assert_eq!(input["bytes"], Path::new(&place.path("trace.json.gz")).metadata().unwrap().len());
     assert_eq!(input["sha256"].as_str().map(str::len), Some(64));
-    assert_eq!(of(&["--no-hash"])["inputs"][0]["sha256"], Value::Null);
     let path = place.path("trace.json.gz");
     let path = path.to_str().unwrap();
-    let outcome = place.run(&["report", path, "--json", "--full-paths"]).exits_with(0);
-    let document: Value = serde_json::from_str(&outcome.out).unwrap();
-    assert_eq!(document["inputs"][0]["file"], path);
+    for (command, options) in [
+        ("report", &[] as &[&str]),
+        ("table", &["overview"]),
+        ("tree", &["--depth", "1"]),
+        ("advise", &[]),
+        ("doctor", &[]),
+        ("baseline", &["-o", "kept.json"]),
+    ] {
+        let options = [&[command, path, "--json", "--full-paths", "--no-hash"], options].concat();
+        let document: Value = serde_json::from_str(&place.run(&options).exits_with(0).out).unwrap();
+        let input = &document["inputs"][0];
+        assert_eq!((&input["file"], &input["sha256"]), (&json!(path), &Value::Null), "{command}");
+        if let Some(file) = document["result"].get("files") {
+            assert_eq!(file[0]["name"], path, "{command}");
+        }
+    }
     for threads in ["1", "2", "8"] {
         assert_eq!(of(&["--threads", threads]), of(&[]), "{threads} threads");
     }

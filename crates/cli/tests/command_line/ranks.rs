@@ -296,9 +296,9 @@ fn what_is_odd_is_said_and_ends_no_run() {
         "3 of 4 ranks",
         "1 of 4 ranks have no recording (3)",
         "rank 1: its recording is cut off or damaged",
-        "rank7_trace.json: is of a job of 128 ranks, the others of one of 4; it is left out",
+        "rank7_trace.json: is of a job of 128 ranks, the others of one of 4: it is left out",
         "rank8_trace.json: is not recognised",
-        "the job is reported without it",
+        "the job is reported without a recording: ",
     ]);
 }
 
@@ -340,7 +340,7 @@ fn the_same_rank_of_another_job_is_left_out() {
     let place = job();
     place.put("job/other.json", rank(1, 128));
     let expected =
-        ["4 of 4 ranks", "other.json: is of a job of 128 ranks, the others of one of 4; it is left out"];
+        ["4 of 4 ranks", "other.json: is of a job of 128 ranks, the others of one of 4: it is left out"];
     place.run(&["ranks", "--trace_dir", "job"]).exits_with(0).with_summary(&expected);
     place.run(&["map", "job/*.json", "--out", "tables"]).exits_with(0);
     // Recordings are mapped side by side: the one that is written second names its job.

@@ -457,7 +457,7 @@ impl fmt::Display for PhaseNotice {
                 if *prompts_percent > 0.0 {
                     write!(
                         f,
-                        "; {prompts_percent:.1}% are steps that process prompts, and nothing in their attention shows \
+                        ", {prompts_percent:.1}% are steps that process prompts, and nothing in their attention shows \
                          whether requests are extended beside them"
                     )?;
                 }
@@ -466,7 +466,7 @@ impl fmt::Display for PhaseNotice {
             PhaseNotice::Undecided { method, percent } => write!(
                 f,
                 "{method} says nothing of the phase of {percent:.1}% of the operators' device time, which is Unknown; \
-                 hybrid looks at whole steps"
+                 take the method hybrid, which looks at whole steps"
             ),
             PhaseNotice::DeviceOnly => f.write_str(
                 "the trace has no host events, so nothing says which step launched what: the phase of all device \

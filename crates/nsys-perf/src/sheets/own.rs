@@ -202,7 +202,7 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         KERNEL.field(|row: &Row<'_>| row.kernel.into()),
         Field::new(Count, "Ranges", |_, row: &Row<'_>| row.ranges.into())
             .described("Ranges in which it was launched."),
-        COUNT.field(|row: &Row<'_>| row.durations.count.into()),
+        COUNT.overlapping().field(|row: &Row<'_>| row.durations.count.into()),
         milliseconds(
             "Own Time (ms)",
             "Time of the kernels whose innermost range it is, in ms: no kernel counts twice.",

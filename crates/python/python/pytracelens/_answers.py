@@ -102,6 +102,8 @@ class AnswerWarning:
     lost: Lost | None
     message: str
     """What happened, and what to do."""
+    action: str | None
+    """What to do, with which the message ends, where it says that."""
 
     @classmethod
     def _of(cls, document: Mapping[str, Any]) -> AnswerWarning:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use report_writers::{JsonTable, write_json};
 use serde_json::{Value, json};
-use sheets::{Caveat, Cell, Column, ColumnKind, Nested, Table, TableColumn, Unit};
+use sheets::{Caveat, Cell, Column, ColumnKind, Nested, Role, Table, TableColumn, Unit};
 
 use super::column;
 
@@ -137,6 +137,24 @@ fn floats_survive_to_the_last_bit() {
         .map(|number| number.parse::<f64>().unwrap().to_bits())
         .collect();
     assert_eq!(numbers, values.map(f64::to_bits));
+}
+
+#[test]
+fn a_page_has_the_key_of_the_whole_table() {
+    let named = |name, cells: [&str; 3]| {
+        TableColumn::new(Column::text(name, "Name.").with_role(Role::Name), cells.map(Into::into))
+    };
+    let origin = Column::text("stream", "Stream.").with_role(Role::Provenance);
+    let origin = TableColumn::new(origin, ["7", "7", "13"].map(Into::into));
+    let whole = Table::new("ops", vec![named("name", ["mm", "add", "mm"]), origin]).unwrap();
+    let key = |columns: &[usize], rows: &[usize]| {
+        let rows = whole.part(columns, rows).unwrap();
+        JsonTable::part(&whole, rows, 3, None, Vec::new()).key().to_vec()
+    };
+    // The first two rows alone would be told apart by their names.
+    assert_eq!(key(&[0, 1], &[0, 1]), JsonTable::whole(&whole).key());
+    assert_eq!(key(&[0, 1], &[0, 1]), ["name", "stream"]);
+    assert_eq!(key(&[0], &[0, 1]), [""; 0], "names alone do not find a row");
 }
 
 #[test]

@@ -82,6 +82,21 @@ pub enum ReadError {
     },
 }
 
+impl ReadError {
+    /// The report that it is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            ReadError::Io { path, .. }
+            | ReadError::Csv { path, .. }
+            | ReadError::Workbook { path, .. }
+            | ReadError::Json { path, .. }
+            | ReadError::TooLarge { path, .. }
+            | ReadError::Table { path, .. } => path,
+        }
+    }
+}
+
 /// The format of the report at `path`; `None` where it is none, such as a recording.
 ///
 /// # Errors

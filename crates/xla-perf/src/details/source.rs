@@ -253,7 +253,8 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     let total = TOTAL_MS.described(
         "Sum in ms over executions of the time in which a kernel of the instruction ran, scopes inside included.",
-    );
+    )
+    .overlapping();
     fields.extend(time_fields("Instructions in the scope and those inside it.", total, |row: &Scope| {
         &row.time
     }));

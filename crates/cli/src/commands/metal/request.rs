@@ -34,7 +34,7 @@ pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
 pub(super) fn without_effect(arguments: &MetalArguments, given: &Given) -> Vec<String> {
     let output = &arguments.output;
     let terminal = &arguments.terminal;
-    let prints_table = output.csv.is_none() && !output.tables.json && !output.tables.quiet;
+    let prints_table = output.csv.is_none() && !output.tables.answer.is_json() && !output.tables.quiet;
     let given = [
         (terminal.hide_minor && !prints_table, "--hide-minor", "where no table is printed"),
         (given.has("color") && terminal.no_color, "--color", "with --no-color"),

@@ -1,0 +1,81 @@
+//! How the answer as JSON is written: flags that all subcommands with `--json` share. They take effect in
+//! `crate::answering`.
+
+use std::ffi::OsString;
+
+use clap::{ArgGroup, ArgMatches, Args};
+
+/// What asks for the answer as JSON: to be printed, or written to a file where a subcommand can.
+pub(crate) const JSON_DOCUMENT: &str = "JsonDocument";
+
+/// The group of these options.
+pub(super) fn json_document() -> ArgGroup {
+    ArgGroup::new(JSON_DOCUMENT).multiple(true)
+}
+
+/// Of answers from no file.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "JSON", group = json_document())]
+pub(crate) struct DocumentOutput {
+    /// Print the answer as JSON instead of text
+    #[arg(long, group = JSON_DOCUMENT)]
+    pub(crate) json: bool,
+
+    /// Say in the JSON when it was made. Without it the same input gives the same bytes
+    #[arg(long, requires = JSON_DOCUMENT)]
+    pub(crate) stamp: bool,
+}
+
+/// Of answers from recordings.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "JSON")]
+pub(crate) struct AnswerOutput {
+    #[command(flatten)]
+    pub(crate) document: DocumentOutput,
+
+    /// Leave out of the JSON the hash of the files, which costs reading them once more
+    #[arg(long = "no-hash", requires = JSON_DOCUMENT)]
+    pub(crate) no_hash: bool,
+
+    /// Name files in the JSON as they are named here, not without their folders
+    #[arg(long = "full-paths", requires = JSON_DOCUMENT)]
+    pub(crate) full_paths: bool,
+
+    /// End with exit code 4 where the answer is not whole: a file is cut off, or something is missing for what was not
+    /// recorded
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+impl AnswerOutput {
+    /// None of them.
+    pub(crate) const NONE: Self = AnswerOutput {
+        document: DocumentOutput { json: false, stamp: false },
+        no_hash: false,
+        full_paths: false,
+        strict: false,
+    };
+
+    /// Whether the answer is printed as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.document.json
+    }
+
+    /// Those of these options that say how an answer without inputs is written, of arguments that may mean nothing.
+    pub(crate) fn written_in(arguments: &[OsString]) -> Self {
+        let is_written = |option: &str| arguments.iter().any(|argument| argument == option);
+        let document = DocumentOutput { json: is_written("--json"), stamp: is_written("--stamp") };
+        AnswerOutput { document, ..AnswerOutput::NONE }
+    }
+
+    /// Those of these options that are among the matches of a subcommand; it may have none.
+    pub(super) fn given_in(matches: &ArgMatches) -> Self {
+        let is_given = |id| matches.try_get_one(id).ok().flatten().copied().unwrap_or_default();
+        AnswerOutput {
+            document: DocumentOutput { json: is_given("json"), stamp: is_given("stamp") },
+            no_hash: is_given("no_hash"),
+            full_paths: is_given("full_paths"),
+            strict: is_given("strict"),
+        }
+    }
+}
