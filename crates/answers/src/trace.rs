@@ -619,7 +619,7 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
     if analysis.is_host_only() {
         notices.push(Notice::NoDeviceEvents { advice: how_to_record_devices(trace) });
     }
-    if analysis.is_gpu_only() && !options.kernel_summary {
+    if analysis.is_gpu_only() {
         notices.push(Notice::NoOperators);
     }
     notices.extend(trace.warnings().iter().cloned().map(Notice::Reading));

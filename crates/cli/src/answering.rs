@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use answers::envelope::{Answer, Asked, Input, InputDetails, Problem, Role, Status, code_of};
+use chrono::{DateTime, SecondsFormat, Utc};
 use report_writers::write_json;
 use serde::Serialize;
 
@@ -53,23 +54,8 @@ pub(crate) fn ask(asked: Asked, output: AnswerOutput) {
 fn from_inputs(inputs: Vec<Input>) -> Answer<'static> {
     let run = of_run();
     let answer = Answer::new(TOOL, run.asked.clone(), inputs);
-    Answer { created_at: run.output.document.stamp.then(|| date_and_time(SystemTime::now())), ..answer }
-}
-
-/// A time as RFC 3339 has it, in UTC and whole seconds.
-fn date_and_time(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (day, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March, so that the day of a leap year is their last. Of 400 years all have as many days.
-    let day = day + 719_468;
-    let (era, day) = (day / 146_097, day % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z", 400 * era + year)
+    let now = || DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Secs, true);
+    Answer { created_at: run.output.document.stamp.then(now), ..answer }
 }
 
 /// What inputs say of their files.
@@ -146,27 +132,5 @@ fn print_problem(problem: Problem) {
     if is_missing {
         // The failure itself is printed to standard error, and decides on the exit code.
         let _ = print(&from_inputs(Vec::new()).failed(problem));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn times_are_dates_of_the_calendar() {
-        for (seconds, expected) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_868_799, "2000-02-29T23:59:59Z"),
-            (951_868_800, "2000-03-01T00:00:00Z"),
-            (1_735_689_599, "2024-12-31T23:59:59Z"),
-            (1_795_824_000, "2026-11-28T00:00:00Z"),
-            (4_107_542_400, "2100-03-01T00:00:00Z"),
-        ] {
-            assert_eq!(date_and_time(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
-        }
     }
 }

@@ -426,33 +426,8 @@ fn the_server_and_the_command_line_give_equal_values() {
     assert_eq!(why(&from_server), why(&of_program(&["why", TRAINING, "aten::mm"])));
 }
 
-/// Recordings of the corpus, of all kinds.
-const CORPUS: [&str; 24] = [
-    "pytorch/h100-falconsai-vit/trace.json.gz",
-    "pytorch/h100-owlv2-large/trace.json.gz",
-    "pytorch/h100-qwen1.5-0.5b/trace.json.gz",
-    "pytorch/mi300-qwen1.5-0.5b/trace.json.gz",
-    "pytorch/mi300-bert-small/trace.json.gz",
-    "pytorch/mi300-timesformer/trace.json.gz",
-    "pytorch/mi210-gpu-only/trace.json.gz",
-    "pytorch/normalization-layers/trace.json.gz",
-    "pytorch/torch-compile-triton/trace.json.gz",
-    "kineto/cuda-event-sync/trace.json.gz",
-    "kineto/integer-us-rank1/trace.json.gz",
-    "kineto/execution-trace/trace.json.gz",
-    "kineto/mtia-inference/trace.json.gz",
-    "kineto/pytorch-1.9-resnet50/trace.json.gz",
-    "inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz",
-    "inference/vllm-prefilldecode-piecewise/graph_execution.json.gz",
-    "inference/xdit-sd-3.5/profile_trace_rank_0.json.gz",
-    "jax/tpu-v6e-inference/trace.xplane.pb",
-    "jax/mi300-conv3d-jax06/trace.xplane.pb",
-    "nsys/mock/trace.sqlite",
-    "nsys/h100-2gpu-1s/trace.sqlite",
-    "rocprof/mi300-allreduce/908_results.json.gz",
-    "metal/bh20_oft_integral_image_trace/ops.csv",
-    "metal/bh_64_clip_encoder_1/ops.csv",
-];
+/// Recordings of the corpus, of all kinds; the tests of the Python package ask the same of them.
+const CORPUS: &str = include_str!("recordings_of_the_corpus.txt");
 
 #[test]
 fn the_server_and_the_command_line_agree_on_the_corpus() {
@@ -477,7 +452,7 @@ fn the_server_and_the_command_line_agree_on_the_corpus() {
     };
     // How many tables, findings and operators were compared.
     let (mut of_tables, mut of_findings, mut of_operators) = (0, 0, 0);
-    for file in CORPUS {
+    for file in CORPUS.lines() {
         let opened = server.call("open", json!({"path": file}));
         let tables = opened["result"]["tables"].as_array().unwrap();
         // Frames of Python, which the server reads, are told in these.
