@@ -12,7 +12,7 @@ use report_writers::write_json;
 use serde::Serialize;
 
 use crate::TOOL;
-use crate::arguments::answer_output::AnswerOutput;
+use crate::arguments::answer_output::{AnswerOutput, FilesOutput};
 use crate::console;
 use crate::error::Failure;
 
@@ -55,12 +55,12 @@ fn from_inputs(inputs: Vec<Input>) -> Answer<'static> {
     let run = of_run();
     let answer = Answer::new(TOOL, run.asked.clone(), inputs);
     let now = || DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Secs, true);
-    Answer { created_at: run.output.document.stamp.then(now), ..answer }
+    Answer { created_at: run.output.files.document.stamp.then(now), ..answer }
 }
 
 /// What inputs say of their files.
 fn details() -> InputDetails {
-    let AnswerOutput { no_hash, full_paths, .. } = of_run().output;
+    let FilesOutput { no_hash, full_paths, .. } = of_run().output.files;
     InputDetails { hash: !no_hash, full_path: full_paths }
 }
 

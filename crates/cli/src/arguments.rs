@@ -684,9 +684,14 @@ mod tests {
             if has(&"json") {
                 let lacking: Vec<&str> =
                     ["stamp", "no_hash", "full_paths", "strict"].into_iter().filter(|id| !has(id)).collect();
-                if !lacking.is_empty() {
-                    assert_eq!(lacking, ["no_hash", "full_paths", "strict"], "{}", command.get_name());
-                    names.push(command.get_name().to_owned());
+                match (command.get_name(), &lacking[..]) {
+                    (_, []) => {}
+                    // They wrote what they say, or failed.
+                    ("baseline" | "map" | "pack", ["strict"]) => {}
+                    (name, lacking) => {
+                        assert_eq!(lacking, ["no_hash", "full_paths", "strict"], "{name}");
+                        names.push(name.to_owned());
+                    }
                 }
             }
             command.get_subcommands().for_each(|command| check(command, names));

@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     Arguments(String),
     #[error("{pattern}: is no pattern of recordings: expected {expected}")]
     Pattern { pattern: String, expected: &'static str },
-    #[error("{failed} of {of} recordings have no tables, the others have")]
+    #[error("{failed} of {of} recordings could not be brought into tables; the warnings say why")]
     NotMapped { failed: usize, of: usize },
     #[error("none of {files} files is of rank {missing}; --rank_regex says where a path tells the rank")]
     RanksNotFound { files: usize, missing: String },

@@ -65,7 +65,7 @@ pub(crate) struct AdviseArguments {
         long,
         value_name = "PROGRAM",
         value_parser = one_of(FORMATS),
-        conflicts_with_all = ["baseline", "markdown", "rules", "min_share", "fail_on", "AnswerOutput", "DocumentOutput"]
+        conflicts_with_all = ["baseline", "markdown", "rules", "min_share", "fail_on", "AnswerOutput", "FilesOutput", "DocumentOutput"]
     )]
     pub(crate) compat: Option<AdviceFormat>,
 

@@ -26,10 +26,10 @@ pub(crate) struct DocumentOutput {
     pub(crate) stamp: bool,
 }
 
-/// Of answers from recordings.
+/// Of answers that name files.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "JSON")]
-pub(crate) struct AnswerOutput {
+pub(crate) struct FilesOutput {
     #[command(flatten)]
     pub(crate) document: DocumentOutput,
 
@@ -40,6 +40,14 @@ pub(crate) struct AnswerOutput {
     /// Name files in the JSON as they are named here, not without their folders
     #[arg(long = "full-paths", requires = JSON_DOCUMENT)]
     pub(crate) full_paths: bool,
+}
+
+/// Of answers from recordings, of which something may be missing.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "JSON")]
+pub(crate) struct AnswerOutput {
+    #[command(flatten)]
+    pub(crate) files: FilesOutput,
 
     /// End with exit code 4 where the answer is not whole: a file is cut off, or something is missing for what was not
     /// recorded
@@ -50,32 +58,31 @@ pub(crate) struct AnswerOutput {
 impl AnswerOutput {
     /// None of them.
     pub(crate) const NONE: Self = AnswerOutput {
-        document: DocumentOutput { json: false, stamp: false },
-        no_hash: false,
-        full_paths: false,
+        files: FilesOutput {
+            document: DocumentOutput { json: false, stamp: false },
+            no_hash: false,
+            full_paths: false,
+        },
         strict: false,
     };
 
     /// Whether the answer is printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
-        self.document.json
+        self.files.document.json
     }
 
     /// Those of these options that say how an answer without inputs is written, of arguments that may mean nothing.
     pub(crate) fn written_in(arguments: &[OsString]) -> Self {
         let is_written = |option: &str| arguments.iter().any(|argument| argument == option);
         let document = DocumentOutput { json: is_written("--json"), stamp: is_written("--stamp") };
-        AnswerOutput { document, ..AnswerOutput::NONE }
+        AnswerOutput { files: FilesOutput { document, ..AnswerOutput::NONE.files }, ..AnswerOutput::NONE }
     }
 
     /// Those of these options that are among the matches of a subcommand; it may have none.
     pub(super) fn given_in(matches: &ArgMatches) -> Self {
         let is_given = |id| matches.try_get_one(id).ok().flatten().copied().unwrap_or_default();
-        AnswerOutput {
-            document: DocumentOutput { json: is_given("json"), stamp: is_given("stamp") },
-            no_hash: is_given("no_hash"),
-            full_paths: is_given("full_paths"),
-            strict: is_given("strict"),
-        }
+        let document = DocumentOutput { json: is_given("json"), stamp: is_given("stamp") };
+        let [no_hash, full_paths] = ["no_hash", "full_paths"].map(is_given);
+        AnswerOutput { files: FilesOutput { document, no_hash, full_paths }, strict: is_given("strict") }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use perf_gate::{CheckName, Inconclusive, Metric};
 
-use super::answer_output::AnswerOutput;
+use super::answer_output::{AnswerOutput, FilesOutput};
 use super::one_of_explained;
 use super::reading::ReadingArguments;
 
@@ -43,7 +43,7 @@ pub(crate) struct GateArguments {
     /// Write a thresholds file with the defaults to --config [default: gate.toml], and end
     #[arg(
         long,
-        conflicts_with_all = ["baseline", "candidate", "AnswerOutput", "DocumentOutput"],
+        conflicts_with_all = ["baseline", "candidate", "AnswerOutput", "FilesOutput", "DocumentOutput"],
         help_heading = "Thresholds"
     )]
     pub(crate) init: bool,
@@ -96,7 +96,7 @@ pub(crate) struct BaselineArguments {
     pub(crate) output: PathBuf,
 
     #[command(flatten)]
-    pub(crate) answer: AnswerOutput,
+    pub(crate) answer: FilesOutput,
 
     #[command(flatten)]
     pub(crate) recordings: KeptRecordings,

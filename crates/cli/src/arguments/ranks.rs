@@ -7,7 +7,7 @@ use clap::Args;
 use multi_rank::{ClockMode, FusedEvents, Members, Pairing, RankPattern, Statistic};
 use perf_models::CommunicationPatterns;
 
-use super::answer_output::AnswerOutput;
+use super::answer_output::{AnswerOutput, FilesOutput};
 use super::report_output::{ReportOutput, SheetNaming};
 use super::window::{Indices, iterations};
 use super::{REFERENCES, Reference, one_of, one_of_explained};
@@ -68,7 +68,7 @@ pub(crate) struct MapArguments {
     pub(crate) quiet: bool,
 
     #[command(flatten)]
-    pub(crate) answer: AnswerOutput,
+    pub(crate) answer: FilesOutput,
 }
 
 #[derive(Args)]
@@ -82,7 +82,7 @@ pub(crate) struct PackArguments {
     pub(crate) quiet: bool,
 
     #[command(flatten)]
-    pub(crate) answer: AnswerOutput,
+    pub(crate) answer: FilesOutput,
 }
 
 #[derive(Args)]

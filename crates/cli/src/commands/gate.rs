@@ -98,7 +98,7 @@ pub(crate) fn baseline(arguments: &BaselineArguments) -> Result<(), Failure> {
     let path = save(&arguments.output, |file| write_baseline(&kept, file))?;
     let steps: usize = kept.iter().map(|recording| recording.steps.duration.len()).sum();
     let blocks = perf_gate::blocks(&kept).len();
-    if arguments.answer.is_json() {
+    if arguments.answer.document.json {
         let written = [answering::name(&path)];
         let result = json!({ "written": written, "recordings": kept.len(), "steps": steps, "jobs": blocks });
         return answering::print_result(answering::about(&arguments.files), &result);

@@ -23,7 +23,7 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let MapArguments { keep_events, waits, .. } = *arguments;
     let options = MapOptions { keep_events, waits, ..arguments.mapping.options() };
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
-        Ok(mapped) if !arguments.quiet && !arguments.answer.is_json() => {
+        Ok(mapped) if !arguments.quiet && !arguments.answer.document.json => {
             console::note(format!("{}: {}", path.display(), outcome(mapped)))
         }
         Ok(_) => {}
@@ -35,7 +35,7 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     if failed > 0 {
         return Err(Failure::NotMapped { failed, of: mapped.len() });
     }
-    if arguments.answer.is_json() {
+    if arguments.answer.document.json {
         let of_recording = |(path, mapped): (&PathBuf, &Mapped)| {
             let events = match mapped {
                 Mapped::Written { events, .. } => Some(events),
@@ -88,7 +88,7 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
     for (path, why) in &folder.stale {
         console::warning(format_args!("{}: is not packed: {why}", path.display()));
     }
-    if arguments.answer.is_json() {
+    if arguments.answer.document.json {
         let result = json!({ "ranks": packing.ranks, "packs": packing.packs, "written": packing.written });
         return answering::print_result(answering::about(slice::from_ref(path)), &result);
     }

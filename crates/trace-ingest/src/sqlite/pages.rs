@@ -967,7 +967,7 @@ mod tests {
         assert_eq!(failure.as_deref(), Some("enough"));
         assert!(rows < all, "{rows}");
 
-        // The first page of the last span is none of the table.
+        // The first page of the last stretch is none of the table.
         let mut bytes = std::fs::read(&path).expect("bytes");
         let last = (1..bytes.len() / 512).rev().find(|page| bytes[page * 512] == LEAF).expect("a leaf");
         bytes[last * 512] = 1;
