@@ -146,7 +146,7 @@ mod tests {
     }
 
     fn rows(query: &TreeQuery, report: &Report) -> Vec<(i64, String, f64)> {
-        let Analysed::Trace(analysis) = &report.analysis else { panic!("no trace") };
+        let Analysed::Trace(analysis, _) = &report.analysis else { panic!("no trace") };
         let table = query.table(analysis).unwrap().unwrap();
         let cells = |name: &str| table.column(name).unwrap().cells().collect::<Vec<_>>();
         let rows = cells("depth").into_iter().zip(cells("name")).zip(cells("device_us"));
@@ -180,7 +180,7 @@ mod tests {
         let above = rows(&up, &report);
         assert_eq!(above[0].1, "aten::addmm");
         assert!(above[1].1.contains("aten::linear"), "{above:?}");
-        let Analysed::Trace(analysis) = &report.analysis else { panic!("no trace") };
+        let Analysed::Trace(analysis, _) = &report.analysis else { panic!("no trace") };
         assert!(TreeQuery { start: TreeStart::Uid(u32::MAX), ..up }.table(analysis).unwrap().is_none());
     }
 }

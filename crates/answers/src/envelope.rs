@@ -15,10 +15,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use trace_doctor::Diagnosis;
 use trace_ingest::{
     Accelerator, Category, EventFault, IngestError, RecordFault, RecorderFacts, RecordingKind, Trace,
     Warning as ReadingWarning, is_standard_input, recognise,
 };
+use trace2tree::TreeWarning;
 use tree_perf::Analysis;
 
 use crate::notice::Notice;
@@ -179,6 +181,22 @@ pub struct Trust {
     pub events_lost: u64,
     /// Steps.
     pub steps: Option<u64>,
+    /// How the clocks of host and device agree; null where the recording does not tell.
+    pub clock: Option<ClockTrust>,
+}
+
+/// How the clocks of host and device agree, by the rules C1 to C3 of `doctor`. Launch delays, queue times and causes of
+/// idle time rest on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockTrust {
+    /// Nothing speaks against them.
+    Sound,
+    /// They differ or drift, by as much as the sheet `recording` says.
+    Doubtful,
+    /// They contradict each other, or much of the device work starts before it was asked for: times between host and device
+    /// mean nothing.
+    Wrong,
 }
 
 /// The short of [`Trust`].
@@ -187,7 +205,8 @@ pub struct Trust {
 pub enum TrustVerdict {
     /// Nothing speaks against the figures.
     Full,
-    /// Something of the file is lost, or the launches of over 5 % of the device time are, though the recorder tells all.
+    /// Something of the file is lost, or the launches of over 5 % of the device time are, though the recorder tells all, or a
+    /// rule of `doctor` finds an error in the recording.
     Degraded,
     /// No device did anything.
     Unusable,
@@ -224,19 +243,21 @@ pub enum Place {
     Offset(u64),
 }
 
-/// What is in no figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+/// What is missing in figures: in all of them, or in those of operators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Lost {
     /// Bytes of the unpacked file.
     pub bytes: u64,
     /// Events, or entries that should be events.
     pub events: u64,
+    /// Time in which at least one of these events ran, in µs; null where that is not known.
+    pub time_us: Option<f64>,
 }
 
 impl Lost {
     /// What reading lost, as far as a warning tells it.
     fn of(warning: &ReadingWarning) -> Option<Self> {
-        let lost = |bytes: u64, events: u64| Some(Lost { bytes, events });
+        let lost = |bytes: u64, events: u64| Some(Lost { bytes, events, time_us: None });
         match *warning {
             ReadingWarning::Truncated { bytes_lost } | ReadingWarning::BrokenText { bytes_lost, .. } => {
                 lost(bytes_lost, 0)
@@ -247,6 +268,11 @@ impl Lost {
             | ReadingWarning::Events { fault: EventFault::WithoutTimestamp, count, .. } => lost(0, count),
             _ => None,
         }
+    }
+
+    /// Device events that belong to no operator.
+    fn to_operators(events: u64, time_us: f64) -> Self {
+        Lost { bytes: 0, events, time_us: Some(time_us) }
     }
 }
 
@@ -446,9 +472,9 @@ impl<'a> Answer<'a> {
         }
         let inputs = answer.inputs.iter_mut();
         answer.trust = match &report.analysis {
-            Analysed::Trace(analysis) => {
+            Analysed::Trace(analysis, diagnosis) => {
                 inputs.take(1).for_each(|input| input.tell(analysis.trace()));
-                Some(Trust::of_trace(analysis))
+                Some(Trust::of_trace(analysis, diagnosis.as_ref()))
             }
             Analysed::Xla(hosts) => {
                 inputs.zip(hosts).for_each(|(input, host)| input.tell(host.trace()));
@@ -699,7 +725,7 @@ impl Losses {
         for warning in warnings {
             let is_damaged = matches!(warning, ReadingWarning::DamagedCompression { .. });
             losses.truncated |= is_damaged || matches!(warning, ReadingWarning::Truncated { .. });
-            let lost = Lost::of(warning).unwrap_or(Lost { bytes: 0, events: 0 });
+            let lost = Lost::of(warning).unwrap_or_default();
             losses.bytes = losses.bytes.filter(|_| !is_damaged).map(|bytes| bytes + lost.bytes);
             losses.events += lost.events;
         }
@@ -708,7 +734,7 @@ impl Losses {
 }
 
 impl Trust {
-    fn of_trace(analysis: &Analysis) -> Self {
+    fn of_trace(analysis: &Analysis, diagnosis: Option<&Diagnosis>) -> Self {
         let (trace, coverage) = (analysis.trace(), analysis.coverage());
         let RecorderFacts { launches, all_launches, shapes, python_frames, .. } = trace.facts().recorder;
         let all = coverage.linked_time_us + coverage.unlinked_time_us;
@@ -722,14 +748,21 @@ impl Trust {
             trace.skipped_frames() > 0
                 || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION)
         };
+        let read = match tells_all {
+            true => read.with_all_launches(linked),
+            false => Trust { linked_pct_of_time: linked, ..read },
+        };
+        let has_error = diagnosis.and_then(Diagnosis::worst) == Some(trace_doctor::Severity::Error);
         Trust {
+            verdict: match read.verdict {
+                TrustVerdict::Full if has_error => TrustVerdict::Degraded,
+                verdict => verdict,
+            },
             shapes: shapes.then(has_shapes),
             stacks: python_frames.then(has_frames),
             steps: step_count(analysis),
-            ..match tells_all {
-                true => read.with_all_launches(linked),
-                false => Trust { linked_pct_of_time: linked, ..read },
-            }
+            clock: diagnosis.and_then(ClockTrust::of),
+            ..read
         }
     }
 
@@ -751,6 +784,7 @@ impl Trust {
             bytes_lost: bytes,
             events_lost: events,
             steps: None,
+            clock: None,
         }
     }
 
@@ -761,6 +795,18 @@ impl Trust {
             self.verdict = TrustVerdict::Degraded;
         }
         self
+    }
+}
+
+impl ClockTrust {
+    /// What the rules say of the clocks; `None` where none of them could run.
+    fn of(diagnosis: &Diagnosis) -> Option<Self> {
+        let clocks = diagnosis.clocks()?;
+        Some(match clocks {
+            Some(trace_doctor::Severity::Error) => ClockTrust::Wrong,
+            Some(_) => ClockTrust::Doubtful,
+            None => ClockTrust::Sound,
+        })
     }
 }
 
@@ -781,6 +827,7 @@ impl From<&Notice> for AnswerWarning {
         let severity = match notice.innermost() {
             Notice::Reading(ReadingWarning::Truncated { .. } | ReadingWarning::DamagedCompression { .. })
             | Notice::LeftOut { .. }
+            | Notice::CutOffInBaseline { .. }
             | Notice::OtherKindOfRun { .. }
             | Notice::LittleAlike { .. } => Severity::Distrust,
             Notice::NoRooflines { .. }
@@ -792,7 +839,10 @@ impl From<&Notice> for AnswerWarning {
         };
         let (count, first, lost) = match notice.innermost() {
             Notice::Reading(warning) => (count_of(warning), first_of(warning), Lost::of(warning)),
-            &Notice::UnlinkedDeviceEvents { events, .. } => (Some(events as u64), None, None),
+            Notice::Tree(warning) => of_tree(warning),
+            &Notice::UnlinkedDeviceEvents { events, time_us, .. } => {
+                (Some(events as u64), None, Some(Lost::to_operators(events as u64, time_us)))
+            }
             &Notice::CriticalPath { count, first_uid, .. } => (Some(count), first_uid.map(Place::Uid), None),
             _ => (None, None, None),
         };
@@ -800,6 +850,18 @@ impl From<&Notice> for AnswerWarning {
         let action = action_in(&message, notice.file()).filter(|_| !notice.innermost().repeats_others());
         let action = action.map(str::to_owned);
         AnswerWarning { code, severity, input: None, count, first, lost, message, action }
+    }
+}
+
+/// How often the tree met something, where first, and what operators lack for it.
+fn of_tree(warning: &TreeWarning) -> (Option<u64>, Option<Place>, Option<Lost>) {
+    match *warning {
+        TreeWarning::UnlinkedDeviceEvents { count, busy_microseconds } => {
+            (Some(count), None, Some(Lost::to_operators(count, busy_microseconds)))
+        }
+        TreeWarning::ReattachedHostEvents { count, first_uid }
+        | TreeWarning::Pass { count, first_uid, .. } => (Some(count), Some(Place::Uid(first_uid)), None),
+        TreeWarning::SharedCorrelations { count } => (Some(count), None, None),
     }
 }
 

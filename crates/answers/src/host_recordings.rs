@@ -16,6 +16,7 @@ use tree_perf::{Analysis, AnalysisOptions};
 use xla_perf::{JaxAnalysis, JaxOptions, gpus_at_work};
 
 use crate::error::Error;
+use crate::notice::Notice;
 use crate::parallel::{MemoryBudget, map_in_order};
 use crate::ranks::{MapOptions, Mapped, memory_to_read, tables_of_rank};
 
@@ -197,7 +198,7 @@ impl HostMapper<'_> {
         if host.is_there(place, &folder(), self.options) {
             return Ok(Mapped::Kept { ranks });
         }
-        let (tables, events) =
+        let HostTables { tables, events, notices } =
             self.memory.with(memory_to_read(path, host.source.size), || match self.kind {
                 HostRecording::Profile => self.tables_of_profile(path, place),
                 HostRecording::Export => self.tables_of_export(path, place),
@@ -207,28 +208,21 @@ impl HostMapper<'_> {
             let device = ProfileDevice { plane, devices: host.gpus, rank, world_size: place.world_size };
             folder.add(&tables, host.source.of_device(device))?;
         }
-        Ok(Mapped::Written { ranks, events })
+        Ok(Mapped::Written { ranks, events, notices })
     }
 
-    /// The tables of the GPUs of a profile, each with the id of its plane, and the number of events that were read.
-    fn tables_of_profile(
-        &self,
-        path: &Path,
-        place: &HostOfJob,
-    ) -> Result<(Vec<(i64, RankTables)>, usize), Error> {
+    /// The tables of the GPUs of a profile, each with the id of its plane.
+    fn tables_of_profile(&self, path: &Path, place: &HostOfJob) -> Result<HostTables, Error> {
         let profile = read_profile(path, &self.reading)?;
-        let events = profile.trace.events().len();
+        let (events, notices) = (profile.trace.events().len(), Notice::all_of_reading(path, &profile.trace));
         let options =
             JaxOptions { communication: self.options.communication.clone(), ..JaxOptions::default() };
-        Ok((rank_tables_of_host(&JaxAnalysis::new(profile, options), place), events))
+        let tables = rank_tables_of_host(&JaxAnalysis::new(profile, options), place);
+        Ok(HostTables { tables, events, notices })
     }
 
-    /// The tables of the GPUs of an export, each with its number, and the number of events that were read.
-    fn tables_of_export(
-        &self,
-        path: &Path,
-        place: &HostOfJob,
-    ) -> Result<(Vec<(i64, RankTables)>, usize), Error> {
+    /// The tables of the GPUs of an export, each with its number.
+    fn tables_of_export(&self, path: &Path, place: &HostOfJob) -> Result<HostTables, Error> {
         let trace = read_path(path, &self.reading)?;
         let gpus = gpus_of_trace(&trace).into_iter().zip(place.first_rank..);
         let tables = gpus.map(|(gpu, rank)| {
@@ -239,8 +233,19 @@ impl HostMapper<'_> {
             place_rank(&mut tables, gpu, rank, place);
             (gpu, tables)
         });
-        Ok((tables.collect(), trace.events().len()))
+        let (events, notices) = (trace.events().len(), Notice::all_of_reading(path, &trace));
+        Ok(HostTables { tables: tables.collect(), events, notices })
     }
+}
+
+/// What a recording of a host gives.
+struct HostTables {
+    /// The tables of each GPU, with its number in the recording.
+    tables: Vec<(i64, RankTables)>,
+    /// Events that were read.
+    events: usize,
+    /// What reading got over.
+    notices: Vec<Notice>,
 }
 
 /// The number that most have; the lowest of several.
@@ -297,7 +302,11 @@ mod tests {
         let options = MapOptions { keep_events: true, waits: true, ..MapOptions::default() };
         let (folder, mapped) = map(std::slice::from_ref(&export), &options);
         let ranks = Members::new(0..2);
-        assert_eq!(mapped.unwrap(), [Mapped::Written { ranks: ranks.clone(), events: 27_388 }]);
+        let mapped = mapped.unwrap();
+        let [Mapped::Written { ranks: written, events: 27_388, .. }] = &mapped[..] else {
+            panic!("{mapped:?}")
+        };
+        assert_eq!(*written, ranks);
         let job = JobFolder::open(folder.path()).expect("tables");
         let mapper = HostMapper {
             kind: HostRecording::Export,
@@ -307,7 +316,7 @@ mod tests {
             memory: MemoryBudget::new(u64::MAX),
         };
         let place = HostOfJob { name: "a".to_owned(), first_rank: 0, world_size: 2 };
-        let (tables, _) = mapper.tables_of_export(&export, &place).expect("tables");
+        let HostTables { tables, .. } = mapper.tables_of_export(&export, &place).expect("tables");
         // Times of each GPU, as the specification's tables have them.
         let times: Vec<_> = tables
             .iter()

@@ -42,7 +42,7 @@ impl KnownSheet {
         let columns = self.columns.iter().filter(|known| column.is_none_or(|name| name == known.name));
         let columns = columns.map(|column| {
             let unit = column.kind.unit().map(Unit::symbol);
-            json!({"name": column.name, "unit": unit, "description": column.full_description()})
+            json!({"name": column.name, "unit": unit, "per": column.per, "description": column.full_description()})
         });
         let report_of = match self.report {
             ReportOf::Recording(kind) => kind.to_string(),
@@ -129,8 +129,8 @@ mod tests {
 
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../COLUMNS.md");
 
-    fn unit(kind: ColumnKind) -> &'static str {
-        match kind {
+    fn unit(column: &Column) -> String {
+        let unit = match column.kind {
             ColumnKind::Text => "text",
             ColumnKind::Nested => "list or record",
             ColumnKind::Names => "list of names",
@@ -138,7 +138,8 @@ mod tests {
             ColumnKind::Identifier => "identifier",
             ColumnKind::Flag => "True or False",
             ColumnKind::Whole(unit) | ColumnKind::Number(unit) => unit.symbol(),
-        }
+        };
+        column.per.map_or_else(|| unit.to_owned(), |per| format!("{unit} per {per}"))
     }
 
     fn reference() -> String {
@@ -189,7 +190,7 @@ mod tests {
         text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
         for column in &sheets[0].columns {
             let meaning = column.full_description().replace('|', "\\|").replace('<', "&lt;");
-            writeln!(text, "| `{}` | {} | {meaning} |", column.name, unit(column.kind)).unwrap();
+            writeln!(text, "| `{}` | {} | {meaning} |", column.name, unit(column)).unwrap();
         }
     }
 
@@ -244,6 +245,36 @@ mod tests {
         check(&job_sheets());
         check(&all_comparison_sheets(""));
         check(&[overview::sheet(overview::NAME)]);
+    }
+
+    /// A figure whose name says that it is a mean or an extreme says of what, and so does how it varies.
+    #[test]
+    fn means_and_extremes_say_what_they_are_of() {
+        const WORDS: [&str; 13] = [
+            "mean", "median", "std", "stddev", "average", "avg", "med", "min", "max", "shortest", "longest",
+            "smallest", "largest",
+        ];
+        // Of a whole, for all that they name an extreme.
+        const TOTALS: [&str; 3] =
+            ["duration_at_max_queue_length", "relative_duration_at_max_queue_length", "percent of max"];
+        for sheet in known_sheets() {
+            for column in sheet.columns.iter().filter(|column| column.kind.is_numeric()) {
+                let name = column.name.to_lowercase();
+                let is_statistic =
+                    name.split(|c: char| !c.is_ascii_alphabetic()).any(|word| WORDS.contains(&word));
+                let says = column.per.is_some()
+                    || column.kind == ColumnKind::Identifier
+                    || TOTALS.contains(&column.name);
+                assert!(says || !is_statistic, "{}: {}", sheet.name, column.name);
+                let noun = column.per.unwrap_or("call");
+                assert!(noun.chars().all(|c| c.is_ascii_lowercase() || c == ' '), "{}: {noun}", sheet.name);
+                let figure = |other: &&Column| other.series == column.series && other.role != Role::Spread;
+                if let (Role::Spread, Some(figure)) = (column.role, sheet.columns.iter().find(figure)) {
+                    let is_same = figure.per.is_none() || figure.per == column.per;
+                    assert!(is_same, "{}: {} and {}", sheet.name, column.name, figure.name);
+                }
+            }
+        }
     }
 
     /// No figure of our own layout stands there in µs and in ms.

@@ -65,6 +65,11 @@ pub enum Notice {
         /// Whether operators note their call stacks all the same.
         has_noted_stacks: bool,
     },
+    /// A baseline keeps a recording of which a part is lost.
+    CutOffInBaseline {
+        /// Its name there.
+        file: String,
+    },
     /// The trace has operators and no device events: what the report would say of a device is left out.
     NoDeviceEvents {
         /// What gives a recording some.
@@ -269,6 +274,7 @@ impl Notice {
         matches!(
             self.innermost(),
             Notice::Reading(Warning::Truncated { .. } | Warning::DamagedCompression { .. })
+                | Notice::CutOffInBaseline { .. }
                 | Notice::Job(Diagnostic::CutOff { .. })
                 | Notice::LeftOut { .. }
         )
@@ -345,6 +351,9 @@ impl fmt::Display for Notice {
                 "XProf wrote this trace, for viewing, of a profile (*.xplane.pb) that is not beside it and says more: the \
                  programs, their costs and all events",
             ),
+            Notice::CutOffInBaseline { file } => {
+                write!(f, "{file}: a part of the recording is lost, so that no gate takes it; record it again")
+            }
             Notice::Reading(warning) => warning.fmt(f),
             Notice::Tree(warning) => warning.fmt(f),
             Notice::Analysis(notice) => notice.fmt(f),

@@ -41,7 +41,7 @@ pub struct MapOptions {
 }
 
 /// What became of a recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Mapped {
     /// Its tables were written. The ranks, as far as they are known, and the number of its events.
     Written {
@@ -49,6 +49,8 @@ pub enum Mapped {
         ranks: Members,
         /// Events that were read.
         events: usize,
+        /// What reading got over.
+        notices: Vec<Notice>,
     },
     /// They were there already.
     Kept {
@@ -114,15 +116,16 @@ fn map_rank(
         keep_events |= there.has_events();
         waits_too |= there.has_waits();
     }
-    let (tables, events) = memory.with(memory_to_read(path, source.size), || {
+    let (tables, events, notices) = memory.with(memory_to_read(path, source.size), || {
         let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
         let events = trace.events().len() + trace.skipped_frames() as usize;
+        let notices = Notice::all_of_reading(path, &trace);
         let communication = options.communication.clone();
         let analysis = Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
-        Ok::<_, Error>((tables_of_rank(&analysis, path, keep_events, waits_too), events))
+        Ok::<_, Error>((tables_of_rank(&analysis, path, keep_events, waits_too), events, notices))
     })?;
     folder().add(&tables, source)?;
-    Ok(Mapped::Written { ranks: members(tables.rank.rank), events })
+    Ok(Mapped::Written { ranks: members(tables.rank.rank), events, notices })
 }
 
 /// All tables of a rank; those of single events and of waits where they are asked for.

@@ -14,6 +14,7 @@ use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
 use sheets::{Layout, Sheet, Table, TableError};
 use trace_diff::{Comparison, TreeDiff};
+use trace_doctor::Diagnosis;
 use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, is_standard_input, recognise};
 use trace2tree::LinkBy;
 use tree_perf::{Analysis, AnalysisOptions};
@@ -175,8 +176,9 @@ impl Report {
 
 /// The analysis behind a report.
 pub enum Analysed {
-    /// Of PyTorch's trace, or of what another recording has in common with one.
-    Trace(Box<Analysis>),
+    /// Of PyTorch's trace, or of what another recording has in common with one, and what is wrong with the recording, where
+    /// that was examined.
+    Trace(Box<Analysis>, Option<Diagnosis>),
     /// Of XPlane profiles, one for each host of a run.
     Xla(Vec<JaxAnalysis>),
     /// Of a rocprofv3 profile.

@@ -209,7 +209,7 @@ mod tests {
             "recorded/h200/transformer_fp8.json.gz",
         ] {
             let report = report(recording);
-            let Analysed::Trace(analysis) = &report.analysis else { panic!("{recording}") };
+            let Analysed::Trace(analysis, _) = &report.analysis else { panic!("{recording}") };
             let check = analysis.sanity_check().unwrap();
             // The check is without communication.
             let has_collectives = report.tables.tables().iter().any(|table| table.name() == "coll_analysis");

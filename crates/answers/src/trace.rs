@@ -272,8 +272,8 @@ impl Reporter for TraceReporter {
             (Picture::StackedTime(_), _) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         drop(phases);
-        let report =
-            Report { tables, summary, notices, pictures, advice, analysis: Analysed::Trace(analysis) };
+        let analysis = Analysed::Trace(analysis, diagnosis);
+        let report = Report { tables, summary, notices, pictures, advice, analysis };
         match self.nsys.names_of_nsys {
             true => Ok(report),
             false => self.sheet_names.with_overview(report, run),

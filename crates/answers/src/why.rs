@@ -123,7 +123,7 @@ impl Report {
     /// When nothing has this name.
     pub fn why(&self, target: &str, top: usize) -> Result<Why, WhyError> {
         let mut why = match &self.analysis {
-            Analysed::Trace(analysis) => of_trace(analysis, target, top),
+            Analysed::Trace(analysis, _) => of_trace(analysis, target, top),
             _ => None,
         }
         .unwrap_or_else(|| Why::of_row(target));

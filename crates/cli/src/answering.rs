@@ -12,7 +12,7 @@ use report_writers::write_json;
 use serde::Serialize;
 
 use crate::TOOL;
-use crate::arguments::answer_output::{AnswerOutput, FilesOutput};
+use crate::arguments::answer_output::AnswerOutput;
 use crate::console;
 use crate::error::Failure;
 
@@ -60,8 +60,7 @@ fn from_inputs(inputs: Vec<Input>) -> Answer<'static> {
 
 /// What inputs say of their files.
 fn details() -> InputDetails {
-    let FilesOutput { no_hash, full_paths, .. } = of_run().output.files;
-    InputDetails { hash: !no_hash, full_path: full_paths }
+    of_run().output.files.details()
 }
 
 /// An answer about recordings.

@@ -33,11 +33,12 @@ pub(crate) mod timings;
 pub(crate) mod tree;
 pub(crate) mod window;
 
-use std::ffi::OsString;
+use std::any::TypeId;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use answers::envelope::{Asked, Document};
+use answers::envelope::{Asked, Document, InputDetails};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -274,11 +275,15 @@ impl Given {
     /// The options that say what the report is, as they were given: none that name the files that it is made from or
     /// goes to, or that say how it is printed.
     pub(crate) fn described(&self) -> Vec<String> {
-        self.options(|_, source| source == ValueSource::CommandLine)
+        self.options(
+            |_, source| source == ValueSource::CommandLine,
+            InputDetails { full_path: true, hash: false },
+        )
     }
 
-    /// Options that say what an answer is and that are wanted by their id and where they come from.
-    fn options(&self, is_wanted: impl Fn(&str, ValueSource) -> bool) -> Vec<String> {
+    /// Options that say what an answer is and that are wanted by their id and where they come from, with the files that they
+    /// name as `details` say.
+    fn options(&self, is_wanted: impl Fn(&str, ValueSource) -> bool, details: InputDetails) -> Vec<String> {
         const ABOUT_FILES_AND_PRINTING: [&str; 33] = [
             "file",
             "files",
@@ -326,8 +331,12 @@ impl Given {
             if !is_about_answer(id) || !is_wanted(id, source) {
                 return None;
             }
-            let values =
-                matches.get_raw(id)?.map(|value| value.to_string_lossy()).collect::<Vec<_>>().join(" ");
+            let names_files = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+            let text = |value: &OsStr| match names_files {
+                true => details.name_of(Path::new(value)),
+                false => value.to_string_lossy().into_owned(),
+            };
+            let values = matches.get_raw(id)?.map(text).collect::<Vec<_>>().join(" ");
             match (arg.get_long(), arg.get_action().takes_values()) {
                 (None, _) => Some(values),
                 (Some(long), true) => Some(format!("--{long} {values}")),
@@ -352,10 +361,11 @@ impl Given {
     /// their id that mean nothing to it.
     pub(crate) fn asked(&self, is_of_answer: impl Fn(&str) -> bool) -> Asked {
         let has_effect = |id: &str| !NEEDS.iter().any(|(option, needed)| *option == id && !self.has(needed));
-        let mut options = self.options(|id, source| match source {
+        let is_wanted = |id: &str, source| match source {
             ValueSource::DefaultValue => is_of_answer(id) && has_effect(id),
             _ => true,
-        });
+        };
+        let mut options = self.options(is_wanted, self.answer_output().files.details());
         options.sort();
         Asked { name: self.command.get_name().to_owned(), options }
     }
@@ -686,8 +696,8 @@ mod tests {
                     ["stamp", "no_hash", "full_paths", "strict"].into_iter().filter(|id| !has(id)).collect();
                 match (command.get_name(), &lacking[..]) {
                     (_, []) => {}
-                    // They wrote what they say, or failed.
-                    ("baseline" | "map" | "pack", ["strict"]) => {}
+                    // It reads no recordings.
+                    ("pack", ["strict"]) => {}
                     (name, lacking) => {
                         assert_eq!(lacking, ["no_hash", "full_paths", "strict"], "{name}");
                         names.push(name.to_owned());

@@ -92,6 +92,7 @@ fn summary<'a>() -> Sheet<'a, CriticalPath> {
             .field(|(path, group): &Row<'_>| percent(group.time, path.length()).into()),
         Column::count("parts", "Stretches of the path.").field(|(_, group): &Row<'_>| group.parts.into()),
         Column::microseconds("longest_us", "The longest of them in µs.")
+            .per("stretch")
             .field(move |(path, group): &Row<'_>| us(path, group.longest).into()),
     ];
     Sheet::new(

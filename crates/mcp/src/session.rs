@@ -238,7 +238,7 @@ fn memory_of(report: &Report) -> u64 {
     let tables = report.tables.tables().iter();
     let cells: u64 = tables.map(|table| (table.height() * table.columns().len()) as u64).sum();
     let events = match &report.analysis {
-        Analysed::Trace(analysis) => analysis.trace().events().len() as u64,
+        Analysed::Trace(analysis, _) => analysis.trace().events().len() as u64,
         _ => cells,
     };
     REPORT + cells * CELL + events * EVENT

@@ -485,7 +485,7 @@ fn tree(
         (None, None) => TreeStart::Roots,
     };
     let held = session.part(&given.trace, window(given.window)?, following)?;
-    let Analysed::Trace(analysis) = &held.report.analysis else {
+    let Analysed::Trace(analysis, _) = &held.report.analysis else {
         return Err(Refusal::new("bad-value", "this recording has no call tree; ask for its tables"));
     };
     let callers = given.direction == Some(Direction::Up);

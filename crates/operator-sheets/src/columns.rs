@@ -36,12 +36,14 @@ pub const GFLOPS: Column = Column::new(
     "GFLOPS",
     ColumnKind::Number(Unit::Gigaflops),
     "Floating-point operations of one call in units of 1e9; a multiply-add counts as two.",
-);
+)
+.per("call");
 pub const DATA_MOVED: Column = Column::new(
     "Data Moved (MB)",
     ColumnKind::Number(Unit::Mebibytes),
     "Bytes that one call has to move at least (every input and output once), divided by 1024².",
-);
+)
+.per("call");
 pub const FLOPS_PER_BYTE: Column = Column::new(
     "FLOPS/Byte",
     ColumnKind::Number(Unit::FlopsPerByte),
@@ -60,7 +62,8 @@ pub const COMPUTE_SPEC: Column = Column::text(
 pub const ROOFLINE_TIME: Column = Column::microseconds(
     "Roofline Time (µs)_first",
     "Least time in µs that the work takes on the architecture: the larger of floating-point operations over peak rate and bytes over peak bandwidth; left out without an architecture.",
-);
+)
+.per("call");
 pub const ROOFLINE_BOUND: Column = Column::text(
     "Roofline Bound",
     "COMPUTE_BOUND when the work takes at least as long at the peak rate as its bytes at the peak bandwidth, else MEMORY_BOUND; BANDWIDTH_ONLY where the architecture states no peak for the arithmetic, so that only the time of the bytes is known; LINK_BOUND for copies to or from the host or another device; left out without an architecture.",
@@ -104,7 +107,8 @@ pub const INPUT_STRIDES: Column = Column::nested("Input Strides", "Strides of th
 pub const CONCRETE_INPUTS: Column =
     Column::nested("Concrete Inputs", "Values of the inputs that are no tensors, as texts.");
 pub const NUM_KERNELS: Column =
-    Column::count("num_kernels", "Device events of one call; present when calls are grouped by it.");
+    Column::count("num_kernels", "Device events of one call; present when calls are grouped by it.")
+        .per("call");
 pub const PARENT_MODULE: Column = Column::text(
     "parent_module",
     "nn.Module that the operators ran in, without the number of the instance; NA outside of all modules; present when calls are grouped by module.",

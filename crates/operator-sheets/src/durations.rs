@@ -2,7 +2,7 @@
 
 use gpu_timeline::Summary;
 use sheets::ColumnKind::Number;
-use sheets::Unit::{Microseconds, Milliseconds};
+use sheets::Unit::Milliseconds;
 use sheets::{Column, Field, Role};
 
 /// Microseconds of nanoseconds.
@@ -21,23 +21,25 @@ pub fn ms(nanoseconds: i64) -> f64 {
 pub const TOTAL: Column = Column::new("Total Time (ms)", Number(Milliseconds), "Sum of the durations in ms.")
     .with_role(Role::Headline);
 
-/// Sum, mean, median, deviation, shortest and longest of the durations of a row, in nanoseconds.
-pub fn durations<C, R>(of: impl Fn(&R) -> &Summary + Copy + Send + Sync + 'static) -> [Field<C, R>; 6] {
+/// Sum, mean, median, deviation, shortest and longest of the durations of a row, in nanoseconds. `one` is what each
+/// duration is of, such as a call ([`Column::per`]).
+pub fn durations<C, R>(
+    one: &'static str,
+    of: impl Fn(&R) -> &Summary + Copy + Send + Sync + 'static,
+) -> [Field<C, R>; 6] {
+    const MEAN: &str = "Mean Time (µs)";
+    let us_of = |name, description| Column::microseconds(name, description).per(one);
+    let spread = |name, description| us_of(name, description).spread_of(MEAN);
     [
-        Field::from_column(TOTAL, move |_, row| ms(of(row).sum).into()),
-        Field::new(Number(Microseconds), "Mean Time (µs)", move |_, row| us(of(row).mean).into())
-            .described("Mean duration in µs."),
-        Field::new(Number(Microseconds), "Median Time (µs)", move |_, row| us(of(row).median).into())
-            .described("Median duration in µs.")
-            .spread_of("Mean Time (µs)"),
-        Field::new(Number(Microseconds), "Std Time (µs)", move |_, row| of(row).sample_std.map(us).into())
-            .described("Standard deviation (of a sample, n − 1) of the durations in µs; empty for one.")
-            .spread_of("Mean Time (µs)"),
-        Field::new(Number(Microseconds), "Min Time (µs)", move |_, row| us(of(row).min as f64).into())
-            .described("Shortest duration in µs.")
-            .spread_of("Mean Time (µs)"),
-        Field::new(Number(Microseconds), "Max Time (µs)", move |_, row| us(of(row).max as f64).into())
-            .described("Longest duration in µs.")
-            .spread_of("Mean Time (µs)"),
+        TOTAL.field(move |row| ms(of(row).sum).into()),
+        us_of(MEAN, "Mean duration in µs.").field(move |row| us(of(row).mean).into()),
+        spread("Median Time (µs)", "Median duration in µs.").field(move |row| us(of(row).median).into()),
+        spread(
+            "Std Time (µs)",
+            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one.",
+        )
+        .field(move |row| of(row).sample_std.map(us).into()),
+        spread("Min Time (µs)", "Shortest duration in µs.").field(move |row| us(of(row).min as f64).into()),
+        spread("Max Time (µs)", "Longest duration in µs.").field(move |row| us(of(row).max as f64).into()),
     ]
 }

@@ -55,7 +55,8 @@ pub fn per_iteration<'a, A: Iterated, R>(
     const PER_ITERATION: Column = Column::milliseconds(
         "per iteration (ms)",
         "The time over the number of iterations in the window, in ms; only for windows of several whole iterations.",
-    );
+    )
+    .per("iteration");
     PER_ITERATION
         .field_in(move |analysis: &&A, row: &R| {
             analysis.iterations_of_window().map(|count| analysis.ms(time(row)) / count as f64).into()
@@ -133,7 +134,8 @@ const MEDIAN: Column = Column::milliseconds(
     "median (ms)",
     "Median duration in ms of those that are neither partial nor warm-up.",
 )
-.with_role(Role::Headline);
+.with_role(Role::Headline)
+.per("iteration");
 
 /// A part of the recording.
 struct Row<'a> {
@@ -395,9 +397,11 @@ impl GroupRow<'_> {
 /// One row per group of alike iterations, on all levels.
 pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     let of_durations = |name, description, time: fn(&Summary) -> Option<f64>| {
-        Column::milliseconds(name, description).field_in(move |analysis: &&A, row: &GroupRow<'_>| {
-            time(&row.group.durations).map(|time| analysis.ms(time)).into()
-        })
+        Column::milliseconds(name, description).per("iteration").field_in(
+            move |analysis: &&A, row: &GroupRow<'_>| {
+                time(&row.group.durations).map(|time| analysis.ms(time)).into()
+            },
+        )
     };
     let phase = PHASE
         .described("Phases of a language model's steps in the group. Where iterations has phases.")

@@ -146,7 +146,7 @@ impl Deref for Held {
         match self {
             Held::Alone(analysis) => analysis,
             Held::OfReport(report) => match &report.analysis {
-                Analysed::Trace(analysis) => analysis,
+                Analysed::Trace(analysis, _) => analysis,
                 _ => unreachable!("reports of anything else are not held"),
             },
         }
@@ -156,7 +156,7 @@ impl Deref for Held {
 impl NativeAnalysis {
     /// The analysis of a report; `None` where it is not of a trace.
     pub(crate) fn of_report(report: &Arc<Report>) -> Option<Self> {
-        let is_of_trace = matches!(report.analysis, Analysed::Trace(_));
+        let is_of_trace = matches!(report.analysis, Analysed::Trace(..));
         is_of_trace.then(|| NativeAnalysis(Held::OfReport(Arc::clone(report))))
     }
 

@@ -269,7 +269,7 @@ impl NativeReport {
         min_us: f64,
         top: usize,
     ) -> PyResult<Table> {
-        let Analysed::Trace(analysis) = &self.report.analysis else { return Err(no_tree()) };
+        let Analysed::Trace(analysis, _) = &self.report.analysis else { return Err(no_tree()) };
         let start = match (uid, name) {
             (Some(uid), _) => TreeStart::Uid(uid),
             (None, Some(name)) => TreeStart::Name(name),

@@ -33,17 +33,18 @@ struct Described {
     name: String,
     kind: String,
     unit: Option<String>,
+    per: Option<String>,
     aggregate: String,
     description: String,
 }
 
-/// Name, kind, unit, aggregate and meaning of a column.
-type ColumnFacts<'t> = (&'t str, &'t str, Option<&'t str>, &'t str, &'t str);
+/// Name, kind, unit, what it is of one of, aggregate and meaning of a column.
+type ColumnFacts<'t> = (&'t str, &'t str, Option<&'t str>, Option<&'t str>, &'t str, &'t str);
 
 impl Described {
     fn facts(&self) -> ColumnFacts<'_> {
-        let Described { name, kind, unit, aggregate, description } = self;
-        (name, kind, unit.as_deref(), aggregate, description)
+        let Described { name, kind, unit, per, aggregate, description } = self;
+        (name, kind, unit.as_deref(), per.as_deref(), aggregate, description)
     }
 
     fn all(table: &sheets::Table) -> PyResult<Vec<Self>> {
@@ -60,6 +61,7 @@ impl Described {
         tell("kind", &self.kind);
         tell("aggregate", &self.aggregate);
         self.unit.as_deref().map(|unit| tell("unit", unit));
+        self.per.as_deref().map(|per| tell("per", per));
         Field::new(self.name.as_str().into(), data_type, true).with_metadata(metadata)
     }
 }
@@ -181,7 +183,7 @@ impl Table {
         schema_capsule(py, field)
     }
 
-    /// Arrow's schema of the rows: that of a struct. The fields have unit, kind, aggregate and description as metadata.
+    /// Arrow's schema of the rows: that of a struct. The fields have unit, per, kind, aggregate and description as metadata.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         schema_capsule(py, &self.row_field())
     }

@@ -42,7 +42,7 @@ def trace() -> tl.Trace:
 def test_a_report_has_tables_and_what_is_said_of_them(trace: tl.Trace) -> None:
     assert "ops_summary" in trace and len(trace) == len(list(trace))
     assert trace.info.format == "kineto" and trace.info.sha256 is not None and len(trace.info.sha256) == 64
-    assert trace.trust is not None and trace.trust.verdict == "full"
+    assert trace.trust is not None and (trace.trust.verdict, trace.trust.clock) == ("full", "sound")
     assert trace.findings[0].us is not None and trace.findings[0].us.mid > 0
     assert trace.advise() == trace.findings
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -506,6 +506,11 @@ def test_schemas_say_what_columns_are(trace: tl.Trace) -> None:
         b"aggregate": b"sum",
         b"description": time.description.encode(),
     }
+    calls = trace.sheet("unified_perf_summary")
+    work = calls["GFLOPS"]
+    assert (work.unit, work.per, work.aggregate) == ("GFLOP", "call", "none") and time.per is None
+    assert pyarrow.schema(calls).field(work.name).metadata[b"per"] == b"call"
+    assert "<small>GFLOP per call</small>" in calls._repr_html_()
 
 
 def test_frames_are_those_of_csv_files(trace: tl.Trace, tmp_path: Path) -> None:

@@ -158,6 +158,9 @@ struct ColumnView<'t> {
     kind: &'static str,
     /// Unit of the cells; null where they are no quantities.
     unit: Option<&'static str>,
+    /// What the figure is of, where it is not of all that the row stands for: `call` for the mean over the row's calls, for
+    /// how it varies among them, and for the FLOPs of one of them.
+    per: Option<&'static str>,
     /// What may be done with cells when rows are joined: `key`, `sum`, `min`, `max` or `none`.
     aggregate: &'static str,
     /// Whether some cells are null.
@@ -175,6 +178,7 @@ impl<'t> ColumnView<'t> {
             name: column.name(),
             kind: kind_of(column.kind()),
             unit: column.kind().unit().map(unit_symbol),
+            per: column.per(),
             aggregate: aggregate_of(column),
             nullable: column.cells().any(|cell| is_null(&cell)),
             description: column.description(),
@@ -217,14 +221,14 @@ const fn unit_symbol(unit: Unit) -> &'static str {
     }
 }
 
-/// By the role of a column and the words of its name: what no word says is `none`. Means, and what holds that of other
-/// rows, are no sums.
+/// By the role of a column and the words of its name: what no word says is `none`. The figure of one of what a row stands
+/// for, and what holds that of other rows, are no sums.
 fn aggregate_of(column: &TableColumn) -> &'static str {
     let has_word = |word: &str| column.name().split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
-    let is_spread = ["mean", "median", "std"].into_iter().any(has_word);
     let is_shared = column.overlaps() || has_word("subtree");
-    let is_additive =
-        !is_spread && !is_shared && matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
+    let is_additive = column.per().is_none()
+        && !is_shared
+        && matches!(kind_of(column.kind()), "count" | "duration" | "size" | "work");
     match () {
         () if column.is_key() => "key",
         () if has_word("min") => "min",

@@ -201,6 +201,9 @@ pub struct Column {
     pub distinguishes: bool,
     /// Whether rows share what they count, such as scopes with those inside, so that their cells have no sum.
     pub overlaps: bool,
+    /// What the figure is of, where it is not of all that the row stands for, as a noun in the singular: `call` for the
+    /// mean over the row's calls, for how it varies among them, and for the FLOPs of one of them.
+    pub per: Option<&'static str>,
 }
 
 /// Which cells of a column that compares are good and which bad: workbooks colour them.
@@ -227,6 +230,7 @@ impl Column {
             verdict: None,
             distinguishes: false,
             overlaps: false,
+            per: None,
         }
     }
 
@@ -325,6 +329,12 @@ impl Column {
     #[must_use]
     pub const fn overlapping(self) -> Self {
         Column { overlaps: true, ..self }
+    }
+
+    /// The same column as a figure of one of what the row stands for ([`Column::per`]).
+    #[must_use]
+    pub const fn per(self, one: &'static str) -> Self {
+        Column { per: Some(one), ..self }
     }
 
     /// The same column, in one layout only: a figure that the other has in another unit.

@@ -55,7 +55,9 @@ impl<C, R> Field<C, R> {
         })
     }
 
-    fn from_columns(
+    /// Columns that only the rows and what they share tell, such as one per statistic that was asked for. `fill` appends
+    /// them; `column` is named for all of them.
+    pub fn from_columns(
         column: Column,
         fill: impl Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync + 'static,
     ) -> Self {
@@ -66,6 +68,12 @@ impl<C, R> Field<C, R> {
     #[must_use]
     pub fn described(self, description: &'static str) -> Self {
         Field { column: self.column.described(description), ..self }
+    }
+
+    /// The same field with its column as a figure of one of what the row stands for ([`Column::per`]).
+    #[must_use]
+    pub fn per(self, one: &'static str) -> Self {
+        Field { column: self.column.per(one), ..self }
     }
 
     /// The same field, which says of empty cells why they are empty, where what it was told before has no reason.
@@ -230,13 +238,15 @@ macro_rules! statistics {
                 concat!($name, "_mean"),
                 $kind,
                 concat!("Mean over calls of ", $figure, ": ", $definition, "."),
-            ),
+            )
+            .per("call"),
             median: $crate::Column::new(
                 concat!($name, "_median"),
                 $kind,
                 concat!("Median over calls of ", $figure, "."),
             )
-            .spread_of(concat!($name, "_mean")),
+            .spread_of(concat!($name, "_mean"))
+            .per("call"),
             std: $crate::Column::new(
                 concat!($name, "_std"),
                 $kind,
@@ -246,19 +256,22 @@ macro_rules! statistics {
                     "; empty for one call."
                 ),
             )
-            .spread_of(concat!($name, "_mean")),
+            .spread_of(concat!($name, "_mean"))
+            .per("call"),
             min: $crate::Column::new(
                 concat!($name, "_min"),
                 $kind,
                 concat!("Smallest value over calls of ", $figure, "."),
             )
-            .spread_of(concat!($name, "_mean")),
+            .spread_of(concat!($name, "_mean"))
+            .per("call"),
             max: $crate::Column::new(
                 concat!($name, "_max"),
                 $kind,
                 concat!("Largest value over calls of ", $figure, "."),
             )
-            .spread_of(concat!($name, "_mean")),
+            .spread_of(concat!($name, "_mean"))
+            .per("call"),
         }
     };
 }

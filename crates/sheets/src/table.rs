@@ -141,7 +141,7 @@ impl Table {
             let Some(found) = self.column(column) else {
                 return Err(TableError::ChartColumn { table: table(), chart, column });
             };
-            if numbers.contains(&column) && !found.kind.is_numeric() {
+            if numbers.contains(&column) && !found.kind().is_numeric() {
                 return Err(TableError::ChartValues { table: table(), chart, column });
             }
         }
@@ -315,14 +315,9 @@ pub fn names_a_file(name: &str) -> bool {
 /// A column with its cells.
 #[derive(Clone, Debug)]
 pub struct TableColumn {
+    /// That of `column`, or one that is only known with the rows.
     name: Cow<'static, str>,
-    kind: ColumnKind,
-    description: &'static str,
-    role: Role,
-    series: &'static str,
-    verdict: Option<Verdict>,
-    distinguishes: bool,
-    overlaps: bool,
+    column: Column,
     caveats: Vec<Arc<Caveat>>,
     /// Why cells are empty, by row, where the sheet says it.
     absences: Vec<(usize, Absence)>,
@@ -364,25 +359,11 @@ impl TableColumn {
             }
             ColumnKind::Number(_) => Values::Number(Vec::with_capacity(room)),
         };
-        let Column { kind, description, role, series, verdict, distinguishes, overlaps, .. } = column;
+        let are_names = column.kind == ColumnKind::Names;
         for cell in cells {
-            values.push(column.name, if kind == ColumnKind::Names { cell.into_names() } else { cell });
+            values.push(column.name, if are_names { cell.into_names() } else { cell });
         }
-        let name = name.into();
-        let (caveats, absences) = (Vec::new(), Vec::new());
-        TableColumn {
-            name,
-            kind,
-            description,
-            role,
-            series,
-            verdict,
-            distinguishes,
-            overlaps,
-            caveats,
-            absences,
-            values,
-        }
+        TableColumn { name: name.into(), column, caveats: Vec::new(), absences: Vec::new(), values }
     }
 
     /// Header.
@@ -394,42 +375,48 @@ impl TableColumn {
     /// What the cells are.
     #[must_use]
     pub fn kind(&self) -> ColumnKind {
-        self.kind
+        self.column.kind
     }
 
     /// What it is there for.
     #[must_use]
     pub fn role(&self) -> Role {
-        self.role
+        self.column.role
     }
 
     /// Which cells are good and which bad.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
-        self.verdict
+        self.column.verdict
     }
 
     /// Whether it is part of what tells rows apart: a name, or [`Column::distinguishes`].
     #[must_use]
     pub fn is_key(&self) -> bool {
-        self.role == Role::Name || self.distinguishes
+        self.column.role == Role::Name || self.column.distinguishes
     }
 
     /// Whether rows share what they count ([`Column::overlaps`]).
     #[must_use]
     pub fn overlaps(&self) -> bool {
-        self.overlaps
+        self.column.overlaps
+    }
+
+    /// What the figure is of, where it is not of all that the row stands for ([`Column::per`]).
+    #[must_use]
+    pub fn per(&self) -> Option<&'static str> {
+        self.column.per
     }
 
     /// What its figure is called ([`Column::series`]).
     pub(crate) fn series(&self) -> &'static str {
-        self.series
+        self.column.series
     }
 
     /// What the column means, in one sentence.
     #[must_use]
     pub fn description(&self) -> &'static str {
-        self.description
+        self.column.description
     }
 
     /// What a reader has to know before relying on it, in this report.

@@ -340,6 +340,8 @@ type JoinedRow = Vec<Option<usize>>;
 struct ResultColumn<'a> {
     name: String,
     kind: ColumnKind,
+    /// What the figure is of ([`Column::per`]).
+    per: Option<&'static str>,
     cells: Vec<Cell<'a>>,
 }
 
@@ -349,7 +351,12 @@ impl<'a> ResultColumn<'a> {
         let is_whole = matches!(kind, ColumnKind::Whole(_) | ColumnKind::Count | ColumnKind::Identifier);
         let has_gaps = || cells.contains(&Cell::Missing);
         let kind = if is_whole && has_gaps() { ColumnKind::Number(Unit::One) } else { kind };
-        ResultColumn { name, kind, cells }
+        ResultColumn { name, kind, per: None, cells }
+    }
+
+    /// The same column as a figure of one of what the row stands for, or of all of it.
+    fn per(self, per: Option<&'static str>) -> Self {
+        ResultColumn { per, ..self }
     }
 
     fn is_present(&self, row: usize) -> bool {
@@ -482,11 +489,9 @@ impl Rule {
                 known.map_or(Cell::Missing, |(row, column)| column.cell(row))
             };
             let kinds: Vec<ColumnKind> = of_sides.iter().flatten().map(|column| column.kind()).collect();
-            columns.push(ResultColumn::new(
-                key.clone(),
-                common_kind(&kinds),
-                rows.iter().map(cell).collect(),
-            ));
+            let per = of_sides.iter().flatten().find_map(|column| column.per());
+            let cells = rows.iter().map(cell).collect();
+            columns.push(ResultColumn::new(key.clone(), common_kind(&kinds), cells).per(per));
         }
         let mut differences = Vec::new();
         for difference in self.differences {
@@ -494,14 +499,12 @@ impl Rule {
                 tables[side].column(difference).map(|column| (column.kind(), cells(column, side)))
             };
             let Some((base_kind, base)) = of_side(0) else { continue };
+            let per = tables.iter().filter_map(|table| table.column(difference)).find_map(TableColumn::per);
             for (side, variant) in sides.iter().enumerate().skip(1) {
                 let Some((kind, values)) = of_side(side) else { continue };
-                differences.extend(difference_columns(
-                    difference,
-                    &variant.name,
-                    (base_kind, &base),
-                    (kind, &values),
-                ));
+                let of_variant =
+                    difference_columns(difference, &variant.name, (base_kind, &base), (kind, &values));
+                differences.extend(of_variant.map(|column| column.per(per)));
             }
         }
         let mut data = Vec::new();
@@ -513,7 +516,8 @@ impl Rule {
                     || keys.iter().any(|key| key == name);
                 if !is_dropped {
                     let name = format!("{}::{name}", run.name);
-                    data.push(ResultColumn::new(name, column.kind(), cells(column, side)));
+                    let of_run = ResultColumn::new(name, column.kind(), cells(column, side));
+                    data.push(of_run.per(column.per()));
                 }
             }
         }
@@ -580,7 +584,7 @@ impl Rule {
         rows: &[usize],
     ) -> Result<Table, ParityError> {
         let column = |column: &&ResultColumn<'_>| {
-            let described = Column::new("", column.kind, "");
+            let described = Column { per: column.per, ..Column::new("", column.kind, "") };
             let is_folded = self.folded.iter().any(|ending| column.name.ends_with(ending));
             let described = if is_folded { described.with_role(Role::Provenance) } else { described };
             let cells = rows.iter().map(|&row| column.cells.get(row).cloned().unwrap_or(Cell::Missing));

@@ -163,24 +163,30 @@ const CALLS: Column = Column::new(
     ColumnKind::Number(Unit::One),
     "Calls in the run that the header names; calls_per_step where they are divided by the run's steps.",
 );
-const MEAN: Column = Column::microseconds("mean_us…", "Mean time of a call in µs: time over calls.");
+const MEAN: Column =
+    Column::microseconds("mean_us…", "Mean time of a call in µs: time over calls.").per("call");
 const STD: Column = Column::microseconds(
     "std_us…",
     "Standard deviation (of a sample, n − 1) of the time of a call in µs, pooled over the rows of the report that have this key.",
 )
-.spread_of(MEAN.name);
-const MIN: Column = Column::microseconds("min_us…", "Least time of a call in µs.").spread_of(MEAN.name);
-const MAX: Column = Column::microseconds("max_us…", "Largest time of a call in µs.").spread_of(MEAN.name);
+.spread_of(MEAN.name)
+.per("call");
+const MIN: Column =
+    Column::microseconds("min_us…", "Least time of a call in µs.").spread_of(MEAN.name).per("call");
+const MAX: Column =
+    Column::microseconds("max_us…", "Largest time of a call in µs.").spread_of(MEAN.name).per("call");
 const TFLOPS: Column = Column::new(
     "TFLOPS/s_mean…",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
     "Mean over calls of the achieved rate in units of 1e12 floating-point operations per second.",
-);
+)
+.per("call");
 const TERABYTES: Column = Column::new(
     "TB/s_mean…",
     ColumnKind::Number(Unit::TerabytesPerSecond),
     "Mean over calls of the achieved bandwidth in units of 1e12 bytes per second.",
-);
+)
+.per("call");
 const MATCH: Column = Column::text(
     "match",
     "Empty where the keys are equal; else why the rows are the same: operators that do the same work under other names, or keys that differ in strides alone.",

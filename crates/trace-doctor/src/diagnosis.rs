@@ -71,6 +71,17 @@ impl Diagnosis {
         self.findings.first().map(|finding| finding.severity)
     }
 
+    /// The severity of the worst finding about the clocks of host and device (rules C1 to C3), `Some(None)` without one; `None`
+    /// where no rule about them could run.
+    #[must_use]
+    pub fn clocks(&self) -> Option<Option<Severity>> {
+        let is_skipped = |rule: &Rule| self.skipped.iter().any(|(skipped, _)| skipped.id == rule.id);
+        RULES.iter().any(|rule| rule.is_about_clocks() && !is_skipped(rule)).then(|| {
+            let about_clocks = self.findings.iter().filter(|finding| finding.rule.is_about_clocks());
+            about_clocks.map(|finding| finding.severity).max()
+        })
+    }
+
     /// One line about what makes figures of a report's first page doubtful, if anything does: the worst of it, and how
     /// many more there are.
     #[must_use]

@@ -34,7 +34,7 @@ pub fn page(report: &Report, options: &[String]) -> Page {
         ..Page::default()
     };
     match &report.analysis {
-        Analysed::Trace(analysis) => {
+        Analysed::Trace(analysis, _) => {
             recorders::trace(analysis, &mut page);
             page.communication = runs::communication_of_rank(&report.tables);
             page.rooflines = rooflines(&**analysis);

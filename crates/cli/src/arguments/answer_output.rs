@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 
+use answers::envelope::InputDetails;
 use clap::{ArgGroup, ArgMatches, Args};
 
 /// What asks for the answer as JSON: to be printed, or written to a file where a subcommand can.
@@ -40,6 +41,13 @@ pub(crate) struct FilesOutput {
     /// Name files in the JSON as they are named here, not without their folders
     #[arg(long = "full-paths", requires = JSON_DOCUMENT)]
     pub(crate) full_paths: bool,
+}
+
+impl FilesOutput {
+    /// What answers say of files.
+    pub(crate) fn details(&self) -> InputDetails {
+        InputDetails { hash: !self.no_hash, full_path: self.full_paths }
+    }
 }
 
 /// Of answers from recordings, of which something may be missing.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use perf_gate::{CheckName, Inconclusive, Metric};
 
-use super::answer_output::{AnswerOutput, FilesOutput};
+use super::answer_output::AnswerOutput;
 use super::one_of_explained;
 use super::reading::ReadingArguments;
 
@@ -96,7 +96,7 @@ pub(crate) struct BaselineArguments {
     pub(crate) output: PathBuf,
 
     #[command(flatten)]
-    pub(crate) answer: FilesOutput,
+    pub(crate) answer: AnswerOutput,
 
     #[command(flatten)]
     pub(crate) recordings: KeptRecordings,

@@ -68,7 +68,7 @@ pub(crate) struct MapArguments {
     pub(crate) quiet: bool,
 
     #[command(flatten)]
-    pub(crate) answer: FilesOutput,
+    pub(crate) answer: AnswerOutput,
 }
 
 #[derive(Args)]

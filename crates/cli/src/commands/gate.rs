@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use answers::numbers::{counted, decimal, grouped, plain, unit_of_time};
-use answers::{GateReader, is_baseline_file};
+use answers::{GateReader, Notice, is_baseline_file};
 use perf_gate::{
     Gate, GatedMetric, LedgerLine, Metric, Part, Recording, THRESHOLDS_TEMPLATE, Thresholds, Verdict,
     write_baseline,
@@ -95,14 +95,18 @@ pub(crate) fn baseline(arguments: &BaselineArguments) -> Result<(), Failure> {
             return Err(perf_gate::GateError::NoSteps { file: recording.file.clone() }.into());
         }
     }
+    let cut_off = kept.iter().filter(|recording| recording.setup.truncated);
+    let notices: Vec<Notice> =
+        cut_off.map(|recording| Notice::CutOffInBaseline { file: recording.file.clone() }).collect();
     let path = save(&arguments.output, |file| write_baseline(&kept, file))?;
     let steps: usize = kept.iter().map(|recording| recording.steps.duration.len()).sum();
     let blocks = perf_gate::blocks(&kept).len();
-    if arguments.answer.document.json {
+    if arguments.answer.is_json() {
         let written = [answering::name(&path)];
         let result = json!({ "written": written, "recordings": kept.len(), "steps": steps, "jobs": blocks });
-        return answering::print_result(answering::about(&arguments.files), &result);
+        return answering::print_result(answering::about(&arguments.files).with_notices(&notices), &result);
     }
+    notices.iter().for_each(console::warning);
     console::print(format_args!(
         "wrote {}: {} with {}, which count as {}\n",
         path.display(),

@@ -41,7 +41,7 @@ impl<'a> CounterTrace<'a> {
 
 impl Extras for CounterTrace<'_> {
     fn write(&self, report: &Report) -> Vec<Result<PathBuf, Failure>> {
-        let (Analysed::Trace(analysis), [trace, ..]) = (&report.analysis, self.recordings) else {
+        let (Analysed::Trace(analysis, _), [trace, ..]) = (&report.analysis, self.recordings) else {
             return Vec::new();
         };
         self.copy.write(|output, reading| write_counters(trace, analysis, output, reading))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use answers::numbers::{counted, grouped};
-use answers::{JobRecordings, MapOptions, Mapped, Picture, RanksReporter, map_ranks};
+use answers::{JobRecordings, MapOptions, Mapped, Notice, Picture, RanksReporter, map_ranks};
 use multi_rank::{JobFolder, JobOptions, Members, RankPattern};
 use serde_json::json;
 use trace_ingest::{ReadOptions, RecordingKind};
@@ -23,8 +23,9 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let MapArguments { keep_events, waits, .. } = *arguments;
     let options = MapOptions { keep_events, waits, ..arguments.mapping.options() };
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
-        Ok(mapped) if !arguments.quiet && !arguments.answer.document.json => {
-            console::note(format!("{}: {}", path.display(), outcome(mapped)))
+        Ok(mapped) if !arguments.quiet && !arguments.answer.is_json() => {
+            console::note(format!("{}: {}", path.display(), outcome(mapped)));
+            notices_of(mapped).iter().for_each(console::warning);
         }
         Ok(_) => {}
         Err(error) => console::warning(error),
@@ -35,7 +36,7 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     if failed > 0 {
         return Err(Failure::NotMapped { failed, of: mapped.len() });
     }
-    if arguments.answer.document.json {
+    if arguments.answer.is_json() {
         let of_recording = |(path, mapped): (&PathBuf, &Mapped)| {
             let events = match mapped {
                 Mapped::Written { events, .. } => Some(events),
@@ -44,10 +45,12 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
             let (file, ranks) = (answering::name(path), ranks_of(mapped).to_string());
             json!({ "file": file, "ranks": ranks, "events": events, "was_there": events.is_none() })
         };
-        let mapped = recordings.iter().zip(mapped.iter().flatten()).map(of_recording);
-        let result = json!({ "ranks": ranks, "recordings": mapped.collect::<Vec<_>>() });
-        answering::print_result(answering::about(&recordings), &result)?;
-    } else if !arguments.quiet {
+        let each: Vec<_> = recordings.iter().zip(mapped.iter().flatten()).map(of_recording).collect();
+        let result = json!({ "ranks": ranks, "recordings": each });
+        let notices = mapped.iter().flatten().flat_map(notices_of);
+        return answering::print_result(answering::about(&recordings).with_notices(notices), &result);
+    }
+    if !arguments.quiet {
         let count = counted(ranks, "rank", "ranks");
         console::print(format!("{count} in {}\n", arguments.out.display()))?;
     }
@@ -63,6 +66,14 @@ fn outcome(mapped: &Mapped) -> String {
     match mapped {
         Mapped::Written { events, .. } => format!("{ranks}, {} events", grouped(*events as u128)),
         Mapped::Kept { .. } => format!("{ranks}, was there"),
+    }
+}
+
+/// What reading the recording got over.
+fn notices_of(mapped: &Mapped) -> &[Notice] {
+    match mapped {
+        Mapped::Written { notices, .. } => notices,
+        Mapped::Kept { .. } => &[],
     }
 }
 

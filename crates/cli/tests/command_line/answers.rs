@@ -384,6 +384,46 @@ fn strict_answers_end_with_4_where_something_is_missing() {
 }
 
 #[test]
+fn what_is_kept_of_a_cut_recording_says_that_it_is_cut() {
+    let place = Workplace::with_generated();
+    let whole = std::fs::read(test_data("generated/cuda_training_step.json.gz")).unwrap();
+    std::fs::write(place.path("cut.json.gz"), &whole[..whole.len() * 9 / 10]).unwrap();
+    for (command, code) in [
+        (["map", "cut.json.gz", "--out", "tables"], "reading/damaged-compression"),
+        (["baseline", "cut.json.gz", "-o", "kept.json"], "cut-off-in-baseline"),
+    ] {
+        let outcome = place.run(&command).exits_with(0);
+        assert!(outcome.err.contains("tracelens: warning: cut.json.gz: "), "{outcome:#?}");
+        let _ = std::fs::remove_dir_all(place.path("tables"));
+        let outcome = place.run(&[&command[..], &["--json", "--strict"]].concat()).exits_with(4);
+        let document: Value = serde_json::from_str(&outcome.out).unwrap();
+        assert_eq!(document["status"], "partial", "{document}");
+        let warning = &document["warnings"][0];
+        assert_eq!((&warning["code"], &warning["severity"]), (&json!(code), &json!("distrust")), "{warning}");
+    }
+}
+
+#[test]
+fn work_without_a_launch_is_lost_to_operators_with_its_time() {
+    let place = Workplace::with("");
+    let events = json!([
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 9},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 2, "dur": 1,
+            "args": {"correlation": 1}},
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 4, "dur": 30,
+            "args": {"device": 0, "stream": 7, "correlation": 1}},
+        {"ph": "X", "cat": "kernel", "name": "lost", "pid": 0, "tid": 7, "ts": 40, "dur": 12.5,
+            "args": {"device": 0, "stream": 7, "correlation": 9}},
+    ]);
+    place.put("trace.json", json!({"schemaVersion": 1, "traceEvents": events}).to_string());
+    let document = answer(&place, &validator(), &["report", "trace.json"]);
+    let mut warnings = document["warnings"].as_array().unwrap().iter();
+    let warning = warnings.find(|warning| warning["code"] == "unlinked-device-events").unwrap();
+    assert_eq!(warning["lost"], json!({"bytes": 0, "events": 1, "time_us": 12.5}));
+    assert_eq!(document["trust"]["clock"], "sound");
+}
+
+#[test]
 fn answers_say_what_was_asked_with_defaults() {
     let place = Workplace::with_generated();
     let validator = validator();
@@ -393,6 +433,12 @@ fn answers_say_what_was_asked_with_defaults() {
         options(&["report", trace, "--no-hash", "--threads", "1", "--topk_ops", "3"]),
         json!(["--budget host", "--link-by correlation", "--sheet-names documented", "--topk_ops 3"])
     );
+    let named = place.path("trace.json.gz");
+    let named = named.to_str().unwrap();
+    let gate = ["gate", "--baseline", named, "--candidate", named, "--json"];
+    let outcome = place.run(&gate).exits_with(4);
+    let document: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!(document["command"]["options"][0], "--baseline trace.json.gz");
     let profile = test_data("recorded/h200/jax_step.xplane.pb");
     let of_jax = options(&["report", profile.to_str().unwrap()]);
     assert!(!of_jax.to_string().contains("--link-by"), "an option of other recorders: {of_jax}");

@@ -218,7 +218,7 @@ fn resources_and_prompts_are_offered() {
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_is_given_up_where_many_recordings_are_opened() {
-    const OPENS: usize = 64;
+    const OPENS: usize = 160;
     let place = tempfile::tempdir().unwrap();
     let limits = ["--max-memory", "100M", "--max-traces", "1000"];
     let mut server = Server::start(place.path(), &limits);
@@ -236,8 +236,7 @@ fn memory_is_given_up_where_many_recordings_are_opened() {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kib: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
-    // Without a limit, they took 210 MiB.
-    assert!(kib <= 160 << 10, "{kib} KiB are resident after {OPENS} recordings");
+    assert!(kib <= 300 << 10, "{kib} KiB are resident after {OPENS} recordings");
 }
 
 #[test]

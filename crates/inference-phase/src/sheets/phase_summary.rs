@@ -69,7 +69,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         Column::microseconds(
             "mean_step_gpu_us",
             "Mean over steps with device work of the time in µs in which at least one of a step's device events ran.",
-        ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| { let unit = summary.phases.analysis.trace().time_unit(); row.mean_step_time.map(|time| time / unit.per_microsecond() as f64).into() }),
+        ).per("step").field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| { let unit = summary.phases.analysis.trace().time_unit(); row.mean_step_time.map(|time| time / unit.per_microsecond() as f64).into() }),
         Column::new(
             "tokens_per_s",
             ColumnKind::Number(Unit::One),
@@ -83,7 +83,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
             "confidence",
             ColumnKind::Number(Unit::One),
             "Confidence of the phase, 0 to 1, mean weighted by device time; empty for methods that label single operators.",
-        ).with_role(Role::Detail).field(|row: &&PhaseStatistics| row.confidence.into()),
+        ).with_role(Role::Detail).per("step").field(|row: &&PhaseStatistics| row.confidence.into()),
     ];
     Sheet::with_context(
         "phase_summary",

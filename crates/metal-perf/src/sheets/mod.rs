@@ -30,7 +30,9 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     )
     .with_role(Role::Headline);
     let flops = |column: Column, figure: fn(&FlopsSpread) -> Option<f64>| {
-        column.field(move |group: &StackedGroup| group.flops.as_ref().and_then(figure).into())
+        column
+            .per("operation")
+            .field(move |group: &StackedGroup| group.flops.as_ref().and_then(figure).into())
     };
     let fields = [
         Column::percent("Total %", "Share of the device time of all groups (of the device), in percent.")
@@ -186,10 +188,14 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
         Column::count("Devices", "Devices that have a time.").field(|one: &OpImbalance| one.devices.into()),
         Column::microseconds("Min Time", "Shortest time in µs.")
             .spread_of("Mean Time")
+            .per("device")
             .field(|one: &OpImbalance| one.min_us.into()),
-        Column::microseconds("Mean Time", "Mean time in µs.").field(|one: &OpImbalance| one.mean_us.into()),
+        Column::microseconds("Mean Time", "Mean time in µs.")
+            .per("device")
+            .field(|one: &OpImbalance| one.mean_us.into()),
         Column::microseconds("Max Time", "Longest time in µs.")
             .spread_of("Mean Time")
+            .per("device")
             .field(|one: &OpImbalance| one.max_us.into()),
         Column::identifier("Slowest Device", "The device that took longest.")
             .with_role(Role::Detail)

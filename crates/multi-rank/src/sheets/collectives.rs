@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
-use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Role, Sheet, Unit};
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Role, Sheet, TableColumn, Unit};
 
 use crate::analysis::JobAnalysis;
 use crate::collectives::{Kernel, Member, OfRank, Sent, Straggler, Synchronising, Uneven, us};
@@ -170,23 +170,26 @@ fn spans_nodes(group: &Group, devices: u32) -> Option<&'static str> {
     Some(if nodes.all(|node| node == first) { "intra_node" } else { "inter_node" })
 }
 
-/// Statistics of a figure, a column for each that was asked for.
+/// Statistics of a figure, a column for each that was asked for. `one` is what each of the values is of.
 fn statistics<'a, R>(
     figure: &'static str,
     description: &'static str,
     unit: Unit,
+    one: &'static str,
     values: impl Fn(&R) -> Option<&[f64]> + Copy + Send + Sync + 'static,
 ) -> Field<Job<'a>, R> {
-    let names =
-        move |job: &Job<'a>| job.options.statistics.iter().map(|of| format!("{figure}_{of}")).collect();
-    Field::each(
-        Column::new(figure, ColumnKind::Number(unit), description),
-        names,
-        move |job: &Job<'a>, row: &R, at| {
-            let statistic = job.options.statistics.get(at);
-            statistic.zip(values(row)).and_then(|(statistic, values)| statistic.of(values)).into()
-        },
-    )
+    let column = Column::new(figure, ColumnKind::Number(unit), description).per(one);
+    Field::from_columns(column, move |column, job: &Job<'a>, rows, columns| {
+        for statistic in &job.options.statistics {
+            let column = match statistic {
+                Statistic::Sum => Column { per: None, ..column },
+                Statistic::Count => Column { per: None, kind: ColumnKind::Number(Unit::One), ..column },
+                _ => column,
+            };
+            let cells = rows.iter().map(|row| values(row).and_then(|values| statistic.of(values)).into());
+            columns.push(TableColumn::named(format!("{figure}_{statistic}"), column, cells));
+        }
+    })
 }
 
 // nccl_long
@@ -276,24 +279,35 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         RANK.field_in(|job: &Job<'_>, class: &R<'_>| job.job.recordings[class.kernel.recording].rank.into()),
     ];
-    let described = [GROUP, RANKS, NAME, SIZE, DTYPE, IN_ELEMENTS, OUT_ELEMENTS, IN_SPLIT, OUT_SPLIT, STREAM];
+    let [in_elements, out_elements] = [IN_ELEMENTS, OUT_ELEMENTS].map(|column| column.per("message"));
+    let described = [GROUP, RANKS, NAME, SIZE, DTYPE, in_elements, out_elements, IN_SPLIT, OUT_SPLIT, STREAM];
     fields.extend(Described::fields(&described, |_, class: &R<'a>| Some(class.kernel)));
     fields.extend([
-        IN_SIZE.named("In msg size (MB)_first").field(|class: &R<'_>| mib(class.kernel.in_bytes).into()),
-        OUT_SIZE.named("Out msg size (MB)_first").field(|class: &R<'_>| mib(class.kernel.out_bytes).into()),
+        IN_SIZE
+            .named("In msg size (MB)_first")
+            .per("message")
+            .field(|class: &R<'_>| mib(class.kernel.in_bytes).into()),
+        OUT_SIZE
+            .named("Out msg size (MB)_first")
+            .per("message")
+            .field(|class: &R<'_>| mib(class.kernel.out_bytes).into()),
         Column::microseconds("dur_sum", "Sum of the durations in µs, waiting for other ranks included.")
             .with_role(Role::Headline)
             .field(|class: &R<'_>| us(class.durations.sum).into()),
         Column::microseconds("dur_mean", "Mean duration in µs.")
+            .per("kernel")
             .field(|class: &R<'_>| (class.durations.mean / 1e3).into()),
         Column::microseconds("dur_std", "Standard deviation (of a sample, n − 1) of the durations in µs.")
             .spread_of("dur_mean")
+            .per("kernel")
             .field(|class: &R<'_>| class.durations.sample_std.map(|std| std / 1e3).into()),
         Column::microseconds("dur_min", "Shortest duration in µs.")
             .spread_of("dur_mean")
+            .per("kernel")
             .field(|class: &R<'_>| us(class.durations.min).into()),
         Column::microseconds("dur_max", "Longest duration in µs.")
             .spread_of("dur_mean")
+            .per("kernel")
             .field(|class: &R<'_>| us(class.durations.max).into()),
         Column::count("operation_count", "Number of kernels.")
             .field(|class: &R<'_>| class.durations.count.into()),
@@ -313,11 +327,12 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
 fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a Synchronising;
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![ID.field(|row: &R<'_>| (&row.id).into())];
-    let described = [GROUP, RANKS, NAME, SIZE, DTYPE, IN_ELEMENTS, OUT_ELEMENTS, IN_SIZE, OUT_SIZE];
+    let of_a_rank = [IN_ELEMENTS, OUT_ELEMENTS, IN_SIZE, OUT_SIZE].map(|column| column.per("rank"));
+    let described: Vec<Column> = [GROUP, RANKS, NAME, SIZE, DTYPE].into_iter().chain(of_a_rank).collect();
     fields.extend(Described::fields(&described, |job, row: &R<'a>| first_kernel(job, &row.members)));
     fields.extend([
         FULL_SIZE.field(|row: &R<'_>| mib(row.bytes).into()),
-        LATENCY.with_role(Role::Headline).field(|row: &R<'_>| us(row.latency).into()),
+        LATENCY.with_role(Role::Headline).per("rank").field(|row: &R<'_>| us(row.latency).into()),
         START_SKEW.field(|row: &R<'_>| us(row.start_skew).into()),
         Column::identifier(
             "earliest arrival rank",
@@ -326,6 +341,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         .with_role(Role::Detail)
         .field(|row: &R<'_>| row.earliest.into()),
         Column::microseconds("avg_wait_time", "Mean over the ranks of the time in µs until the last one entered.")
+            .per("rank")
             .field(|row: &R<'_>| (row.mean_wait() / 1e3).into()),
         END_SKEW.field(|row: &R<'_>| us(row.end_skew).into()),
         ALGORITHM_BANDWIDTH.field(|row: &R<'_>| row.algorithm_bandwidth.into()),
@@ -335,7 +351,8 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
                 "rank_…",
                 ColumnKind::Number(Unit::Microseconds),
                 "Start on the common clock, duration, and wait until the last rank entered, in µs, of each rank that takes part.",
-            ).with_role(Role::Provenance),
+            ).with_role(Role::Provenance)
+            .per("rank"),
             |job: &Job<'a>| {
                 let name = |(rank, of): (u32, OfRank)| match of {
                     OfRank::Start => format!("rank_{rank}_ts"),
@@ -465,26 +482,39 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         text(Column::text("In msg nelems", "Elements that a rank gives.")),
         GROUP.field(|class: &R<'_>| class.group.into()),
         SIZE.field(|class: &R<'_>| class.size.into()),
-        FULL_SIZE.field(|class: &R<'_>| mib(class.bytes).into()),
-        statistics("comm_latency", LATENCY.description, Unit::Microseconds, |class: &R<'a>| {
+        FULL_SIZE.per("message").field(|class: &R<'_>| mib(class.bytes).into()),
+        statistics("comm_latency", LATENCY.description, Unit::Microseconds, "collective", |class: &R<'a>| {
             Some(&class.latency)
         }),
-        statistics("skew in start time", START_SKEW.description, Unit::Microseconds, |class: &R<'a>| {
-            Some(&class.start_skew)
-        }),
-        statistics("skew in end time", END_SKEW.description, Unit::Microseconds, |class: &R<'a>| {
-            Some(&class.end_skew)
-        }),
+        statistics(
+            "skew in start time",
+            START_SKEW.description,
+            Unit::Microseconds,
+            "collective",
+            |class: &R<'a>| Some(&class.start_skew),
+        ),
+        statistics(
+            "skew in end time",
+            END_SKEW.description,
+            Unit::Microseconds,
+            "collective",
+            |class: &R<'a>| Some(&class.end_skew),
+        ),
         statistics(
             "algo bw (GB/s)",
             ALGORITHM_BANDWIDTH.description,
             Unit::GibibytesPerSecond,
+            "collective",
             |class: &R<'a>| Some(&class.algorithm_bandwidth),
         )
         .when(has(|row| row.algorithm_bandwidth)),
-        statistics("bus bw (GB/s)", BUS_BANDWIDTH.description, Unit::GibibytesPerSecond, |class: &R<'a>| {
-            Some(&class.bus_bandwidth)
-        })
+        statistics(
+            "bus bw (GB/s)",
+            BUS_BANDWIDTH.description,
+            Unit::GibibytesPerSecond,
+            "collective",
+            |class: &R<'a>| Some(&class.bus_bandwidth),
+        )
         .when(has(|row| row.bus_bandwidth)),
         Column::count("count", "Number of collectives.").field(|class: &R<'_>| class.count.into()),
         Column::milliseconds("Total comm latency (ms)", "Sum of comm_latency in ms.")
@@ -592,21 +622,26 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             .field(|row: &R<'_>| row.elements.into()),
         WALL_TIME.with_role(Role::Headline).field(|row: &R<'_>| us(row.wall()).into()),
         Column::microseconds("max_rank_dur (us)", "Longest duration on a rank in µs.")
+            .per("rank")
             .field(|row: &R<'_>| row.durations().max().map(us).into()),
         Column::microseconds("min_rank_dur (us)", "Shortest duration on a rank in µs.")
+            .per("rank")
             .field(|row: &R<'_>| row.durations().min().map(us).into()),
         Column::microseconds("avg_rank_dur (us)", "Mean duration on a rank in µs.")
+            .per("rank")
             .field(|row: &R<'_>| (row.mean_duration() / 1e3).into()),
         THROUGHPUT.field(|row: &R<'_>| row.throughput().into()),
         THROUGHPUT
             .named("max_rank_throughput (GB/s)")
             .described("Largest of what a rank gives over its duration, in GiB/s (2³⁰ bytes).")
+            .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::max).into()),
         THROUGHPUT
             .named("min_rank_throughput (GB/s)")
             .described(
                 "Smallest of what a rank gives over its duration, in GiB/s, of ranks that give something.",
             )
+            .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::min).into()),
         IMBALANCE.field(|row: &R<'_>| row.imbalance().into()),
         START_SKEW.field(|row: &R<'_>| us(row.uneven.start_skew).into()),
@@ -637,7 +672,8 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
                 ColumnKind::Number(Unit::Microseconds),
                 "Of each rank the start after the earliest, and the end before the latest, in µs.",
             )
-            .with_role(Role::Provenance),
+            .with_role(Role::Provenance)
+            .per("rank"),
             |job: &Job<'a>| {
                 let skews =
                     |rank: u32| ["start", "end"].map(|which| format!("rank_{rank}_skew in {which} time"));
@@ -738,26 +774,31 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
     type Values = for<'c> fn(&'c UnevenClass<'_>) -> &'c [f64];
     let pair = |name: [&'static str; 2], column: Column, values: Values| {
         let of = |name, statistic: Statistic| {
-            column.named(name).field(move |class: &R<'_>| statistic.of(values(class)).into())
+            let column = column.named(name).per("exchange");
+            column.field(move |class: &R<'_>| statistic.of(values(class)).into())
         };
         [of(name[0], Statistic::Mean), of(name[1], Statistic::Max)]
     };
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         GROUP.with_role(Role::Name).field_in(|job: &Job<'a>, class: &R<'a>| name_of(job, class.group).into()),
         DTYPE.field(|class: &R<'_>| class.first.row.dtype.as_deref().into()),
-        statistics(TOTAL_DATA.name, TOTAL_DATA.description, Unit::Mebibytes, |class: &R<'a>| {
+        statistics(TOTAL_DATA.name, TOTAL_DATA.description, Unit::Mebibytes, "exchange", |class: &R<'a>| {
             Some(&class.data)
         }),
-        statistics(WALL_TIME.name, WALL_TIME.description, Unit::Microseconds, |class: &R<'a>| {
+        statistics(WALL_TIME.name, WALL_TIME.description, Unit::Microseconds, "exchange", |class: &R<'a>| {
             Some(&class.wall)
         }),
         WALL_TIME
             .named("Total wall_time (us)")
             .described("Sum of wall_time in µs.")
             .field(|class: &R<'_>| class.wall.iter().sum::<f64>().into()),
-        statistics(THROUGHPUT.name, THROUGHPUT.description, Unit::GibibytesPerSecond, |class: &R<'a>| {
-            Some(&class.throughput)
-        }),
+        statistics(
+            THROUGHPUT.name,
+            THROUGHPUT.description,
+            Unit::GibibytesPerSecond,
+            "exchange",
+            |class: &R<'a>| Some(&class.throughput),
+        ),
     ];
     fields.extend(pair(["size_imbalance_mean", "size_imbalance_max"], IMBALANCE, |class| &class.imbalance));
     fields.extend(pair(
@@ -803,6 +844,7 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
             .with_role(Role::Headline)
             .field(|sent: &R| mib(Some(sent.bytes)).into()),
         size("avg_sent_MB", "Mean over the exchanges, in MiB.")
+            .per("exchange")
             .field(|sent: &R| mib(Some(sent.bytes)).map(|size| size / sent.count as f64).into()),
         Column::count("count", "Number of exchanges.").field(|sent: &R| sent.count.into()),
     ];
@@ -841,9 +883,11 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
     let fields: Vec<Field<Job<'a>, R>> = vec![
         RANK.field(|rank: &R| rank.rank.into()),
         WAITED.field_in(move |job: &Job<'a>, rank: &R| shown(job, us(rank.waiting)).into()),
-        Column::microseconds("mean_wait_time_us", "The same per collective of the rank, in µs.").field_in(
-            move |job: &Job<'a>, rank: &R| shown(job, us(rank.waiting) / rank.collectives as f64).into(),
-        ),
+        Column::microseconds("mean_wait_time_us", "The same per collective of the rank, in µs.")
+            .per("collective")
+            .field_in(move |job: &Job<'a>, rank: &R| {
+                shown(job, us(rank.waiting) / rank.collectives as f64).into()
+            }),
         LAST.field(|rank: &R| rank.last.into()),
         Column::count("times_arrived_first", "Collectives that it entered first.")
             .field(|rank: &R| rank.first.into()),

@@ -112,6 +112,7 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
             .with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.main_cause(rank).map(Cause::in_words).into()),
         Column::milliseconds("step (ms)", "Middle duration in ms of the steps that are whole in the recording.")
+            .per("step")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].usual_step.map(ms).into()),
         Column::count("steps", "Iterations of the program in the recording.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.steps.into()),
@@ -194,7 +195,7 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
             .max_by_key(|&(recording, duration)| (duration, std::cmp::Reverse(recording)))
     }
     let statistic = |column: Column, statistic: Statistic| {
-        column.field(move |step: &R<'_>| statistic.of(&times(step)).into())
+        column.per("rank").field(move |step: &R<'_>| statistic.of(&times(step)).into())
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         Column::identifier(
@@ -256,13 +257,14 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         gpu_timeline::upper_median(class.complete.iter().copied())
     }
     let of = |column: Column, values: fn(&SizeClass) -> &[i64], statistic: Statistic| {
-        column.field(move |class: &R<'_>| {
+        column.per("collective").field(move |class: &R<'_>| {
             let values: Vec<f64> = values(class).iter().map(|&value| us(value)).collect();
             statistic.of(&values).into()
         })
     };
-    let rate_column =
-        |name, description| Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description);
+    let rate_column = |name, description| {
+        Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description).per("collective")
+    };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         Column::text("group", "Group of ranks: its name and what it is for.")
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].title().into()),
@@ -275,6 +277,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             ColumnKind::Whole(Unit::Bytes),
             "The larger of what a rank gives and what it gets, as nccl-tests counts it.",
         )
+        .per("message")
         .field_in(|job: &Job<'a>, class: &R<'a>| message(job, class).into()),
         Column::text("ranks", "Members of the group.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].members.to_string().into()),

@@ -82,7 +82,7 @@ fn api_summary<'a, 't: 'a>(
         COUNT.field(|row: &Sum<&str>| row.values.count.into()),
     ];
     let share = [SHARE.field(|row: &Sum<&str>| (row.share * 100.0).into())];
-    let fields = fields.into_iter().chain(durations(|row: &Sum<&str>| &row.values)).chain(share);
+    let fields = fields.into_iter().chain(durations("call", |row: &Sum<&str>| &row.values)).chain(share);
     Sheet::new(name, description, fields, rows)
 }
 
@@ -101,7 +101,7 @@ fn kernel_launch_shapes<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         COUNT.field(|row: &Row<'_>| row.values.count.into()),
     ];
     let share = [SHARE.field(|row: &Row<'_>| (row.share * 100.0).into())];
-    let fields = fields.into_iter().chain(durations(|row: &Row<'_>| &row.values)).chain(share);
+    let fields = fields.into_iter().chain(durations("kernel", |row: &Row<'_>| &row.values)).chain(share);
     Sheet::new(
         "kernel_launch_shapes",
         "Kernels by name and by how they were launched, most time first.",
@@ -145,7 +145,7 @@ fn memory<'a, 't: 'a>(
             Some(row.union)
         }),
     ];
-    let fields = fields.into_iter().chain(durations(|row: &Row<'_>| &row.durations));
+    let fields = fields.into_iter().chain(durations("operation", |row: &Row<'_>| &row.durations));
     Sheet::new(name, description, fields, move |analysis| rows::bandwidths(analysis, category))
 }
 
@@ -177,13 +177,15 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             |row: &RangeSum| Some(row.own_operation_time),
         ),
         Field::new(Number(sheets::Unit::One), "Mean Level", |_, row: &RangeSum| row.mean(row.levels).into())
-            .described("Ranges around one in its thread, mean of those with device work."),
+            .described("Ranges around one in its thread, mean of those with device work.")
+            .per("range"),
         Field::new(Number(sheets::Unit::One), "Mean Children", |_, row: &RangeSum| {
             row.mean(row.children).into()
         })
-        .described("Ranges directly inside, mean of those with device work."),
+        .described("Ranges directly inside, mean of those with device work.")
+        .per("range"),
     ];
-    let fields = fields.into_iter().chain(durations(|row: &RangeSum| &row.host)).chain(of_device);
+    let fields = fields.into_iter().chain(durations("range", |row: &RangeSum| &row.host)).chain(of_device);
     Sheet::new(
         "nvtx_ranges",
         "Ranges of NVTX by domain and text, most time on the host first, with the device work that their threads launched in them.",
@@ -209,7 +211,7 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             |row: &Row<'_>| Some(row.own_time),
         ),
     ];
-    let fields = fields.into_iter().chain(durations(|row: &Row<'_>| &row.durations));
+    let fields = fields.into_iter().chain(durations("kernel", |row: &Row<'_>| &row.durations));
     Sheet::new(
         "nvtx_kernels",
         "Kernels by each range that they were launched in, most time first. A kernel in nested ranges has a row of each.",
@@ -347,21 +349,25 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             .field(|row: &Row<'_>| row.total.map(|total| ms(total.sum)).into()),
         Field::new(Count, "Queued", |_, row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into())
             .described("Kernels that started after their call had ended."),
-        median("Median Call (µs)", "Median duration of the call in µs.", |row| row.calls.as_ref()),
+        median("Median Call (µs)", "Median duration of the call in µs.", |row| row.calls.as_ref()).per("call"),
         median(
             "Median Queue (µs)",
             "Median time from the end of the call to the start of the kernel in µs, of those that started later.",
             |row| row.queued.as_ref(),
-        ),
-        median("Median Kernel (µs)", "Median duration of the kernel in µs.", |row| Some(&row.kernels)),
+        )
+        .per("kernel"),
+        median("Median Kernel (µs)", "Median duration of the kernel in µs.", |row| Some(&row.kernels))
+            .per("kernel"),
         Field::new(Number(Microseconds), "Max Call (µs)", |_, row: &Row<'_>| {
             row.calls.map(|calls| us(calls.max as f64)).into()
         })
-        .described("Longest call in µs."),
+        .described("Longest call in µs.")
+        .per("call"),
         Field::new(Number(Microseconds), "Max Queue (µs)", |_, row: &Row<'_>| {
             row.queued.map(|queued| us(queued.max as f64)).into()
         })
-        .described("Longest time in the queue in µs."),
+        .described("Longest time in the queue in µs.")
+        .per("kernel"),
     ];
     Sheet::new(
         "api_kernel_latency",
@@ -441,7 +447,7 @@ fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         NAME.field(|row: &OverheadSum<'_>| row.name.into()),
         COUNT.field(|row: &OverheadSum<'_>| row.durations.count.into()),
     ];
-    let fields = fields.into_iter().chain(durations(|row: &OverheadSum<'_>| &row.durations));
+    let fields = fields.into_iter().chain(durations("event", |row: &OverheadSum<'_>| &row.durations));
     Sheet::new(
         "overheads",
         "Work of the driver inside calls, such as loading of modules or waiting for room in the queue, and of the recorder itself.",

@@ -38,17 +38,21 @@ pub fn nsys_stats_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
     ]
 }
 
-/// Average, median, least, most and deviation.
+/// Average, median, least, most and deviation of what `one` says.
 fn statistics<R>(
     names: [&'static str; 5],
+    one: &'static str,
     of: impl Fn(&R) -> Option<&Summary> + Copy + Send + Sync + 'static,
 ) -> [Field<(), R>; 5] {
     let number = |name, value: fn(&Summary) -> f64| {
         Field::new(Number(Nanoseconds), name, move |_, row: &R| of(row).map(value).into())
             .described("In ns; the deviation is that of a sample, 0 for one value.")
+            .per(one)
     };
     let whole = |name, value: fn(&Summary) -> i64| {
-        Field::new(Whole(Nanoseconds), name, move |_, row: &R| of(row).map(value).into()).described("In ns.")
+        Field::new(Whole(Nanoseconds), name, move |_, row: &R| of(row).map(value).into())
+            .described("In ns.")
+            .per(one)
     };
     let [average, median, least, most, deviation] = names;
     [
@@ -62,29 +66,30 @@ fn statistics<R>(
 
 const TIMES: [&str; 5] = ["Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)"];
 
-/// Share, total, count and statistics of rows with a key.
-fn sum_fields<K>(count: &'static str) -> impl Iterator<Item = Field<(), Sum<K>>> {
+/// Share, total, count and statistics of rows with a key; `one` is what a row has several of.
+fn sum_fields<K>(count: &'static str, one: &'static str) -> impl Iterator<Item = Field<(), Sum<K>>> {
     let first = [
         TIME_SHARE.field(|row: &Sum<K>| (row.share * 100.0).into()),
         TOTAL.field(|row: &Sum<K>| row.values.sum.into()),
         Field::new(Count, count, |_, row: &Sum<K>| row.values.count.into()).described("How many."),
     ];
-    first.into_iter().chain(statistics(TIMES, |row: &Sum<K>| Some(&row.values)))
+    first.into_iter().chain(statistics(TIMES, one, |row: &Sum<K>| Some(&row.values)))
 }
 
 fn by_name<'a, 't: 'a>(
     name: &'static str,
     description: &'static str,
-    count: &'static str,
+    [count, one]: [&'static str; 2],
     rows: impl Fn(&'a NsysAnalysis<'t>) -> Vec<Sum<&'a str>> + Send + Sync + 'a,
 ) -> Sheet<'a, NsysAnalysis<'t>> {
     let named = |sum: Sum<&'a str>| Sum { key: sum.key.to_owned(), values: sum.values, share: sum.share };
-    let fields = sum_fields::<String>(count).chain([NAME.field(|row: &Sum<String>| row.key.as_str().into())]);
+    let fields =
+        sum_fields::<String>(count, one).chain([NAME.field(|row: &Sum<String>| row.key.as_str().into())]);
     Sheet::new(name, description, fields, move |analysis| rows(analysis).into_iter().map(named).collect())
 }
 
 fn kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    by_name("cuda_gpu_kern_sum", "Kernels by name.", "Instances", |analysis| {
+    by_name("cuda_gpu_kern_sum", "Kernels by name.", ["Instances", "kernel"], |analysis| {
         let kernels = analysis.kernels();
         rows::sums(
             kernels.map(|work| (analysis.trace().name(work.event), analysis.duration(work.event))),
@@ -94,18 +99,23 @@ fn kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 }
 
 fn cuda_api_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    by_name("cuda_api_sum", "Calls of the CUDA runtime and driver by name.", "Num Calls", rows::calls)
+    by_name(
+        "cuda_api_sum",
+        "Calls of the CUDA runtime and driver by name.",
+        ["Num Calls", "call"],
+        rows::calls,
+    )
 }
 
 fn osrt_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    by_name("osrt_sum", "Calls of the operating system by name.", "Num Calls", rows::system_calls)
+    by_name("osrt_sum", "Calls of the operating system by name.", ["Num Calls", "call"], rows::system_calls)
 }
 
 fn kern_gb_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row = Sum<(String, Shape)>;
     // As NVIDIA prints them: each number in four columns.
     let extents = |[x, y, z]: [u32; 3]| format!("{x:>4} {y:>4} {z:>4}");
-    let fields = sum_fields::<(String, Shape)>("Instances").chain([
+    let fields = sum_fields::<(String, Shape)>("Instances", "kernel").chain([
         Field::new(Text, "GridXYZ", move |_, row: &Row| extents(row.key.1.0).into())
             .described("Blocks per dimension."),
         Field::new(Text, "BlockXYZ", move |_, row: &Row| extents(row.key.1.1).into())
@@ -121,8 +131,8 @@ fn kern_gb_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 }
 
 fn mem_time_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    let fields =
-        sum_fields::<String>("Count").chain([OPERATION.field(|row: &Sum<String>| row.key.as_str().into())]);
+    let fields = sum_fields::<String>("Count", "operation")
+        .chain([OPERATION.field(|row: &Sum<String>| row.key.as_str().into())]);
     Sheet::new("cuda_gpu_mem_time_sum", "Copies and fills by operation.", fields, |analysis| {
         rows::memory_operations(analysis, |work| Some(analysis.duration(work.event)))
     })
@@ -139,11 +149,11 @@ fn mem_size_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = [
         megabytes("Total (MB)", |values| values.sum as f64),
         Field::new(Count, "Count", |_, row: &Sum<String>| row.values.count.into()).described("How many."),
-        megabytes("Avg (MB)", |values| values.mean),
-        megabytes("Med (MB)", |values| values.median),
-        megabytes("Min (MB)", |values| values.min as f64),
-        megabytes("Max (MB)", |values| values.max as f64),
-        megabytes("StdDev (MB)", |values| values.sample_std.unwrap_or(0.0)),
+        megabytes("Avg (MB)", |values| values.mean).per("operation"),
+        megabytes("Med (MB)", |values| values.median).per("operation"),
+        megabytes("Min (MB)", |values| values.min as f64).per("operation"),
+        megabytes("Max (MB)", |values| values.max as f64).per("operation"),
+        megabytes("StdDev (MB)", |values| values.sample_std.unwrap_or(0.0)).per("operation"),
         OPERATION.field(|row: &Sum<String>| row.key.as_str().into()),
     ];
     Sheet::new("cuda_gpu_mem_size_sum", "Bytes of copies and fills by operation.", fields, |analysis| {
@@ -153,7 +163,7 @@ fn mem_size_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 
 fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row = Sum<(String, &'static str)>;
-    let fields = sum_fields::<(String, &'static str)>("Instances").chain([
+    let fields = sum_fields::<(String, &'static str)>("Instances", "range").chain([
         STYLE.field(|row: &Row| row.key.1.into()),
         Field::new(Text, "Range", |_, row: &Row| row.key.0.as_str().into())
             .described("Domain, colon, text without the numbers of PyTorch's calls."),
@@ -193,14 +203,19 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         Field::new(Count, "Total GPU Ops", |_, row: &RangeSum| row.operations.into())
             .described("What they launched."),
         Field::new(Number(One), "Avg GPU Ops", |_, row: &RangeSum| row.mean(row.operations).into())
-            .described("Mean of what a range launched."),
+            .described("Mean of what a range launched.")
+            .per("range"),
         Field::new(Number(One), "Avg Range Lvl", |_, row: &RangeSum| row.mean(row.levels).into())
-            .described("Mean number of ranges around one."),
+            .described("Mean number of ranges around one.")
+            .per("range"),
         Field::new(Number(One), "Avg Num Child", |_, row: &RangeSum| row.mean(row.children).into())
-            .described("Mean number of ranges directly in one."),
+            .described("Mean number of ranges directly in one.")
+            .per("range"),
     ];
-    let fields =
-        first.into_iter().chain(statistics(times, |row: &RangeSum| row.projected.as_ref())).chain(last);
+    let fields = first
+        .into_iter()
+        .chain(statistics(times, "range", |row: &RangeSum| row.projected.as_ref()))
+        .chain(last);
     Sheet::new("nvtx_gpu_proj_sum", "Ranges of NVTX projected onto the device.", fields, |analysis| {
         let mut sums = range_sums(analysis);
         sums.retain(|sum| sum.projected.is_some());
@@ -225,8 +240,10 @@ fn nvtx_kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         TOTAL.field(|row: &Row<'_>| row.durations.sum.into()),
     ];
     let last = Field::new(Text, "Kernel Name", |_, row: &Row<'_>| row.kernel.into()).described("Kernel.");
-    let fields =
-        first.into_iter().chain(statistics(TIMES, |row: &Row<'_>| Some(&row.durations))).chain([last]);
+    let fields = first
+        .into_iter()
+        .chain(statistics(TIMES, "kernel", |row: &Row<'_>| Some(&row.durations)))
+        .chain([last]);
     Sheet::new("nvtx_kern_sum", "Kernels by each range around their calls.", fields, range_kernels)
 }
 
@@ -250,10 +267,10 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     ];
     let fields = first
         .into_iter()
-        .chain(statistics(T, |row: &Row<'_>| row.total.as_ref()))
-        .chain(statistics(A, |row: &Row<'_>| row.calls.as_ref()))
-        .chain(statistics(Q, |row: &Row<'_>| row.queued.as_ref()))
-        .chain(statistics(K, |row: &Row<'_>| Some(&row.kernels)))
+        .chain(statistics(T, "launch", |row: &Row<'_>| row.total.as_ref()))
+        .chain(statistics(A, "call", |row: &Row<'_>| row.calls.as_ref()))
+        .chain(statistics(Q, "kernel", |row: &Row<'_>| row.queued.as_ref()))
+        .chain(statistics(K, "kernel", |row: &Row<'_>| Some(&row.kernels)))
         .chain(last);
     Sheet::new(
         "cuda_kern_exec_sum",
@@ -300,21 +317,24 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         extent("GrdX", |(grid, _)| grid[0]),
         extent("GrdY", |(grid, _)| grid[1]),
         extent("GrdZ", |(grid, _)| grid[2]),
-        extent("BlkX", |(_, block)| block[0]),
-        extent("BlkY", |(_, block)| block[1]),
-        extent("BlkZ", |(_, block)| block[2]),
+        extent("BlkX", |(_, block)| block[0]).per("block"),
+        extent("BlkY", |(_, block)| block[1]).per("block"),
+        extent("BlkZ", |(_, block)| block[2]).per("block"),
         Field::new(Count, "Reg/Trd", |_, row: &Traced<'_>| row.registers.into())
-            .described("Registers of a thread."),
+            .described("Registers of a thread.")
+            .per("thread"),
         Field::new(Number(Megabytes), "StcSMem (MB)", |_, row: &Traced<'_>| {
             row.static_memory.map(|bytes| f64::from(bytes) / 1e6).into()
         })
         .described(
             "Shared memory of a block that is known when the kernel is compiled, in units of 1e6 bytes.",
-        ),
+        )
+        .per("block"),
         Field::new(Number(Megabytes), "DymSMem (MB)", |_, row: &Traced<'_>| {
             row.dynamic_memory.map(|bytes| f64::from(bytes) / 1e6).into()
         })
-        .described("Shared memory of a block that the launch adds, in units of 1e6 bytes."),
+        .described("Shared memory of a block that the launch adds, in units of 1e6 bytes.")
+        .per("block"),
         Field::new(Number(Megabytes), "Bytes (MB)", |_, row: &Traced<'_>| {
             row.bytes.map(|bytes| bytes as f64 / 1e6).into()
         })

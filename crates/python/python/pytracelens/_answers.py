@@ -70,6 +70,8 @@ class Trust:
     """Bytes of the unpacked file that could not be used; None where that is not known."""
     events_lost: int
     steps: int | None
+    clock: Literal["sound", "doubtful", "wrong"] | None
+    """How the clocks of host and device agree; None where the recording does not tell."""
 
     @classmethod
     def _of(cls, document: Mapping[str, Any]) -> Trust:
@@ -78,10 +80,12 @@ class Trust:
 
 @dataclass(frozen=True)
 class Lost:
-    """What is in no figure."""
+    """What is missing in figures: in all of them, or in those of operators."""
 
     bytes: int
     events: int
+    time_us: float | None
+    """Time in which at least one of these events ran, in µs; None where that is not known."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ def _short(text: str, longest: int = LONGEST_LINE) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _unit(unit: str | None) -> str:
-    return f" <small>{escape(unit)}</small>" if unit and unit != "1" else ""
+def _unit(unit: str | None, per: str | None) -> str:
+    said = " per ".join(word for word in (unit if unit != "1" else None, per) if word)
+    return f" <small>{escape(said)}</small>" if said else ""
 
 
 def _cell(text: str) -> str:
@@ -42,7 +43,7 @@ def table(shown: Table) -> str:
     """The first rows, with units in the header."""
     native = shown._native
     heads = "".join(
-        f'<th title="{escape(meaning)}">{escape(name)}{_unit(unit)}</th>' for name, _, unit, _, meaning in native.described()
+        f'<th title="{escape(meaning)}">{escape(name)}{_unit(unit, per)}</th>' for name, _, unit, per, _, meaning in native.described()
     )
     rows = "".join(
         "<tr>" + "".join(_cell(text) for text in native.texts(row)) + "</tr>" for row in range(min(len(shown), MOST_ROWS))

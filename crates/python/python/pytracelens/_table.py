@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 class Column:
     """A column of a table. Libraries that read the Arrow C data interface take it as it is: ``pyarrow.array(column)``."""
 
-    def __init__(self, table: _native.Table, name: str, kind: str, unit: str | None, aggregate: str, description: str) -> None:
+    def __init__(self, table: _native.Table, name: str, kind: str, unit: str | None, per: str | None, aggregate: str, description: str) -> None:
         self._native = table
         self.name = name
         self.kind = kind
         """``text literal flag id count duration size rate share work ratio``."""
         self.unit = unit
         """Unit of its cells, such as ``us``; None where they are no quantities."""
+        self.per = per
+        """What a figure is of, such as ``call`` for the mean over the calls of a row; None where it is of the whole row."""
         self.aggregate = aggregate
         """What may be done with cells when rows are joined: ``key sum min max none``."""
         self.description = description
@@ -77,12 +79,12 @@ class Table:
     @property
     def units(self) -> dict[str, str | None]:
         """Unit of each column, such as ``us``; None where its cells are no quantities."""
-        return {name: unit for name, _, unit, _, _ in self._native.described()}
+        return {name: unit for name, _, unit, _, _, _ in self._native.described()}
 
     @property
     def descriptions(self) -> dict[str, str]:
         """Meaning of each column."""
-        return {column[0]: column[4] for column in self._native.described()}
+        return {column[0]: column[5] for column in self._native.described()}
 
     def __len__(self) -> int:
         return len(self._native)

@@ -170,7 +170,7 @@ fn a_row_is_a_line() {
       "key": [],
       "caveats": [],
       "columns": [
-        {"name": "n", "kind": "count", "unit": "1", "aggregate": "none", "nullable": false, "description": "N."}
+        {"name": "n", "kind": "count", "unit": "1", "per": null, "aggregate": "none", "nullable": false, "description": "N."}
       ],
       "rows": [
         [1],

@@ -34,21 +34,25 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .into_iter()
         .chain(statistics(
             ["TAvg_ns", "TMed_ns", "TMin_ns", "TMax_ns", "TStdDev_ns"],
+            "launch",
             "A + Q + K of calls with a kernel, mean in ns; as all such columns 0 when there are none.",
             |row| row.spread[0].as_ref(),
         ))
         .chain(statistics(
             ["AAvg_ns", "AMed_ns", "AMin_ns", "AMax_ns", "AStdDev_ns"],
+            "call",
             "Duration of the call, mean in ns.",
             |row| row.spread[1].as_ref(),
         ))
         .chain(statistics(
             ["QAvg_ns", "QMed_ns", "QMin_ns", "QMax_ns", "QStdDev_ns"],
+            "kernel",
             "From the end of the call to the start of its kernel, 0 for kernels that started before, mean in ns.",
             |row| row.spread[2].as_ref(),
         ))
         .chain(statistics(
             ["KAvg_ns", "KMed_ns", "KMin_ns", "KMax_ns", "KStdDev_ns"],
+            "kernel",
             "Duration of the kernel or copy, mean in ns.",
             |row| row.spread[3].as_ref(),
         ))
@@ -61,18 +65,19 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     )
 }
 
-/// The columns of one time, by these names; 0 in rows without values.
+/// The columns of one time, by these names, of what `one` says; 0 in rows without values.
 fn statistics<'a>(
     [mean, median, min, max, deviation]: [&'static str; 5],
+    one: &'static str,
     description: &'static str,
     times: for<'r> fn(&'r Row<'_>) -> Option<&'r Summary>,
 ) -> [Field<(), Row<'a>>; 5] {
     type F<'a> = Field<(), Row<'a>>;
     let number = |name, statistic: fn(&Summary) -> f64| {
-        F::new(Number(Nanoseconds), name, move |_, row| times(row).map_or(0.0, statistic).into())
+        F::new(Number(Nanoseconds), name, move |_, row| times(row).map_or(0.0, statistic).into()).per(one)
     };
     let whole = |name, statistic: fn(&Summary) -> i64| {
-        F::new(Whole(Nanoseconds), name, move |_, row| times(row).map_or(0, statistic).into())
+        F::new(Whole(Nanoseconds), name, move |_, row| times(row).map_or(0, statistic).into()).per(one)
     };
     [
         number(mean, |times| times.mean).described(description),
@@ -151,7 +156,7 @@ pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Whole(Bytes), "copy_bytes", |_, ((bytes, _), _)| {
             i64::try_from(*bytes).unwrap_or(i64::MAX).into()
         })
-        .described("Size of a copy in bytes.").with_role(Role::Name),
+        .described("Size of a copy in bytes.").with_role(Role::Name).per("copy"),
         F::new(Text, "direction", |_, ((_, direction), _)| direction.as_str().into())
             .described("h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say."),
         F::new(Count, "count", |_, (_, count)| (*count).into()).described("Number of copies."),

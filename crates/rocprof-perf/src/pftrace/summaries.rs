@@ -68,8 +68,8 @@ fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
 
 const MEAN: &str = "Avg (ns)";
 
-/// The exact columns; `share` says what percentages are of.
-fn exact<C, K>(share: &'static str) -> [Field<C, Timed<K>>; 7] {
+/// The exact columns; `share` says what percentages are of, `one` what a row has several of.
+fn exact<C, K>(share: &'static str, one: &'static str) -> [Field<C, Timed<K>>; 7] {
     let number = |name, description, nanoseconds: fn(&Summary) -> f64| {
         Field::<C, Timed<K>>::new(Number(Unit::Nanoseconds), name, move |_, row| {
             nanoseconds(&row.durations).into()
@@ -88,21 +88,23 @@ fn exact<C, K>(share: &'static str) -> [Field<C, Timed<K>>; 7] {
             .with_role(Role::Headline),
         whole("Total Time (ns)", "Sum of the durations in ns.", |durations| durations.sum)
             .with_role(Role::Headline),
-        number(MEAN, "Mean duration in ns.", |durations| durations.mean),
+        number(MEAN, "Mean duration in ns.", |durations| durations.mean).per(one),
         number(
             "Med (ns)",
             "Median duration in ns: of an even number the mean of the middle two.",
             |durations| durations.median,
         )
-        .spread_of(MEAN),
-        whole("Min (ns)", "Shortest duration in ns.", |durations| durations.min).spread_of(MEAN),
-        whole("Max (ns)", "Longest duration in ns.", |durations| durations.max).spread_of(MEAN),
+        .spread_of(MEAN)
+        .per(one),
+        whole("Min (ns)", "Shortest duration in ns.", |durations| durations.min).spread_of(MEAN).per(one),
+        whole("Max (ns)", "Longest duration in ns.", |durations| durations.max).spread_of(MEAN).per(one),
         number(
             "StdDev (ns)",
             "Standard deviation of the durations in ns, of a population: divided by their number.",
             |durations| durations.population_std,
         )
-        .spread_of(MEAN),
+        .spread_of(MEAN)
+        .per(one),
     ]
 }
 
@@ -160,30 +162,42 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("BlockX, BlockY and BlockZ.")
             .only_in(Layout::Reference),
         launch_field(Count, "VGPR", |launch| launch.vgprs.into())
-            .described("Vector registers of a work item."),
+            .described("Vector registers of a work item.")
+            .per("work item"),
         launch_field(Count, "AccumVGPR", |launch| launch.accum_vgprs.into())
-            .described("Accumulation registers of a work item."),
-        launch_field(Count, "SGPR", |launch| launch.sgprs.into()).described("Scalar registers of a wave."),
+            .described("Accumulation registers of a work item.")
+            .per("work item"),
+        launch_field(Count, "SGPR", |launch| launch.sgprs.into())
+            .described("Scalar registers of a wave.")
+            .per("wave"),
         launch_field(Whole(Bytes), "LDS", |launch| launch.group_segment.into())
-            .described("Local data share of a work group, in bytes."),
+            .described("Local data share of a work group, in bytes.")
+            .per("work group"),
         launch_field(Whole(Bytes), "Scratch", |launch| launch.private_segment.into())
-            .described("Scratch memory of a work item, in bytes."),
+            .described("Scratch memory of a work item, in bytes.")
+            .per("work item"),
     ];
     let name = F::new(Text, "Name", |kernels, row| kernels.labels.texts[row.key.0 as usize].as_str().into())
         .described("Kernel; without digits where kernels whose names differ in digits are merged.");
     let dimensions = [
         launch_field(Count, "GridX", |launch| launch.grid[0].into())
-            .described("Work items of the grid along the first dimension; of Perfetto traces, which give the product only, the number of all."),
+            .described("Work items of the grid along the first dimension; of Perfetto traces, which give the product only, the number of all.")
+            .per("launch"),
         launch_field(Count, "GridY", |launch| launch.grid[1].into())
-            .described("Along the second; 1 of Perfetto traces."),
+            .described("Along the second; 1 of Perfetto traces.")
+            .per("launch"),
         launch_field(Count, "GridZ", |launch| launch.grid[2].into())
-            .described("Along the third; 1 of Perfetto traces."),
+            .described("Along the third; 1 of Perfetto traces.")
+            .per("launch"),
         launch_field(Count, "BlockX", |launch| launch.workgroup[0].into())
-            .described("Work items of a work group along the first dimension; of Perfetto traces, which give the product only, the number of all."),
+            .described("Work items of a work group along the first dimension; of Perfetto traces, which give the product only, the number of all.")
+            .per("work group"),
         launch_field(Count, "BlockY", |launch| launch.workgroup[1].into())
-            .described("Along the second; 1 of Perfetto traces."),
+            .described("Along the second; 1 of Perfetto traces.")
+            .per("work group"),
         launch_field(Count, "BlockZ", |launch| launch.workgroup[2].into())
-            .described("Along the third; 1 of Perfetto traces."),
+            .described("Along the third; 1 of Perfetto traces.")
+            .per("work group"),
     ];
     let fields = readable("Kernels of the row.")
         .into_iter()
@@ -191,6 +205,7 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain([name])
         .chain(exact(
             "Total time over that of all kernels that are long enough, in percent; or over that of computation where this is the baseline.",
+            "kernel",
         ))
         .chain(dimensions);
     Sheet::with_context(
@@ -240,7 +255,7 @@ pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = readable("Calls of the row.")
         .into_iter()
         .chain(names)
-        .chain(exact("Total time over that of all rows, in percent."));
+        .chain(exact("Total time over that of all rows, in percent.", "call"));
     Sheet::with_context(
         "hip_summary",
         "HIP calls by function, most time first. Calls below the minimum duration are left out.",

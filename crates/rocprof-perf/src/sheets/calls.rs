@@ -83,7 +83,7 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Number(Milliseconds), "GPU Time (ms)", |_, row| ms(row.function.gpu_time).into())
             .described("Sum of the durations of these in ms."),
     ];
-    let durations = durations(|row: &FunctionRow<'_>| &row.durations);
+    let durations = durations("call", |row: &FunctionRow<'_>| &row.durations);
     Sheet::with_context(
         "api_summary",
         "Calls of libraries by library and function, most time first within a library; the program's markers are in marker_ranges.",
@@ -197,15 +197,17 @@ macro_rules! names {
     };
 }
 
-/// Columns of a row's values in nanoseconds, by these names, and the sentence that says what they are.
+/// Columns of a row's values in nanoseconds, by these names, what `one` of them is of, and the sentence that says what
+/// they are.
 fn figures<'a>(
     [mean, median, p95, max]: [&'static str; 4],
+    one: &'static str,
     description: &'static str,
     figure: for<'r> fn(&'r LatencyRow<'_>) -> &'r Figure,
 ) -> [Field<(), LatencyRow<'a>>; 4] {
     type F<'a> = Field<(), LatencyRow<'a>>;
     let column = |name, value: fn(&Figure) -> Option<f64>| {
-        F::new(Number(Microseconds), name, move |_, row| value(figure(row)).map(us).into())
+        F::new(Number(Microseconds), name, move |_, row| value(figure(row)).map(us).into()).per(one)
     };
     [
         column(mean, |figure| Some(figure.summary?.mean)).described(description),
@@ -241,21 +243,25 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         .into_iter()
         .chain(figures(
             names!("Launch Overhead"),
+            "call",
             "Launch overhead A: duration of the call, once per call whatever it launched, mean in µs; empty without a call.",
             |row| &row.overhead,
         ))
         .chain(figures(
             names!("Queue Delay"),
+            "event",
             "Queue delay Q: start on the GPU less end of the call, 0 where the GPU began before the call returned, mean in µs. Every event of a call counts, so those of a graph wait for the ones before them.",
             |row| &row.queued,
         ))
         .chain(figures(
             names!("Start Latency"),
+            "event",
             "Start latency: start on the GPU less start of the call, mean in µs; negative where the clocks disagree.",
             |row| &row.latency,
         ))
         .chain(figures(
             names!("GPU Time"),
+            "event",
             "Time on the GPU K: duration of the kernel or copy, mean in µs.",
             |row| &row.on_gpu,
         ))

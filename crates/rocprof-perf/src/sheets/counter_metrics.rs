@@ -62,11 +62,16 @@ impl Metric {
     const fn described(self, description: &'static str) -> Self {
         Metric { column: self.column.described(description), ..self }
     }
+
+    const fn per(self, one: &'static str) -> Self {
+        Metric { column: self.column.per(one), ..self }
+    }
 }
 
 static METRICS: [Metric; 31] = [
     metric(Number(Flops), "MFMA FLOPs", |figures| figures.matrix_flops(Figures::mean))
-        .described("Floating-point operations of matrix instructions per dispatch: 512 × the sum of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4, as far as collected."),
+        .described("Floating-point operations of matrix instructions per dispatch: 512 × the sum of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4, as far as collected.")
+        .per("dispatch"),
     metric(Number(TeraflopsPerSecond), "MFMA TFLOP/s", |figures| {
         figures.matrix_flops(Figures::rate).map(tera)
     })
@@ -86,15 +91,18 @@ static METRICS: [Metric; 31] = [
     metric(Number(TeraopsPerSecond), "MFMA I8 TOP/s", |figures| figures.matrix_rate("I8"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) over time, in 10¹² per second."),
     metric(Number(Flops), "VALU FLOPs", |figures| figures.vector_flops(Figures::mean))
-        .described("Floating-point operations of vector instructions per dispatch, idle lanes included: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, of the widths of which all four were collected."),
+        .described("Floating-point operations of vector instructions per dispatch, idle lanes included: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, of the widths of which all four were collected.")
+        .per("dispatch"),
     metric(Number(TeraflopsPerSecond), "VALU TFLOP/s", |figures| {
         figures.vector_flops(Figures::rate).map(tera)
     })
     .described("The same per time, in 10¹² per second."),
     metric(Number(Bytes), "Memory Read Bytes", |figures| figures.read_bytes(Figures::mean))
-        .described("Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first count what is read from other agents' memory too."),
+        .described("Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first count what is read from other agents' memory too.")
+        .per("dispatch"),
     metric(Number(Bytes), "Memory Write Bytes", |figures| figures.write_bytes(Figures::mean))
-        .described("Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older of TCC_EA_WRREQ; else 1024 × WRITE_SIZE."),
+        .described("Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older of TCC_EA_WRREQ; else 1024 × WRITE_SIZE.")
+        .per("dispatch"),
     metric(Number(GigabytesPerSecond), "Memory Read (GB/s)", |figures| figures.read_bytes(Figures::rate))
         .described("Bytes read over time, in 10⁹ per second."),
     metric(Number(GigabytesPerSecond), "Memory Write (GB/s)", |figures| figures.write_bytes(Figures::rate))
@@ -144,7 +152,8 @@ static METRICS: [Metric; 31] = [
     })
     .described("SQ_INSTS / SQ_BUSY_CU_CYCLES."),
     metric(Number(One), "Waves per CU", |figures| figures.waves_per_unit())
-        .described("Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (which counts in steps of four cycles) over active cycles × compute units."),
+        .described("Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (which counts in steps of four cycles) over active cycles × compute units.")
+        .per("compute unit"),
     metric(Number(Percent), "Occupancy (%)", |figures| {
         let slots = figures.kernel.hardware.wave_slots()?;
         ratio(100.0 * figures.waves_per_unit()?, f64::from(slots))

@@ -32,7 +32,8 @@ pub(super) fn keys<C, R>(
         Field::new(Number(Microseconds), "Mean Kernel Time (µs)", move |_, row| {
             us(of(row).time as f64 / of(row).dispatches as f64).into()
         })
-        .described("Mean duration of these dispatches in µs."),
+        .described("Mean duration of these dispatches in µs.")
+        .per("dispatch"),
     ]
 }
 
@@ -42,7 +43,8 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
             "counter: …",
             Number(One),
             "Value of the counter of that name, summed over its instances: mean over the dispatches that it was collected in.",
-        ),
+        )
+        .per("dispatch"),
         |counters: &Vec<&str>| counters.iter().map(|name| format!("counter: {name}")).collect(),
         |_, kernel: &CountedKernel<'_>, counter| kernel.counted.get(counter).and_then(Counted::mean).into(),
     );

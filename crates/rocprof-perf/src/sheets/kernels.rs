@@ -102,25 +102,30 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Number(Microseconds), "Mean Kernel Time (µs)", |analysis, ((.., durations), ..)| {
             analysis.us(durations.mean).into()
         })
-        .described("Mean duration in µs."),
+        .described("Mean duration in µs.")
+        .per("kernel"),
         F::new(Number(Microseconds), "Median Kernel Time (µs)", |analysis, ((.., durations), ..)| {
             analysis.us(durations.median).into()
         })
         .described("Median duration in µs.")
-        .spread_of("Mean Kernel Time (µs)"),
+        .spread_of("Mean Kernel Time (µs)")
+        .per("kernel"),
         F::new(Number(Microseconds), "Std Kernel Time (µs)", |analysis, ((.., durations), ..)| {
             durations.sample_std.map(|std| analysis.us(std)).into()
         })
         .described("Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run.")
-        .spread_of("Mean Kernel Time (µs)"),
+        .spread_of("Mean Kernel Time (µs)")
+        .per("kernel"),
         whole_time(
             Column::microseconds("Min Kernel Time (µs)", "Shortest duration in µs.")
-                .spread_of("Mean Kernel Time (µs)"),
+                .spread_of("Mean Kernel Time (µs)")
+                .per("kernel"),
             |((.., durations), ..): &Row<'_>| durations.min,
         ),
         whole_time(
             Column::microseconds("Max Kernel Time (µs)", "Longest duration in µs.")
-                .spread_of("Mean Kernel Time (µs)"),
+                .spread_of("Mean Kernel Time (µs)")
+                .per("kernel"),
             |((.., durations), ..): &Row<'_>| durations.max,
         ),
     ];
@@ -240,9 +245,10 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
             "block_x",
             "Work items of a work group along x; of all three dimensions where the profile gives the product alone.",
             |launch| launch.workgroup[0],
-        ),
-        size("block_y", "Work items of a work group along y.", |launch| launch.workgroup[1]),
-        size("block_z", "Work items of a work group along z.", |launch| launch.workgroup[2]),
+        )
+        .per("work group"),
+        size("block_y", "Work items of a work group along y.", |launch| launch.workgroup[1]).per("work group"),
+        size("block_z", "Work items of a work group along z.", |launch| launch.workgroup[2]).per("work group"),
         F::new(Text, "agent_id", |analysis, dispatch| match dispatch.agent {
             Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
             None => analysis.options().parity.then_some(tracelens::UNKNOWN_AGENT).into(),
@@ -300,7 +306,8 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Number(Microseconds), "Short Kernel duration (µs) mean", |analysis, (_, durations)| {
             (analysis.us(durations.sum as f64) / durations.count as f64).into()
         })
-        .described("Mean of them in µs."),
+        .described("Mean of them in µs.")
+        .per("kernel"),
         F::new(
             Number(Percent),
             "Short Kernel duration (µs) percent of total time",

@@ -21,31 +21,38 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("Work groups per dimension; their product alone where the format gives products.").with_role(Role::Name),
         F::new(ColumnKind::Nested, "work_group", |_, row| row.extents(row.launch.workgroup).into())
             .described("Work items of a work group per dimension; their product alone where the format gives products.").with_role(Role::Name),
-        F::new(Count, "Work Groups", |_, row| row.work_groups().into()).described("Work groups of a launch."),
+        F::new(Count, "Work Groups", |_, row| row.work_groups().into())
+            .described("Work groups of a launch.")
+            .per("launch"),
         F::new(Count, "Work Items per Group", |_, row| product(row.launch.workgroup).into())
-            .described("Work items of a work group."),
+            .described("Work items of a work group.")
+            .per("work group"),
         F::new(Count, "Waves per Group", |_, row| {
             row.hardware.wave_size.and_then(|size| waves_per_work_group(&row.launch, size)).into()
         })
-        .described("Work items of a work group over the lanes of a wave, rounded up."),
+        .described("Work items of a work group over the lanes of a wave, rounded up.")
+        .per("work group"),
         F::new(Number(One), "Work Groups per CU", |_, row| row.groups_per_compute_unit().into())
-            .described("Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do."),
+            .described("Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do.")
+            .per("compute unit"),
         F::new(Count, "VGPRs", |_, row| row.registers(row.launch.vgprs).into())
-            .described("Vector registers of a work item; empty where the format gives no registers.").distinguishing(),
+            .described("Vector registers of a work item; empty where the format gives no registers.").distinguishing().per("work item"),
         F::new(Count, "Accumulation VGPRs", |_, row| row.registers(row.launch.accum_vgprs).into())
-            .described("Accumulation registers of a work item.").distinguishing(),
+            .described("Accumulation registers of a work item.").distinguishing().per("work item"),
         F::new(Count, "SGPRs", |_, row| row.registers(row.launch.sgprs).into())
-            .described("Scalar registers of a wave.").distinguishing(),
+            .described("Scalar registers of a wave.").distinguishing().per("wave"),
         F::new(Whole(Bytes), "LDS (bytes)", |_, row| row.launch.group_segment.into())
-            .described("Local data share of a work group, in bytes.").distinguishing(),
+            .described("Local data share of a work group, in bytes.").distinguishing().per("work group"),
         F::new(Whole(Bytes), "Scratch (bytes)", |_, row| row.launch.private_segment.into())
-            .described("Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed.").distinguishing(),
+            .described("Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed.").distinguishing().per("work item"),
         F::new(Count, "Waves per SIMD by VGPRs", |_, row| {
             row.occupancy.map(|it| it.waves_by_registers).into()
         })
-        .described("Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4)."),
+        .described("Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4).")
+        .per("simd"),
         F::new(Count, "Resident Groups per CU", |_, row| row.occupancy.map(|it| it.work_groups).into())
-            .described("Work groups that a compute unit holds at most: the least that its wave slots, vector registers, local data share (handed out in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves leave room for."),
+            .described("Work groups that a compute unit holds at most: the least that its wave slots, vector registers, local data share (handed out in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves leave room for.")
+            .per("compute unit"),
         F::new(Number(Percent), "Theoretical Occupancy (%)", |_, row| {
             row.occupancy.map(|it| it.percent).into()
         })
@@ -55,11 +62,10 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         F::new(Count, "Count", |_, row| row.durations.count.into())
             .described("Launches on all GPUs of the kind."),
     ];
-    let fields = configuration.into_iter().chain(durations(|row: &Row<'_>| &row.durations)).chain(shares(
-        SHARE_OF_KERNEL_TIME,
-        CUMULATIVE,
-        |row: &Row<'_>| row.durations.sum,
-    ));
+    let fields = configuration
+        .into_iter()
+        .chain(durations("launch", |row: &Row<'_>| &row.durations))
+        .chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Row<'_>| row.durations.sum));
     Sheet::new(
         "kernel_launch_shapes",
         "How kernels were launched, by kernel, kind of GPU and configuration, most time first.",

@@ -46,7 +46,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     Sheet::new(
         "marker_ranges",
         "The program's ranges and marks (roctx) by text, most time first. A kernel belongs to all ranges that its launch lies in, so rows of nested ranges share kernels.",
-        keys.into_iter().chain(durations(|row: &Row<'_>| &row.durations)).chain(kernels),
+        keys.into_iter().chain(durations("range", |row: &Row<'_>| &row.durations)).chain(kernels),
         |analysis: &RocprofAnalysis| rows(analysis.profile()),
     )
     .with_chart(Chart::new(

@@ -68,10 +68,12 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
             .described("Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes)."),
         F::new(Number(GigabytesPerSecond), "Min Bandwidth (GB/s)", |_, row| row.slowest.into())
             .described("The same of the slowest copy; copies without a duration are left out.")
-            .spread_of(BANDWIDTH),
+            .spread_of(BANDWIDTH)
+            .per("copy"),
         F::new(Number(GigabytesPerSecond), "Max Bandwidth (GB/s)", |_, row| row.fastest.into())
             .described("The same of the fastest copy; copies without a duration are left out.")
-            .spread_of(BANDWIDTH),
+            .spread_of(BANDWIDTH)
+            .per("copy"),
         F::new(Number(GigabytesPerSecond), "Union Bandwidth (GB/s)", |_, row| {
             row.bandwidth(row.union).into()
         })
@@ -80,7 +82,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     Sheet::with_context(
         "memory_copy_bandwidth",
         "Memory copies by direction, source, destination and size, in that order; copies whose size the format does not give have times only.",
-        keys.into_iter().chain(durations(|row: &CopyRow| &row.durations)).chain(rates),
+        keys.into_iter().chain(durations("copy", |row: &CopyRow| &row.durations)).chain(rates),
         |analysis: &'a RocprofAnalysis| {
             let profile = analysis.profile();
             let rows = copy_rows(profile);
@@ -185,14 +187,15 @@ pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     let live = [
         F::new(Whole(Bytes), "Peak Live Bytes", |_, row| row.live.map(|live| live.peak).into())
-            .described("Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation, and of a window, before which more may have been allocated."),
+            .described("Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation, and of a window, before which more may have been allocated.")
+            .per("moment"),
         F::new(Whole(Bytes), "Live Bytes at End", |_, row| row.live.map(|live| live.now).into())
             .described("Bytes of the agent that were allocated and never freed, the same in all of its rows; empty where the peak is."),
     ];
     Sheet::with_context(
         "memory_allocations",
         "Allocations of memory by agent and operation. What an operation frees is found by process and address, in time order.",
-        keys.into_iter().chain(durations(|row: &AllocationRow<'_>| &row.durations)).chain(live),
+        keys.into_iter().chain(durations("operation", |row: &AllocationRow<'_>| &row.durations)).chain(live),
         |analysis: &'a RocprofAnalysis| {
             let profile = analysis.profile();
             let mut rows = allocation_rows(profile);

@@ -176,13 +176,17 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
             "Mean kernel time of one in A, in µs: the durations of all device events below it.",
         )
         .with_role(Role::Headline)
+        .per("occurrence")
         .field(|row: &Row| us(row, row.work.times[A].mean).into()),
         Column::microseconds("mean_b_us", "The same in B.")
             .with_role(Role::Headline)
+            .per("occurrence")
             .field(|row: &Row| us(row, row.work.times[B].mean).into()),
         Column::microseconds("std_a_us", "Standard deviation in A, of a sample, in µs.")
+            .per("occurrence")
             .field(|row: &Row| row.work.times[A].sample_std.map(|std| us(row, std)).into()),
         Column::microseconds("std_b_us", "The same in B.")
+            .per("occurrence")
             .field(|row: &Row| row.work.times[B].sample_std.map(|std| us(row, std)).into()),
         Column::new(
             "welch_t",

@@ -32,8 +32,10 @@ pub(super) fn start_before_launch(facts: &Facts<'_>) -> Verdict {
         }
     }
     let count = early.len() as u64;
-    if count == 0 {
-        return Verdict::Sound { guarded };
+    match (all, count) {
+        (0, _) => return Verdict::NotExamined("no device event has a known launch"),
+        (_, 0) => return Verdict::Sound { guarded },
+        _ => {}
     }
     let severity = match worst > facts.in_trace_units(1000) || count * 100 > all {
         true => Severity::Error,
@@ -295,6 +297,19 @@ mod tests {
         assert_eq!((seen(-0.5, 0.125), seen(1.0, 0.0)), (None, None));
         assert_eq!(early(1.0, 0.0).diagnosis().guarded("C1"), 1);
         assert_eq!(seen(2.0, 0.0), Some((Severity::Warning, 1, Some(120))));
+    }
+
+    #[test]
+    fn the_worst_finding_about_the_clocks_is_told() {
+        let clocks = |by| early(by, 0.125).diagnosis().clocks();
+        assert_eq!(clocks(-0.5), Some(None));
+        assert_eq!(
+            (clocks(0.5), clocks(1001.0)),
+            (Some(Some(Severity::Warning)), Some(Some(Severity::Error)))
+        );
+        let mut without_calls = Recording::new();
+        without_calls.kernel("k", (0.0, 50.0), 1);
+        assert_eq!(without_calls.diagnosis().clocks(), None);
     }
 
     #[test]

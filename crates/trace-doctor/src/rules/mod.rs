@@ -37,6 +37,11 @@ impl Rule {
     pub fn spoils(&self) -> impl Iterator<Item = &'static str> {
         self.harm.figures().iter().map(|figures| figures.name)
     }
+
+    /// Whether it compares the clocks of host and device.
+    pub(crate) fn is_about_clocks(&self) -> bool {
+        self.harm.figures().iter().any(|figures| figures.name == figures::QUEUE_TIMES.name)
+    }
 }
 
 /// What a rule says of a recording.

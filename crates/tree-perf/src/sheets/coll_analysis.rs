@@ -92,6 +92,8 @@ const NAME: Column =
 
 /// One row per kind of collective.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
+    let spread =
+        |name, description| Column::microseconds(name, description).spread_of("dur_mean").per("collective");
     let fields = [
         Column::identifier(
             "rank",
@@ -107,11 +109,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         }),
         list("Process Group Ranks", "Ranks of the group.", |collective| collective.group_ranks),
         NAME.field(|(key, _): &Row<'_>| key.name.into()),
-        count("Group size", "Number of ranks of the group.", |collective| collective.group_size),
+        count(Column::count("Group size", "Number of ranks of the group."), |collective| collective.group_size),
         Column::text("dtype", "Element type.").distinguishing()
             .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).or(key.type_name).into()),
-        count("In msg nelems", "Elements that the rank gives.", |collective| collective.in_elements).with_role(Role::Detail),
-        count("Out msg nelems", "Elements that the rank gets.", |collective| collective.out_elements).with_role(Role::Detail),
+        count(Column::count("In msg nelems", "Elements that the rank gives.").with_role(Role::Detail).per("message"), |collective| collective.in_elements),
+        count(Column::count("Out msg nelems", "Elements that the rank gets.").with_role(Role::Detail).per("message"), |collective| collective.out_elements),
         list("In split size", "Elements given to each rank, for uneven splits.", |collective| {
             collective.in_split_size
         }),
@@ -136,17 +138,18 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024².",
             |collective| collective.out_elements,
         ),
-        duration("dur_sum", "Sum of the durations in µs, of kernels or of what timed says, waiting for other ranks included.", |all| {
-            Some(all.sum as f64)
-        }).with_role(Role::Headline),
-        duration("dur_mean", "Mean duration in µs.", |all| Some(all.mean)),
         duration(
-            "dur_std",
-            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one.",
+            Column::microseconds("dur_sum", "Sum of the durations in µs, of kernels or of what timed says, waiting for other ranks included.")
+                .with_role(Role::Headline),
+            |all| Some(all.sum as f64),
+        ),
+        duration(Column::microseconds("dur_mean", "Mean duration in µs.").per("collective"), |all| Some(all.mean)),
+        duration(
+            spread("dur_std", "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one."),
             |all| all.sample_std,
-        ).spread_of("dur_mean"),
-        duration("dur_min", "Shortest duration in µs.", |all| Some(all.min as f64)).spread_of("dur_mean"),
-        duration("dur_max", "Longest duration in µs.", |all| Some(all.max as f64)).spread_of("dur_mean"),
+        ),
+        duration(spread("dur_min", "Shortest duration in µs."), |all| Some(all.min as f64)),
+        duration(spread("dur_max", "Longest duration in µs."), |all| Some(all.max as f64)),
         Column::count("operation_count", "Number of kernels; of collectives on the host their number.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
         Column::new(
@@ -154,6 +157,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             ColumnKind::Number(Unit::Bytes),
             "Size of the message as nccl-tests counts it, in bytes: the larger of what the rank gives and what it gets.",
         )
+        .per("message")
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(key).into())
         .when(|kinds| !kinds.parity),
         bandwidth(
@@ -208,14 +212,8 @@ fn list<'a>(
     )
 }
 
-fn count<'a>(
-    name: &'static str,
-    description: &'static str,
-    number: fn(&Collective) -> Option<i64>,
-) -> KindField<'a> {
-    Column::count(name, description)
-        .distinguishing()
-        .field(move |(key, _): &Row<'_>| number(&key.collective).into())
+fn count<'a>(column: Column, number: fn(&Collective) -> Option<i64>) -> KindField<'a> {
+    column.distinguishing().field(move |(key, _): &Row<'_>| number(&key.collective).into())
 }
 
 fn size<'a>(
@@ -223,7 +221,7 @@ fn size<'a>(
     description: &'static str,
     elements: fn(&Collective) -> Option<i64>,
 ) -> KindField<'a> {
-    Column::new(name, ColumnKind::Number(Unit::Mebibytes), description).field_in(
+    Column::new(name, ColumnKind::Number(Unit::Mebibytes), description).per("message").field_in(
         move |kinds: &Kinds<'_>, (key, _): &Row<'_>| {
             let bytes = kinds.bytes(elements(&key.collective), key);
             bytes.map(|bytes| bytes / (1024.0 * 1024.0)).into()
@@ -238,16 +236,13 @@ fn bandwidth<'a>(
     rate: fn(&Kinds<'_>, &Key<'_>, &Summary) -> Option<f64>,
 ) -> KindField<'a> {
     Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description)
+        .per("collective")
         .field_in(move |kinds: &Kinds<'_>, (key, durations): &Row<'_>| rate(kinds, key, durations).into())
         .when(|kinds: &Kinds<'_>| !kinds.parity)
 }
 
-fn duration<'a>(
-    name: &'static str,
-    description: &'static str,
-    time: fn(&Summary) -> Option<f64>,
-) -> KindField<'a> {
-    Column::microseconds(name, description).field_in(move |kinds: &Kinds<'_>, (_, durations): &Row<'_>| {
+fn duration<'a>(column: Column, time: fn(&Summary) -> Option<f64>) -> KindField<'a> {
+    column.field_in(move |kinds: &Kinds<'_>, (_, durations): &Row<'_>| {
         time(durations).map(|time| kinds.us(time)).into()
     })
 }

@@ -151,9 +151,11 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.mean().map(|rate| analysis.gb_per_s(rate)).into()),
         Column::new("GB/s concurrent median", RATE, "Rate of all that run at the same time together, each at its bytes over its duration: not exceeded for half of the time in which at least one ran.")
             .spread_of("GB/s concurrent")
+            .per("moment")
             .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.quantile(0.5).map(|rate| analysis.gb_per_s(rate)).into()),
         Column::new("GB/s concurrent max", RATE, "The highest rate of all that run at the same time together.")
             .spread_of("GB/s concurrent")
+            .per("moment")
             .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.max().map(|rate| analysis.gb_per_s(rate)).into()),
         Column::milliseconds("busy_ms", "Time in ms in which at least one of them ran.")
             .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.ms(row.rate.busy()).into()),
@@ -177,12 +179,14 @@ const HIGHEST: Column = Column::new(
     "GB/s max",
     RATE,
     "Highest rate in the part of all that run at the same time together, each at its bytes over its duration, in units of 1e9 bytes per second.",
-);
+)
+.per("moment");
 
 /// The bandwidth of copies over time.
 pub(crate) fn copy_bandwidth_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     let figures = [
         Column::new("GB/s min", RATE, "Lowest such rate in the part; 0 where none of them ran at some time.")
+            .per("moment")
             .field_in(|_, part: &Part| part.min.into()),
         HIGHEST.with_role(Role::Headline).field_in(|_, part: &Part| part.max.into()),
     ];

@@ -122,7 +122,7 @@ fn of<'a>(
 }
 
 fn value(name: &'static str, description: &'static str) -> Column {
-    Column::new(name, Number(One), description)
+    Column::new(name, Number(One), description).per("moment")
 }
 
 /// Its mean while the device did only one thing.
@@ -195,7 +195,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             },
         ),
         of(
-            Column::microseconds("interval_us", "Median time in µs from a sample to the next."),
+            Column::microseconds("interval_us", "Median time in µs from a sample to the next.").per("sample"),
             |analysis, _, series| series.values.interval().map(|interval| analysis.us(interval)),
         ),
         of(
@@ -279,6 +279,7 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
         .with_role(Role::Headline)
         .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
         Column::new("mean_w", Number(Watts), "Mean power in watts.")
+            .per("moment")
             .field_in(|_, row: &Energy| row.mean.into()),
         Column::milliseconds("known_ms", "Time of the step in ms in which the power is known.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.ms(row.time).into()),

@@ -55,6 +55,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::count("count", "How often the sequence occurs, without occurrences that overlap the one before.")
             .field(|row: &Row| row.count.into()),
         Column::count("length", "Number of device events of the sequence.")
+            .per("occurrence")
             .field(|row: &Row| row.events.len().into()),
         Column::milliseconds("device_ms", "Sum over occurrences of the durations of the device events in ms.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.totals.device_time).into()),

@@ -143,19 +143,20 @@ fn kernel_types<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-/// Columns of the times of a name.
-fn times<'a>() -> [Field<&'a Analysis, NamedTimes>; 6] {
+/// Columns of the times of a name; `one` is what each time is of.
+fn times<'a>(one: &'static str) -> [Field<&'a Analysis, NamedTimes>; 6] {
+    let us_of = |name, description| us(name, description).per(one);
     [
         Column::text("name", "Name; others stands for all names without a row of their own.")
             .field_in(|analysis: &&Analysis, row: &NamedTimes| {
                 row.name.map_or("others", |name| analysis.trace().text(name)).into()
             }),
         us("sum (us)", "Sum of the durations in µs.").with_role(Role::Headline).field(|row: &NamedTimes| row.times.sum.into()),
-        us("max (us)", "Longest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.max.into()),
-        us("min (us)", "Shortest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.min.into()),
-        us("stddev", "Standard deviation in µs, of a sample, 0 of one value; where there is a row of others, of the sums of names.")
+        us_of("max (us)", "Longest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.max.into()),
+        us_of("min (us)", "Shortest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.min.into()),
+        us_of("stddev", "Standard deviation in µs, of a sample, 0 of one value; where there is a row of others, of the sums of names.")
             .field(|row: &NamedTimes| row.times.std.unwrap_or(0.0).into()),
-        us("mean (us)", "Arithmetic mean in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.mean.into()),
+        us_of("mean (us)", "Arithmetic mean in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.mean.into()),
     ]
 }
 
@@ -165,7 +166,7 @@ fn kernels<'a>() -> Sheet<'a, Analysis> {
     sheet(
         "hta_gpu_kernel_breakdown",
         "HTA's get_gpu_kernel_breakdown, its table of kernels; written with --parity hta. Of more than ten names of a type, those beyond the 0.8-quantile of the running sums of times are others, and the statistics of all rows are of the sums of names. kernel_summary has those of the kernels.",
-        times().into_iter().chain([kind]),
+        times("kernel").into_iter().chain([kind]),
         Hta::kernels,
     )
 }
@@ -174,24 +175,25 @@ fn annotations<'a>() -> Sheet<'a, Analysis> {
     sheet(
         "hta_gpu_user_annotation_breakdown",
         "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; written with --parity hta for traces with such. annotations has the exact times.",
-        times(),
+        times("annotation"),
         Hta::annotations,
     )
 }
 
 /// The columns of pandas' `describe`.
 fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Analysis, R>; 8] {
+    let of_points = |name, description| number(name, description).per("point");
     [
         Column::count("count", "Number of points.").field(move |row: &R| of(row).count.into()),
-        number("mean", "Arithmetic mean over the points, whatever time lies between them.")
+        of_points("mean", "Arithmetic mean over the points, whatever time lies between them.")
             .field(move |row: &R| of(row).mean.into()),
-        number("std", "Standard deviation of a sample; empty for one point.")
+        of_points("std", "Standard deviation of a sample; empty for one point.")
             .field(move |row: &R| of(row).std.into()),
-        number("min", "Smallest.").field(move |row: &R| of(row).min.into()),
-        number("25%", "First quartile, interpolated.").field(move |row: &R| of(row).quartiles[0].into()),
-        number("50%", "Median.").field(move |row: &R| of(row).quartiles[1].into()),
-        number("75%", "Third quartile, interpolated.").field(move |row: &R| of(row).quartiles[2].into()),
-        number("max", "Largest.").field(move |row: &R| of(row).max.into()),
+        of_points("min", "Smallest.").field(move |row: &R| of(row).min.into()),
+        of_points("25%", "First quartile, interpolated.").field(move |row: &R| of(row).quartiles[0].into()),
+        of_points("50%", "Median.").field(move |row: &R| of(row).quartiles[1].into()),
+        of_points("75%", "Third quartile, interpolated.").field(move |row: &R| of(row).quartiles[2].into()),
+        of_points("max", "Largest.").field(move |row: &R| of(row).max.into()),
     ]
 }
 

@@ -74,6 +74,7 @@ fn fields<'a>() -> Vec<Field<&'a Analysis, IdleRow>> {
         Column::count("waits", "Number of waits: one before each event but the first, those of no length included.")
             .field(|row: &IdleRow| row.waits.into()),
         Column::microseconds("longest_us", "Longest wait in µs.")
+            .per("wait")
             .field_in(|analysis: &&Analysis, row: &IdleRow| analysis.us(row.longest).into()),
     ]
 }

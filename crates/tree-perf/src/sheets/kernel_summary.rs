@@ -89,7 +89,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 impl<'a> KernelTable<'a> {
     /// The columns of kernels by operator, name and stream. `share` describes the share of each row in all of them.
     pub fn fields(share: &'static str) -> [Field<KernelTable<'a>, KernelRow>; 10] {
-        let microseconds = |name, description| Column::microseconds(name, description);
+        let of_kernel = |name, description| Column::microseconds(name, description).per("kernel");
         let time = |column: Column, of: fn(&Summary) -> f64| {
             column.field_in(move |table: &KernelTable<'_>, row: &KernelRow| {
                 let per_microsecond = table.analysis.trace().time_unit().per_microsecond();
@@ -112,11 +112,11 @@ impl<'a> KernelTable<'a> {
             STREAM.field(|row: &KernelRow| row.stream.into()),
             time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),
-            time(microseconds("Kernel duration (µs)_mean", "Mean duration in µs."), |durations| durations.mean),
-            time(microseconds("Kernel duration (µs)_min", "Shortest duration in µs.").spread_of("Kernel duration (µs)_mean"), |durations| {
+            time(of_kernel("Kernel duration (µs)_mean", "Mean duration in µs."), |durations| durations.mean),
+            time(of_kernel("Kernel duration (µs)_min", "Shortest duration in µs.").spread_of("Kernel duration (µs)_mean"), |durations| {
                 durations.min as f64
             }),
-            time(microseconds("Kernel duration (µs)_max", "Longest duration in µs.").spread_of("Kernel duration (µs)_mean"), |durations| {
+            time(of_kernel("Kernel duration (µs)_max", "Longest duration in µs.").spread_of("Kernel duration (µs)_mean"), |durations| {
                 durations.max as f64
             }),
             KERNEL_TIME_SHARE.described(share).field_in(

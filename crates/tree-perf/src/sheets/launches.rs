@@ -38,14 +38,18 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
             "Mean over time of the number of events that are launched and not started: one more at the start of each launch (of a graph one for each event that it launches), one less at the start of each event.",
         )
         .with_role(Role::Headline)
+        .per("moment")
         .field(|row: &StreamQueue| row.queue.mean().into()),
         Column::count("queue_length_median", "Length that the queue did not exceed for half of the time.")
             .spread_of("queue_length_mean")
+            .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.5).into()),
         Column::count("queue_length_p95", "Length that the queue did not exceed for 95 % of the time.")
             .spread_of("queue_length_mean")
+            .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.95).into()),
         Column::count("queue_length_max", "Greatest length, however short it lasted.")
+            .per("moment")
             .field(|row: &StreamQueue| row.queue.max().into()),
         Column::percent(
             "percent empty",
@@ -84,12 +88,13 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
 }
 
 const LONGEST: Column =
-    Column::count("queue_length_max", "Greatest length in the part, however short it lasted.");
+    Column::count("queue_length_max", "Greatest length in the part, however short it lasted.").per("moment");
 
 /// The lengths of the queues over time.
 pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     let figures = [
         Column::count("queue_length_min", "Least length in the part.")
+            .per("moment")
             .field_in(|_, part: &Part| (part.min as i64).into()),
         LONGEST.with_role(Role::Headline).field_in(|_, part: &Part| (part.max as i64).into()),
     ];

@@ -110,14 +110,16 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field_in(|_, row: &Row<'_>| row.device.to_string().into()),
         of(
             bytes("peak_bytes", "The most bytes that were allocated at once, as the allocator counts.")
-                .with_role(Role::Headline),
+                .with_role(Role::Headline)
+                .per("moment"),
             peak,
         ),
         of_reserved(
             bytes(
                 "reserved_peak_bytes",
                 "The most bytes that the allocator held of the device's memory; empty for the CPU.",
-            ),
+            )
+            .per("moment"),
             DeviceMemory::reserved_peak,
         ),
         of_reserved(
@@ -272,6 +274,7 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
         bytes("churn_bytes", "Sum of the sizes of all its allocations.").field_in(|_, row: &OwnerRow| row.churn.into()),
         Column::count("allocations", "Number of its allocations.").field_in(|_, row: &OwnerRow| row.allocations.into()),
         Column::milliseconds("longest_lifetime_ms", "Longest time in ms from an allocation to its deallocation, or to the last event of the device where there is none.")
+            .per("allocation")
             .field_in(|(analysis, _): &Context<'_>, row: &OwnerRow| analysis.ms(row.longest).into()),
     ];
     Sheet::with_context(
@@ -373,17 +376,20 @@ const MOST_BUCKETS: usize = 2000;
 const TIME: Column =
     Column::milliseconds("t_ms", "Start of the part of the time, in ms since the first event of the trace.");
 const MOST_ALLOCATED: Column =
-    Column::new("allocated_max_mib", Number(Mebibytes), "The most memory that was allocated in it, in MiB.");
+    Column::new("allocated_max_mib", Number(Mebibytes), "The most memory that was allocated in it, in MiB.")
+        .per("moment");
 const RESERVED: Column = Column::new(
     "reserved_max_mib",
     Number(Mebibytes),
     "The most that the allocator held in it, in MiB; empty for the CPU.",
-);
+)
+.per("moment");
 const STEP_BORDER: Column = Column::new(
     "step_border_mib",
     Number(Mebibytes),
     "Where the chart marks the begin of a step: the reserved memory, or the allocated one, of the first part that begins in the step; empty elsewhere.",
-);
+)
+.per("moment");
 
 fn mebibytes(size: i64) -> f64 {
     size as f64 / f64::from(1 << 20)
@@ -406,6 +412,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
             Number(Mebibytes),
             "The least memory that was allocated in it, in MiB.",
         )
+        .per("moment")
         .field_in(|_, row: &Row| mebibytes(row.bucket.min).into()),
         MOST_ALLOCATED.field_in(|_, row: &Row| mebibytes(row.bucket.max).into()),
         RESERVED.field_in(|_, row: &Row| row.bucket.reserved.map(mebibytes).into()),
@@ -468,6 +475,7 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
             .with_role(Role::Headline)
             .field_in(|_, row: &Row| row.memory.growth.into()),
         bytes("peak_bytes", "The most bytes that were allocated while it ran.")
+            .per("moment")
             .field_in(|_, row: &Row| row.memory.peak.into()),
         bytes("end_bytes", "Bytes allocated at its end.").field_in(|_, row: &Row| row.memory.allocated.into()),
         bytes("survivors_bytes", "Bytes allocated in the step that are live at the end of the next one; empty for the last.")

@@ -97,6 +97,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
             "Short Kernel duration (µs) mean",
             "Mean duration in µs.",
         )
+        .per("kernel")
         .field_in(|short: &ShortKernels<'_>, row: &Row| {
             (short.analysis.us(row.time) / row.count as f64).into()
         }),

@@ -166,19 +166,22 @@ fn identity_fields<'a, R>(
     ]
 }
 
-/// The three rates.
+/// The three rates, means over what `one` says.
 fn rate_fields<'a, R>(
+    one: &'static str,
     bandwidth: impl Fn(&R) -> Option<Bandwidth> + Copy + Send + Sync + 'static,
 ) -> [Field<&'a CollectiveAnalysis, R>; 3] {
     let rate = move |row: &R, rate: fn(Bandwidth) -> f64| bandwidth(row).map(rate).into();
     [
-        Field::from_column(ALGORITHMIC, move |_, row| rate(row, |rates| rates.algorithmic)),
+        Field::from_column(ALGORITHMIC.per(one), move |_, row| rate(row, |rates| rates.algorithmic)),
         Field::new(ALGORITHMIC.kind, "bus_bandwidth (GiB/s)", move |_, row| rate(row, |rates| rates.bus))
-            .described("Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1."),
+            .described("Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.")
+            .per(one),
         Field::new(Number(GigabytesPerSecond), "nccl_tests_busbw (GB/s)", move |_, row| {
             rate(row, |rates| rates.message_bus)
         })
-        .described("Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links."),
+        .described("Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links.")
+        .per(one),
     ]
 }
 
@@ -196,6 +199,7 @@ macro_rules! distribution {
     };
     (@ $aggregate:literal, $figure:literal, $unit:expr, $start:literal, $what:literal) => {
         Column::new(concat!($aggregate, $figure), Number($unit), concat!($start, $what, "; each collective counts once."))
+            .per("collective")
     };
 }
 
@@ -233,7 +237,8 @@ fn kind_fields<'a>() -> Vec<KindField<'a>> {
         KindField::from_column(TOTAL_MS, |_, row| row.total_duration.to_milliseconds().into()),
         KindField::from_column(EXPOSED_SHARE, |_, row| percent(row.exposed.0, row.total_duration.0).into()),
         KindField::new(Number(Mebibytes), "avg_data_size (MiB)", |_, row| row.mean_data.into())
-            .described("Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives."),
+            .described("Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives.")
+            .per("collective"),
     ];
     let figures: [([Column; 7], KindDistribution); 3] = [
         (BANDWIDTHS, |kind| kind.algorithmic),
@@ -298,7 +303,7 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
             .described("Channel that ties the instruction to those of other devices."),
         F::new(Text, "replica_groups", |_, row| row.operation.groups.as_ref().map(ToString::to_string).into())
             .described("Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks.").with_role(Role::Provenance),
-        F::new(Count, "group_size", |_, row| row.size.into()).described("Devices of a group, by the first."),
+        F::new(Count, "group_size", |_, row| row.size.into()).described("Devices of a group, by the first.").per("group"),
         F::new(Count, "num_groups", |collectives, row| {
             row.operation.groups.as_ref().map(|groups| groups.resolve(&collectives.devices).len()).into()
         })
@@ -308,13 +313,14 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
         F::new(Text, "outputs", |_, row| row.tensors(|operation| texts(&operation.outputs)).into())
             .described("Type and shape of what a device gets.").with_role(Role::Detail),
         F::new(Whole(Bytes), "input_bytes", |_, row| row.tensors(CollectiveOperation::input_bytes).into())
-            .described("Bytes that a device gives.").with_role(Role::Detail),
+            .described("Bytes that a device gives.").with_role(Role::Detail).per("device"),
         F::new(Whole(Bytes), "output_bytes", |_, row| row.tensors(CollectiveOperation::output_bytes).into())
-            .described("Bytes that a device gets.").with_role(Role::Detail),
+            .described("Bytes that a device gets.").with_role(Role::Detail).per("device"),
         F::new(Whole(Bytes), "data_bytes", |_, row| {
             row.size.and_then(|size| row.tensors(|operation| operation.data_bytes(size))).into()
         })
-        .described("Bytes D that the algorithmic bandwidth is computed from: a device's shard for all-gather, the whole input for reduce-scatter, else the output."),
+        .described("Bytes D that the algorithmic bandwidth is computed from: a device's shard for all-gather, the whole input for reduce-scatter, else the output.")
+        .per("device"),
         F::from_column(SLICES, |_, row| row.summary.slices.into()),
         F::new(Count, "incomplete_slices", |_, row| row.summary.incomplete.into())
             .described("Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only.").with_role(Role::Detail),
@@ -327,35 +333,42 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
             .described("Part of total_time_ms in which the device computed nothing. Collectives at the same time count each."),
         F::from_column(EXPOSED_SHARE, |_, row| percent(row.summary.exposed.0, row.summary.total_duration.0).into()),
         F::new(Number(Microseconds), "min_dur_mean_us", |_, row| row.min_durations.mean.into())
-            .described("Duration in µs of an execution's fastest kernel, mean over executions."),
+            .described("Duration in µs of an execution's fastest kernel, mean over executions.").per("execution"),
         F::new(Number(Microseconds), "min_dur_median_us", |_, row| row.min_durations.median.into())
-            .described("The same, median.").spread_of("min_dur_mean_us"),
+            .described("The same, median.").spread_of("min_dur_mean_us").per("execution"),
         F::new(Number(Microseconds), "min_dur_min_us", |_, row| row.min_durations.min.into())
-            .described("The same, least.").spread_of("min_dur_mean_us"),
+            .described("The same, least.").spread_of("min_dur_mean_us").per("execution"),
         F::new(Number(Microseconds), "min_dur_max_us", |_, row| row.min_durations.max.into())
-            .described("The same, largest.").spread_of("min_dur_mean_us"),
+            .described("The same, largest.").spread_of("min_dur_mean_us").per("execution"),
     ]);
-    fields.extend(rate_fields(|row: &OperationRow<'_>| row.summary.bandwidth));
+    fields.extend(rate_fields("execution", |row: &OperationRow<'_>| row.summary.bandwidth));
     fields.extend([
         F::from_column(ALGORITHMIC.named("bandwidth_min (GiB/s)"), |_, row| {
             row.summary.algorithmic_range.map(|range| range.0).into()
         })
         .described("Least algorithmic bandwidth of a group in an execution, in GiB/s.")
-        .spread_of(ALGORITHMIC.name),
+        .spread_of(ALGORITHMIC.name)
+        .per("execution"),
         F::from_column(ALGORITHMIC.named("bandwidth_max (GiB/s)"), |_, row| {
             row.summary.algorithmic_range.map(|range| range.1).into()
         })
         .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s.")
-        .spread_of(ALGORITHMIC.name),
-        F::new(Number(Microseconds), "start_skew_mean_us", |_, row| row.start_skews.mean.into()).described(
-            "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
-        ),
+        .spread_of(ALGORITHMIC.name)
+        .per("execution"),
+        F::new(Number(Microseconds), "start_skew_mean_us", |_, row| row.start_skews.mean.into())
+            .described(
+                "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
+            )
+            .per("execution"),
         F::new(Number(Microseconds), "start_skew_max_us", |_, row| row.start_skews.max.into())
             .described("The same, largest.")
-            .spread_of("start_skew_mean_us"),
-        F::new(Number(Microseconds), "end_skew_mean_us", |_, row| row.end_skews.mean.into()).described(
-            "Latest less earliest end of an execution's kernels on a node in µs, mean over executions.",
-        ),
+            .spread_of("start_skew_mean_us")
+            .per("execution"),
+        F::new(Number(Microseconds), "end_skew_mean_us", |_, row| row.end_skews.mean.into())
+            .described(
+                "Latest less earliest end of an execution's kernels on a node in µs, mean over executions.",
+            )
+            .per("execution"),
     ]);
     fields
 }
@@ -380,17 +393,17 @@ fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurem
         F::new(Identifier, "fastest_device", |_, row| row.groups.first().map(|group| group.fastest).into())
             .described("Rank of the device that ran the shortest: it entered last and did not wait. Of several groups, that of the first."),
         F::new(Number(Microseconds), "min_dur_us", |_, row| row.min_duration.to_microseconds().into())
-            .described("Shortest duration in µs."),
+            .described("Shortest duration in µs.").per("device"),
         F::new(Number(Microseconds), "max_dur_us", |_, row| row.max_duration.to_microseconds().into())
-            .described("Longest duration in µs."),
+            .described("Longest duration in µs.").per("device"),
         F::new(Number(Microseconds), "start_skew_us", |_, row| row.start_skew.map(Picoseconds::to_microseconds).into())
             .described("Latest less earliest start on a node in µs; empty for one device."),
         F::new(Number(Microseconds), "end_skew_us", |_, row| row.end_skew.map(Picoseconds::to_microseconds).into())
             .described("Latest less earliest end on a node in µs; empty for one device."),
         F::new(Number(Microseconds), "exposed_us", |_, row| (row.exposed.to_microseconds() / row.ranks.len() as f64).into())
-            .described("Time in µs in which the device computed nothing, mean over the devices."),
+            .described("Time in µs in which the device computed nothing, mean over the devices.").per("device"),
     ]);
-    fields.extend(rate_fields(|row: &&SliceMeasurement| row.bandwidth));
+    fields.extend(rate_fields("group", |row: &&SliceMeasurement| row.bandwidth));
     fields
 }
 
@@ -400,7 +413,8 @@ const SIZE: Column = Column::new(
     Number(Kibibytes),
     "Size in KiB of the buffer that the collective fills on a device, by the HLO.",
 )
-.with_role(Role::Name);
+.with_role(Role::Name)
+.per("device");
 const COUNT: Column = Column::new("count", Count, "Collectives in the range.");
 const TIME: Column = Column::new(
     "time_ms",
@@ -430,9 +444,10 @@ fn buffer_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, BufferedCollective>>
     let mut fields = Vec::from(identity_fields(BASE, |row: &BufferedCollective| row.operation));
     fields.extend([
         F::new(Number(Microseconds), "latency_us", |_, row| row.latency.to_microseconds().into())
-            .described("Shortest duration in µs of any execution on any device."),
+            .described("Shortest duration in µs of any execution on any device.")
+            .per("execution"),
         F::from_column(SIZE, |_, row| (row.bytes as f64 / 1024.0).into()),
-        F::from_column(EFFECTIVE, |_, row| row.bandwidth.into()),
+        F::from_column(EFFECTIVE.per("execution"), |_, row| row.bandwidth.into()),
         F::from_column(TIME, |_, row| row.time.to_milliseconds().into()),
     ]);
     fields
@@ -460,11 +475,11 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
             .described("Collectives with a buffer of this size."),
         F::from_column(TIME, |_, (row, _)| row.time.to_milliseconds().into()),
         F::from_column(SHARE, |_, (_, share)| (*share).into()),
-        F::from_column(EFFECTIVE.named("effective_bw_mean (GB/s)"), |_, (row, _)| {
+        F::from_column(EFFECTIVE.named("effective_bw_mean (GB/s)").per("collective"), |_, (row, _)| {
             row.bandwidth.map(|rates| rates.mean).into()
         })
         .described("Mean of their effective bandwidths in GB/s, see the sheet collective_buffers."),
-        F::from_column(EFFECTIVE.named("effective_bw_std (GB/s)"), |_, (row, _)| {
+        F::from_column(EFFECTIVE.named("effective_bw_std (GB/s)").per("collective"), |_, (row, _)| {
             row.bandwidth.map(|rates| rates.std).into()
         })
         .described("Standard deviation (of the population) of the same.")

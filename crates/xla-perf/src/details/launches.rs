@@ -43,19 +43,19 @@ pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
                 .described("The host's call with the same correlation id; some profilers give it the kernel's name.").with_role(Role::Detail),
             F::new(Count, "count", |_, row| row.count.into()).described("Launches."),
             F::new(Number(Microseconds), "latency_mean_us", |_, row| row.latency.mean.into())
-                .described("Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream."),
+                .described("Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream.").per("launch"),
             F::new(Number(Microseconds), "latency_median_us", |_, row| row.latency.median.into())
-                .described("The same, median.").spread_of("latency_mean_us"),
+                .described("The same, median.").spread_of("latency_mean_us").per("launch"),
             F::new(Number(Microseconds), "latency_min_us", |_, row| row.latency.min.into())
-                .described("The same, least: about what a launch costs when the GPU is free.").spread_of("latency_mean_us"),
+                .described("The same, least: about what a launch costs when the GPU is free.").spread_of("latency_mean_us").per("launch"),
             F::new(Number(Microseconds), "latency_max_us", |_, row| row.latency.max.into())
-                .described("The same, largest.").spread_of("latency_mean_us"),
+                .described("The same, largest.").spread_of("latency_mean_us").per("launch"),
             F::new(Number(Microseconds), "latency_std_us", |_, row| row.latency.std.into())
-                .described("Standard deviation (of a sample, n − 1) of the same; empty for one launch.").spread_of("latency_mean_us"),
+                .described("Standard deviation (of a sample, n − 1) of the same; empty for one launch.").spread_of("latency_mean_us").per("launch"),
             F::new(Number(Microseconds), "call_mean_us", |_, row| row.call.mean.into())
-                .described("Duration of the call in µs, mean."),
+                .described("Duration of the call in µs, mean.").per("launch"),
             F::new(Number(Microseconds), "queued_mean_us", |_, row| row.queued.mean.into())
-                .described("Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned."),
+                .described("Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned.").per("launch"),
         ],
         launches,
     )
@@ -166,27 +166,28 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .described("Blocks (work groups) per dimension.").with_role(Role::Name),
         F::new(ColumnKind::Nested, "block", |_, row| nested(row.geometry.block).into())
             .described("Threads (work items) of a block per dimension.").with_role(Role::Name),
-        F::new(Count, "blocks", |_, row| row.geometry.blocks().into()).described("Blocks of a launch."),
+        F::new(Count, "blocks", |_, row| row.geometry.blocks().into())
+            .described("Blocks of a launch.").per("launch"),
         F::new(Count, "threads_per_block", |_, row| row.geometry.threads_per_block().into())
-            .described("Threads of a block."),
+            .described("Threads of a block.").per("block"),
         F::new(Number(One), "blocks_per_core", |_, row| {
             let cores = row.cores.filter(|&cores| cores > 0);
             cores.map(|cores| row.geometry.blocks() as f64 / cores as f64).into()
         })
-        .described("Blocks of a launch over the compute units (multiprocessors) of the GPU: below 1, some have nothing to do."),
+        .described("Blocks of a launch over the compute units (multiprocessors) of the GPU: below 1, some have nothing to do.").per("core"),
         F::new(Count, "registers", |_, row| row.geometry.registers.into())
-            .described("Registers of a thread; empty where the profiler did not set it."),
+            .described("Registers of a thread; empty where the profiler did not set it.").per("thread"),
         F::new(Whole(Bytes), "group_memory_bytes", |_, row| row.geometry.group_memory.into())
-            .described("Memory that a block shares (LDS) in bytes; empty where the profiler did not set it."),
+            .described("Memory that a block shares (LDS) in bytes; empty where the profiler did not set it.").per("block"),
         F::new(Whole(Bytes), "private_memory_bytes", |_, row| row.geometry.private_memory.into())
-            .described("Memory of each thread of its own (scratch) in bytes: more than 0 says that registers were spilled or arrays indexed."),
+            .described("Memory of each thread of its own (scratch) in bytes: more than 0 says that registers were spilled or arrays indexed.").per("thread"),
         F::new(Number(Percent), "occupancy (%)", |_, row| row.geometry.occupancy.into())
             .described("Occupancy in percent that the launch allows; empty where the profiler did not compute it."),
         F::new(Count, "count", |_, row| row.times.count.into()).described("Launches on all GPUs."),
         F::new(Number(Milliseconds), "total_time_ms", |analysis, row| analysis.ms(row.times.sum).into())
             .described("Sum of their durations in ms.").with_role(Role::Headline),
     ];
-    fields.extend(range_fields(|row: &GeometryRow<'_>| row.times));
+    fields.extend(range_fields("launch", |row: &GeometryRow<'_>| row.times));
     sheet(
         "kernel_launch_geometry",
         "How kernels were launched, by kernel and geometry, the most time first; kernels whose geometry was not recorded are left out.",
@@ -195,14 +196,16 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     )
 }
 
-/// Mean, shortest and longest duration.
+/// Mean, shortest and longest duration of what `one` says.
 fn range_fields<'a, R>(
+    one: &'static str,
     times: impl Fn(&R) -> Summary + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 3] {
     let field = |name, figure: fn(&Spread) -> Option<f64>| {
         Field::<&JaxAnalysis, R>::new(Number(Microseconds), name, move |analysis, row| {
             figure(&analysis.spread_us(Some(times(row)))).into()
         })
+        .per(one)
     };
     [
         field("mean_time_us", |times| times.mean).described("Mean duration in µs."),
@@ -307,12 +310,12 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into()
         })
         .described("True where the host went on meanwhile.").with_role(Role::Detail),
-        F::new(Whole(Bytes), "size_bytes", |_, row| row.details.bytes.into()).described("Bytes of a copy."),
+        F::new(Whole(Bytes), "size_bytes", |_, row| row.details.bytes.into()).described("Bytes of a copy.").per("copy"),
         F::new(Count, "count", |_, row| row.times.count.into()).described("Number of copies."),
         F::new(Number(Microseconds), "total_time_us", |analysis, row| analysis.us(row.times.sum).into())
             .described("Sum of their durations in µs.").with_role(Role::Headline),
     ];
-    fields.extend(range_fields(|row: &CopyRow<'_>| row.times));
+    fields.extend(range_fields("copy", |row: &CopyRow<'_>| row.times));
     fields.extend([
         F::new(Number(GigabytesPerSecond), "bandwidth (GB/s)", |analysis, row| {
             row.bandwidth(analysis, row.times.count, row.times.sum).into()
@@ -322,7 +325,8 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             row.bandwidth(analysis, 1, row.times.min).into()
         })
         .described("Bytes over the shortest duration, in GB/s.")
-        .spread_of("bandwidth (GB/s)"),
+        .spread_of("bandwidth (GB/s)")
+        .per("copy"),
     ]);
     sheet(
         "copy_bandwidth",

@@ -141,7 +141,8 @@ const ALLOCATOR: Column = Column::new(
     "Allocator, such as GPU_0_bfc of the first GPU; the device where the profiler names none.",
 );
 const PEAK: Column =
-    Column::new("peak (MiB)", Number(Mebibytes), "Most memory in use during the profile in MiB.");
+    Column::new("peak (MiB)", Number(Mebibytes), "Most memory in use during the profile in MiB.")
+        .per("moment");
 
 /// One row per allocator.
 pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
@@ -160,7 +161,8 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             F::new(Number(Mebibytes), "lifetime_peak (MiB)", |_, row| mib(row.lifetime_peak).into())
                 .described(
                     "Most memory in use since the allocator began, before the profile included, in MiB.",
-                ),
+                )
+                .per("moment"),
             F::new(Number(Mebibytes), "capacity (MiB)", |_, row| mib(row.capacity).into())
                 .described("Memory in use and left in MiB, after the last event."),
             F::new(Number(Mebibytes), "first_in_use (MiB)", |_, row| mib(row.first_and_last.0).into())
@@ -170,13 +172,15 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             F::new(Number(Mebibytes), "allocated_in_all (MiB)", |_, row| mib(row.allocated_in_all).into())
                 .described("Sum of all allocations in MiB."),
             F::new(Number(Mebibytes), "largest_allocation (MiB)", |_, row| mib(row.largest).into())
-                .described("Largest allocation in MiB."),
+                .described("Largest allocation in MiB.")
+                .per("allocation"),
             F::new(Number(Mebibytes), "rounding (MiB)", |_, row| mib(row.rounding).into())
                 .described("What allocations gave more than was asked for, summed, in MiB."),
             F::new(Number(Percent), "max_fragmentation (%)", |_, row| {
                 row.fragmentation.map(|share| share * 100.0).into()
             })
-            .described("Largest share of the free memory that is not in its largest piece, in percent."),
+            .described("Largest share of the free memory that is not in its largest piece, in percent.")
+            .per("moment"),
         ],
         |analysis| allocator_use(&memory_events(analysis.profile())),
     )
@@ -208,7 +212,8 @@ pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             F::new(Number(Mebibytes), "in_use (MiB)", |_, row| mib(row.1.allocated).into())
                 .described("Memory in use after the last event of the stretch in MiB."),
             F::new(Number(Mebibytes), "max_in_use (MiB)", |_, row| mib(row.1.most).into())
-                .described("Most memory in use in the stretch in MiB."),
+                .described("Most memory in use in the stretch in MiB.")
+                .per("moment"),
             F::new(Count, "events", |_, row| row.1.events.into())
                 .described("Allocations and ends of allocations in the stretch."),
         ],

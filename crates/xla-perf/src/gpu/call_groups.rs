@@ -202,7 +202,8 @@ pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
         OperatorField::new(Number(Microseconds), "Steady Kernel Time (µs)_mean", |context, row| {
             context.analysis.spread_us(Summary::from_values(&row.steady)).mean.into()
         })
-        .described("Mean kernel time in µs of the calls that are not in warm-up executions."),
+        .described("Mean kernel time in µs of the calls that are not in warm-up executions.")
+        .per("call"),
     ]
 }
 

@@ -47,7 +47,9 @@ struct Row<'a> {
 fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
     type F<'a> = Field<&'a JaxAnalysis, Row<'a>>;
     let fields = [
-        F::new(Count, "Batch", |_, row| row.extents.batch.into()).described("Multiplications of one call."),
+        F::new(Count, "Batch", |_, row| row.extents.batch.into())
+            .described("Multiplications of one call.")
+            .per("call"),
         F::new(Count, "M", |_, row| row.extents.m.into())
             .described("Rows of the result; of library calls as the column-major library sees them, which is columns of a row-major result."),
         F::new(Count, "N", |_, row| row.extents.n.into()).described("The other extent of the result."),

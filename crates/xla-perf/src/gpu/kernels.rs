@@ -57,7 +57,8 @@ const MS_PER_GPU: Column = Column::new(
     "time ms per gpu",
     Number(Milliseconds),
     "The sum over the number of GPUs that ran any kernel of the sheet, in ms.",
-);
+)
+.per("gpu");
 const COUNT: Column = Column::new("Count", Count, "Kernels.");
 const SUMMARY_NAME: Column = Column::new(
     "name",
@@ -309,7 +310,7 @@ fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
     fields.push(F::new(Count, "operation_count", |_, row| row.durations.count.into()).described("Kernels."));
     for (columns, figure) in PAIRS {
         let pair = columns.map(|column| {
-            let field = column.field(move |row: &KernelGroup<'_>| figure(&row.spread).into());
+            let field = column.per("kernel").field(move |row: &KernelGroup<'_>| figure(&row.spread).into());
             if column.name == MEAN { field } else { field.spread_of(MEAN) }
         });
         fields.extend(pair);
@@ -419,7 +420,8 @@ fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis,
         F::new(Number(Milliseconds), "time ms per gpu", |analysis, row| {
             (analysis.ms(row.time) / analysis.gpus().len() as f64).into()
         })
-        .described("time ms over the number of GPUs with events, those that only copied included."),
+        .described("time ms over the number of GPUs with events, those that only copied included.")
+        .per("gpu"),
         F::new(Number(Percent), "percent", |_, row| row.percent.into())
             .described(share)
             .with_role(Role::Headline),

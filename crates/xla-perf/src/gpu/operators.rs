@@ -165,7 +165,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Count, "gpus", |context, row| gpus(context.analysis, &row.group).into())
             .described("GPUs that ran it."),
         F::new(Count, "num_kernels", |_, row| row.group.calls[0].kernels.len().into())
-            .described("Kernels of the first call."),
+            .described("Kernels of the first call.").per("call"),
     ];
     fields.extend(DIRECT_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.push(

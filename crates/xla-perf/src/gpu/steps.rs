@@ -26,19 +26,24 @@ const STEP_TIME: Statistics = Statistics {
         "Step Time (µs)_mean",
         Number(Microseconds),
         "Mean busy time of the steady executions in µs.",
-    ),
+    )
+    .per("execution"),
     median: Column::new("Step Time (µs)_median", Number(Microseconds), "Median of the same.")
-        .spread_of("Step Time (µs)_mean"),
+        .spread_of("Step Time (µs)_mean")
+        .per("execution"),
     std: Column::new(
         "Step Time (µs)_std",
         Number(Microseconds),
         "Standard deviation (of a sample, n − 1) of the same; empty for one execution.",
     )
-    .spread_of("Step Time (µs)_mean"),
+    .spread_of("Step Time (µs)_mean")
+    .per("execution"),
     min: Column::new("Step Time (µs)_min", Number(Microseconds), "Smallest of the same.")
-        .spread_of("Step Time (µs)_mean"),
+        .spread_of("Step Time (µs)_mean")
+        .per("execution"),
     max: Column::new("Step Time (µs)_max", Number(Microseconds), "Largest of the same.")
-        .spread_of("Step Time (µs)_mean"),
+        .spread_of("Step Time (µs)_mean")
+        .per("execution"),
 };
 
 /// The columns that say which program ran on which GPU.

@@ -21,7 +21,8 @@ const TIME: Column = Column::new(
 );
 const MEAN_TIME: Column = TIME.described(
     "Mean over GPUs with events, those that only copied included, of the length in ms of the union of the spans in question.",
-);
+)
+.per("gpu");
 const GPU: Column = Column::new(
     "gpu_pid",
     Identifier,

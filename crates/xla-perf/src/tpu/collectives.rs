@@ -165,11 +165,13 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Number(Microseconds), "Shortest time (us)", |_, row| {
             row.time_range().0.to_microseconds().into()
         })
-        .described("Time of the core that took least, which waited least for others, in µs."),
+        .described("Time of the core that took least, which waited least for others, in µs.")
+        .per("core"),
         F::new(Number(Microseconds), "Longest time (us)", |_, row| {
             row.time_range().1.to_microseconds().into()
         })
-        .described("Time of the core that took most, in µs."),
+        .described("Time of the core that took most, in µs.")
+        .per("core"),
         F::new(Number(Microseconds), "Shared time (us)", |_, row| row.shared_time().to_microseconds().into())
             .described("From the last start to the first end, in which all took part, in µs."),
         F::new(Number(Microseconds), "Start skew (us)", |_, row| row.start_skew().to_microseconds().into())
@@ -177,9 +179,11 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         F::new(Number(Microseconds), "End skew (us)", |_, row| row.end_skew().to_microseconds().into())
             .described("Between the first end and the last, in µs."),
         F::new(Whole(Bytes), "Bytes per core", |_, row| row.bytes().into())
-            .described("Bytes that one core moved from and to its memory."),
+            .described("Bytes that one core moved from and to its memory.")
+            .per("core"),
         F::new(Number(GigabytesPerSecond), "Bandwidth (GB/s)", |_, row| row.bandwidth().into())
-            .described("These bytes over the shortest time, in GB/s."),
+            .described("These bytes over the shortest time, in GB/s.")
+            .per("core"),
         F::new(Text, "Framework op name", |_, row| row.op.framework.as_str().into())
             .described("Operation of the framework that it came from.")
             .with_role(Role::Detail),

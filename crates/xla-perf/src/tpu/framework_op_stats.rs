@@ -216,11 +216,11 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             row.row.occurrences.into()
         }),
         Column::new("Total time (us)", Number(Microseconds), "Time by the clock of the device, of the host on the host, in µs.").field(|row: &Row<'_>| row.row.work.time.to_microseconds().into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "The time over the occurrences, in µs.").field(|row: &Row<'_>| {
+        Column::new("Avg. time (us)", Number(Microseconds), "The time over the occurrences, in µs.").per("occurrence").field(|row: &Row<'_>| {
             row.row.average_us().into()
         }),
         SELF_TIME.field(|row: &Row<'_>| row.row.self_time.to_microseconds().into()),
-        Column::new("Avg. self-time (us)", Number(Microseconds), "Own time over the occurrences, in µs.").field(|row: &Row<'_>| {
+        Column::new("Avg. self-time (us)", Number(Microseconds), "Own time over the occurrences, in µs.").per("occurrence").field(|row: &Row<'_>| {
             row.row.average_self_us().into()
         }),
         Column::new("Total self-time (%)", Number(Percent), "Own time as a share of that of all rows of the device, or of the host, idle time included, in percent.").field(|row: &Row<'_>| (row.row.self_fraction * 100.0).into()),

@@ -135,11 +135,11 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Framework op name", Text, "Operation of the framework that it came from, <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
         OCCURRENCES.field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
         Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the clock of the device, in µs.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").field(|row: &HloStatsRow<'_>| {
+        Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").per("execution").field(|row: &HloStatsRow<'_>| {
             row.times.average_us.into()
         }),
         SELF_TIME.field(|row: &HloStatsRow<'_>| row.times.self_us.into()),
-        Column::new("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.").field(|row: &HloStatsRow<'_>| {
+        Column::new("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.").per("execution").field(|row: &HloStatsRow<'_>| {
             row.times.average_self_us.into()
         }),
         SELF_SHARE.field(|row: &HloStatsRow<'_>| (row.self_fraction * 100.0).into()),

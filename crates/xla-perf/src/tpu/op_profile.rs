@@ -277,7 +277,7 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             Some(row.node.metrics.occurrences).filter(|&occurrences| occurrences > 0).into()
         }),
         Column::new("Time (us)", Number(Microseconds), "Time on all cores by the clock of the device, in µs.").field(|row: &Row<'_>| row.node.metrics.work.time.to_microseconds().into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs; empty for programs and everything.").field(|row: &Row<'_>| {
+        Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs; empty for programs and everything.").per("execution").field(|row: &Row<'_>| {
                 let metrics = &row.node.metrics;
                 (metrics.occurrences > 0).then(|| metrics.average_ps() / 1e6).into()
             }),

@@ -173,11 +173,11 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Operation", Text, "Name of the operation. The program as a whole sums the operations that run no others inside, over all time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
         Column::new("# Occurrences", Count, "Executions on all cores.").field(|row: &RooflineRow<'_>| row.times.occurrences.into()),
         Column::new("Total Time (us)", Number(Microseconds), "Time of all executions by the clock of the device, in µs.").field(|row: &RooflineRow<'_>| row.times.total_us.into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").field(|row: &RooflineRow<'_>| {
+        Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").per("execution").field(|row: &RooflineRow<'_>| {
             row.times.average_us.into()
         }),
         Column::new("Total self time (us)", Number(Microseconds), "The time without that of operations inside, in µs.").field(|row: &RooflineRow<'_>| row.times.self_us.into()),
-        Column::new("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.").field(|row: &RooflineRow<'_>| {
+        Column::new("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.").per("execution").field(|row: &RooflineRow<'_>| {
             row.times.average_self_us.into()
         }),
         Column::new("Total self time (%)", Number(Percent), "Own time as a share of all time, in percent.").field(|row: &RooflineRow<'_>| (row.self_fraction * 100.0).into()),
@@ -201,14 +201,14 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("VMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte written to vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_write.into()),
         Column::new("Bottleneck Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The intensity of what it is bound by; that of all memories when that is arithmetic.").field(|row: &RooflineRow<'_>| row.roof.bottleneck_intensity.into()),
         Column::new("Bound by", Text, "Resource of the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown when it uses none.").with_role(Role::Detail).field(|row: &RooflineRow<'_>| row.roof.bound_by.as_str().into()),
-        Column::new("Total Time per core (us)", Number(Microseconds), "The time over the number of tensor cores, in µs.").field(|row: &RooflineRow<'_>| row.time_per_core_us.into()),
+        Column::new("Total Time per core (us)", Number(Microseconds), "The time over the number of tensor cores, in µs.").per("core").field(|row: &RooflineRow<'_>| row.time_per_core_us.into()),
         Column::new("Total Time (%)", Number(Percent), "Time as a share of all time, in percent.").field(|row: &RooflineRow<'_>| {
             (row.total_fraction * 100.0).into()
         }),
         Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at an efficiency of 100 % and the same intensity, in GFLOP/s.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
         Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of a peak, in percent. Asynchronous copies pass 100 %, because their bytes move outside of the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
         Column::new("FLOP Rate / Peak (%)", Number(Percent), "Arithmetic as a share of its peak, in percent.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
-        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Largest share of its peak among the memories, in percent.").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
+        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Largest share of its peak among the memories, in percent.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
         Column::new("Include Infeed/Outfeed", Flag, "Whether operations that feed the device are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
         Column::new("Program ID", Text, "Number of the program; 0 for the program as a whole.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.program.to_string().into()

@@ -369,17 +369,17 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Direction", Text, "host to device, device to host, host to host or device to device by the memories of its shapes; among devices; other for what is no copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
         Column::new("Shape", Text, "Shape of what arrives.").with_role(Role::Detail).field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
         Column::new("Count", Count, "Executions on all cores.").field(|row: &AsyncCopyRow<'_>| row.count.into()),
-        Column::new("Bytes each", Number(Bytes), "Bytes of one, mean.").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Bytes each", Number(Bytes), "Bytes of one, mean.").per("copy").field(|row: &AsyncCopyRow<'_>| {
             (row.bytes as f64 / row.count as f64).into()
         }),
         Column::new("In flight (us)", Number(Microseconds), "From the start of the one operation to the end of the other, summed, in µs.").field(|row: &AsyncCopyRow<'_>| row.in_flight.to_microseconds().into()),
-        Column::new("Mean in flight (us)", Number(Microseconds), "The same of one, mean, in µs.").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Mean in flight (us)", Number(Microseconds), "The same of one, mean, in µs.").per("copy").field(|row: &AsyncCopyRow<'_>| {
             (row.in_flight.to_microseconds() / row.count as f64).into()
         }),
-        Column::new("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.").spread_of("Mean in flight (us)").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.").spread_of("Mean in flight (us)").per("copy").field(|row: &AsyncCopyRow<'_>| {
             row.shortest.to_microseconds().into()
         }),
-        Column::new("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.").spread_of("Mean in flight (us)").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.").spread_of("Mean in flight (us)").per("copy").field(|row: &AsyncCopyRow<'_>| {
             row.longest.to_microseconds().into()
         }),
         EXPOSED.field(|row: &AsyncCopyRow<'_>| row.exposed.to_microseconds().into()),
