@@ -12,6 +12,7 @@
 //! | `gate-experiment` | false alarms and detection of the rule of `tracelens gate` and of simpler ones, on drawn runs |
 //! | `faults` | scores `tracelens advise` on generated traces of tuned programs with planted faults: what it finds, what it makes up, how far its gains are from the truth |
 //! | `mcp-bench` | how long an agent waits for the server, and for the program started anew |
+//! | `evals` | how often an agent answers questions about recordings rightly, with the skill and without |
 //! | `docs` | the handbook as a site: its pages, the help of each command, the columns and the READMEs |
 //! | `dist` | the archive of a release, the same bytes on every machine |
 //! | `release-check` | whether versions, changelog and schema are ready for a release |
@@ -25,6 +26,7 @@ mod bench;
 mod corpus;
 mod dist;
 mod docs;
+mod evals;
 mod faults;
 mod features;
 mod gate_experiment;
@@ -60,6 +62,8 @@ enum Chore {
     Bench(bench::Arguments),
     /// Measure how long an agent waits for the server, and for the program started for every question.
     McpBench(mcp_bench::Arguments),
+    /// Ask an agent about recordings, with the skill and without, and count right answers.
+    Evals(evals::Arguments),
     /// Make the site of the handbook.
     Docs(docs::Arguments),
     /// Make the archive of a release.
@@ -99,6 +103,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Bench(arguments) => bench::run(&arguments, &workspace_root()),
         Chore::McpBench(arguments) => mcp_bench::run(&arguments, &workspace_root()),
+        Chore::Evals(arguments) => evals::run(&arguments, &workspace_root()),
         Chore::Docs(arguments) => docs::run(&arguments, &workspace_root()),
         Chore::Dist(arguments) => dist::run(&arguments, &workspace_root()),
         Chore::ReleaseCheck => release_check::run(&workspace_root()),

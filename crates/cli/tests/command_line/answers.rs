@@ -403,6 +403,48 @@ fn what_is_kept_of_a_cut_recording_says_that_it_is_cut() {
     }
 }
 
+/// `cargo xtask evals` asks agents the questions.
+#[test]
+fn the_facts_that_agents_are_asked_for_are_those_that_the_program_answers() {
+    let place = Workplace::with("");
+    let cases = include_str!("../../../mcp/skills/evals.json");
+    let document: Value = serde_json::from_str(cases).unwrap();
+    for case in document["cases"].as_array().unwrap() {
+        for recording in case["recordings"].as_array().unwrap() {
+            let recording = recording.as_str().unwrap();
+            let whole = std::fs::read(test_data(recording)).unwrap();
+            let kept = whole.len() as f64 * case["keep"].as_f64().unwrap_or(1.0);
+            std::fs::write(place.path(recording.rsplit('/').next().unwrap()), &whole[..kept as usize])
+                .unwrap();
+        }
+        for fact in case["facts"].as_array().unwrap() {
+            let argument = |argument: &Value| match argument.as_str().unwrap() {
+                "{0}" => case["recordings"][0].as_str().unwrap().rsplit('/').next().unwrap().to_owned(),
+                "{1}" => case["recordings"][1].as_str().unwrap().rsplit('/').next().unwrap().to_owned(),
+                argument => argument.to_owned(),
+            };
+            let mut arguments: Vec<String> = fact["ask"].as_array().unwrap().iter().map(argument).collect();
+            arguments.push("--json".to_owned());
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let answer: Value = serde_json::from_str(&place.run(&arguments).out).unwrap();
+            let found = match fact["at"].as_str() {
+                Some(place) => answer.pointer(place),
+                None => cell(&answer["tables"][0], &fact["row"], &fact["column"]),
+            };
+            assert_eq!(found, Some(&fact["is"]), "{fact}");
+        }
+    }
+}
+
+/// The cell of a column in the row that has a value in another: `[column, value]`.
+fn cell<'t>(table: &'t Value, row: &Value, column: &Value) -> Option<&'t Value> {
+    let place =
+        |name: &Value| table["columns"].as_array().unwrap().iter().position(|column| column["name"] == *name);
+    let (of, wanted) = (place(&row[0])?, place(column)?);
+    let found = table["rows"].as_array().unwrap().iter().find(|cells| cells[of] == row[1])?;
+    Some(&found[wanted])
+}
+
 #[test]
 fn work_without_a_launch_is_lost_to_operators_with_its_time() {
     let place = Workplace::with("");

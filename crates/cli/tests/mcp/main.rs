@@ -121,6 +121,12 @@ fn every_tool_answers() {
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
     }
+    let skill =
+        std::fs::read_to_string(testdata().join("../crates/mcp/skills/gpu-trace-analysis/SKILL.md")).unwrap();
+    for tool in tools.iter().filter(|tool| tool["name"] != "close") {
+        let name = tool["name"].as_str().unwrap();
+        assert!(skill.contains(&format!("`{name}`")), "the skill does not name {name}");
+    }
     let opened = server.call("open", json!({"path": TRAINING}));
     let trace = opened["result"]["trace"].as_str().unwrap().to_owned();
     assert_eq!((trace.len(), &opened["trust"]["verdict"]), (12, &json!("full")));
