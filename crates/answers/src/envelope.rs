@@ -801,8 +801,7 @@ impl Trust {
 impl ClockTrust {
     /// What the rules say of the clocks; `None` where none of them could run.
     fn of(diagnosis: &Diagnosis) -> Option<Self> {
-        let clocks = diagnosis.clocks()?;
-        Some(match clocks {
+        diagnosis.has_examined_clocks().then(|| match diagnosis.worst_about_clocks() {
             Some(trace_doctor::Severity::Error) => ClockTrust::Wrong,
             Some(_) => ClockTrust::Doubtful,
             None => ClockTrust::Sound,

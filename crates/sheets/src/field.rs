@@ -195,7 +195,7 @@ pub fn shares_of<C, R>(
     ]
 }
 
-/// The statistics of one figure over the calls of a row, a column each. [`statistics!`](crate::statistics) makes one.
+/// The statistics of one figure over the calls of a row, or what else it has several of, a column each. [`statistics!`](crate::statistics) makes one.
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics {
     /// Arithmetic mean.
@@ -229,49 +229,57 @@ impl Statistics {
 }
 
 /// The columns `<name>_mean`, `_median`, `_std`, `_min` and `_max` of a figure: the beginning of their names, their
-/// kind, what the figure is called, and its definition, which the mean states.
+/// kind, what the figure is called, and its definition, which the mean states. They are over the calls of a row, or over
+/// what a fifth argument says, in the singular.
 #[macro_export]
 macro_rules! statistics {
     ($name:literal, $kind:expr, $figure:literal, $definition:literal) => {
+        $crate::statistics!($name, $kind, $figure, $definition, "call")
+    };
+    ($name:literal, $kind:expr, $figure:literal, $definition:literal, $one:literal) => {
         $crate::Statistics {
             mean: $crate::Column::new(
                 concat!($name, "_mean"),
                 $kind,
-                concat!("Mean over calls of ", $figure, ": ", $definition, "."),
+                concat!("Mean over ", $one, "s of ", $figure, ": ", $definition, "."),
             )
-            .per("call"),
+            .per($one),
             median: $crate::Column::new(
                 concat!($name, "_median"),
                 $kind,
-                concat!("Median over calls of ", $figure, "."),
+                concat!("Median over ", $one, "s of ", $figure, "."),
             )
             .spread_of(concat!($name, "_mean"))
-            .per("call"),
+            .per($one),
             std: $crate::Column::new(
                 concat!($name, "_std"),
                 $kind,
                 concat!(
-                    "Standard deviation (of a sample, n − 1) over calls of ",
+                    "Standard deviation (of a sample, n − 1) over ",
+                    $one,
+                    "s of ",
                     $figure,
-                    "; empty for one call."
+                    "; empty for one ",
+                    $one,
+                    "."
                 ),
             )
             .spread_of(concat!($name, "_mean"))
-            .per("call"),
+            .per($one),
             min: $crate::Column::new(
                 concat!($name, "_min"),
                 $kind,
-                concat!("Smallest value over calls of ", $figure, "."),
+                concat!("Smallest value over ", $one, "s of ", $figure, "."),
             )
             .spread_of(concat!($name, "_mean"))
-            .per("call"),
+            .per($one),
             max: $crate::Column::new(
                 concat!($name, "_max"),
                 $kind,
-                concat!("Largest value over calls of ", $figure, "."),
+                concat!("Largest value over ", $one, "s of ", $figure, "."),
             )
             .spread_of(concat!($name, "_mean"))
-            .per("call"),
+            .per($one),
         }
     };
 }

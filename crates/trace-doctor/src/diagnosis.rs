@@ -71,15 +71,18 @@ impl Diagnosis {
         self.findings.first().map(|finding| finding.severity)
     }
 
-    /// The severity of the worst finding about the clocks of host and device (rules C1 to C3), `Some(None)` without one; `None`
-    /// where no rule about them could run.
+    /// Whether a rule about the clocks of host and device (C1 to C3) could run.
     #[must_use]
-    pub fn clocks(&self) -> Option<Option<Severity>> {
+    pub fn has_examined_clocks(&self) -> bool {
         let is_skipped = |rule: &Rule| self.skipped.iter().any(|(skipped, _)| skipped.id == rule.id);
-        RULES.iter().any(|rule| rule.is_about_clocks() && !is_skipped(rule)).then(|| {
-            let about_clocks = self.findings.iter().filter(|finding| finding.rule.is_about_clocks());
-            about_clocks.map(|finding| finding.severity).max()
-        })
+        RULES.iter().any(|rule| rule.is_about_clocks() && !is_skipped(rule))
+    }
+
+    /// The severity of the worst finding about these clocks; `None` without any.
+    #[must_use]
+    pub fn worst_about_clocks(&self) -> Option<Severity> {
+        let about_clocks = self.findings.iter().filter(|finding| finding.rule.is_about_clocks());
+        about_clocks.map(|finding| finding.severity).max()
     }
 
     /// One line about what makes figures of a report's first page doubtful, if anything does: the worst of it, and how

@@ -350,11 +350,16 @@ fn launches_that_are_lost_degrade_a_trace() {
     assert_eq!(verdict([1, 9]), (json!("degraded"), json!(50.0)));
 }
 
+/// Puts a file of `testdata`, or this part of it, under a name.
+fn put(place: &Workplace, name: &str, recording: &str, kept: f64) {
+    let whole = std::fs::read(test_data(recording)).unwrap();
+    std::fs::write(place.path(name), &whole[..(whole.len() as f64 * kept) as usize]).unwrap();
+}
+
 #[test]
 fn strict_answers_end_with_4_where_something_is_missing() {
     let place = Workplace::with_generated();
-    let whole = std::fs::read(test_data("generated/cuda_serving.json.gz")).unwrap();
-    std::fs::write(place.path("cut.json.gz"), &whole[..whole.len() * 3 / 4]).unwrap();
+    put(&place, "cut.json.gz", "generated/cuda_serving.json.gz", 0.75);
     for (command, options) in [
         ("report", &[] as &[&str]),
         ("table", &["overview"]),
@@ -386,8 +391,7 @@ fn strict_answers_end_with_4_where_something_is_missing() {
 #[test]
 fn what_is_kept_of_a_cut_recording_says_that_it_is_cut() {
     let place = Workplace::with_generated();
-    let whole = std::fs::read(test_data("generated/cuda_training_step.json.gz")).unwrap();
-    std::fs::write(place.path("cut.json.gz"), &whole[..whole.len() * 9 / 10]).unwrap();
+    put(&place, "cut.json.gz", "generated/cuda_training_step.json.gz", 0.9);
     for (command, code) in [
         (["map", "cut.json.gz", "--out", "tables"], "reading/damaged-compression"),
         (["baseline", "cut.json.gz", "-o", "kept.json"], "cut-off-in-baseline"),
@@ -407,25 +411,15 @@ fn what_is_kept_of_a_cut_recording_says_that_it_is_cut() {
 #[test]
 fn the_facts_that_agents_are_asked_for_are_those_that_the_program_answers() {
     let place = Workplace::with("");
-    let cases = include_str!("../../../mcp/skills/evals.json");
-    let document: Value = serde_json::from_str(cases).unwrap();
+    let cases = std::fs::read_to_string(test_data("../crates/mcp/skills/evals.json")).unwrap();
+    let document: Value = serde_json::from_str(&cases).unwrap();
     for case in document["cases"].as_array().unwrap() {
-        for recording in case["recordings"].as_array().unwrap() {
-            let recording = recording.as_str().unwrap();
-            let whole = std::fs::read(test_data(recording)).unwrap();
-            let kept = whole.len() as f64 * case["keep"].as_f64().unwrap_or(1.0);
-            std::fs::write(place.path(recording.rsplit('/').next().unwrap()), &whole[..kept as usize])
-                .unwrap();
+        for recording in texts(&case["recordings"]) {
+            let name = recording.rsplit('/').next().unwrap();
+            put(&place, name, recording, case["keep"].as_f64().unwrap_or(1.0));
         }
         for fact in case["facts"].as_array().unwrap() {
-            let argument = |argument: &Value| match argument.as_str().unwrap() {
-                "{0}" => case["recordings"][0].as_str().unwrap().rsplit('/').next().unwrap().to_owned(),
-                "{1}" => case["recordings"][1].as_str().unwrap().rsplit('/').next().unwrap().to_owned(),
-                argument => argument.to_owned(),
-            };
-            let mut arguments: Vec<String> = fact["ask"].as_array().unwrap().iter().map(argument).collect();
-            arguments.push("--json".to_owned());
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let arguments: Vec<&str> = texts(&fact["ask"]).chain(["--json"]).collect();
             let answer: Value = serde_json::from_str(&place.run(&arguments).out).unwrap();
             let found = match fact["at"].as_str() {
                 Some(place) => answer.pointer(place),
@@ -434,6 +428,10 @@ fn the_facts_that_agents_are_asked_for_are_those_that_the_program_answers() {
             assert_eq!(found, Some(&fact["is"]), "{fact}");
         }
     }
+}
+
+fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().unwrap().iter().map(|text| text.as_str().unwrap())
 }
 
 /// The cell of a column in the row that has a value in another: `[column, value]`.

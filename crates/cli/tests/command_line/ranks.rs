@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::program::{Sheets, Workplace, run_as};
 use crate::trace::{annotation, kernel, kernel_with, launch, operator};
 
@@ -45,6 +47,22 @@ fn job() -> Workplace {
         place.put(&format!("job/rank{number}_trace.json"), rank(number, RANKS));
     }
     place
+}
+
+#[test]
+fn statistics_of_collectives_have_the_unit_of_what_they_are() {
+    let place = job();
+    let asked = ["ranks", "job/rank*_trace.json", "--agg_metrics", "mean", "sum", "count", "--json"];
+    let document: Value = serde_json::from_str(&place.run(&asked).exits_with(0).out).unwrap();
+    let tables = document["tables"].as_array().unwrap();
+    let columns = tables.iter().flat_map(|table| table["columns"].as_array().unwrap());
+    let described = |name: &str| {
+        let column = columns.clone().find(|column| column["name"] == name).unwrap();
+        json!([column["unit"], column["per"]])
+    };
+    assert_eq!(described("comm_latency_mean"), json!(["us", "collective"]));
+    assert_eq!(described("comm_latency_sum"), json!(["us", null]));
+    assert_eq!(described("comm_latency_count"), json!(["1", null]));
 }
 
 #[test]

@@ -23,23 +23,13 @@ struct Row {
     innermost: usize,
 }
 
-const LENGTH: Statistics = of_ranges(statistics!(
+const LENGTH: Statistics = statistics!(
     "length_us",
     ColumnKind::Number(Unit::Microseconds),
-    "the length of the range in µs",
-    "from its start to its end"
-));
-
-/// The same statistics over the ranges of a row.
-const fn of_ranges(Statistics { mean, median, std, min, max }: Statistics) -> Statistics {
-    Statistics {
-        mean: mean.per("range"),
-        median: median.per("range"),
-        std: std.per("range"),
-        min: min.per("range"),
-        max: max.per("range"),
-    }
-}
+    "the length in µs",
+    "from its start to its end",
+    "range"
+);
 
 /// One row per name, of the host and of devices.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
