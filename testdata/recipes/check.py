@@ -94,6 +94,15 @@ def promises(name, on_gpu, trace):
         yield "a copy overlapping kernels", overlapping_copy(events)
     if name == "compiled_triton":
         yield "Triton kernels", any(n.startswith("triton_") for n in names)
+    if name == "compiled_attention":
+        yield "attention kernels of Triton", any(n.startswith("triton_tem_fused_flex_attention") for n in names)
+        # Were it autograd that calls the operator, its node would be there, too.
+        yield "a backward operator that the compiled program calls", any(
+            n.startswith("aten::_scaled_dot_product_") and n.endswith("_backward") for n in names
+        ) and not any(n.startswith("ScaledDotProduct") for n in names)
+    if name == "experts_step":
+        # Two forward, and two gradients for each.
+        yield "products in groups", sum(e["name"] == "aten::_grouped_mm" and "Input Dims" in e["args"] for e in events) >= 5
     if name == "cuda_graph_replay":
         counts = kernels_per_graph_launch(events)
         yield "three replays of several kernels", len(counts) == 3 and min(counts.values()) > 1

@@ -57,6 +57,12 @@ def products():
         yield "_scaled_mm fp8", lambda: torch._scaled_mm(left, right.t(), scale, scale, out_dtype=BF16)
         bytes_left, bytes_right = (torch.randint(-8, 8, (2048, 2048), device=device, dtype=torch.int8) for _ in range(2))
         yield "_int_mm", lambda: torch._int_mm(bytes_left, bytes_right.t())
+        # Eight groups of 512: of the rows, of the columns, of what is summed over.
+        ends = torch.arange(512, 4097, 512, device=device, dtype=torch.int32)
+        rows, experts, outer = values(4096, 1024), values(8, 1024, 2048), values(4096, 2048)
+        yield "grouped rows bf16", lambda: torch._grouped_mm(rows, experts, offs=ends)
+        yield "grouped columns bf16", lambda: torch._grouped_mm(experts.transpose(1, 2), rows.t(), offs=ends)
+        yield "grouped sums bf16", lambda: torch._grouped_mm(rows.t(), outer, offs=ends)
 
 
 def tensor_float_32():
@@ -106,10 +112,37 @@ def attention():
         yield "cuDNN attention", lambda: aten._scaled_dot_product_cudnn_attention(*cudnn, None, False)
         grouped = values(2, 32, 2048, 128), values(2, 8, 2048, 128), values(2, 8, 2048, 128)
         yield "flash attention of grouped queries", lambda: aten._scaled_dot_product_flash_attention(*grouped, 0.0, True)
+        yield from attention_backward()
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
         yield "flash attention backward", backward_of(lambda: F.scaled_dot_product_attention(query, key, value))
     short = tuple(values(2, 8, 1024, 64) for _ in range(3))
     yield "math attention", lambda: aten._scaled_dot_product_attention_math(*short)
+
+
+def attention_backward():
+    """The operators as compiled programs call them, without autograd."""
+    gradient, *inputs = (values(4, 16, 1024, 128) for _ in range(4))
+    out, sums, _, _, longest_query, longest_key, seed, offset, _ = aten._scaled_dot_product_flash_attention(*inputs, 0.0, True)
+    of_flash = out, sums, None, None, longest_query, longest_key, 0.0, True, seed, offset
+    yield (
+        "flash attention backward, causal",
+        lambda: aten._scaled_dot_product_flash_attention_backward(gradient, *inputs, *of_flash),
+    )
+    of_efficient = aten._scaled_dot_product_efficient_attention(*inputs, None, True)
+    yield (
+        "efficient attention backward",
+        lambda: aten._scaled_dot_product_efficient_attention_backward(
+            gradient, *inputs, None, *of_efficient, 0.0, [True, True, True, False]
+        ),
+    )
+    out, sums, _, _, longest_query, longest_key, seed, offset, _ = aten._scaled_dot_product_cudnn_attention(
+        *inputs, None, True
+    )
+    of_cudnn = out, sums, seed, offset, None, None, None, longest_query, longest_key, 0.0, False
+    yield (
+        "cuDNN attention backward",
+        lambda: aten._scaled_dot_product_cudnn_attention_backward(gradient, *inputs, *of_cudnn),
+    )
 
 
 def normalizations():

@@ -6,7 +6,7 @@ set -uo pipefail
 device=$1 out=$2
 here=$(cd "$(dirname "$0")" && pwd)
 recipes=(transformer_step transformer_fp8 conv_net_step compiled_block stacks_modules collectives iterations)
-[[ $device == cuda ]] && recipes+=(cuda_graph_replay)
+[[ $device == cuda ]] && recipes+=(cuda_graph_replay compiled_attention experts_step)
 
 export PYTHONDONTWRITEBYTECODE=1
 # Compiled code comes from this run, not from a cache that an earlier one left.

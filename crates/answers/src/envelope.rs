@@ -9,6 +9,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use advise::Finding;
+use multi_rank::Diagnostic;
 use perf_gate::{Gate, Verdict};
 use report_writers::JsonTable;
 use schemars::JsonSchema;
@@ -827,6 +828,8 @@ impl From<&Notice> for AnswerWarning {
             Notice::Reading(ReadingWarning::Truncated { .. } | ReadingWarning::DamagedCompression { .. })
             | Notice::LeftOut { .. }
             | Notice::CutOffInBaseline { .. }
+            | Notice::CutOffWhenMapped { .. }
+            | Notice::Job(Diagnostic::CutOff { .. })
             | Notice::OtherKindOfRun { .. }
             | Notice::LittleAlike { .. } => Severity::Distrust,
             Notice::NoRooflines { .. }

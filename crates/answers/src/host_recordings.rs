@@ -195,8 +195,11 @@ impl HostMapper<'_> {
     ) -> Result<Mapped, Error> {
         let ranks = host.ranks(place);
         let folder = || folder.lock().unwrap_or_else(PoisonError::into_inner);
-        if host.is_there(place, &folder(), self.options) {
-            return Ok(Mapped::Kept { ranks });
+        {
+            let folder = folder();
+            if host.is_there(place, &folder, self.options) {
+                return Mapped::there(path, &folder.ranks_of(&host.source), ranks);
+            }
         }
         let HostTables { tables, events, notices } =
             self.memory.with(memory_to_read(path, host.source.size), || match self.kind {
@@ -208,7 +211,7 @@ impl HostMapper<'_> {
             let device = ProfileDevice { plane, devices: host.gpus, rank, world_size: place.world_size };
             folder.add(&tables, host.source.of_device(device))?;
         }
-        Ok(Mapped::Written { ranks, events, notices })
+        Ok(Mapped { ranks, events: Some(events), notices })
     }
 
     /// The tables of the GPUs of a profile, each with the id of its plane.
@@ -303,9 +306,7 @@ mod tests {
         let (folder, mapped) = map(std::slice::from_ref(&export), &options);
         let ranks = Members::new(0..2);
         let mapped = mapped.unwrap();
-        let [Mapped::Written { ranks: written, events: 27_388, .. }] = &mapped[..] else {
-            panic!("{mapped:?}")
-        };
+        let [Mapped { ranks: written, events: Some(27_388), .. }] = &mapped[..] else { panic!("{mapped:?}") };
         assert_eq!(*written, ranks);
         let job = JobFolder::open(folder.path()).expect("tables");
         let mapper = HostMapper {
@@ -334,7 +335,10 @@ mod tests {
         );
         let reading = ReadOptions::default();
         let again = map_ranks(&[export], folder.path(), &options, &reading, |_, _| ()).expect("mapped");
-        assert!(matches!(&again[..], [Ok(Mapped::Kept { ranks: kept })] if *kept == ranks), "{again:?}");
+        assert!(
+            matches!(&again[..], [Ok(Mapped { ranks: kept, events: None, .. })] if *kept == ranks),
+            "{again:?}"
+        );
         Job::open(job.ranks().iter().map(|rank| (rank.clone(), None)).collect()).expect("a job");
     }
 

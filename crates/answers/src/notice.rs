@@ -70,6 +70,11 @@ pub enum Notice {
         /// Its name there.
         file: String,
     },
+    /// The tables of a recording, made before, lack a part of it.
+    CutOffWhenMapped {
+        /// Its path.
+        path: PathBuf,
+    },
     /// The trace has operators and no device events: what the report would say of a device is left out.
     NoDeviceEvents {
         /// What gives a recording some.
@@ -275,6 +280,7 @@ impl Notice {
             self.innermost(),
             Notice::Reading(Warning::Truncated { .. } | Warning::DamagedCompression { .. })
                 | Notice::CutOffInBaseline { .. }
+                | Notice::CutOffWhenMapped { .. }
                 | Notice::Job(Diagnostic::CutOff { .. })
                 | Notice::LeftOut { .. }
         )
@@ -283,7 +289,9 @@ impl Notice {
     /// The file that it is about, of several.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
-            Notice::OfFile { path, .. } | Notice::LeftOut { path, .. } => Some(path),
+            Notice::OfFile { path, .. }
+            | Notice::LeftOut { path, .. }
+            | Notice::CutOffWhenMapped { path } => Some(path),
             Notice::OfRun { notice, .. } => notice.file(),
             _ => None,
         }
@@ -354,6 +362,12 @@ impl fmt::Display for Notice {
             Notice::CutOffInBaseline { file } => {
                 write!(f, "{file}: a part of the recording is lost, so that no gate takes it; record it again")
             }
+            Notice::CutOffWhenMapped { path } => write!(
+                f,
+                "{}: its tables were made before and lack a part that is lost: the recording is cut off or damaged; record it \
+                 again",
+                path.display()
+            ),
             Notice::Reading(warning) => warning.fmt(f),
             Notice::Tree(warning) => warning.fmt(f),
             Notice::Analysis(notice) => notice.fmt(f),

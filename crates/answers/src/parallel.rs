@@ -1,5 +1,6 @@
 //! Independent pieces of work on several threads.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -14,15 +15,26 @@ pub(crate) fn map_in_order<T: Sync, R: Send>(
     threads: usize,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
+    map_then_in_order(items, threads, work, |_, made| made)
+}
+
+/// As [`map_in_order`]; `then` takes what `work` made of each item and is called for one at a time, in the order of the items, as
+/// soon as those before are done.
+pub(crate) fn map_then_in_order<T: Sync, M: Send, R: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> M + Sync,
+    then: impl FnMut(&T, M) -> R + Send,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let made: Mutex<Vec<Option<R>>> = Mutex::new(items.iter().map(|_| None).collect());
+    let done = Mutex::new(Done { ahead: BTreeMap::new(), results: Vec::with_capacity(items.len()), then });
     let take = || {
         while let Some((at, item)) = {
             let at = next.fetch_add(1, Ordering::Relaxed);
             items.get(at).map(|item| (at, item))
         } {
-            let result = work(item);
-            made.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(result);
+            let made = work(item);
+            done.lock().unwrap_or_else(PoisonError::into_inner).add(items, at, made);
         }
     };
     thread::scope(|scope| {
@@ -31,7 +43,29 @@ pub(crate) fn map_in_order<T: Sync, R: Send>(
         }
         take();
     });
-    made.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+    done.into_inner().unwrap_or_else(PoisonError::into_inner).results
+}
+
+/// What is done of a list of items.
+struct Done<M, R, F> {
+    /// What was made of items that others before them are not done for.
+    ahead: BTreeMap<usize, M>,
+    /// Of the first items, in their order.
+    results: Vec<R>,
+    then: F,
+}
+
+impl<M, R, F> Done<M, R, F> {
+    fn add<T>(&mut self, items: &[T], at: usize, made: M)
+    where
+        F: FnMut(&T, M) -> R,
+    {
+        self.ahead.insert(at, made);
+        while let Some(made) = self.ahead.remove(&self.results.len()) {
+            let result = (self.then)(&items[self.results.len()], made);
+            self.results.push(result);
+        }
+    }
 }
 
 /// Memory that pieces of work share.
@@ -89,6 +123,22 @@ mod tests {
             assert_eq!(made, items.iter().map(|item| item * 2).collect::<Vec<_>>(), "{threads} threads");
         }
         assert!(map_in_order(&[] as &[u64], 4, |&item| item).is_empty());
+    }
+
+    #[test]
+    fn what_comes_then_is_done_in_the_order_of_the_items() {
+        let items: Vec<u64> = (0..40).collect();
+        for threads in [1, 2, 8] {
+            let mut order = Vec::new();
+            let slow_first = |&item: &u64| thread::sleep(Duration::from_micros(40 - item));
+            let then = |&item: &u64, ()| {
+                order.push(item);
+                item + 1
+            };
+            let results = map_then_in_order(&items, threads, slow_first, then);
+            assert_eq!(order, items, "{threads} threads");
+            assert_eq!(results, items.iter().map(|item| item + 1).collect::<Vec<_>>(), "{threads} threads");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The report of a job: the recordings of its ranks, brought into tables one by one and read as one.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use advise::{ADVICE, Limits};
 use multi_rank::{
@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::host_recordings::{HostMapper, HostRecording, host_recordings};
 use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, decimal, duration, grouped};
-use crate::parallel::{MemoryBudget, map_in_order};
+use crate::parallel::{MemoryBudget, map_then_in_order};
 use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
 use crate::step_picture;
 use crate::summary::{Summary, devices};
@@ -40,23 +40,25 @@ pub struct MapOptions {
     pub jobs: Option<usize>,
 }
 
-/// What became of a recording.
+/// A recording whose tables are in the folder of a job.
 #[derive(Clone, Debug)]
-pub enum Mapped {
-    /// Its tables were written. The ranks, as far as they are known, and the number of its events.
-    Written {
-        /// The rank of a trace, or those of the devices of a profile.
-        ranks: Members,
-        /// Events that were read.
-        events: usize,
-        /// What reading got over.
-        notices: Vec<Notice>,
-    },
-    /// They were there already.
-    Kept {
-        /// The rank of a trace, or those of the devices of a profile.
-        ranks: Members,
-    },
+pub struct Mapped {
+    /// The rank of a trace, or those of the devices of a profile.
+    pub ranks: Members,
+    /// Events that were read; `None` where the tables were there already.
+    pub events: Option<usize>,
+    /// What reading got over. Of tables that were there already, whether the recording was cut off.
+    pub notices: Vec<Notice>,
+}
+
+impl Mapped {
+    /// A recording whose tables were there.
+    pub(crate) fn there(path: &Path, tables: &[&RankFolder], ranks: Members) -> Result<Self, Error> {
+        let cut_off = tables.iter().map(|rank| rank.is_cut_off()).collect::<Result<Vec<bool>, _>>()?;
+        let notice = Notice::CutOffWhenMapped { path: path.to_owned() };
+        let notices = cut_off.contains(&true).then_some(notice).into_iter().collect();
+        Ok(Mapped { ranks, events: None, notices })
+    }
 }
 
 /// Brings recordings into the tables of a folder, unless they are there already, and tells of each as it is done. The
@@ -90,42 +92,72 @@ pub fn map_ranks(
         }
         return HostMapper { kind, options, reading, jobs, memory }.map(recordings, folder, done);
     }
-    let job = Mutex::new(folder);
-    Ok(map_in_order(recordings, jobs, |path| {
-        let mapped = map_rank(path, &job, options, &reading, &memory);
-        done(path, &mapped);
-        mapped
-    }))
+    let mapper = RankMapper { folder: Mutex::new(folder), options, reading, memory };
+    Ok(map_then_in_order(
+        recordings,
+        jobs,
+        |path| mapper.read(path),
+        |path, read| {
+            let mapped = read.and_then(|read| mapper.write(read));
+            done(path, &mapped);
+            mapped
+        },
+    ))
 }
 
-fn map_rank(
-    path: &Path,
-    job: &Mutex<JobFolder>,
-    options: &MapOptions,
-    reading: &ReadOptions<'_>,
-    memory: &MemoryBudget,
-) -> Result<Mapped, Error> {
-    let source = Source::of(path)?;
-    let folder = || job.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut keep_events, mut waits_too) = (options.keep_events, options.waits);
-    if let Some(there) = folder().find(&source) {
-        if there.has_events() >= keep_events && there.has_waits() >= waits_too {
-            return Ok(Mapped::Kept { ranks: members(there.rank()) });
-        }
-        // Tables that were asked for before stay.
-        keep_events |= there.has_events();
-        waits_too |= there.has_waits();
+/// Brings traces of ranks into the tables of a folder.
+struct RankMapper<'a> {
+    folder: Mutex<JobFolder>,
+    options: &'a MapOptions,
+    reading: ReadOptions<'a>,
+    memory: MemoryBudget,
+}
+
+/// A recording before its tables are in the folder.
+enum ReadRank {
+    There(Mapped),
+    New { tables: Box<RankTables>, source: Source, events: usize, notices: Vec<Notice> },
+}
+
+impl RankMapper<'_> {
+    fn folder(&self) -> MutexGuard<'_, JobFolder> {
+        self.folder.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let (tables, events, notices) = memory.with(memory_to_read(path, source.size), || {
-        let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
-        let events = trace.events().len() + trace.skipped_frames() as usize;
-        let notices = Notice::all_of_reading(path, &trace);
-        let communication = options.communication.clone();
-        let analysis = Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
-        Ok::<_, Error>((tables_of_rank(&analysis, path, keep_events, waits_too), events, notices))
-    })?;
-    folder().add(&tables, source)?;
-    Ok(Mapped::Written { ranks: members(tables.rank.rank), events, notices })
+
+    /// Makes the tables of a recording, unless they are there.
+    fn read(&self, path: &Path) -> Result<ReadRank, Error> {
+        let source = Source::of(path)?;
+        let MapOptions { mut keep_events, waits: mut waits_too, .. } = *self.options;
+        if let Some(there) = self.folder().find(&source) {
+            if there.has_events() >= keep_events && there.has_waits() >= waits_too {
+                return Ok(ReadRank::There(Mapped::there(path, &[there], members(there.rank()))?));
+            }
+            // Tables that were asked for before stay.
+            keep_events |= there.has_events();
+            waits_too |= there.has_waits();
+        }
+        self.memory.with(memory_to_read(path, source.size), || {
+            let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..self.reading })?;
+            let events = trace.events().len() + trace.skipped_frames() as usize;
+            let notices = Notice::all_of_reading(path, &trace);
+            let communication = self.options.communication.clone();
+            let analysis =
+                Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
+            let tables = Box::new(tables_of_rank(&analysis, path, keep_events, waits_too));
+            Ok(ReadRank::New { tables, source, events, notices })
+        })
+    }
+
+    /// Puts the tables into the folder. The name that a rank gets there depends on those that came before it.
+    fn write(&self, read: ReadRank) -> Result<Mapped, Error> {
+        match read {
+            ReadRank::There(mapped) => Ok(mapped),
+            ReadRank::New { tables, source, events, notices } => {
+                self.folder().add(&tables, source)?;
+                Ok(Mapped { ranks: members(tables.rank.rank), events: Some(events), notices })
+            }
+        }
+    }
 }
 
 /// All tables of a rank; those of single events and of waits where they are asked for.
@@ -259,8 +291,7 @@ impl JobRecordings {
             recordings.iter().zip(map_ranks(recordings, &folder, &self.map, reading, |_, _| ())?)
         {
             match mapped {
-                Ok(Mapped::Written { events: of_recording, .. }) => events += of_recording,
-                Ok(Mapped::Kept { .. }) => {}
+                Ok(mapped) => events += mapped.events.unwrap_or(0),
                 // Which of the two is meant, nobody but the user knows.
                 Err(error @ Error::Job(multi_rank::Error::RankTwice { .. })) => return Err(error),
                 Err(error) => failed.push((path.clone(), error)),

@@ -11,7 +11,7 @@ use crate::summary::LeftOut;
 pub(crate) fn mark(tables: &mut [Table], diagnosis: &Diagnosis) {
     for finding in &diagnosis.findings {
         let harm = finding.rule.harm;
-        if harm.makes_unreliable() && finding.severity > Severity::Info {
+        if harm.makes_unreliable() && finding.severity >= Severity::Warning {
             mark_unreliable(tables, finding);
         }
         if harm.explains_absence() {

@@ -198,6 +198,15 @@ impl RankFolder {
         self.has(PathRow::TABLE)
     }
 
+    /// Whether the recording was cut off or damaged.
+    ///
+    /// # Errors
+    /// When the table of the rank cannot be read.
+    pub fn is_cut_off(&self) -> Result<bool, Error> {
+        let rows: Vec<RankRow> = self.rows(Wanted::Only(&["damaged"]))?;
+        Ok(rows.iter().any(|row| row.damaged > 0))
+    }
+
     /// Whether the rank has this table.
     pub(crate) fn has(&self, table: &str) -> bool {
         self.manifest.rows.contains_key(table)

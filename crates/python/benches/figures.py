@@ -145,7 +145,7 @@ def other_threads(large: Path, program: str) -> None:
 
     thread = threading.Thread(target=count)
     thread.start()
-    for threads in (1, 2):
+    for threads in [1, 2] + [threads for threads in (4, 8, 16) if threads < (os.cpu_count() or 1)]:
         shares = []
         for _ in range(RUNS):
             alone = speed(lambda: time.sleep(0.5))

@@ -91,7 +91,8 @@ impl<'a> Walk<'a> {
             }
             let Some(parent) = tree.parent(event) else { continue };
             let through = walk.is_operator(event) || walk.is_frame(event);
-            if through && (walk.is_modelled(event) || walk.modelled_below.contains(event)) {
+            let is_modelled = walk.is_modelled(event) && !models.models_backward_alone(tree, event);
+            if through && (is_modelled || walk.modelled_below.contains(event)) {
                 walk.modelled_below.insert(parent);
             }
             if walk.is_modelled_part(event) || walk.modelled_part_below.contains(event) {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 use perf_models::{
-    Category, CommunicationPatterns, Gap, MemoryKernel, OpCall, Operator, Tables, Value, rocm_memory_kernel,
-    work_category,
+    BackwardWork, Category, CommunicationPatterns, Gap, MemoryKernel, OpCall, Operator, Tables, Value,
+    rocm_memory_kernel, work_category,
 };
 use trace_ingest::{
     ArgumentId, ArgumentValue, Category as EventCategory, EventId, SignatureId, StringId, Trace,
@@ -196,6 +196,21 @@ impl Models {
     /// extension.
     pub(crate) fn is_ours_alone(&self, tree: &TraceTree, event: EventId) -> bool {
         !self.is_extended(tree, event) && !Tables::TraceLens.has_model(tree.trace().name(event))
+    }
+
+    /// Whether it is backward work that only our tables have a model of. Where autograd links it to its forward call, the
+    /// figures are those of that call.
+    pub(crate) fn models_backward_alone(&self, tree: &TraceTree, event: EventId) -> bool {
+        let operator = self.operator(tree.trace().name(event));
+        operator.is_some_and(|operator| operator.backward_work == BackwardWork::Itself)
+            && self.is_ours_alone(tree, event)
+    }
+
+    /// Whether the autograd node around backward work, up to five levels above, links to a forward operator whose model
+    /// has figures of it.
+    pub(crate) fn has_modelled_forward(&self, tree: &TraceTree, event: EventId) -> bool {
+        let forward = tree.ancestors(event).take(5).find_map(|above| tree.forward_event(above));
+        forward.is_some_and(|forward| self.backward_category(tree, forward).is_some())
     }
 
     /// Whether only the operator that launched kernels has a model, and operators around it do not.

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sheets::numbers::{counted, duration};
 
@@ -31,14 +31,16 @@ impl Rule for Unmodelled {
         if facts.program == Program::Hip || facts.gaps.contains(&RecordingGap::Operators) {
             return Vec::new();
         }
-        let mut by_name: BTreeMap<(u32, &str), (i64, usize)> = BTreeMap::new();
+        // A call that does work of several kinds is one for each of them.
+        let mut by_name: BTreeMap<(u32, &str), (i64, BTreeSet<u32>)> = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
             let operator = facts.operator(position);
             let Some(why) = operator.unknown.filter(|_| look.kernels(position).is_some()) else { continue };
             let exposed: i64 =
                 look.works_of[position as usize].iter().map(|&work| look.work(work).exposed).sum();
             let sum = by_name.entry((facts.operators[call.operator as usize].name, why)).or_default();
-            *sum = (sum.0 + exposed, sum.1 + 1);
+            sum.0 += exposed;
+            sum.1.insert(call.uid);
         }
         let share = |time: i64| time as f64 / facts.window().max(1) as f64;
         let large = by_name.into_iter().filter(|(_, (time, _))| share(*time) >= FROM);
@@ -48,7 +50,7 @@ impl Rule for Unmodelled {
                 .with_confidence(Confidence::High)
                 .with_evidence(format!(
                     "{} with {:.1}% of the window ({}): {why}",
-                    counted(calls, "call", "calls"),
+                    counted(calls.len(), "call", "calls"),
                     share(time) * 100.0,
                     duration(facts.us(time))
                 ))

@@ -12,7 +12,7 @@ use operator_sheets::RooflineShares;
 use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
 use trace_doctor::{Diagnosis, Severity};
 use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
-use trace2tree::{TraceTree, is_graph_launch};
+use trace2tree::{TraceTree, busy_time, is_graph_launch};
 use tree_perf::{Analysis, ChargedWork, Dependency, HostActivity};
 
 use super::{Names, copied, least_time, machine, steps};
@@ -153,6 +153,8 @@ impl<'a> Builder<'a> {
         let mut known: HashMap<(StringId, Option<SignatureId>, &str), u32> = HashMap::new();
         let mut call_of = HashMap::new();
         let units = self.multiprocessors();
+        // Of an operator around others that have models, what is left comes kernel by kernel: one call all the same.
+        let mut in_parts: HashMap<(EventId, u32), (u32, Vec<EventId>)> = HashMap::new();
         for work in self.analysis.charged_work() {
             let (name, signature) = (events.name(work.operator), events.signature(work.operator));
             let operator = *known.entry((name, signature, work.category)).or_insert_with(|| {
@@ -160,8 +162,20 @@ impl<'a> Builder<'a> {
                 operators.push(self.operator(&work, name));
                 operators.len() as u32 - 1
             });
-            let position = calls.len() as u32;
+            let next = calls.len() as u32;
+            let position = match work.is_leftover && events.category(work.operator) == Category::CPU_OP {
+                true => {
+                    let (first, parts) =
+                        in_parts.entry((work.operator, operator)).or_insert_with(|| (next, Vec::new()));
+                    parts.extend(work.device_events);
+                    *first
+                }
+                false => next,
+            };
             call_of.extend(work.device_events.iter().map(|&event| (event, position)));
+            if position < next {
+                continue;
+            }
             let module = self.module(work.operator);
             let tile = self.tile(&work);
             calls.push(Call {
@@ -174,6 +188,9 @@ impl<'a> Builder<'a> {
                 module: module.map(|module| self.name(module)),
                 recomputed: self.analysis.is_recompute(work.operator),
             });
+        }
+        for (position, parts) in in_parts.into_values() {
+            calls[position as usize].time = busy_time(events, parts);
         }
         (calls, operators, call_of)
     }
@@ -464,5 +481,69 @@ fn program(trace: &Trace) -> Program {
         Some(RecordingKind::Rocprof) => Program::Hip,
         Some(RecordingKind::XPlane) => Program::Xla,
         _ => Program::PyTorch,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{ArgumentValue, EventArguments, TraceBuilder};
+    use tree_perf::AnalysisOptions;
+
+    use super::*;
+
+    /// Three decompositions of a matrix, each a copy, then 40 kernels in turn of two kinds.
+    fn decompositions() -> Analysis {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        let list = |items: Vec<ArgumentValue>| Some(ArgumentValue::List(items));
+        let matrix = || ArgumentValue::List(vec![ArgumentValue::Int(256), ArgumentValue::Int(256)]);
+        let float = || ArgumentValue::Text("float".to_owned());
+        let signature = builder.signature([list(vec![matrix()]), list(vec![float()]), None, None]);
+        let of_copy = [list(vec![matrix(), matrix()]), list(vec![float(), float()]), None, None];
+        let of_copy = builder.signature(of_copy);
+        let mut correlation = 0;
+        for call in 0..3 {
+            let at = call * 10_000_000;
+            let with = |signature| EventArguments { signature: Some(signature), ..EventArguments::default() };
+            builder.event(Category::CPU_OP, "aten::_linalg_svd", host, at, 2_000_000, with(signature));
+            builder.event(Category::CPU_OP, "aten::copy_", host, at + 1_000, 10_000, with(of_copy));
+            for kernel in 0..41 {
+                correlation += 1;
+                let arguments =
+                    EventArguments { correlation: Some(correlation), ..EventArguments::default() };
+                let launched = at + if kernel == 0 { 2_000 } else { 20_000 + kernel * 10_000 };
+                builder.event(
+                    Category::CUDA_RUNTIME,
+                    "cudaLaunchKernel",
+                    host,
+                    launched,
+                    1_000,
+                    arguments.clone(),
+                );
+                let (name, length) = match kernel {
+                    0 => ("copy", 2_000),
+                    kernel if kernel % 2 == 0 => ("rotate", 150_000),
+                    _ => ("small", 5_000),
+                };
+                let arguments = EventArguments { device: Some(0), stream: Some(7), ..arguments };
+                let start = at + 100_000 + kernel * 160_000;
+                builder.event(Category::KERNEL, name, stream, start, length, arguments);
+            }
+        }
+        Analysis::new(builder.finish(), AnalysisOptions::default())
+    }
+
+    #[test]
+    fn kernels_of_one_call_are_not_held_against_each_other() {
+        let analysis = decompositions();
+        let (calls, ..) = Builder::new(&analysis).calls();
+        // A copy and the rest each, of 20 long and 20 short kernels.
+        let times: Vec<i64> = calls.iter().map(|call| call.time).collect();
+        assert_eq!(times, [2_000, 2_000, 2_000, 3_100_000, 3_100_000, 3_100_000]);
+        let advice = of_trace(&analysis, None, Vec::new(), &Limits::default());
+        let finding = |rule: &str| advice.findings.iter().find(|finding| finding.rule == rule);
+        assert!(finding("KERNEL-EFF-REL").is_none(), "{:#?}", advice.findings);
+        let unmodelled = &finding("UNMODELLED").unwrap().evidence;
+        assert!(unmodelled.iter().any(|text| text.starts_with("3 calls with ")), "{unmodelled:?}");
     }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use answers::numbers::{counted, grouped};
-use answers::{JobRecordings, MapOptions, Mapped, Notice, Picture, RanksReporter, map_ranks};
-use multi_rank::{JobFolder, JobOptions, Members, RankPattern};
+use answers::{JobRecordings, MapOptions, Mapped, Picture, RanksReporter, map_ranks};
+use multi_rank::{JobFolder, JobOptions, RankPattern};
 use serde_json::json;
 use trace_ingest::{ReadOptions, RecordingKind};
 
@@ -25,29 +25,25 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
         Ok(mapped) if !arguments.quiet && !arguments.answer.is_json() => {
             console::note(format!("{}: {}", path.display(), outcome(mapped)));
-            notices_of(mapped).iter().for_each(console::warning);
+            mapped.notices.iter().for_each(console::warning);
         }
         Ok(_) => {}
         Err(error) => console::warning(error),
     };
     let mapped = map_ranks(&recordings, &arguments.out, &options, &ReadOptions::default(), tell)?;
     let failed = mapped.iter().filter(|mapped| mapped.is_err()).count();
-    let ranks: usize = mapped.iter().flatten().map(|mapped| ranks_of(mapped).len().max(1)).sum();
+    let ranks: usize = mapped.iter().flatten().map(|mapped| mapped.ranks.len().max(1)).sum();
     if failed > 0 {
         return Err(Failure::NotMapped { failed, of: mapped.len() });
     }
     if arguments.answer.is_json() {
         let of_recording = |(path, mapped): (&PathBuf, &Mapped)| {
-            let events = match mapped {
-                Mapped::Written { events, .. } => Some(events),
-                Mapped::Kept { .. } => None,
-            };
-            let (file, ranks) = (answering::name(path), ranks_of(mapped).to_string());
+            let (file, ranks, events) = (answering::name(path), mapped.ranks.to_string(), mapped.events);
             json!({ "file": file, "ranks": ranks, "events": events, "was_there": events.is_none() })
         };
         let each: Vec<_> = recordings.iter().zip(mapped.iter().flatten()).map(of_recording).collect();
         let result = json!({ "ranks": ranks, "recordings": each });
-        let notices = mapped.iter().flatten().flat_map(notices_of);
+        let notices = mapped.iter().flatten().flat_map(|mapped| &mapped.notices);
         return answering::print_result(answering::about(&recordings).with_notices(notices), &result);
     }
     if !arguments.quiet {
@@ -57,29 +53,15 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn outcome(mapped: &Mapped) -> String {
-    let ranks = match ranks_of(mapped) {
+fn outcome(Mapped { ranks, events, .. }: &Mapped) -> String {
+    let ranks = match ranks {
         ranks if ranks.is_empty() => "rank not known".to_owned(),
         ranks if ranks.len() == 1 => format!("rank {ranks}"),
         ranks => format!("ranks {ranks}"),
     };
-    match mapped {
-        Mapped::Written { events, .. } => format!("{ranks}, {} events", grouped(*events as u128)),
-        Mapped::Kept { .. } => format!("{ranks}, was there"),
-    }
-}
-
-/// What reading the recording got over.
-fn notices_of(mapped: &Mapped) -> &[Notice] {
-    match mapped {
-        Mapped::Written { notices, .. } => notices,
-        Mapped::Kept { .. } => &[],
-    }
-}
-
-fn ranks_of(mapped: &Mapped) -> &Members {
-    match mapped {
-        Mapped::Written { ranks, .. } | Mapped::Kept { ranks } => ranks,
+    match events {
+        Some(events) => format!("{ranks}, {} events", grouped(*events as u128)),
+        None => format!("{ranks}, was there"),
     }
 }
 

@@ -405,6 +405,15 @@ fn what_is_kept_of_a_cut_recording_says_that_it_is_cut() {
         let warning = &document["warnings"][0];
         assert_eq!((&warning["code"], &warning["severity"]), (&json!(code), &json!("distrust")), "{warning}");
     }
+    // Where the tables are there, the recording is not read again.
+    let again = ["map", "cut.json.gz", "--out", "tables"];
+    place.run(&again).exits_with(0);
+    let outcome = place.run(&again).exits_with(0);
+    assert!(outcome.err.contains("was there\ntracelens: warning: cut.json.gz: its tables"), "{outcome:#?}");
+    let outcome = place.run(&[&again[..], &["--json", "--strict"]].concat()).exits_with(4);
+    let document: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!(document["result"]["recordings"][0]["was_there"], true, "{document}");
+    assert_eq!(document["warnings"][0]["code"], "cut-off-when-mapped", "{document}");
 }
 
 /// `cargo xtask evals` asks agents the questions.

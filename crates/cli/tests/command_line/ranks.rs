@@ -360,10 +360,19 @@ fn the_same_rank_of_another_job_is_left_out() {
     let expected =
         ["4 of 4 ranks", "other.json: is of a job of 128 ranks, the others of one of 4: it is left out"];
     place.run(&["ranks", "--trace_dir", "job"]).exits_with(0).with_summary(&expected);
-    place.run(&["map", "job/*.json", "--out", "tables"]).exits_with(0);
-    // Recordings are mapped side by side: the one that is written second names its job.
-    let named = ["of-4", "of-128"].map(|job| place.path(&format!("tables/rank-00001-{job}")).is_dir());
-    assert!(place.path("tables/rank-00001").is_dir() && named[0] != named[1], "{named:?}");
+    // The second one of a rank names its job, whichever is read first.
+    let (other, own) = ("job/other.json", "job/rank*_trace.json");
+    for (recordings, named) in [([other, own], "of-4"), ([own, other], "of-128")] {
+        for jobs in ["1", "8"] {
+            let _ = fs::remove_dir_all(place.path("tables"));
+            place
+                .run(&[&["map"], &recordings[..], &["--out", "tables", "--jobs", jobs]].concat())
+                .exits_with(0);
+            for folder in ["rank-00001", &format!("rank-00001-{named}")] {
+                assert!(place.path("tables").join(folder).is_dir(), "{recordings:?}, {jobs} jobs: {folder}");
+            }
+        }
+    }
     place.run(&["ranks", "tables"]).exits_with(0).with_summary(&expected);
 }
 

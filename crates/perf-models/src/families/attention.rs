@@ -10,11 +10,13 @@ pub use model::{Attention, PackedSequences};
 pub(super) use layout::{length, window};
 
 use super::{BackwardWork, OpGroup, Row, named, op};
-use crate::{Category, Family};
+use crate::recorded::Read;
+use crate::{Category, Family, OpCall};
 use layout::{
     AITER, AITER_MHA_BACKWARD, AITER_WRAPPER, AITER_WRAPPER_BACKWARD, FLASH, FLASH_BACKWARD, FLASH_VARLEN,
-    FLASH_VARLEN_BACKWARD, TORCH_FLASH, aiter_backward, attention, evoformer, flash_3, sage, torch_efficient,
-    torch_efficient_forward, torch_flash_forward,
+    FLASH_VARLEN_BACKWARD, TORCH_CUDNN_BACKWARD, TORCH_EFFICIENT_BACKWARD, TORCH_FLASH, TORCH_FLASH_BACKWARD,
+    aiter_backward, attention, evoformer, flash_3, sage, torch_efficient, torch_efficient_forward,
+    torch_flash_forward,
 };
 
 pub(super) const GROUPS: &[OpGroup] = &[
@@ -66,6 +68,22 @@ pub(super) const GROUPS: &[OpGroup] = &[
             sage_8("sageattention_sm89::qk_int8_sv_f8_accum_f32_fuse_v_scale_fuse_v_mean_attn"),
         ],
     ),
+    // TraceLens knows their work where autograd links them to a forward call, which a compiled program does not.
+    OpGroup::ours(
+        Family::Sdpa,
+        Category::SdpaBackward,
+        &[
+            backward("aten::_scaled_dot_product_cudnn_attention_backward", |call| {
+                attention(call, &TORCH_CUDNN_BACKWARD)
+            }),
+            backward("aten::_scaled_dot_product_efficient_attention_backward", |call| {
+                attention(call, &TORCH_EFFICIENT_BACKWARD)
+            }),
+            backward("aten::_scaled_dot_product_flash_attention_backward", |call| {
+                attention(call, &TORCH_FLASH_BACKWARD)
+            }),
+        ],
+    ),
     OpGroup::category_only(Category::SdpaForward, &[named("aten::_efficient_attention_forward")]),
     OpGroup::category_only(
         Category::SdpaBackward,
@@ -79,6 +97,11 @@ pub(super) const GROUPS: &[OpGroup] = &[
         ],
     ),
 ];
+
+/// An operator that is backward work itself.
+const fn backward(name: &'static str, read: fn(&OpCall<'_>) -> Read) -> Row {
+    op(name, read).backward_work(BackwardWork::Itself)
+}
 
 /// An operator of SageAttention without scale or mean of the values.
 const fn sage_6(name: &'static str) -> Row {

@@ -7,20 +7,30 @@ use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
 };
 
-pub(super) const GROUPS: &[OpGroup] = &[OpGroup::modelled(
-    Family::GroupedGemm,
-    Category::GroupedGemmForward,
-    &[
-        op("primus_turbo::grouped_gemm", fixed_k),
-        op("primus_turbo::grouped_gemm_impl", fixed_k),
-        op("primus_turbo::grouped_gemm_variable_k", variable_k),
-        op("primus_turbo::grouped_gemm_variable_k_impl", variable_k),
-        op("primus_turbo_cpp_extension::grouped_gemm", fixed_k),
-        op("primus_turbo_cpp_extension::grouped_gemm_variable_k", variable_k),
-        op("primus_turbo_cpp_extension::ck_grouped_gemm", fixed_k),
-        op("primus_turbo_cpp_extension::ck_grouped_gemm_variable_k", variable_k),
-    ],
-)];
+pub(super) const GROUPS: &[OpGroup] = &[
+    OpGroup::modelled(
+        Family::GroupedGemm,
+        Category::GroupedGemmForward,
+        &[
+            op("primus_turbo::grouped_gemm", fixed_k),
+            op("primus_turbo::grouped_gemm_impl", fixed_k),
+            op("primus_turbo::grouped_gemm_variable_k", variable_k),
+            op("primus_turbo::grouped_gemm_variable_k_impl", variable_k),
+            op("primus_turbo_cpp_extension::grouped_gemm", fixed_k),
+            op("primus_turbo_cpp_extension::grouped_gemm_variable_k", variable_k),
+            op("primus_turbo_cpp_extension::ck_grouped_gemm", fixed_k),
+            op("primus_turbo_cpp_extension::ck_grouped_gemm_variable_k", variable_k),
+        ],
+    ),
+    OpGroup::ours(
+        Family::GroupedGemm,
+        Category::GroupedGemmForward,
+        &[
+            op("aten::_grouped_mm", |call| torch(call, 2, None)),
+            op("aten::_scaled_grouped_mm", |call| torch(call, 4, Some("c10::BFloat16"))),
+        ],
+    ),
+];
 
 /// Multiplications that share `k` and `n`: `m` rows in all, divided among `groups` weights.
 ///
@@ -192,6 +202,50 @@ fn fixed_k(call: &OpCall<'_>) -> Read {
     model([m, k, n, pairs.len() as u64])
 }
 
+/// Reads a call of PyTorch's product in groups: `(self, mat2, ...)` with the ends of the groups in input `ends`, and the
+/// result in `output_type`, else in the type of the operands. An operand of rank 2 has all groups one after the other:
+/// the rows, the columns, or of both operands what is summed over. What lies behind the last group counts, as ends are
+/// not recorded.
+fn torch(call: &OpCall<'_>, ends: usize, output_type: Option<&str>) -> Read {
+    let input_type = call.type_of(0)?.to_owned();
+    let output_type = output_type.unwrap_or(&input_type).to_owned();
+    let (left, right) = (call.dimensions(0)?, call.dimensions(1)?);
+    let of_shared = |m, k, n, groups| {
+        let (input_type, output_type) = (input_type.clone(), output_type.clone());
+        Ok(Recorded::new(GroupedGemm { m, k, n, groups, input_type, output_type }))
+    };
+    match (left.as_slice(), right.as_slice()) {
+        (&[m, k], &[groups, inner, n]) if k == inner => of_shared(m, k, n, groups),
+        // The transposed product: columns take the place of rows.
+        (&[groups, m, k], &[inner, n]) if k == inner => of_shared(n, k, m, groups),
+        (&[groups, m, k], &[same, inner, n]) if k == inner && groups == same => {
+            of_shared(groups.saturating_mul(m), k, n, groups)
+        }
+        (&[m, k], &[inner, n]) if k == inner => {
+            let groups = call.dimension(ends, 0)?.max(1);
+            Ok(divided_sum(GroupShape { m, k, n }, groups, input_type, output_type))
+        }
+        _ => Err(Undefined::arguments("Input Dims[0] and [1] are no operands of a product in groups")),
+    }
+}
+
+/// Products whose groups divide what is summed over, in a way that is not recorded: FLOPs and bytes are the same as where
+/// the first group has all of it.
+fn divided_sum(whole: GroupShape, groups: u64, input_type: String, output_type: String) -> Recorded {
+    let GroupShape { m, k, n } = whole;
+    let parameters = vec![
+        ("M", count_value(m)),
+        ("K", count_value(k)),
+        ("N", count_value(n)),
+        ("G", count_value(groups)),
+        ("bpe_in", size_value(&input_type)),
+        ("bpe_out", size_value(&output_type)),
+    ];
+    let other_results = GroupShape { m: m.saturating_mul(groups - 1), k: 0, n };
+    let model = VariableKGroupedGemm { groups: vec![whole, other_results], input_type, output_type };
+    Recorded::new(model).with_parameters(parameters)
+}
+
 fn rows_and_weights(call: &OpCall<'_>) -> Option<[u64; 4]> {
     let rows = call.dimensions(0).ok()?;
     let &[m, k, ..] = rows.as_slice() else { return None };
@@ -306,6 +360,45 @@ mod tests {
         let dims = [list(&[pair([4, 2])]), list(&[pair([3, 8])])];
         let call = OpCall { dims: Some(&dims), ..OpCall::default() };
         assert_eq!(variable_k(&call).unwrap_err().gap, crate::Gap::Arguments);
+    }
+
+    #[test]
+    fn groups_of_torch_divide_rows_columns_or_the_sum() {
+        const BF16: &str = "c10::BFloat16";
+        let read = |dims: [&[i64]; 2], ends: usize, input: &str, output: Option<&str>| {
+            let mut all: Vec<Value> = dims
+                .iter()
+                .map(|sides| Value::Tuple(sides.iter().map(|&side| side.into()).collect()))
+                .collect();
+            all.resize(ends, Value::None);
+            all.push(Value::tuple([8]));
+            let types = [Value::from(input), Value::from(input)];
+            torch(&OpCall { dims: Some(&all), types: Some(&types), ..OpCall::default() }, ends, output)
+        };
+        let (tokens, inner, outer, experts) = (8192.0, 1024.0, 2816.0, 8.0);
+        let work = 2.0 * tokens * inner * outer;
+        // As recorded: a layer of eight experts, the gradient of its input, and that of its weights.
+        let weights = experts * inner * outer;
+        let (rows, results) = (tokens * inner, tokens * outer);
+        for (dims, elements) in [
+            ([&[8192, 1024][..], &[8, 1024, 2816][..]], rows + weights + results),
+            ([&[8192, 2816], &[8, 2816, 1024]], results + weights + rows),
+            ([&[1024, 8192], &[8192, 2816]], rows + results + weights),
+            ([&[8, 2816, 1024], &[1024, 8192]], weights + rows + results),
+            ([&[8, 1024, 1024], &[8, 1024, 2816]], rows + weights + results),
+        ] {
+            let model = read(dims, 2, BF16, None).unwrap();
+            assert_eq!((model.flops(), model.bytes()), (Ok(work), Ok(2.0 * elements)), "{dims:?}");
+            let groups = model.parameters().into_iter().find(|(name, _)| *name == "G").unwrap().1;
+            assert_eq!(groups, Value::Int(8), "{dims:?}");
+        }
+        let scaled = read([&[8192, 1024], &[8, 1024, 2816]], 4, "c10::Float8_e4m3fn", Some(BF16)).unwrap();
+        assert_eq!((scaled.flops(), scaled.bytes()), (Ok(work), Ok(rows + weights + 2.0 * results)));
+        for dims in
+            [[&[4, 2][..], &[3, 3, 5][..]], [&[4, 2], &[3, 5]], [&[2, 4, 2], &[3, 2, 5]], [&[4], &[4]]]
+        {
+            assert!(read(dims, 2, BF16, None).is_err_and(|why| why.gap == crate::Gap::Arguments), "{dims:?}");
+        }
     }
 
     proptest! {

@@ -89,11 +89,19 @@ const PRODUCTS: &[(&str, f64)] = &[
     ("flash attention", 1.0),
     ("efficient attention", 1.0),
     ("cuDNN attention", 1.0),
+    ("flash attention backward", 1.0),
+    ("grouped rows bf16", 1.0),
+    ("grouped columns bf16", 1.0),
+    ("grouped sums bf16", 1.0),
     // Tiles of 128 columns that reach beyond 5000.
     ("mm bf16 of uneven sizes", 1.049),
     // Tiles on the diagonal of the mask are computed whole.
     ("flash attention, causal", 1.0625),
     ("flash attention of grouped queries", 1.0625),
+    ("flash attention backward, causal", 1.125),
+    // These compute the scores again, which their models do not count: five products instead of four.
+    ("efficient attention backward", 1.25),
+    ("cuDNN attention backward", 1.25),
     // 16 channels in tiles of 32, 32 channels in tiles of 64, one column in tiles of 8.
     ("conv3d 3x3x3", 2.0),
     ("conv_transpose2d", 2.0),
@@ -177,7 +185,6 @@ fn no_model_counts_more_than_the_hardware() {
     }
     let with_gaps: Vec<_> =
         modelled.iter().filter(|(_, model)| !model.gaps.is_empty()).map(|(case, _)| case).collect();
-    // Its forward pass is not in the trace; the shapes of the backward operator alone do not say what it computes.
-    assert_eq!(with_gaps, ["flash attention backward"]);
+    assert_eq!(with_gaps, [""; 0]);
     assert_eq!(modelled.len(), counted.len());
 }

@@ -415,6 +415,63 @@ fn a_backward_that_is_not_alone_has_no_figures() {
     assert_eq!(backward, ["100"]);
 }
 
+/// `(grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal)` of
+/// [`ATTENTION`].
+const OWN_BACKWARD: &[Input<'_>] = &[
+    ATTENTION[0],
+    ATTENTION[0],
+    ATTENTION[1],
+    ATTENTION[2],
+    ATTENTION[0],
+    (&[2, 4, 128], "float", ""),
+    (&[], "", ""),
+    (&[], "", ""),
+    (&[], "Scalar", "128"),
+    (&[], "Scalar", "128"),
+    (&[], "Scalar", "0."),
+    (&[], "Scalar", "True"),
+];
+
+#[test]
+fn backward_work_that_no_forward_call_stands_for_has_figures_of_its_own() {
+    const BACKWARD: &str = "aten::_scaled_dot_product_flash_attention_backward";
+    let unified = ["name", "op category", "GFLOPS", "Data Moved (MB)", "Kernel Time (µs)_sum"];
+    // Compiled programs call it without a node of autograd.
+    let mut fixture = Fixture::new();
+    fixture.modelled_call(
+        BACKWARD,
+        0.0,
+        OWN_BACKWARD,
+        &[("backward", 7, 1000.0, 50.0), ("dq", 7, 1060.0, 5.0)],
+    );
+    let analysis = fixture.analyse(AnalysisOptions::default());
+    let rows = Table::of_sheet(&analysis, "unified_perf_summary").select(&unified);
+    assert_eq!(rows, [format!("{BACKWARD} | SDPA_bwd | 0.04194304 | 0.875 | 55")]);
+    let backward = Table::of_sheet(&analysis, "SDPA_bwd").select(&["name", "Kernel Time (µs)_sum"]);
+    assert_eq!(backward, [format!("{BACKWARD} | 55")]);
+    assert!(Table::build(&analysis, "SDPA_fwd").is_none());
+
+    // A copy beside it keeps the node from standing for all of its work.
+    let mut fixture = Fixture::new();
+    linked(&mut fixture, 1, &Linked { backward: &[], ..ATTENTION_BACKWARD });
+    let copied = [ATTENTION[0], ATTENTION[0]];
+    for (name, inputs, at) in [("aten::copy_", &copied[..], 1210.0), (BACKWARD, OWN_BACKWARD, 1230.0)] {
+        let arguments = fixture.arguments(inputs);
+        fixture.event(Category::CPU_OP, name, (1, 2), (at, 10.0), arguments);
+        let correlation = fixture.correlation();
+        let launched = EventArguments { correlation: Some(correlation), ..EventArguments::default() };
+        fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (at + 1.0, 1.0), launched);
+        fixture.device(Category::KERNEL, ("kernel", 7, at + 200.0, 15.0), correlation);
+    }
+    let analysis = fixture.analyse(AnalysisOptions::default());
+    let rows = Table::of_sheet(&analysis, "unified_perf_summary").select(&unified);
+    assert!(rows.contains(&format!("{BACKWARD} | SDPA_bwd | 0.04194304 | 0.875 | 15")), "{rows:?}");
+    assert!(rows.iter().any(|row| row.starts_with("aten::copy_ | ")), "{rows:?}");
+    // The row of the forward operator has the work of the whole node, and the operator none beside it.
+    let backward = Table::of_sheet(&analysis, "SDPA_bwd").select(&["name", "Kernel Time (µs)_sum"]);
+    assert_eq!(backward, ["aten::_scaled_dot_product_flash_attention | 30"]);
+}
+
 #[test]
 fn backward_operators_stand_in_the_backward_sheet() {
     let mut fixture = Fixture::new();

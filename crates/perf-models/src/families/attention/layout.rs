@@ -94,6 +94,10 @@ pub(super) const TORCH_FLASH: Layout = Layout {
     ..FLASH
 };
 
+/// `(grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, ...)`.
+pub(super) const TORCH_FLASH_BACKWARD: Layout =
+    Layout { query: 1, causal: Causal::DefaultsToFalse(&[11]), backward: true, ..TORCH_FLASH };
+
 /// `(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, return_debug_mask, scale,
 /// window_size_left, window_size_right, ...)`.
 const TORCH_FLASH_FORWARD: Layout = Layout {
@@ -121,6 +125,21 @@ const TORCH_EFFICIENT: Layout = Layout {
     recomputes_scores: false,
     ..TORCH_FLASH
 };
+
+/// `(grad_out, query, key, value, attn_bias, out, logsumexp, philox_seed, philox_offset, dropout_p, grad_input_mask,
+/// is_causal, ...)`.
+pub(super) const TORCH_EFFICIENT_BACKWARD: Layout = Layout {
+    query: 1,
+    causal: Causal::DefaultsToFalse(&[11]),
+    dropout_before_causal: Some(2),
+    backward: true,
+    ..TORCH_EFFICIENT
+};
+
+/// `(grad_out, query, key, value, out, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q,
+/// max_k, dropout_p, is_causal, ...)`; early releases have neither seeds nor bias there.
+pub(super) const TORCH_CUDNN_BACKWARD: Layout =
+    Layout { query: 1, causal: Causal::DefaultsToFalse(&[14, 11]), backward: true, ..TORCH_EFFICIENT };
 
 /// Reads a call of PyTorch's memory-efficient or cuDNN backend.
 ///

@@ -242,13 +242,20 @@ fn calls(
     backward: bool,
     name_lists: &mut Option<NameLists>,
 ) -> Vec<Row> {
-    let (tree, trace) = (analysis.tree(), analysis.trace());
+    let (tree, trace, models) = (analysis.tree(), analysis.trace(), analysis.models());
     let calls = analysis.roofline_members().calls(analysis, subject);
     let mut scratch = Vec::new();
     // Room for all: rows are large, and would be moved again and again while the list grows.
     let mut rows = Vec::with_capacity(calls.len());
     rows.extend(calls.into_iter().filter_map(|operator| {
         let mut device_events: Vec<EventId> = match backward {
+            // The row of the forward operator has the work.
+            false
+                if models.models_backward_alone(tree, operator)
+                    && models.has_modelled_forward(tree, operator) =>
+            {
+                return None;
+            }
             false => tree.device_events(operator).to_vec(),
             true => {
                 // Only operators that a backward links to themselves, though figures are of all below.
@@ -264,8 +271,8 @@ fn calls(
             }
         };
         device_events.sort_by_key(|&event| trace.events().start(event));
-        let answer = analysis.models().answer(tree, operator);
-        let evaluated = analysis.models().evaluation(answer).as_ref().ok()?;
+        let answer = models.answer(tree, operator);
+        let evaluated = models.evaluation(answer).as_ref().ok()?;
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
         let time = busy_time(device_events.iter().map(|&event| interval(trace, event)), &mut scratch);
         let figures =
