@@ -1,4 +1,5 @@
-//! The archive of a release: the program with its manual pages, completions, licences and list of components.
+//! The archive of a release: the program with its manual pages, completions, licences and list of components. And the wheel
+//! of the Python package, with its licences.
 //!
 //! The same source gives the same bytes, whoever builds it and wherever: no path of the machine is in the program, and
 //! entries of the archive stand in order, with the time of the commit.
@@ -6,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{Cursor, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,10 +26,16 @@ pub(crate) struct Arguments {
     /// Directory of the archive
     #[arg(long, default_value = "target/dist")]
     out: PathBuf,
+    /// Build the wheel of the Python package instead, with maturin
+    #[arg(long)]
+    wheel: bool,
     /// Leave out THIRD-PARTY.md and the list of components, which cargo-about and cargo-cyclonedx make
     #[arg(long)]
     without_licences: bool,
 }
+
+/// What is built for a release stands here, apart from what is built otherwise.
+const BUILD: &str = "target/dist-build";
 
 /// Shells with a completion script, and what it is called.
 const COMPLETIONS: [(&str, &str); 5] = [
@@ -43,12 +50,14 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     let target = arguments.target.clone().map_or_else(host, Ok)?;
     let (version, time) = (package_value(root, "version")?, commit_time(root)?);
     let prefixes = Prefixes::of(root)?;
+    let out = root.join(&arguments.out);
+    std::fs::create_dir_all(&out)?;
+    if arguments.wheel {
+        return wheel(arguments, root, &target, time, &prefixes);
+    }
     let program = build(root, &target, time, &prefixes)?;
     let content = std::fs::read(&program)?;
-    let found = prefixes.found_in(&content);
-    if !found.is_empty() {
-        println!("paths of this machine in {}:", program.display());
-        found.iter().for_each(|text| println!("  {text}"));
+    if prefixes.are_in(&program, &content) {
         return Ok(Outcome::Bad);
     }
     let is_windows = target.contains("windows");
@@ -65,14 +74,62 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         true => (zip(&name, &files)?, "zip"),
         false => (tar_gz(&name, &files, time)?, "tar.gz"),
     };
-    let out = root.join(&arguments.out);
-    std::fs::create_dir_all(&out)?;
     let file = format!("{name}.{ending}");
     let hash = hex(&archive);
     std::fs::write(out.join(format!("{file}.sha256")), format!("{hash}  {file}\n"))?;
     std::fs::write(out.join(&file), &archive)?;
     println!("{} {} bytes, {} files", out.join(&file).display(), archive.len(), files.len());
     println!("sha256 {hash}");
+    Ok(Outcome::Good)
+}
+
+/// Builds the wheel, which has the licences of what is in it and a list of components, which maturin makes.
+fn wheel(arguments: &Arguments, root: &Path, target: &str, time: u64, prefixes: &Prefixes) -> ChoreResult {
+    const MANIFEST: &str = "crates/python/Cargo.toml";
+    let made = root.join(BUILD).join("wheel");
+    if made.exists() {
+        std::fs::remove_dir_all(&made)?;
+    }
+    let mut licences = BTreeMap::from([("LICENSE", std::fs::read(root.join("LICENSE"))?)]);
+    if !arguments.without_licences {
+        licences.insert("THIRD-PARTY.md", third_party(root, target, MANIFEST)?);
+    }
+    let mut maturin = Command::new("maturin");
+    maturin.args(["build", "--release", "--locked", "--target", target, "--manifest-path", MANIFEST]);
+    maturin.arg("--out").arg(&made);
+    same_everywhere(&mut maturin, root, target, time, prefixes)?;
+    // They belong beside the manifest, where the package finds them, and only for as long as it is built.
+    let beside = |file: &str| root.join(MANIFEST).with_file_name(file);
+    for (file, text) in &licences {
+        std::fs::write(beside(file), text)?;
+    }
+    let status = maturin.status();
+    for file in licences.keys() {
+        std::fs::remove_file(beside(file))?;
+    }
+    let status = status
+        .map_err(|error| format!("could not start maturin: {error}; `pip install maturin` installs it"))?;
+    if !status.success() {
+        return Err("the wheel does not build".into());
+    }
+    let mut built = std::fs::read_dir(&made)?;
+    let file = built.next().ok_or("maturin made no wheel")??.path();
+    let content = std::fs::read(&file)?;
+    let entries = unzipped(&content)?;
+    let is_library =
+        |name: &str| Path::new(name).extension().is_some_and(|ending| ending == "so" || ending == "pyd");
+    let libraries = entries.iter().filter(|(name, _)| is_library(name));
+    if libraries.filter(|(name, library)| prefixes.are_in(Path::new(name), library)).count() > 0 {
+        return Ok(Outcome::Bad);
+    }
+    let has = |file: &str| entries.keys().any(|name| name.ends_with(file));
+    if let Some(missing) = licences.keys().find(|file| !has(file)) {
+        return Err(format!("{} has no {missing}", file.display()).into());
+    }
+    let to = root.join(&arguments.out).join(file.file_name().unwrap_or_default());
+    std::fs::write(&to, &content)?;
+    println!("{} {} bytes, {} files", to.display(), content.len(), entries.len());
+    println!("sha256 {}", hex(&content));
     Ok(Outcome::Good)
 }
 
@@ -118,6 +175,16 @@ impl Prefixes {
         Ok(Prefixes(folders.to_vec()))
     }
 
+    /// Whether one of them is in a program, of which the first are printed.
+    fn are_in(&self, path: &Path, program: &[u8]) -> bool {
+        let found = self.found_in(program);
+        if !found.is_empty() {
+            println!("paths of this machine in {}:", path.display());
+            found.iter().for_each(|text| println!("  {text}"));
+        }
+        !found.is_empty()
+    }
+
     /// Texts of a program with one of them.
     fn found_in(&self, program: &[u8]) -> Vec<String> {
         const SHOWN: usize = 5;
@@ -138,36 +205,46 @@ impl Prefixes {
     }
 }
 
-/// Builds the program without what differs between machines.
-fn build(root: &Path, target: &str, time: u64, prefixes: &Prefixes) -> Result<PathBuf, Box<dyn Error>> {
+/// Has cargo, or what runs it, build without what differs between machines.
+fn same_everywhere(
+    command: &mut Command,
+    root: &Path,
+    target: &str,
+    time: u64,
+    prefixes: &Prefixes,
+) -> Result<(), Box<dyn Error>> {
     let (mut of_rust, mut of_c) = (String::new(), String::new());
     for (folder, instead) in &prefixes.0 {
         write!(of_rust, "\u{1f}--remap-path-prefix={folder}={instead}")?;
         write!(of_c, " -ffile-prefix-map={folder}={instead}")?;
     }
-    let directory = root.join("target/dist-build");
-    let is_msvc = target.contains("msvc");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .args(["build", "--release", "--locked", "--package", "tracelens", "--target", target])
+    command
         .current_dir(root)
-        .env("CARGO_TARGET_DIR", &directory)
+        .env("CARGO_TARGET_DIR", root.join(BUILD))
         .env("CARGO_ENCODED_RUSTFLAGS", of_rust.trim_start_matches('\u{1f}'))
         .env("CARGO_INCREMENTAL", "0")
         .env("SOURCE_DATE_EPOCH", time.to_string());
     // Sources of an archive have no history; what was changed since the commit is told.
     let describe = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"];
     if let Ok(commit) = output(Command::new("git").args(describe).current_dir(root)) {
-        cargo.env("TRACELENS_COMMIT", commit);
+        command.env("TRACELENS_COMMIT", commit);
     }
-    if !is_msvc {
-        cargo.env("CFLAGS", of_c.trim_start());
+    if !target.contains("msvc") {
+        command.env("CFLAGS", of_c.trim_start());
     }
+    Ok(())
+}
+
+/// Builds the program.
+fn build(root: &Path, target: &str, time: u64, prefixes: &Prefixes) -> Result<PathBuf, Box<dyn Error>> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--release", "--locked", "--package", "tracelens", "--target", target]);
+    same_everywhere(&mut cargo, root, target, time, prefixes)?;
     if !cargo.status()?.success() {
         return Err(format!("the program does not build for {target}").into());
     }
     let name = if target.contains("windows") { "tracelens.exe" } else { "tracelens" };
-    Ok(directory.join(target).join("release").join(name))
+    Ok(root.join(BUILD).join(target).join("release").join(name))
 }
 
 /// Manual pages, completions and the skill for agents, which the program prints.
@@ -186,23 +263,28 @@ fn made_by_program(program: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Res
     add("SKILL.md".to_owned(), &["skill"])
 }
 
-/// The licences of all dependencies, and the list of components in the form of CycloneDX.
-fn licences(root: &Path, target: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), Box<dyn Error>> {
-    let with_advice = |outcome: Result<String, Box<dyn Error>>| {
-        outcome.map_err(|error| {
-            format!("{error}; `cargo install --locked cargo-about cargo-cyclonedx` installs what makes the lists, and --without-licences does without")
-        })
-    };
-    let about = ["about", "generate", "--locked", "--fail", "--target", target, "packaging/about.hbs"];
-    let mut command = Command::new("cargo");
-    command.args(about).args([
-        "--config",
-        "packaging/about.toml",
-        "--manifest-path",
-        "crates/cli/Cargo.toml",
-    ]);
-    files.insert("THIRD-PARTY.md".to_owned(), with_advice(output(command.current_dir(root)))?.into_bytes());
+/// The outcome of a tool, with how to get it where it is not there.
+fn with_advice(outcome: Result<String, Box<dyn Error>>) -> Result<String, Box<dyn Error>> {
+    outcome.map_err(|error| {
+        format!(
+            "{error}; `cargo install --locked cargo-about --features cli` and `cargo install --locked cargo-cyclonedx` install what \
+             makes the lists, and --without-licences does without"
+        )
+        .into()
+    })
+}
 
+/// The licences of all dependencies of a package.
+fn third_party(root: &Path, target: &str, manifest: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut command = Command::new("cargo");
+    command.args(["about", "generate", "--locked", "--fail", "--target", target, "packaging/about.hbs"]);
+    command.args(["--config", "packaging/about.toml", "--manifest-path", manifest]);
+    Ok(with_advice(output(command.current_dir(root)))?.into_bytes())
+}
+
+/// The licences of all dependencies of the program, and the list of components in the form of CycloneDX.
+fn licences(root: &Path, target: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), Box<dyn Error>> {
+    files.insert("THIRD-PARTY.md".to_owned(), third_party(root, target, "crates/cli/Cargo.toml")?);
     let mut command = Command::new("cargo");
     command.args(["cyclonedx", "--format", "json", "--spec-version", "1.5"]);
     command.args(["--override-filename", "tracelens-components"]);
@@ -240,7 +322,7 @@ fn tar_gz(name: &str, files: &BTreeMap<String, Vec<u8>>, time: u64) -> Result<Ve
 }
 
 fn zip(name: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (file, content) in files {
         // Without a time, entries are of 1980.
         let options = zip::write::SimpleFileOptions::DEFAULT.unix_permissions(mode(file));
@@ -248,6 +330,19 @@ fn zip(name: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, Box<dyn
         archive.write_all(content)?;
     }
     Ok(archive.finish()?.into_inner())
+}
+
+/// The files of an archive.
+fn unzipped(archive: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(archive))?;
+    let mut files = BTreeMap::new();
+    for at in 0..archive.len() {
+        let mut entry = archive.by_index(at)?;
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content)?;
+        files.insert(entry.name()?.into_owned(), content);
+    }
+    Ok(files)
 }
 
 fn hex(content: &[u8]) -> String {
@@ -259,8 +354,6 @@ fn hex(content: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::*;
 
     fn files() -> BTreeMap<String, Vec<u8>> {
@@ -291,7 +384,11 @@ mod tests {
         let expected =
             [("t-1/man/tracelens.1", 0o644, 1_700_000_000, 4), ("t-1/tracelens", 0o755, 1_700_000_000, 600)];
         assert_eq!(found, expected.map(|(path, mode, time, length)| (path.to_owned(), mode, time, length)));
-        assert_eq!(zip("t-1", &files()).unwrap(), zip("t-1", &files()).unwrap());
+        let zipped = zip("t-1", &files()).unwrap();
+        assert_eq!(zipped, zip("t-1", &files()).unwrap());
+        let found = unzipped(&zipped).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["t-1/man/tracelens.1", "t-1/tracelens"]);
+        assert_eq!(found["t-1/tracelens"], [1; 600]);
     }
 
     #[test]

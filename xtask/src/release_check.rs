@@ -8,6 +8,9 @@ use crate::{ChoreResult, Outcome, package_value, packages};
 /// The documents that have a schema in the repository.
 const DOCUMENTS: [&str; 2] = ["answer", "baseline"];
 
+/// What makes a release.
+const WORKFLOW: &str = ".github/workflows/release.yml";
+
 /// The schema of a document, in the repository.
 fn schema_path(document: &str) -> String {
     format!("crates/answers/schema/{document}-1.json")
@@ -39,6 +42,10 @@ pub(crate) fn run(root: &Path) -> ChoreResult {
         }
         None => println!("no release before this one: nothing to compare the schemas with"),
     }
+    let workflow = std::fs::read_to_string(root.join(WORKFLOW))?;
+    faults.extend(moving_actions(&workflow).map(|action| {
+        format!("{WORKFLOW} uses {action}, which others can move; name a commit and its version behind it")
+    }));
     faults.iter().for_each(|fault| println!("release-check: {fault}"));
     if faults.is_empty() {
         println!("release-check: {version} is ready");
@@ -81,9 +88,33 @@ fn fault_of_schema(document: &str, now: &str, released: &str, tag: &str) -> Opti
     })
 }
 
+/// Actions that a workflow does not name by a commit.
+fn moving_actions(workflow: &str) -> impl Iterator<Item = &str> {
+    let actions =
+        workflow.lines().filter_map(|line| line.trim_start().trim_start_matches("- ").strip_prefix("uses:"));
+    let actions = actions.filter_map(|action| action.split_whitespace().next());
+    let is_commit =
+        |version: &str| version.len() == 40 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_own = |action: &str| action.starts_with("./");
+    actions
+        .filter(move |action| !is_own(action) && !action.split_once('@').is_some_and(|(_, at)| is_commit(at)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn actions_are_named_by_commits() {
+        let commit = "08c6903cd8c0fde910a37f88322edcfb5dd907a8";
+        let workflow =
+            format!("- uses: ./own\n  - uses: a/b@{commit} # v1\n    uses: c/d@v2 # {commit}\n- uses: e/f\n");
+        assert_eq!(moving_actions(&workflow).collect::<Vec<_>>(), ["c/d@v2", "e/f"]);
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(WORKFLOW);
+        let own = std::fs::read_to_string(own).unwrap();
+        assert!(own.contains("uses: actions/checkout@"), "{own}");
+        assert_eq!(moving_actions(&own).next(), None);
+    }
 
     #[test]
     fn a_release_has_a_dated_section() {
