@@ -3,7 +3,6 @@
 use std::hash::Hash;
 
 use hashbrown::HashMap;
-use polars::prelude::CompatLevel;
 use polars_arrow::array::{
     Array, BooleanArray, DictionaryArray, Float64Array, Int64Array, PrimitiveArray, StructArray, Utf8Array,
 };
@@ -15,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyCapsule};
 use report_writers::JsonTable;
 use serde::Deserialize;
-use sheets::Cell;
+use sheets::{Cell, ColumnKind, TableColumn};
 
 use crate::refused;
 
@@ -69,10 +68,7 @@ impl Described {
 impl Table {
     /// A sheet. Texts become `large_string`.
     pub(crate) fn from_sheet(sheet: &sheets::Table) -> PyResult<Self> {
-        let frame = sheet.to_dataframe().map_err(refused)?;
-        // A frame that was just made is of one piece.
-        let arrays = frame.iter_chunks(CompatLevel::oldest(), true).next().map(|chunk| chunk.into_arrays());
-        Table::from_arrays(sheet, arrays.unwrap_or_default())
+        Table::from_arrays(sheet, sheet.columns().iter().map(array).collect())
     }
 
     /// Columns that `sheet` describes; its own rows do not count.
@@ -206,6 +202,29 @@ impl Table {
 impl Table {
     fn row_field(&self) -> Field {
         Field::new("".into(), self.rows.dtype().clone(), false)
+    }
+}
+
+/// The cells of a column, nullable: flags, whole numbers and numbers as they are, all else as texts.
+fn array(column: &TableColumn) -> Box<dyn Array> {
+    let cells = column.cells();
+    match column.kind() {
+        ColumnKind::Flag => {
+            let flag = |cell| if let Cell::Flag(flag) = cell { Some(flag) } else { None };
+            BooleanArray::from_iter(cells.map(flag)).boxed()
+        }
+        ColumnKind::Identifier | ColumnKind::Count | ColumnKind::Whole(_) => {
+            let whole = |cell| if let Cell::Whole(number) = cell { Some(number) } else { None };
+            Int64Array::from_iter(cells.map(whole)).boxed()
+        }
+        ColumnKind::Number(_) => {
+            let number = |cell| if let Cell::Number(number) = cell { Some(number) } else { None };
+            Float64Array::from_iter(cells.map(number)).boxed()
+        }
+        ColumnKind::Text | ColumnKind::Nested | ColumnKind::Names => {
+            let text = |cell: Cell<'_>| (cell != Cell::Missing).then(|| cell.text().into_owned());
+            Utf8Array::<i64>::from_iter(cells.map(text)).boxed()
+        }
     }
 }
 
