@@ -293,9 +293,9 @@ pub enum Error {
         /// A remark where part of the file is lost; empty else.
         lost: &'static str,
     },
-    /// Two paths lead to one profile.
-    #[error("{path}: is named twice; each host of a run has a profile of its own", path = .path.display())]
-    SameProfile {
+    /// Two paths lead to one recording.
+    #[error("{path}: is named twice; each rank or host of a run has a recording of its own", path = .path.display())]
+    SameRecording {
         /// The second of the paths.
         path: PathBuf,
     },
@@ -382,7 +382,7 @@ impl Error {
             | Error::NoPath { path }
             | Error::NothingToChange { path, .. }
             | Error::NoDevicePlane { path, .. }
-            | Error::SameProfile { path }
+            | Error::SameRecording { path }
             | Error::MoreGpus { path, .. }
             | Error::ArchitectureFile { path, .. } => Some(path),
             Error::Metal { paths, .. } => paths.first().filter(|_| paths.len() == 1).map(PathBuf::as_path),

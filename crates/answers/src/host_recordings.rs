@@ -119,13 +119,6 @@ impl HostMapper<'_> {
         done: impl Fn(&Path, &Result<Mapped, Error>) + Sync,
     ) -> Result<Vec<Result<Mapped, Error>>, Error> {
         let hosts = map_in_order(profiles, self.jobs, |path| self.host(path, &folder));
-        let paths: Vec<Option<&str>> =
-            hosts.iter().map(|host| host.as_ref().ok().map(|host| host.source.path.as_str())).collect();
-        if let Some(twice) =
-            (1..paths.len()).find(|&at| paths[at].is_some() && paths[..at].contains(&paths[at]))
-        {
-            return Err(Error::SameProfile { path: profiles[twice].clone() });
-        }
         let usual = most_common(hosts.iter().flatten().map(|host| host.gpus)).unwrap_or(1);
         let gpus = |host: &Result<Host, Error>| host.as_ref().map_or(usual, |host| host.gpus);
         let world_size: u32 = hosts.iter().map(gpus).sum();

@@ -1,5 +1,7 @@
 //! The report of a job: the recordings of its ranks, brought into tables one by one and read as one.
 
+use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -66,7 +68,7 @@ impl Mapped {
 /// of all hosts of the job: of these each GPU is a rank, numbered on over the hosts in their order.
 ///
 /// # Errors
-/// When the folder cannot be made or listed, some recordings are of ranks and others of hosts, a profile is named twice, two
+/// When the folder cannot be made or listed, some recordings are of ranks and others of hosts, one is named twice, two
 /// exports of Nsight Systems are of one session, or profiles are to have tables that there are of traces alone: single events, what was waited for.
 /// What is wrong with one recording is in its place in the answer.
 pub fn map_ranks(
@@ -77,6 +79,11 @@ pub fn map_ranks(
     done: impl Fn(&Path, &Result<Mapped, Error>) + Sync,
 ) -> Result<Vec<Result<Mapped, Error>>, Error> {
     let of_hosts = host_recordings(recordings)?;
+    let mut named = HashSet::new();
+    let is_known = |path: &&PathBuf| fs::canonicalize(path).is_ok_and(|path| !named.insert(path));
+    if let Some(twice) = recordings.iter().find(is_known) {
+        return Err(Error::SameRecording { path: twice.clone() });
+    }
     let folder = JobFolder::open(folder)?;
     let threads = reading.thread_count();
     let jobs = options.jobs.unwrap_or(threads).clamp(1, recordings.len().max(1));

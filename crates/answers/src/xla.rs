@@ -122,7 +122,7 @@ impl XlaReporter {
         let same = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         let files: Vec<PathBuf> = paths.iter().map(same).collect();
         if let Some(at) = (1..files.len()).find(|&at| files[..at].contains(&files[at])) {
-            return Err(Error::SameProfile { path: paths[at].clone() });
+            return Err(Error::SameRecording { path: paths[at].clone() });
         }
         let gpus_per_node = self.analysis.gpus_per_node;
         let (sheet_names, layout) = (self.sheet_names, self.layout());

@@ -354,6 +354,18 @@ fn nothing_to_report_on_is_said() {
 }
 
 #[test]
+fn a_recording_that_is_named_twice_is_no_second_rank() {
+    let place = job();
+    for command in [
+        &["map", "job/rank*_trace.json", "job/../job/rank1_trace.json", "--out", "tables"][..],
+        &["ranks", "job/rank0_trace.json", "./job/rank0_trace.json"],
+    ] {
+        place.run(command).exits_with(2).with_error(&["_trace.json: is named twice"]);
+    }
+    assert!(!place.path("tables").exists());
+}
+
+#[test]
 fn the_same_rank_of_another_job_is_left_out() {
     let place = job();
     place.put("job/other.json", rank(1, 128));
