@@ -349,7 +349,8 @@ proptest! {
                 prop_assert_eq!(budget.total(), time.length());
             }
         }
-        for budget in analysis.time_budgets() {
+        // Iterations may be found in such recordings, too, and end elsewhere.
+        for budget in analysis.time_budgets().into_iter().filter(|budget| budget.index.is_none()) {
             let gaps = analysis.gaps().into_iter().filter(|gap| gap.device == budget.device);
             prop_assert_eq!(gaps.map(|gap| gap.parts).sum::<GapParts>(), budget.idle);
         }
