@@ -233,15 +233,10 @@ impl<'a> Walk<'a> {
         self.analysis.device.is_communication(self.tree.trace().events().name(device_event))
     }
 
-    /// The forward operator, when `event` is the only operator that does its backward: up to five levels
-    /// above is the autograd node that links to the forward operator, and below that node is one operator
-    /// with device work of the node's name.
+    /// The forward operator, when `event` is the only operator that does its backward: below the autograd node that links
+    /// to the forward operator is one operator with device work of the node's name.
     fn forward_of_sole_backward(&self, event: EventId) -> Option<EventId> {
-        let (node, forward) = self
-            .tree
-            .ancestors(event)
-            .take(5)
-            .find_map(|above| Some((above, self.tree.forward_event(above)?)))?;
+        let (node, forward) = self.analysis.models().modelled_forward(self.tree, event)?;
         let name_of_node = self.tree.trace().name(node);
         let wanted = name_of_node.split_once(": ").map(|(_, name)| name);
         let mut pending = vec![node];
@@ -254,8 +249,7 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        (found == 1 && self.analysis.models().backward_category(self.tree, forward).is_some())
-            .then_some(forward)
+        (found == 1).then_some(forward)
     }
 
     /// Charges every device event that the walk did not reach: communication excepted, to the nearest

@@ -198,19 +198,20 @@ impl Models {
         !self.is_extended(tree, event) && !Tables::TraceLens.has_model(tree.trace().name(event))
     }
 
-    /// Whether it is backward work that only our tables have a model of. Where autograd links it to its forward call, the
-    /// figures are those of that call.
+    /// Whether it is backward work that only our tables have a model of. An autograd node around it that stands for nothing
+    /// else has the figures of its forward call instead.
     pub(crate) fn models_backward_alone(&self, tree: &TraceTree, event: EventId) -> bool {
         let operator = self.operator(tree.trace().name(event));
         operator.is_some_and(|operator| operator.backward_work == BackwardWork::Itself)
             && self.is_ours_alone(tree, event)
     }
 
-    /// Whether the autograd node around backward work, up to five levels above, links to a forward operator whose model
-    /// has figures of it.
-    pub(crate) fn has_modelled_forward(&self, tree: &TraceTree, event: EventId) -> bool {
-        let forward = tree.ancestors(event).take(5).find_map(|above| tree.forward_event(above));
-        forward.is_some_and(|forward| self.backward_category(tree, forward).is_some())
+    /// The autograd node around backward work, up to five levels above, and the forward operator that it links to, where its
+    /// model has figures of the backward pass.
+    pub(crate) fn modelled_forward(&self, tree: &TraceTree, event: EventId) -> Option<(EventId, EventId)> {
+        let mut above = tree.ancestors(event).take(5);
+        let linked = above.find_map(|above| Some((above, tree.forward_event(above)?)));
+        linked.filter(|&(_, forward)| self.backward_category(tree, forward).is_some())
     }
 
     /// Whether only the operator that launched kernels has a model, and operators around it do not.

@@ -31,7 +31,7 @@ impl Rule for Unmodelled {
         if facts.program == Program::Hip || facts.gaps.contains(&RecordingGap::Operators) {
             return Vec::new();
         }
-        // A call that does work of several kinds is one for each of them.
+        // By the calls themselves: one that does work of several kinds comes once for each of them.
         let mut by_name: BTreeMap<(u32, &str), (i64, BTreeSet<u32>)> = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
             let operator = facts.operator(position);

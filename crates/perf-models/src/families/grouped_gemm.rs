@@ -27,6 +27,7 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Category::GroupedGemmForward,
         &[
             op("aten::_grouped_mm", |call| torch(call, 2, None)),
+            // PyTorch gives the result in no other type.
             op("aten::_scaled_grouped_mm", |call| torch(call, 4, Some("c10::BFloat16"))),
         ],
     ),
@@ -233,17 +234,14 @@ fn torch(call: &OpCall<'_>, ends: usize, output_type: Option<&str>) -> Read {
 /// the first group has all of it.
 fn divided_sum(whole: GroupShape, groups: u64, input_type: String, output_type: String) -> Recorded {
     let GroupShape { m, k, n } = whole;
-    let parameters = vec![
-        ("M", count_value(m)),
-        ("K", count_value(k)),
-        ("N", count_value(n)),
-        ("G", count_value(groups)),
-        ("bpe_in", size_value(&input_type)),
-        ("bpe_out", size_value(&output_type)),
-    ];
     let other_results = GroupShape { m: m.saturating_mul(groups - 1), k: 0, n };
-    let model = VariableKGroupedGemm { groups: vec![whole, other_results], input_type, output_type };
-    Recorded::new(model).with_parameters(parameters)
+    let model = VariableKGroupedGemm {
+        groups: vec![whole, other_results],
+        input_type: input_type.clone(),
+        output_type: output_type.clone(),
+    };
+    let shown = GroupedGemm { m, k, n, groups, input_type, output_type };
+    Recorded::new(model).with_parameters(shown.parameters())
 }
 
 fn rows_and_weights(call: &OpCall<'_>) -> Option<[u64; 4]> {

@@ -185,6 +185,6 @@ fn no_model_counts_more_than_the_hardware() {
     }
     let with_gaps: Vec<_> =
         modelled.iter().filter(|(_, model)| !model.gaps.is_empty()).map(|(case, _)| case).collect();
-    assert_eq!(with_gaps, [""; 0]);
+    assert!(with_gaps.is_empty(), "{with_gaps:?}");
     assert_eq!(modelled.len(), counted.len());
 }

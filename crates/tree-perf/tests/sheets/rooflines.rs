@@ -1,7 +1,9 @@
 //! The sheets of modelled operators: which calls have a row, what a row says, in which sheet it stands.
 
+use std::path::Path;
+
 use perf_models::{PeakBasis, architecture};
-use trace_ingest::{Category, DeviceProperties, EventArguments, EventId, TraceFacts};
+use trace_ingest::{Category, DeviceProperties, EventArguments, EventId, ReadOptions, TraceFacts, read_path};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use crate::common::Table;
@@ -470,6 +472,24 @@ fn backward_work_that_no_forward_call_stands_for_has_figures_of_its_own() {
     // The row of the forward operator has the work of the whole node, and the operator none beside it.
     let backward = Table::of_sheet(&analysis, "SDPA_bwd").select(&["name", "Kernel Time (µs)_sum"]);
     assert_eq!(backward, ["aten::_scaled_dot_product_flash_attention | 30"]);
+}
+
+#[test]
+fn recorded_programs_have_the_flops_of_attention_and_of_experts() {
+    let flops = |file: &str, operator: &str| -> Vec<Option<f64>> {
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recorded/h200");
+        let trace = read_path(&recorded.join(file), &ReadOptions::default()).unwrap();
+        let analysis = Analysis::new(trace, AnalysisOptions::default());
+        let work = analysis.charged_work();
+        let of_operator = work.filter(|work| analysis.trace().name(work.operator) == operator);
+        of_operator.map(|work| work.flops()).collect()
+    };
+    // Four products of half of 1024 by 1024 scores, 2 by 8 heads of 64: autograd links nothing to the forward call.
+    let backward = "aten::_scaled_dot_product_cudnn_attention_backward";
+    assert_eq!(flops("compiled_attention.json.gz", backward), [Some(4_294_967_296.0)]);
+    // Two forward and three backward, of 4096 tokens, 512 by 1408.
+    let products = flops("experts_step.json.gz", "aten::_grouped_mm");
+    assert_eq!(products, [Some(2.0 * 4096.0 * 512.0 * 1408.0); 5]);
 }
 
 #[test]

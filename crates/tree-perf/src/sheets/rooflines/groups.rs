@@ -252,7 +252,7 @@ fn calls(
             // The row of the forward operator has the work.
             false
                 if models.models_backward_alone(tree, operator)
-                    && models.has_modelled_forward(tree, operator) =>
+                    && models.modelled_forward(tree, operator).is_some() =>
             {
                 return None;
             }
