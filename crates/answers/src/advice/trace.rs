@@ -512,14 +512,7 @@ mod tests {
                 let arguments =
                     EventArguments { correlation: Some(correlation), ..EventArguments::default() };
                 let launched = at + if kernel == 0 { 2_000 } else { 20_000 + kernel * 10_000 };
-                builder.event(
-                    Category::CUDA_RUNTIME,
-                    "cudaLaunchKernel",
-                    host,
-                    launched,
-                    1_000,
-                    arguments.clone(),
-                );
+                builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, launched, 1_000, arguments);
                 let (name, length) = match kernel {
                     0 => ("copy", 2_000),
                     kernel if kernel % 2 == 0 => ("rotate", 150_000),
