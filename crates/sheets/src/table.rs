@@ -348,7 +348,12 @@ impl TableColumn {
         column: Column,
         cells: impl IntoIterator<Item = Cell<'r>>,
     ) -> Self {
-        let cells = cells.into_iter();
+        Self::of_cells(name.into(), column, &mut cells.into_iter())
+    }
+
+    /// Takes the cells from a trait object: there are thousands of columns, and none is worth a loop of its own in the
+    /// program.
+    fn of_cells(name: Cow<'static, str>, column: Column, cells: &mut dyn Iterator<Item = Cell<'_>>) -> Self {
         let room = cells.size_hint().0;
         let mut values = match column.kind {
             ColumnKind::Text => Values::Text(Texts::default()),
@@ -363,7 +368,7 @@ impl TableColumn {
         for cell in cells {
             values.push(column.name, if are_names { cell.into_names() } else { cell });
         }
-        TableColumn { name: name.into(), column, caveats: Vec::new(), absences: Vec::new(), values }
+        TableColumn { name, column, caveats: Vec::new(), absences: Vec::new(), values }
     }
 
     /// Header.
