@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
 /// What is built for a release stands here, apart from what is built otherwise.
 const BUILD: &str = "target/dist-build";
 
+/// What the files of a container's image may have together, which are the program for musl and its licences.
+const IMAGE_BYTES: usize = 40_000_000;
+
 /// Shells with a completion script, and what it is called.
 const COMPLETIONS: [(&str, &str); 5] = [
     ("bash", "tracelens.bash"),
@@ -68,6 +71,14 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     made_by_program(&program, &mut files)?;
     if !arguments.without_licences {
         licences(root, &target, &mut files)?;
+    }
+    let of_image = ["tracelens", "LICENSE", "THIRD-PARTY.md", "components.cdx.json"];
+    let image: usize = of_image.iter().filter_map(|&file| files.get(file)).map(Vec::len).sum();
+    if target.ends_with("musl") && image > IMAGE_BYTES {
+        println!(
+            "an image of this program and its licences has {image} bytes, more than {IMAGE_BYTES}: is the program stripped?"
+        );
+        return Ok(Outcome::Bad);
     }
     let name = format!("tracelens-{version}-{target}");
     let (archive, ending) = match is_windows {
