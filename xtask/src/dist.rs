@@ -37,7 +37,8 @@ pub(crate) struct Arguments {
 /// What is built for a release stands here, apart from what is built otherwise.
 const BUILD: &str = "target/dist-build";
 
-/// What the files of a container's image may have together, which are the program for musl and its licences.
+/// What `packaging/Containerfile` takes from an archive for musl, and how many bytes it may have.
+const IMAGE_FILES: [&str; 4] = ["tracelens", "LICENSE", "THIRD-PARTY.md", "components.cdx.json"];
 const IMAGE_BYTES: usize = 40_000_000;
 
 /// Shells with a completion script, and what it is called.
@@ -72,12 +73,12 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     if !arguments.without_licences {
         licences(root, &target, &mut files)?;
     }
-    let of_image = ["tracelens", "LICENSE", "THIRD-PARTY.md", "components.cdx.json"];
-    let image: usize = of_image.iter().filter_map(|&file| files.get(file)).map(Vec::len).sum();
+    let image = image_bytes(&files);
     if target.ends_with("musl") && image > IMAGE_BYTES {
         println!(
-            "an image of this program and its licences has {image} bytes, more than {IMAGE_BYTES}: is the program stripped?"
+            "the container's image would have {image} bytes, more than {IMAGE_BYTES}; see that the program is stripped,"
         );
+        println!("or build more packages for size ([profile.release.package] in Cargo.toml)");
         return Ok(Outcome::Bad);
     }
     let name = format!("tracelens-{version}-{target}");
@@ -314,6 +315,10 @@ fn licences(root: &Path, target: &str, files: &mut BTreeMap<String, Vec<u8>>) ->
     Ok(())
 }
 
+fn image_bytes(files: &BTreeMap<String, Vec<u8>>) -> usize {
+    IMAGE_FILES.iter().filter_map(|&file| files.get(file)).map(Vec::len).sum()
+}
+
 /// Mode of an entry: the program runs.
 fn mode(file: &str) -> u32 {
     if file.starts_with("tracelens") { 0o755 } else { 0o644 }
@@ -372,6 +377,15 @@ mod tests {
             ("tracelens".to_owned(), vec![1; 600]),
             ("man/tracelens.1".to_owned(), b"text".to_vec()),
         ])
+    }
+
+    #[test]
+    fn an_image_has_what_its_recipe_takes_from_the_archive() {
+        let recipe = include_str!("../../packaging/Containerfile");
+        let taken: Vec<&str> =
+            recipe.split_whitespace().filter_map(|word| word.strip_prefix("/archive/")).collect();
+        assert_eq!(taken, IMAGE_FILES);
+        assert_eq!(image_bytes(&files()), 600);
     }
 
     #[test]

@@ -351,8 +351,8 @@ impl TableColumn {
         Self::of_cells(name.into(), column, &mut cells.into_iter())
     }
 
-    /// Takes the cells from a trait object: there are thousands of columns, and none is worth a loop of its own in the
-    /// program.
+    /// Takes the cells from a trait object: the program has one loop then, and not one for each of more than a thousand
+    /// columns.
     fn of_cells(name: Cow<'static, str>, column: Column, cells: &mut dyn Iterator<Item = Cell<'_>>) -> Self {
         let room = cells.size_hint().0;
         let mut values = match column.kind {
