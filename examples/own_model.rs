@@ -11,7 +11,7 @@ use std::sync::Arc;
 use perf_models::{
     ComputeSpec, Figure, OpCall, Parameter, PerfModel, Tensor, Undefined, Value, element_size,
 };
-use polars::prelude::DataFrame;
+use sheets::{Cell, Table};
 use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisExtension, AnalysisOptions, ExtensionModel, pytorch_sheets};
 
@@ -121,40 +121,39 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let sheets = ["unified_perf_summary", "coverage"].map(|name| rows_of(&analysis, name));
     let [operators, coverage] = sheets;
-    for (frame, row) in operators? {
-        let text = |column: &str| {
-            frame.column(column)?.str().map(|texts| texts.get(row).unwrap_or("none").to_owned())
+    for (table, row) in operators? {
+        let cell = |column: &str| table.column(column).map_or(Cell::Missing, |column| column.cell(row));
+        let text = |column: &str| match cell(column) {
+            Cell::Missing => "none".to_owned(),
+            cell => cell.text().into_owned(),
         };
-        let number =
-            |column: &str| frame.column(column)?.f64().map(|numbers| numbers.get(row).unwrap_or(f64::NAN));
-        println!(
-            "{} ({}), {} calls",
-            text("name")?,
-            text("op category")?,
-            frame.column("operation_count")?.get(row)?
-        );
-        println!("  FLOPs      {:.3} G", number("GFLOPS")?);
-        println!("  bytes      {:.1} MiB", number("Data Moved (MB)")?);
-        println!("  intensity  {:.3} FLOP/B", number("FLOPS/Byte")?);
-        println!("  least time {:.1} µs, {}", number("Roofline Time (µs)_first")?, text("Roofline Bound")?);
-        println!("  took       {:.1} µs", number("Kernel Time (µs)_mean")?);
-        println!("  reached    {:.1} % of the roofline", number("Pct Roofline_mean")?);
-        println!("  note       {}", text("note")?);
+        let number = |column: &str| match cell(column) {
+            Cell::Number(number) => number,
+            _ => f64::NAN,
+        };
+        println!("{} ({}), {} calls", text("name"), text("op category"), text("operation_count"));
+        println!("  FLOPs      {:.3} G", number("GFLOPS"));
+        println!("  bytes      {:.1} MiB", number("Data Moved (MB)"));
+        println!("  intensity  {:.3} FLOP/B", number("FLOPS/Byte"));
+        println!("  least time {:.1} µs, {}", number("Roofline Time (µs)_first"), text("Roofline Bound"));
+        println!("  took       {:.1} µs", number("Kernel Time (µs)_mean"));
+        println!("  reached    {:.1} % of the roofline", number("Pct Roofline_mean"));
+        println!("  note       {}", text("note"));
     }
-    for (frame, row) in coverage? {
-        println!("coverage: {}", frame.column("status")?.str()?.get(row).unwrap_or_default());
+    for (table, row) in coverage? {
+        let status = table.column("status").map_or(Cell::Missing, |column| column.cell(row));
+        println!("coverage: {}", status.text());
     }
     Ok(())
 }
 
 /// The rows of a sheet that are about the own operator.
-fn rows_of(analysis: &Analysis, name: &str) -> Result<Vec<(DataFrame, usize)>, Box<dyn Error>> {
+fn rows_of(analysis: &Analysis, name: &str) -> Result<Vec<(Table, usize)>, Box<dyn Error>> {
     let sheet = pytorch_sheets().into_iter().find(|sheet| sheet.name == name).ok_or("no such sheet")?;
     let Some(table) = sheet.table(analysis)? else { return Ok(Vec::new()) };
-    let frame = table.to_dataframe()?;
-    let names = frame.column("name")?.str()?;
-    let rows = (0..frame.height()).filter(|&row| names.get(row) == Some(ADAMW));
-    Ok(rows.map(|row| (frame.clone(), row)).collect())
+    let names = table.column("name").ok_or("no such column")?;
+    let rows = (0..table.height()).filter(|&row| names.cell(row).text() == ADAMW);
+    Ok(rows.map(|row| (table.clone(), row)).collect())
 }
 
 fn default_trace() -> PathBuf {

@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use sheets::Cell;
 use trace_ingest::{ReadOptions, read_path};
 use trace2tree::{PassError, PrintOptions, PseudoOperator, TraceTree, TreePass};
 use tree_perf::{Analysis, AnalysisExtension, AnalysisOptions, TreeChanges, pytorch_sheets};
@@ -77,14 +78,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sheet =
         pytorch_sheets().into_iter().find(|sheet| sheet.name == "ops_summary").ok_or("no such sheet")?;
     let Some(operators) = sheet.table(&analysis)? else { return Ok(()) };
-    let operators = operators.to_dataframe()?;
-    let (names, calls) = (operators.column("name")?.str()?, operators.column("Count")?.i64()?);
-    let times = operators.column("total_direct_kernel_time_ms")?.f64()?;
+    let column = |name: &str| operators.column(name).ok_or_else(|| format!("no column {name}"));
+    let (names, calls) = (column("name")?, column("Count")?);
+    let times = column("total_direct_kernel_time_ms")?;
     for row in 0..operators.height() {
-        if let (Some(name), Some(calls), Some(time)) = (names.get(row), calls.get(row), times.get(row))
-            && PARTS.iter().any(|(_, part)| *part == name)
+        let name = names.cell(row);
+        if let Cell::Number(time) = times.cell(row)
+            && PARTS.iter().any(|(_, part)| *part == name.text())
         {
-            println!("{name}: {calls} calls, {time:.3} ms");
+            println!("{}: {} calls, {time:.3} ms", name.text(), calls.cell(row).text());
         }
     }
     Ok(())

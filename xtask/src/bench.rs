@@ -13,7 +13,7 @@ mod table;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use crate::{ChoreResult, Outcome, build_release};
+use crate::{ChoreResult, Outcome, build_program};
 use floor::Floor;
 use input::Input;
 use process::{Program, Run};
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// A generated trace of ten million events too: 3 GB of text
     #[arg(long)]
     large: bool,
-    /// Binary to run [default: build the release binary]
+    /// Binary to run [default: build what is published]
     #[arg(long)]
     bin: Option<PathBuf>,
     /// Folder of the corpus [default: $TRACE_CORPUS, else ../shared/corpus beside the workspace]
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         Some(binary) => {
             std::fs::canonicalize(binary).map_err(|error| format!("{}: {error}", binary.display()))?
         }
-        None => build_release(root)?,
+        None => build_program(root, "dist")?,
     };
     let floor = floor::build(root)?;
     let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);

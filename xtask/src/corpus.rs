@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::{ChoreResult, Outcome, build_release};
+use crate::{ChoreResult, Outcome, build_program};
 
 /// The sheets compared of training: those that the report writes on every PyTorch trace.
 const SHEETS: [&str; 8] = [
@@ -192,7 +192,7 @@ pub(crate) fn run(arguments: &Arguments, root: PathBuf) -> ChoreResult {
     let recordings = cases(&corpus, arguments.filter.as_deref())?;
     let binary = match &arguments.bin {
         Some(path) => path.clone(),
-        None => build_release(&root)?,
+        None => build_program(&root, "release")?,
     };
     let output = tempfile::tempdir()?;
     let mut results = Vec::new();

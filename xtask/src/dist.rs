@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         println!(
             "the container's image would have {image} bytes, more than {IMAGE_BYTES}; see that the program is stripped,"
         );
-        println!("or build more packages for size ([profile.release.package] in Cargo.toml)");
+        println!("or build more packages for size ([profile.dist.package] in Cargo.toml)");
         return Ok(Outcome::Bad);
     }
     let name = format!("tracelens-{version}-{target}");
@@ -107,7 +107,7 @@ fn wheel(arguments: &Arguments, root: &Path, target: &str, time: u64, prefixes: 
         licences.insert("THIRD-PARTY.md", third_party(root, target, MANIFEST)?);
     }
     let mut maturin = Command::new("maturin");
-    maturin.args(["build", "--release", "--locked", "--target", target, "--manifest-path", MANIFEST]);
+    maturin.args(["build", "--profile", "dist", "--locked", "--target", target, "--manifest-path", MANIFEST]);
     maturin.arg("--out").arg(&made);
     same_everywhere(&mut maturin, root, target, time, prefixes)?;
     // They belong beside the manifest, where the package finds them, and only for as long as it is built.
@@ -250,13 +250,13 @@ fn same_everywhere(
 /// Builds the program.
 fn build(root: &Path, target: &str, time: u64, prefixes: &Prefixes) -> Result<PathBuf, Box<dyn Error>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--release", "--locked", "--package", "tracelens", "--target", target]);
+    cargo.args(["build", "--profile", "dist", "--locked", "--package", "tracelens", "--target", target]);
     same_everywhere(&mut cargo, root, target, time, prefixes)?;
     if !cargo.status()?.success() {
         return Err(format!("the program does not build for {target}").into());
     }
     let name = if target.contains("windows") { "tracelens.exe" } else { "tracelens" };
-    Ok(root.join(BUILD).join(target).join("release").join(name))
+    Ok(root.join(BUILD).join(target).join("dist").join(name))
 }
 
 /// Manual pages, completions and the skill for agents, which the program prints.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{ChoreResult, Outcome, build_release, package_value};
+use crate::{ChoreResult, Outcome, build_program, package_value};
 
 /// Where the handbook goes.
 #[derive(clap::Args)]
@@ -22,7 +22,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
-    let program = arguments.bin.as_ref().map_or_else(|| build_release(root), |path| Ok(path.clone()))?;
+    let program =
+        arguments.bin.as_ref().map_or_else(|| build_program(root, "release"), |path| Ok(path.clone()))?;
     let out = root.join(&arguments.out);
     let pages = out.join("src");
     if pages.exists() {

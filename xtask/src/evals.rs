@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::score_table::ScoreTable;
-use crate::{ChoreResult, Outcome, build_release};
+use crate::{ChoreResult, Outcome, build_program};
 
 /// The agent, and how often it is asked.
 #[derive(clap::Args)]
@@ -65,7 +65,7 @@ struct Fact {
 pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     let binary = match &arguments.bin {
         Some(binary) => binary.canonicalize()?,
-        None => build_release(root)?,
+        None => build_program(root, "release")?,
     };
     let skills = root.join("crates/mcp/skills");
     let skill = fs::read_to_string(skills.join("gpu-trace-analysis/SKILL.md"))?;

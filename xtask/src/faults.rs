@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 
-use crate::{ChoreResult, Outcome, build_release};
+use crate::{ChoreResult, Outcome, build_program};
 use cases::Case;
 use score::{Found, Scores};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         std::fs::write(folder.join("truth.md"), truth(&judged))?;
         return Ok(Outcome::Good);
     }
-    let binary = arguments.binary.clone().map_or_else(|| build_release(root), Ok)?;
+    let binary = arguments.binary.clone().map_or_else(|| build_program(root, "release"), Ok)?;
     let judged = judge_all(arguments, folder, &|trace| ask_binary(&binary, trace))?;
     if arguments.keep.is_some() {
         std::fs::write(folder.join("truth.md"), truth(&judged))?;

@@ -1,12 +1,12 @@
 //! The layer check: arrows between the crates of the workspace point one way only.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{ChoreResult, Outcome, ask_cargo, features};
+use crate::{ChoreResult, Outcome, ask_cargo};
 
 /// The house order, top first. A crate may depend on crates that come before it.
 const ORDER: &[&str] = &[
@@ -51,19 +51,14 @@ const LEAVES: &[&str] = &["python-literal"];
 /// Crates of one kind of recording each, which know nothing of each other.
 const RECORDERS: &[&str] = &["tree-perf", "xla-perf", "rocprof-perf", "nsys-perf", "metal-perf"];
 
-/// Crates that must build in seconds, so without any package named `polars*`.
-const WITHOUT_POLARS: &[&str] =
-    &["trace-ingest", "trace2tree", "perf-models", "hlo-cost", "gpu-timeline", "iterations", "atomic-file"];
-
 /// Packages outside the house: they use the crates, and no crate uses them, save its tests.
-const OUTSIDE: &[&str] = &["xtask", "benches", "examples", "testdata", "workspace-hack"];
+const OUTSIDE: &[&str] = &["xtask", "benches", "examples", "testdata"];
 
 /// The part of `cargo metadata` that the check reads.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
     workspace_members: Vec<String>,
-    resolve: Option<Resolve>,
 }
 
 #[derive(Deserialize)]
@@ -78,28 +73,6 @@ struct Package {
 struct Dependency {
     name: String,
     /// `None` is a normal dependency; else `build` or `dev`.
-    kind: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
-}
-
-#[derive(Deserialize)]
-struct Node {
-    id: String,
-    deps: Vec<Edge>,
-}
-
-#[derive(Deserialize)]
-struct Edge {
-    pkg: String,
-    dep_kinds: Vec<EdgeKind>,
-}
-
-#[derive(Deserialize)]
-struct EdgeKind {
     kind: Option<String>,
 }
 
@@ -120,7 +93,7 @@ pub(crate) fn run(root: PathBuf) -> ChoreResult {
     }
     if findings.breaches.is_empty() {
         println!("layers: every arrow points up");
-        return features::run(&root, findings.checked.iter().chain(&findings.exempt));
+        return Ok(Outcome::Good);
     }
     for breach in &findings.breaches {
         eprintln!("layers: {breach}");
@@ -130,7 +103,7 @@ pub(crate) fn run(root: PathBuf) -> ChoreResult {
 }
 
 fn read_metadata(root: &Path) -> Result<Metadata, Box<dyn Error>> {
-    let answer = ask_cargo(root, &["metadata", "--format-version", "1"])?;
+    let answer = ask_cargo(root, &["metadata", "--no-deps", "--format-version", "1"])?;
     Ok(serde_json::from_slice(&answer).map_err(|error| format!("cargo metadata: {error}"))?)
 }
 
@@ -156,11 +129,6 @@ fn check(metadata: &Metadata) -> Findings {
             continue;
         };
         findings.breaches.extend(wrong_arrows(package, own_rank, &names));
-        if WITHOUT_POLARS.contains(&package.name.as_str()) {
-            findings.breaches.extend(path_to_polars(metadata, &package.id).map(|path| {
-                format!("{} must build without polars, but reaches it: {}", package.name, path.join(" > "))
-            }));
-        }
     }
     findings
 }
@@ -194,46 +162,6 @@ fn wrong_arrows(package: &Package, own_rank: usize, workspace: &BTreeSet<&str>) 
         }
     }
     breaches
-}
-
-/// The shortest chain of normal dependencies from `start` to a package named `polars*`, by name.
-fn path_to_polars(metadata: &Metadata, start: &str) -> Option<Vec<String>> {
-    let nodes: BTreeMap<&str, &Node> = metadata
-        .resolve
-        .iter()
-        .flat_map(|resolve| &resolve.nodes)
-        .map(|node| (node.id.as_str(), node))
-        .collect();
-    let names: BTreeMap<&str, &str> =
-        metadata.packages.iter().map(|package| (package.id.as_str(), package.name.as_str())).collect();
-    let name_of = |id: &str| names.get(id).copied().unwrap_or_default().to_owned();
-
-    let mut reached_from: BTreeMap<&str, Option<&str>> = BTreeMap::from([(start, None)]);
-    let mut frontier = vec![start];
-    while !frontier.is_empty() {
-        let mut next = Vec::new();
-        for id in frontier {
-            if names.get(id).is_some_and(|name| name.starts_with("polars")) {
-                let mut path = vec![name_of(id)];
-                let mut cursor = id;
-                while let Some(Some(previous)) = reached_from.get(cursor) {
-                    path.push(name_of(previous));
-                    cursor = previous;
-                }
-                path.reverse();
-                return Some(path);
-            }
-            for edge in nodes.get(id).into_iter().flat_map(|node| &node.deps) {
-                let normal = edge.dep_kinds.iter().any(|dep| dep.kind.is_none());
-                if normal && !reached_from.contains_key(edge.pkg.as_str()) {
-                    reached_from.insert(&edge.pkg, Some(id));
-                    next.push(edge.pkg.as_str());
-                }
-            }
-        }
-        frontier = next;
-    }
-    None
 }
 
 #[cfg(test)]
@@ -273,10 +201,9 @@ mod tests {
     fn arrows_to_crates_above_are_allowed() {
         let found = check(&metadata(
             &[
-                ("tree-perf", &[("trace-ingest", None), ("perf-models", None), ("polars", None)]),
+                ("tree-perf", &[("trace-ingest", None), ("perf-models", None)]),
                 ("trace-ingest", &[("memchr", None)]),
                 ("perf-models", &[]),
-                ("polars", &[]),
                 ("memchr", &[]),
             ],
             &["tree-perf", "trace-ingest", "perf-models"],
@@ -306,11 +233,7 @@ mod tests {
     #[test]
     fn dev_dependency_on_a_crate_below_is_allowed() {
         let found = check(&metadata(
-            &[
-                ("trace2tree", &[("tree-perf", Some("dev"))]),
-                ("tree-perf", &[("polars", None)]),
-                ("polars", &[]),
-            ],
+            &[("trace2tree", &[("tree-perf", Some("dev"))]), ("tree-perf", &[])],
             &["trace2tree", "tree-perf"],
         ));
         assert_eq!(found.breaches, Vec::<String>::new());
@@ -347,31 +270,6 @@ mod tests {
         let found =
             check(&metadata(&[("tracelens", &[("xtask", None)]), ("xtask", &[])], &["tracelens", "xtask"]));
         assert_eq!(found.breaches, ["tracelens depends on xtask (normal), which is not above it"]);
-    }
-
-    #[test]
-    fn polars_behind_another_package_is_found_with_the_way_to_it() {
-        let found = check(&metadata(
-            &[
-                ("gpu-timeline", &[("frames", None)]),
-                ("frames", &[("polars-core", None)]),
-                ("polars-core", &[]),
-            ],
-            &["gpu-timeline"],
-        ));
-        assert_eq!(
-            found.breaches,
-            ["gpu-timeline must build without polars, but reaches it: gpu-timeline > frames > polars-core"]
-        );
-    }
-
-    #[test]
-    fn polars_as_a_build_dependency_is_not_in_the_normal_graph() {
-        let found = check(&metadata(
-            &[("gpu-timeline", &[("polars", Some("build"))]), ("polars", &[])],
-            &["gpu-timeline"],
-        ));
-        assert_eq!(found.breaches, Vec::<String>::new());
     }
 
     #[test]

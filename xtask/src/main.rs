@@ -2,7 +2,7 @@
 //!
 //! | chore | what it does |
 //! | --- | --- |
-//! | `bench` | time and memory of the release binary over sizes, against the least that reading takes |
+//! | `bench` | time and memory of the published program over sizes, against the least that reading takes |
 //! | `layers` | fails when a crate depends on a crate below it in the house order, or its tests alone compile other dependencies than those of the workspace |
 //! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed, with the truth about it: Kineto's traces of training, diffusion, recommenders and serving, as JSON and as Perfetto traces; rocprofv3's runs, tt-metal's operations |
 //! | `gen-ranks` | writes the recordings of a job of many ranks, or their tables, with faults by switch and the truth about them |
@@ -16,7 +16,7 @@
 //! | `docs` | the handbook as a site: its pages, the help of each command, the columns and the READMEs |
 //! | `dist` | the archive of a release, the same bytes on every machine |
 //! | `release-check` | whether versions, changelog and schema are ready for a release |
-//! | `corpus` | runs the release binary over recorded traces and compares with the reference |
+//! | `corpus` | runs the program over recorded traces and compares with the reference |
 //! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
 //!
 //! A chore prints what it found and ends with exit code 1 when it found something wrong.
@@ -28,7 +28,6 @@ mod dist;
 mod docs;
 mod evals;
 mod faults;
-mod features;
 mod gate_experiment;
 mod gen_ranks;
 mod gen_trace;
@@ -176,14 +175,14 @@ fn packages(root: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
     Ok(metadata["packages"].as_array_mut().map(std::mem::take).unwrap_or_default())
 }
 
-/// Builds the release binary and says where it is.
-fn build_release(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+/// Builds the program as `profile` says, and returns its path.
+fn build_program(root: &Path, profile: &str) -> Result<PathBuf, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = ["build", "--release", "--quiet", "--package", "tracelens"];
+    let arguments = ["build", "--profile", profile, "--quiet", "--package", "tracelens"];
     if !Command::new(cargo).args(arguments).current_dir(root).status()?.success() {
-        return Err("the release binary does not build".into());
+        return Err("the program does not build".into());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let binary = format!("tracelens{}", std::env::consts::EXE_SUFFIX);
-    Ok(root.join(target).join("release").join(binary))
+    Ok(root.join(target).join(profile).join(binary))
 }

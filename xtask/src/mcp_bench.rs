@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::{ChoreResult, Outcome, build_release};
+use crate::{ChoreResult, Outcome, build_program};
 
 /// What to ask about, and how often.
 #[derive(clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Times that each question is asked, of which the median counts
     #[arg(long, default_value = "20", value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// Binary to run [default: build the release binary]
+    /// Binary to run [default: build what is published]
     #[arg(long)]
     bin: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ impl Drop for Server {
 pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     let binary = match &arguments.bin {
         Some(binary) => binary.clone(),
-        None => build_release(root)?,
+        None => build_program(root, "dist")?,
     };
     let trace = arguments.trace.canonicalize()?;
     let baseline = arguments.baseline.as_ref().unwrap_or(&arguments.trace).canonicalize()?;

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use crate::corpus::entries;
-use crate::{ChoreResult, Outcome, build_release};
+use crate::{ChoreResult, Outcome, build_program};
 use runs::Run;
 
 /// Where the snapshot goes, what it is compared with, and what runs.
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     }
     let program = match &arguments.program {
         Some(path) => fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?,
-        None => build_release(root)?,
+        None => build_program(root, "release")?,
     };
     let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
     let place = Place { program, root: root.to_path_buf(), corpus, snapshot: folder.to_path_buf() };

@@ -21,12 +21,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("no operator of this trace launched device work");
         return Ok(());
     };
-    let operators = operators.to_dataframe()?;
-    let names = operators.column("name")?.str()?;
-    let times = operators.column("total_direct_kernel_time_ms")?.f64()?;
-    let shares = operators.column("Percentage (%)")?.f64()?;
-    for ((name, time), share) in names.iter().zip(times.iter()).zip(shares.iter()).take(10) {
-        println!("{:>10.3} ms {:>5.1} %  {}", time.unwrap_or(0.0), share.unwrap_or(0.0), name.unwrap_or(""));
+    let column = |name: &str| operators.column(name).ok_or_else(|| format!("no column {name}"));
+    let columns = [column("name")?, column("total_direct_kernel_time_ms")?, column("Percentage (%)")?];
+    for row in 0..operators.height().min(10) {
+        let [name, time, share] = columns.map(|column| column.cell(row));
+        println!("{:>12} ms {:>12} %  {}", time.text(), share.text(), name.text());
     }
     Ok(())
 }
