@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use crate::{ChoreResult, Outcome, ask_cargo};
 
-/// The house order, top first. A crate may depend on crates that come before it.
+/// The house order, top first. A crate may depend on crates that come before it. Crates are named without the prefix of
+/// their packages ([`PREFIX`]).
 const ORDER: &[&str] = &[
     "python-literal",
     "trace-ingest",
@@ -41,6 +42,9 @@ const ORDER: &[&str] = &[
     "tracelens",
     "pytracelens",
 ];
+
+/// What the packages of crates are published under whose own name is taken, or says nothing alone.
+const PREFIX: &str = "tracelens-";
 
 /// Crates that may depend on no other crate of the workspace but [`LEAVES`].
 const ALONE: &[&str] = &["perf-models"];
@@ -116,7 +120,7 @@ fn check(metadata: &Metadata) -> Findings {
 
     let mut findings = Findings { breaches: Vec::new(), checked: Vec::new(), exempt: Vec::new() };
     for package in crates {
-        if OUTSIDE.contains(&package.name.as_str()) {
+        if OUTSIDE.contains(&short(&package.name)) {
             findings.exempt.push(package.name.clone());
             continue;
         }
@@ -134,25 +138,30 @@ fn check(metadata: &Metadata) -> Findings {
 }
 
 fn rank(name: &str) -> Option<usize> {
-    ORDER.iter().position(|known| *known == name)
+    ORDER.iter().position(|known| *known == short(name))
+}
+
+/// A crate by its directory's name.
+fn short(package: &str) -> &str {
+    package.strip_prefix(PREFIX).unwrap_or(package)
 }
 
 /// Dependencies of `package` on workspace crates that its place does not allow.
 fn wrong_arrows(package: &Package, own_rank: usize, workspace: &BTreeSet<&str>) -> Vec<String> {
     let mut breaches = Vec::new();
-    let alone = ALONE.contains(&package.name.as_str());
+    let alone = ALONE.contains(&short(&package.name));
     for dependency in &package.dependencies {
         let name = dependency.name.as_str();
         if dependency.kind.as_deref() == Some("dev") || !workspace.contains(name) {
             continue;
         }
         let kind = dependency.kind.as_deref().unwrap_or("normal");
-        if alone && !LEAVES.contains(&name) {
+        if alone && !LEAVES.contains(&short(name)) {
             breaches.push(format!(
                 "{} depends on {name} ({kind}), but may depend on no crate of the workspace",
                 package.name
             ));
-        } else if RECORDERS.contains(&name) && RECORDERS.contains(&package.name.as_str()) {
+        } else if RECORDERS.contains(&short(name)) && RECORDERS.contains(&short(&package.name)) {
             breaches.push(format!(
                 "{} depends on {name} ({kind}), the crate of another recorder: what both need belongs above them",
                 package.name

@@ -1032,7 +1032,7 @@ mod tests {
         if std::env::var_os("UPDATE_SCHEMA").is_some() {
             std::fs::write(&path, &codes).unwrap();
         } else {
-            assert_eq!(kept, codes, "new codes are kept: UPDATE_SCHEMA=1 cargo test -p answers envelope");
+            assert_eq!(kept, codes, "new codes are kept: UPDATE_SCHEMA=1 cargo test -p tracelens-answers envelope");
         }
     }
 
@@ -1085,7 +1085,7 @@ mod tests {
             let kept = std::fs::read_to_string(&path).unwrap_or_default();
             assert!(
                 kept == schema,
-                "{file} is not what the types say; UPDATE_SCHEMA=1 cargo test -p answers envelope"
+                "{file} is not what the types say; UPDATE_SCHEMA=1 cargo test -p tracelens-answers envelope"
             );
         }
     }

@@ -1,5 +1,5 @@
 //! Prints the operators of a trace that took most of the device's time:
-//! `cargo run --release -p tree-perf --example top_operators -- trace.json.gz`
+//! `cargo run --release -p tracelens-tree-perf --example top_operators -- trace.json.gz`
 #![allow(clippy::print_stdout)] // an example prints
 
 use std::error::Error;

@@ -76,7 +76,7 @@ fn generated_traces_have_the_sheets_they_had() {
             ..AnalysisOptions::default()
         };
         let analysis = read(&format!("generated/{flavour}_training_step.json.gz"), options);
-        let accept = "an operator or column that was added? INSTA_UPDATE=always cargo test -p tree-perf --test sheets golden";
+        let accept = "an operator or column that was added? INSTA_UPDATE=always cargo test -p tracelens-tree-perf --test sheets golden";
         insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false, description => accept }, {
             insta::assert_snapshot!(format!("{flavour}_training_step"), first_rows(&analysis));
         });
