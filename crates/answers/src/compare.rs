@@ -115,7 +115,7 @@ impl CompareReporter {
         let paths = [path.to_path_buf()];
         let parity = self.as_tracelens.is_some();
         let sheet_names = if parity { SheetNames::Current } else { SheetNames::Documented };
-        let made = match recognise(path)? {
+        let made = match recognise(path, &run.reading)? {
             // Kernels are compared, too.
             RecordingKind::Trace | RecordingKind::Nsys => {
                 let mut reporter = TraceReporter { sheet_names, ..TraceReporter::default() };

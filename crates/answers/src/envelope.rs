@@ -18,8 +18,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use trace_doctor::Diagnosis;
 use trace_ingest::{
-    Accelerator, Category, EventFault, IngestError, RecordFault, RecorderFacts, RecordingKind, Trace,
-    Warning as ReadingWarning, is_standard_input, recognise,
+    Accelerator, Category, EventFault, IngestError, ReadOptions, RecordFault, RecorderFacts, RecordingKind,
+    Trace, Warning as ReadingWarning, is_standard_input, recognise,
 };
 use trace2tree::TreeWarning;
 use tree_perf::Analysis;
@@ -563,7 +563,7 @@ impl Input {
     #[must_use]
     pub fn of(path: &Path, role: Role, number: usize, details: InputDetails) -> Self {
         let is_file = !is_standard_input(path) && path.is_file();
-        let kind = recognise(path).ok();
+        let kind = recognise(path, &ReadOptions::default()).ok();
         Input {
             id: format!("t{number}"),
             role,
@@ -1032,7 +1032,10 @@ mod tests {
         if std::env::var_os("UPDATE_SCHEMA").is_some() {
             std::fs::write(&path, &codes).unwrap();
         } else {
-            assert_eq!(kept, codes, "new codes are kept: UPDATE_SCHEMA=1 cargo test -p tracelens-answers envelope");
+            assert_eq!(
+                kept, codes,
+                "new codes are kept: UPDATE_SCHEMA=1 cargo test -p tracelens-answers envelope"
+            );
         }
     }
 

@@ -35,12 +35,15 @@ pub(crate) enum HostRecording {
 /// # Errors
 /// When some are of hosts and some are not, and when two exports are of one session.
 pub(crate) fn host_recordings(recordings: &[PathBuf]) -> Result<Option<HostRecording>, Error> {
+    let reading = ReadOptions::default();
     let (mut profile, mut trace) = (None, None);
     let mut exports: Vec<(&PathBuf, Session)> = Vec::new();
     for path in recordings.iter().filter(|path| path.is_file()) {
-        match recognise(path) {
+        match recognise(path, &reading) {
             Ok(RecordingKind::XPlane) => profile = profile.or(Some(path)),
-            Ok(RecordingKind::Nsys) => exports.extend(read_session(path).ok().map(|session| (path, session))),
+            Ok(RecordingKind::Nsys) => {
+                exports.extend(read_session(path, &reading).ok().map(|session| (path, session)))
+            }
             Ok(_) => trace = trace.or(Some(path)),
             Err(_) => {}
         }
@@ -162,7 +165,7 @@ impl HostMapper<'_> {
             return Ok(Host { source, gpus: device.devices, recorded: None });
         }
         if self.kind == HostRecording::Export {
-            let gpus = u32::try_from(read_session(path)?.gpus.len()).unwrap_or(u32::MAX);
+            let gpus = u32::try_from(read_session(path, &self.reading)?.gpus.len()).unwrap_or(u32::MAX);
             return match gpus {
                 0 => Err(Error::NoGpuInExport { path: path.to_owned() }),
                 _ => Ok(Host { source, gpus, recorded: None }),

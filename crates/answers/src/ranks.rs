@@ -401,7 +401,7 @@ pub fn fuse_ranks(
 ) -> Result<(Fused, Vec<Notice>), Error> {
     // Before tables are made of them. A folder of tables says which recordings they are of.
     for path in paths.iter().filter(|path| !path.is_dir()) {
-        check_entries(path).map_err(|error| match error {
+        check_entries(path, reading).map_err(|error| match error {
             IngestError::OtherKind { path, found: RecordingKind::XPlane, .. } => {
                 Error::FuseOfProfile { path }
             }

@@ -59,7 +59,7 @@ impl Reporter for AnyReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
         let AnyReporter { architecture, link_by, kernel_summary, modules, window } = self;
         let Some(first) = paths.first() else { return Err(Error::NoRecording) };
-        match recognise(first)? {
+        match recognise(first, &run.reading)? {
             RecordingKind::Trace | RecordingKind::Nsys => {
                 let analysis =
                     AnalysisOptions { architecture, link_by, kernel_summary, ..AnalysisOptions::default() };

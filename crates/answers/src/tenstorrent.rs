@@ -135,7 +135,7 @@ fn compared(reports: [&MetalReport; 2], names: Vec<String>) -> Result<Comparison
 
 fn analysis(paths: &[PathBuf], options: MetalOptions, run: &mut Run<'_>) -> Result<MetalReport, Error> {
     run.begin(Stage::Read);
-    let table = read_ops(paths)?;
+    let table = read_ops(paths, &run.reading)?;
     run.count_events(table.rows.len());
     run.begin(Stage::Analysis);
     MetalReport::new(table, options).map_err(|error| Error::Metal { paths: paths.to_vec(), error })

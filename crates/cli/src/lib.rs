@@ -15,6 +15,7 @@ mod model;
 mod notices;
 mod phases;
 mod progress;
+mod standard_input;
 mod summary;
 mod timings;
 mod wrapping;

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trace_ingest::{Progress, ReadOptions};
 
 use crate::arguments::reading::ReadingArguments;
+use crate::standard_input;
 
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
@@ -20,7 +21,7 @@ pub(crate) fn with_progress<T>(
     let progress = ReadingProgress::new(quiet);
     let update = |state| progress.update(state);
     let threads = arguments.threads.map(Into::into);
-    read(&ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() })
+    read(&ReadOptions { threads, progress: Some(&update), ..standard_input::reading() })
 }
 
 /// Shows how far reading has come.

@@ -6,12 +6,13 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use trace_ingest::ReadOptions;
 use trace_ingest::metal::read_ops;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let paths: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let begin = Instant::now();
-    let table = read_ops(&paths)?;
+    let table = read_ops(&paths, &ReadOptions::default())?;
     let elapsed = begin.elapsed();
     for file in &table.files {
         println!("{}: {} rows, devices: {:?}", file.path.display(), file.rows.len(), file.devices);

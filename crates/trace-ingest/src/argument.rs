@@ -5,7 +5,8 @@ use std::fmt;
 pub use python_literal::Sequence;
 use python_literal::{write_float, write_sequence, write_text};
 
-use crate::string_table::{IndexSet, StringTable};
+use crate::index_set::IndexSet;
+use crate::string_table::StringTable;
 
 /// One recorded argument: a shape, a list of shapes, a scalar's text.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,7 +140,7 @@ impl SignatureTable {
 
     /// Id of a signature, added when it is new.
     pub fn intern(&mut self, signature: Signature) -> SignatureId {
-        SignatureId(self.signatures.insert_full(signature).0 as u32)
+        SignatureId(self.signatures.insert(signature).0 as u32)
     }
 
     /// The four argument lists of a signature.

@@ -51,13 +51,15 @@ pub enum IngestError {
         /// The path.
         path: PathBuf,
     },
-    /// The content comes from standard input, and its format can be read from files only.
-    #[error("{path}: standard input is {what}, which can only be read from a file; write it to one, and name that", path = .path.display())]
-    NeedsFile {
-        /// The path that stands for standard input.
+    /// A feature of this crate reads such content, and the build does without it.
+    #[error("{path}: is {what}, which this build does not read; turn on the feature `{feature}` of trace-ingest, or unpack the file", path = .path.display())]
+    NotCompiled {
+        /// The file.
         path: PathBuf,
         /// What the content is.
         what: &'static str,
+        /// The feature.
+        feature: &'static str,
     },
     /// The file is of a tool whose recordings are not read.
     #[error("{path}: is {what}; {advice}", path = .path.display())]
@@ -224,7 +226,7 @@ impl IngestError {
             | IngestError::Empty { path, .. }
             | IngestError::UnknownFormat { path, .. }
             | IngestError::Pattern { path, .. }
-            | IngestError::NeedsFile { path, .. }
+            | IngestError::NotCompiled { path, .. }
             | IngestError::Foreign { path, .. }
             | IngestError::OtherKind { path, .. }
             | IngestError::AmbiguousFormat { path, .. }

@@ -224,46 +224,33 @@ impl Default for RecorderFacts {
 
 /// One entry of `deviceProperties`.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "kineto", derive(serde::Deserialize))]
-#[cfg_attr(feature = "kineto", serde(default))]
 pub struct DeviceProperties {
     /// Index of the device.
     pub id: Option<i64>,
     /// Marketing name, such as `NVIDIA H100 80GB HBM3`.
     pub name: Option<String>,
     /// Memory in bytes.
-    #[cfg_attr(feature = "kineto", serde(rename = "totalGlobalMem"))]
     pub total_memory: Option<u64>,
     /// Major compute capability.
-    #[cfg_attr(feature = "kineto", serde(rename = "computeMajor"))]
     pub compute_major: Option<i64>,
     /// Minor compute capability.
-    #[cfg_attr(feature = "kineto", serde(rename = "computeMinor"))]
     pub compute_minor: Option<i64>,
     /// Streaming multiprocessors or compute units.
-    #[cfg_attr(feature = "kineto", serde(rename = "numSms"))]
     pub multiprocessors: Option<i64>,
     /// Threads per warp or wave front.
-    #[cfg_attr(feature = "kineto", serde(rename = "warpSize"))]
     pub warp_size: Option<i64>,
     /// Threads per block at most.
-    #[cfg_attr(feature = "kineto", serde(rename = "maxThreadsPerBlock"))]
     pub max_threads_per_block: Option<i64>,
     /// Threads per multiprocessor at most.
-    #[cfg_attr(feature = "kineto", serde(rename = "maxThreadsPerMultiprocessor"))]
     pub max_threads_per_multiprocessor: Option<i64>,
     /// Registers per block.
-    #[cfg_attr(feature = "kineto", serde(rename = "regsPerBlock"))]
     pub registers_per_block: Option<i64>,
     /// Shared memory per block in bytes.
-    #[cfg_attr(feature = "kineto", serde(rename = "sharedMemPerBlock"))]
     pub shared_memory_per_block: Option<i64>,
 }
 
 /// `distributedInfo`.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "kineto", derive(serde::Deserialize))]
-#[cfg_attr(feature = "kineto", serde(default))]
 pub struct DistributedInfo {
     /// Communication library, such as `nccl`.
     pub backend: Option<String>,
@@ -272,10 +259,8 @@ pub struct DistributedInfo {
     /// Number of ranks.
     pub world_size: Option<i64>,
     /// Number of process groups.
-    #[cfg_attr(feature = "kineto", serde(rename = "pg_count"))]
     pub process_group_count: Option<i64>,
     /// Process groups.
-    #[cfg_attr(feature = "kineto", serde(rename = "pg_config"))]
     pub process_groups: Vec<ProcessGroup>,
     /// Version of the communication library.
     pub nccl_version: Option<String>,
@@ -283,17 +268,12 @@ pub struct DistributedInfo {
 
 /// One entry of `distributedInfo.pg_config`.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "kineto", derive(serde::Deserialize))]
-#[cfg_attr(feature = "kineto", serde(default))]
 pub struct ProcessGroup {
     /// Name that collectives refer to.
-    #[cfg_attr(feature = "kineto", serde(rename = "pg_name"))]
     pub name: Option<String>,
     /// What the group is for, such as `default_pg`.
-    #[cfg_attr(feature = "kineto", serde(rename = "pg_desc"))]
     pub description: Option<String>,
     /// Number of ranks.
-    #[cfg_attr(feature = "kineto", serde(rename = "pg_size"))]
     pub size: Option<i64>,
     /// Its ranks.
     pub ranks: Vec<i64>,

@@ -9,9 +9,7 @@ use crate::source::{ReadOptions, TextSource};
 
 /// How sure a format is that a text is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-// Not every format is ever certain.
-#[cfg_attr(not(all(feature = "kineto", any(feature = "metal", feature = "rocprof"))), allow(dead_code))]
-pub(crate) enum Certainty {
+pub enum Certainty {
     /// It is not.
     No,
     /// Nothing speaks against it.
@@ -22,25 +20,63 @@ pub(crate) enum Certainty {
     Certain,
 }
 
-#[cfg(any(feature = "metal", feature = "nsys", feature = "kineto"))]
 impl Certainty {
     /// Of a format that tells its own texts for sure.
-    pub(crate) fn certain_if(is_own: bool) -> Self {
+    pub fn certain_if(is_own: bool) -> Self {
         if is_own { Certainty::Certain } else { Certainty::No }
     }
 }
 
 /// A file format: recognises its texts and reads them. One kind of recording may have several.
-pub(crate) struct Format {
+///
+/// A format of your own is read by every function of this crate that is given it:
+///
+/// ```
+/// use std::io::Read;
+/// use std::path::Path;
+///
+/// use trace_ingest::{
+///     Category, Certainty, EventArguments, Format, IngestError, ReadOptions, Recording, RecordingKind, TextSource,
+///     TraceBuilder, open_bytes,
+/// };
+///
+/// /// Lines `kernel NAME START LENGTH`, in nanoseconds.
+/// const LINES: Format = Format {
+///     name: "list of kernels",
+///     kind: RecordingKind::Trace,
+///     probe: |head| Certainty::certain_if(head.starts_with(b"kernel ")),
+///     read,
+/// };
+///
+/// fn read(path: &Path, mut source: TextSource<'_>, _: &ReadOptions<'_>) -> Result<Recording, IngestError> {
+///     let mut text = String::new();
+///     source.read_to_string(&mut text).map_err(|source| IngestError::Io { path: path.to_path_buf(), source })?;
+///     let mut builder = TraceBuilder::new();
+///     let stream = builder.track(0, 7);
+///     for line in text.lines() {
+///         let mut words = line.split(' ').skip(1);
+///         let name = words.next().unwrap_or_default();
+///         let mut time = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+///         builder.event(Category::KERNEL, name, stream, time(), time(), EventArguments::default());
+///     }
+///     Ok(Recording::Trace(Box::new(builder.finish())))
+/// }
+///
+/// let options = ReadOptions { formats: &[&LINES], ..ReadOptions::default() };
+/// let recording = open_bytes(Path::new("run.txt"), b"kernel gemm 100 77\nkernel relu 200 5\n", &options)?;
+/// assert_eq!(recording.into_trace().map(|trace| trace.events().len()), Some(2));
+/// # Ok::<(), IngestError>(())
+/// ```
+pub struct Format {
     /// What users call it.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What its files hold.
-    pub(crate) kind: RecordingKind,
+    pub kind: RecordingKind,
     /// How sure it is that a text that begins with `head` (up to 64 KiB, decompressed) is its own.
-    pub(crate) probe: fn(head: &[u8]) -> Certainty,
+    pub probe: fn(head: &[u8]) -> Certainty,
     /// Reads a text. The path is for error messages, and for formats that are not read as a stream. A text that turns
     /// out not to be of the format is an error, recoverable faults are warnings of the recording.
-    pub(crate) read: fn(&Path, TextSource<'_>, &ReadOptions<'_>) -> Result<Recording, IngestError>,
+    pub read: fn(&Path, TextSource<'_>, &ReadOptions<'_>) -> Result<Recording, IngestError>,
 }
 
 /// What [`describe`] calls a text that has no signature.

@@ -10,6 +10,7 @@ mod event_table;
 mod facts;
 mod foreign;
 mod format;
+mod index_set;
 #[cfg(feature = "kineto")]
 mod json;
 #[cfg(feature = "kineto")]
@@ -59,12 +60,16 @@ pub use facts::{
     Accelerator, DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecorderLog, RecordingKind,
     TraceFacts,
 };
+pub use format::{Certainty, Format};
 #[cfg(feature = "kineto")]
 pub use kineto::{EntryVisitor, Member, RawEntry, check_entries, members, visit_entries};
 pub use memory::MemoryDevice;
-pub use open::{check_kind, open, read_path, recognise};
+pub use open::{check_kind, open, open_bytes, open_stream, read_path, recognise};
 pub use recording::Recording;
-pub use source::{NsysKernelNames, NsysReading, Progress, ReadOptions, is_standard_input};
+pub use source::{
+    FileContent, MemoryFile, NsysKernelNames, NsysReading, Progress, ReadOptions, TextSource,
+    is_standard_input,
+};
 pub use sparse_column::SparseColumn;
 pub use string_table::{PerString, StringId, StringTable};
 pub use time::{Nanoseconds, Picoseconds, TimeUnit};

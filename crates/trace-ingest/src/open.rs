@@ -3,6 +3,7 @@
 //! Readers with an entry point of their own, such as [`crate::visit_entries`], recognise their texts with [`detect`],
 //! so this file and theirs use each other.
 
+use std::io::{Cursor, Read};
 use std::path::Path;
 
 use crate::error::IngestError;
@@ -10,7 +11,7 @@ use crate::facts::RecordingKind;
 use crate::foreign::{Foreign, foreign};
 use crate::format::{Certainty, Format, describe};
 use crate::recording::Recording;
-use crate::source::{self, ReadOptions};
+use crate::source::{self, MemoryFile, ReadOptions, TextSource, is_archive, read_head, unpack};
 use crate::trace::Trace;
 
 /// All formats that this build reads.
@@ -41,21 +42,23 @@ const FORMATS: &[&Format] = &[
 ///
 /// # Errors
 /// When none claims it, two do with the same certainty, or it is of another kind or another tool.
-pub(crate) fn detect(
+pub(crate) fn detect<'f>(
     kinds: &[RecordingKind],
     path: &Path,
     head: &[u8],
-) -> Result<&'static Format, IngestError> {
+    options: &ReadOptions<'f>,
+) -> Result<&'f Format, IngestError> {
     #[cfg(all(feature = "nsys", feature = "rocprof"))]
     if crate::sqlite::is_database(head) {
-        let format = database_format(kinds, path)?;
+        let format = database_format(kinds, path, options)?;
         return if kinds.contains(&format.kind) {
             Ok(format)
         } else {
             Err(other_kind(path, format.kind, kinds))
         };
     }
-    let mut claims: Vec<_> = FORMATS.iter().map(|format| ((format.probe)(head), *format)).collect();
+    let formats = FORMATS.iter().chain(options.formats);
+    let mut claims: Vec<_> = formats.map(|format| ((format.probe)(head), *format)).collect();
     claims.retain(|(certainty, _)| *certainty > Certainty::No);
     claims.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
     let is_claimed = claims.first().is_some_and(|(certainty, _)| *certainty >= Certainty::Likely);
@@ -80,10 +83,14 @@ pub(crate) fn detect(
 
 /// The format of a database: all begin alike, and what they have stands anywhere in the file.
 #[cfg(all(feature = "nsys", feature = "rocprof"))]
-fn database_format(kinds: &[RecordingKind], path: &Path) -> Result<&'static Format, IngestError> {
+fn database_format(
+    kinds: &[RecordingKind],
+    path: &Path,
+    options: &ReadOptions<'_>,
+) -> Result<&'static Format, IngestError> {
     use crate::sqlite::Entries;
 
-    let database = crate::sqlite::open(path)?;
+    let database = crate::sqlite::open(path, options)?;
     let entries = Entries::read(&database).map_err(|broken| broken.of_file(path))?;
     let is_nsys = crate::nsys::is_export(&database, &entries).map_err(|broken| broken.of_file(path))?;
     let (nsys, rocpd) = (&crate::nsys::FORMAT, &crate::rocprof::ROCPD);
@@ -126,21 +133,55 @@ pub(crate) fn other_kind(path: &Path, found: RecordingKind, expected: &[Recordin
 ///
 /// # Errors
 /// Those of [`recognise`], and [`IngestError::OtherKind`] for a recording of another kind.
-pub fn check_kind(path: &Path, kinds: &[RecordingKind]) -> Result<(), IngestError> {
-    match recognise(path)? {
+pub fn check_kind(
+    path: &Path,
+    kinds: &[RecordingKind],
+    options: &ReadOptions<'_>,
+) -> Result<(), IngestError> {
+    match recognise(path, options)? {
         kind if kinds.contains(&kind) => Ok(()),
         kind => Err(other_kind(path, kind, kinds)),
     }
 }
 
-/// Reads a recording of any known kind, recognised by content: a file, plain or compressed (gzip, zstd, zip), a
-/// directory of rocprofv3's CSV files, or standard input where the path is `-`.
+/// Reads a recording of any known kind, recognised by content: a file, plain or compressed (gzip, zstd, zip), or a
+/// directory of rocprofv3's CSV files.
 ///
 /// # Errors
 /// When the path cannot be read, contains no known recording, or one that is damaged beyond use. Everything less is a
 /// warning of what was read.
 pub fn open(path: &Path, options: &ReadOptions<'_>) -> Result<Recording, IngestError> {
     open_one_of(RecordingKind::ALL, path, options)
+}
+
+/// [`open`], of a file that is in memory. `name` stands for it in messages.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_bytes(name: &Path, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Recording, IngestError> {
+    open(name, &ReadOptions { in_memory: Some(MemoryFile { path: name, content: &bytes }), ..*options })
+}
+
+/// [`open`], of a file that comes as a stream, such as a download. `name` stands for it in messages. Text is parsed as it
+/// comes; zip archives and databases, whose content stands at any place of the file, are taken into memory first.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_stream(
+    name: &Path,
+    mut stream: impl Read + Send,
+    options: &ReadOptions<'_>,
+) -> Result<Recording, IngestError> {
+    let (mut head, outcome) = read_head(&mut stream);
+    let failed = |source| IngestError::Io { path: name.to_path_buf(), source };
+    outcome.map_err(failed)?;
+    if is_archive(&head) || is_database(&head) {
+        stream.read_to_end(&mut head).map_err(failed)?;
+        return open_bytes(name, &head, options);
+    }
+    let outcome = unpack(name, Cursor::new(head).chain(stream), 0, options)
+        .and_then(|source| read_source(RecordingKind::ALL, name, source, options));
+    unless_stopped(name, options, outcome)
 }
 
 /// Reads a recording as a trace: what [`open`] reads, and [`Recording::into_trace`] converts.
@@ -157,13 +198,14 @@ pub fn read_path(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, Ingest
 ///
 /// # Errors
 /// When the path cannot be read or contains no known recording.
-pub fn recognise(path: &Path) -> Result<RecordingKind, IngestError> {
+pub fn recognise(path: &Path, options: &ReadOptions<'_>) -> Result<RecordingKind, IngestError> {
+    let options = ReadOptions { progress: None, ..*options };
     #[cfg(feature = "rocprof")]
-    if crate::rocprof::is_directory_of_traces(path) {
+    if options.memory(path).is_none() && crate::rocprof::is_directory_of_traces(path) {
         return Ok(RecordingKind::Rocprof);
     }
-    let source = source::open(path, &ReadOptions::default())?;
-    detect(RecordingKind::ALL, path, &source.head).map(|format| format.kind)
+    let source = source::open(path, &options)?;
+    detect(RecordingKind::ALL, path, &source.head, &options).map(|format| format.kind)
 }
 
 /// Reads a recording of one of these kinds; one of another kind is refused before it is read.
@@ -172,7 +214,14 @@ pub(crate) fn open_one_of(
     path: &Path,
     options: &ReadOptions<'_>,
 ) -> Result<Recording, IngestError> {
-    let outcome = read_one_of(kinds, path, options);
+    unless_stopped(path, options, read_one_of(kinds, path, options))
+}
+
+fn unless_stopped<T>(
+    path: &Path,
+    options: &ReadOptions<'_>,
+    outcome: Result<T, IngestError>,
+) -> Result<T, IngestError> {
     // To a reader that was stopped, the file ended there.
     if options.is_stopped() { Err(IngestError::Stopped { path: path.to_path_buf() }) } else { outcome }
 }
@@ -183,11 +232,27 @@ fn read_one_of(
     options: &ReadOptions<'_>,
 ) -> Result<Recording, IngestError> {
     #[cfg(feature = "rocprof")]
-    if kinds.contains(&RecordingKind::Rocprof) && crate::rocprof::is_directory_of_traces(path) {
+    if kinds.contains(&RecordingKind::Rocprof)
+        && options.memory(path).is_none()
+        && crate::rocprof::is_directory_of_traces(path)
+    {
         return crate::rocprof::read_directory(path).map(Recording::from);
     }
-    let source = source::open(path, options)?;
-    let format = detect(kinds, path, &source.head)?;
+    read_source(kinds, path, source::open(path, options)?, options)
+}
+
+fn read_source<'a>(
+    kinds: &[RecordingKind],
+    path: &Path,
+    source: TextSource<'a>,
+    options: &ReadOptions<'a>,
+) -> Result<Recording, IngestError> {
+    let format = detect(kinds, path, &source.head, options)?;
     let expansion = source.expansion.clone();
     expansion.end(path, (format.read)(path, source, options))
+}
+
+/// Whether a file that begins so is an SQLite database.
+fn is_database(head: &[u8]) -> bool {
+    head.starts_with(b"SQLite format 3\0")
 }

@@ -1,12 +1,13 @@
 //! From a file to the text in it: how to read, opening, decompressing, unpacking.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use crate::error::IngestError;
+use crate::format::Format;
 use crate::warning::Warning;
 
 /// How far reading has come, in bytes of the file (compressed, if it is).
@@ -14,7 +15,7 @@ use crate::warning::Warning;
 pub struct Progress {
     /// Bytes read.
     pub bytes: u64,
-    /// Size of the file.
+    /// Size of the file; 0 of a stream, whose size is not known.
     pub total: u64,
 }
 
@@ -34,6 +35,34 @@ pub struct ReadOptions<'a> {
     pub skip_python_frames: bool,
     /// What of exports of Nsight Systems.
     pub nsys: NsysReading<'a>,
+    /// A file that is in memory. Every reader that is given its path takes it from there.
+    pub in_memory: Option<MemoryFile<'a>>,
+    /// Formats beside those of this crate.
+    pub formats: &'a [&'a Format],
+}
+
+/// The content of a file that is not in the file system, and the path that stands for it, in messages too.
+#[derive(Clone, Copy)]
+pub struct MemoryFile<'a> {
+    /// Such as `-`, which messages call standard input ([`is_standard_input`]).
+    pub path: &'a Path,
+    /// Its bytes, compressed or not.
+    pub content: &'a dyn FileContent,
+}
+
+/// Bytes that may be fetched when a reader first asks for them.
+pub trait FileContent: Sync {
+    /// All of them.
+    ///
+    /// # Errors
+    /// When they cannot be fetched.
+    fn bytes(&self) -> io::Result<&[u8]>;
+}
+
+impl FileContent for &[u8] {
+    fn bytes(&self) -> io::Result<&[u8]> {
+        Ok(self)
+    }
 }
 
 /// What is read of an export of Nsight Systems.
@@ -66,7 +95,12 @@ pub enum NsysKernelNames {
     Mangled,
 }
 
-impl ReadOptions<'_> {
+impl<'a> ReadOptions<'a> {
+    /// The content of the file, if it is in memory.
+    pub(crate) fn memory(&self, path: &Path) -> Option<io::Result<&'a [u8]>> {
+        self.in_memory.filter(|file| file.path == path).map(|file| file.content.bytes())
+    }
+
     /// Number of threads to parse with, at least one.
     pub fn thread_count(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -93,15 +127,29 @@ const MOST_EXPANSION: u64 = 256;
 const ALWAYS_UNPACKED: u64 = 256 << 20;
 
 /// The decompressed text of a file, as a stream.
-pub(crate) struct TextSource<'a> {
-    /// Its beginning, by which formats recognise it.
+pub struct TextSource<'a> {
     pub(crate) head: Vec<u8>,
-    /// The text from its beginning.
     pub(crate) text: Box<dyn Read + Send + 'a>,
+    /// Whether there may be files beside it.
+    #[cfg_attr(not(feature = "rocprof"), allow(dead_code))]
+    pub(crate) is_on_disk: bool,
     /// Faults that did not stop opening.
     pub(crate) warnings: Vec<Warning>,
     /// Whether reading `text` broke off because it is too much; known when reading is over.
     pub(crate) expansion: Expansion,
+}
+
+impl TextSource<'_> {
+    /// The beginning of the text, up to 64 KiB of it, by which formats recognise it. Reading begins there, too.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+}
+
+impl Read for TextSource<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.text.read(buffer)
+    }
 }
 
 /// How much was read from a file, and whether what it unpacks to is more than [`MOST_EXPANSION`] allows.
@@ -132,18 +180,28 @@ impl Expansion {
 
 /// Opens `path` and looks through compression to the text.
 pub(crate) fn open<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSource<'a>, IngestError> {
-    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
-    let (file, total) = open_packed(path)?;
+    let (file, total) = open_packed(path, options)?;
+    let source = unpack(path, file, total, options)?;
+    Ok(TextSource { is_on_disk: options.memory(path).is_none(), ..source })
+}
+
+/// Looks through the compression of a file, of `total` bytes, to the text.
+pub(crate) fn unpack<'a>(
+    path: &Path,
+    packed: impl Read + Send + 'a,
+    total: u64,
+    options: &ReadOptions<'a>,
+) -> Result<TextSource<'a>, IngestError> {
     let mut warnings = Vec::new();
     let expansion = Expansion::default();
     let packed =
-        Counting { source: file, bytes: 0, total, options: *options, packed: expansion.packed.clone() };
+        Counting { source: packed, bytes: 0, total, options: *options, packed: expansion.packed.clone() };
     let mut text: Box<dyn Read + Send + 'a> = Box::new(packed);
     for layer in 0..MOST_LAYERS {
         let (head, outcome) = read_head(&mut text);
         if head.is_empty() {
             return Err(match outcome {
-                Err(source) => failed(source),
+                Err(source) => IngestError::Io { path: path.to_path_buf(), source },
                 Ok(()) => IngestError::Empty { path: path.to_path_buf() },
             });
         }
@@ -157,32 +215,53 @@ pub(crate) fn open<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSou
         text = if head.starts_with(&[0x1f, 0x8b]) {
             expansion.limited(flate2::read::MultiGzDecoder::new(whole))
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            expansion.limited(zstd::stream::read::Decoder::new(whole).map_err(failed)?)
-        } else if head.starts_with(b"PK\x03\x04") && layer == 0 {
+            expansion.limited(zstd_text(path, whole)?)
+        } else if is_archive(&head) && layer == 0 {
             open_member(path, options, &expansion, &mut warnings)?
         } else {
-            return Ok(TextSource { head, text: Box::new(whole), warnings, expansion });
+            let text = Box::new(whole);
+            return Ok(TextSource { head, text, is_on_disk: false, warnings, expansion });
         };
     }
     let detail = format!("is compressed more than {MOST_LAYERS} times over");
     Err(IngestError::Archive { path: path.to_path_buf(), detail })
 }
 
-/// Whether a path stands for standard input: `-`. A file of this name is `./-`.
+/// Whether a file that begins so is a zip archive.
+pub(crate) fn is_archive(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04")
+}
+
+#[cfg(feature = "zstd")]
+fn zstd_text<'a>(path: &Path, packed: impl Read + Send + 'a) -> Result<impl Read + Send + 'a, IngestError> {
+    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+    zstd::stream::read::Decoder::new(packed).map_err(failed)
+}
+
+#[cfg(not(feature = "zstd"))]
+fn zstd_text<R: Read>(path: &Path, _: R) -> Result<R, IngestError> {
+    Err(IngestError::NotCompiled { path: path.to_path_buf(), what: "compressed with zstd", feature: "zstd" })
+}
+
+/// Whether a path stands for standard input: `-`. A file of this name is `./-`. What it contains is for the program to say
+/// ([`ReadOptions::in_memory`]).
 pub fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// What is packed: a file, or standard input in memory.
+/// What is packed: a file, on disk or in memory.
 trait Packed: Read + Seek + Send {}
 
 impl<P: Read + Seek + Send> Packed for P {}
 
-/// The bytes of a file or of standard input as they are, and how many there are.
-fn open_packed(path: &Path) -> Result<(Box<dyn Packed>, u64), IngestError> {
+/// The bytes of a file as they are, and how many there are.
+fn open_packed<'a>(
+    path: &Path,
+    options: &ReadOptions<'a>,
+) -> Result<(Box<dyn Packed + 'a>, u64), IngestError> {
     let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
-    if is_standard_input(path) {
-        let bytes = standard_input().map_err(failed)?;
+    if let Some(content) = options.memory(path) {
+        let bytes = content.map_err(failed)?;
         return Ok((Box::new(Cursor::new(bytes)), bytes.len() as u64));
     }
     let metadata = std::fs::metadata(path).map_err(|source| match source.kind() {
@@ -197,19 +276,8 @@ fn open_packed(path: &Path) -> Result<(Box<dyn Packed>, u64), IngestError> {
     Ok((Box::new(File::open(path).map_err(failed)?), metadata.len()))
 }
 
-/// All of standard input, which can be read once only: a recording is recognised before it is read, and some are read
-/// twice.
-fn standard_input() -> io::Result<&'static [u8]> {
-    static CONTENT: OnceLock<Result<Vec<u8>, io::ErrorKind>> = OnceLock::new();
-    let content = CONTENT.get_or_init(|| {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes).map_err(|error| error.kind())
-    });
-    content.as_deref().map_err(|&kind| kind.into())
-}
-
 /// The beginning of a stream, and how reading it ended.
-fn read_head(source: &mut dyn Read) -> (Vec<u8>, io::Result<()>) {
+pub(crate) fn read_head(source: &mut dyn Read) -> (Vec<u8>, io::Result<()>) {
     let mut head = vec![0; HEAD];
     let (length, outcome) = read_full(source, &mut head);
     head.truncate(length);
@@ -230,8 +298,19 @@ pub(crate) fn read_full(source: &mut dyn Read, buffer: &mut [u8]) -> (usize, io:
     (length, Ok(()))
 }
 
+#[cfg(not(feature = "zip"))]
+fn open_member<'a>(
+    path: &Path,
+    _: &ReadOptions<'a>,
+    _: &Expansion,
+    _: &mut Vec<Warning>,
+) -> Result<Box<dyn Read + Send + 'a>, IngestError> {
+    Err(IngestError::NotCompiled { path: path.to_path_buf(), what: "a zip archive", feature: "zip" })
+}
+
 /// The trace in a zip archive: its first member whose name ends in `.json`, `.xplane.pb` or `.pftrace` (or one
 /// of these and `.gz`), else its first file.
+#[cfg(feature = "zip")]
 fn open_member<'a>(
     path: &Path,
     options: &ReadOptions<'a>,
@@ -243,7 +322,7 @@ fn open_member<'a>(
         |error: zip::result::ZipError| archive_error(format!("the zip archive cannot be read ({error})"));
     let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
 
-    let mut archive = zip::ZipArchive::new(open_packed(path)?.0).map_err(damaged)?;
+    let mut archive = zip::ZipArchive::new(open_packed(path, options)?.0).map_err(damaged)?;
     let files: Vec<String> = archive
         .file_names()
         .flatten()
@@ -265,8 +344,8 @@ fn open_member<'a>(
             member.data_start().ok_or_else(|| archive_error("the zip archive has no data".to_string()))?;
         (start, member.compressed_size(), member.compression())
     };
-    let mut file = open_packed(path)?.0;
-    file.seek(SeekFrom::Start(start)).map_err(failed)?;
+    let mut file = open_packed(path, options)?.0;
+    file.seek(io::SeekFrom::Start(start)).map_err(failed)?;
     let counter = expansion.packed.clone();
     let packed =
         Counting { source: file.take(size), bytes: 0, total: size, options: *options, packed: counter };

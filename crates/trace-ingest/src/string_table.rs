@@ -110,9 +110,6 @@ impl<'t, T, F: Fn(&str) -> T> PerString<'t, T, F> {
     }
 }
 
-/// Distinct values by position, in the order in which they were added first.
-pub(crate) type IndexSet<T> = indexmap::IndexSet<T, DefaultHashBuilder>;
-
 /// A text that should be UTF-8. Other bytes become `U+FFFD`, and the text is counted as invalid.
 #[cfg(any(feature = "xplane", feature = "kineto"))]
 pub(crate) fn lossy<'b>(bytes: &'b [u8], invalid: &mut u64) -> std::borrow::Cow<'b, str> {

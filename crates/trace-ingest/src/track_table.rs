@@ -2,7 +2,8 @@
 
 use hashbrown::HashMap;
 
-use crate::string_table::{IndexSet, StringId};
+use crate::index_set::IndexSet;
+use crate::string_table::StringId;
 
 /// A process or thread id as the trace writes it: a number, or a text such as `Spans`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,12 +67,12 @@ pub struct TrackTable {
 impl TrackTable {
     /// Id of a track, added when it is new.
     pub fn intern(&mut self, track: Track) -> TrackId {
-        TrackId(self.tracks.insert_full(track).0 as u32)
+        TrackId(self.tracks.insert(track).0 as u32)
     }
 
     /// Id of a track, if an event lies on it.
     pub fn find(&self, track: Track) -> Option<TrackId> {
-        self.tracks.get_index_of(&track).map(|index| TrackId(index as u32))
+        self.tracks.position(&track).map(|index| TrackId(index as u32))
     }
 
     /// Process and thread of a track.

@@ -280,7 +280,7 @@ mod metal {
     const HEADER: &[u8] = b"OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES";
 
     fn read(path: &Path, _: &ReadOptions<'_>) -> Result<(), IngestError> {
-        read_ops(&[path.to_path_buf()]).map(drop)
+        read_ops(&[path.to_path_buf()], &ReadOptions::default()).map(drop)
     }
 
     #[test]
@@ -302,7 +302,7 @@ mod metal {
         let place = Place::new();
         let begin = [HEADER, b"\nMatmul,tt_dnn_device,1,0,{}\n\""].concat();
         let path = place.repeated("ops.csv", &begin, b"x\n", 40 * MIB);
-        let (table, taken) = measured(|| read_ops(&[path]).unwrap());
+        let (table, taken) = measured(|| read_ops(&[path], &ReadOptions::default()).unwrap());
         assert!(taken <= 32, "{taken} MiB");
         assert_eq!(table.rows.len(), 1);
         let warnings: Vec<String> = table.warnings.iter().map(ToString::to_string).collect();

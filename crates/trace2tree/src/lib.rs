@@ -13,6 +13,7 @@ mod event_set;
 mod flow_linking;
 mod forward_thread;
 mod graft;
+#[cfg(feature = "petgraph")]
 mod graph;
 mod hta;
 mod id_index;
@@ -35,6 +36,8 @@ mod warning;
 #[cfg(test)]
 mod fixture;
 
+pub use trace_ingest;
+
 pub use annotation::{Annotated, annotate};
 pub use backward::LinkBackwardBy;
 pub use busy_time::busy_time;
@@ -45,6 +48,7 @@ pub use display::{OperatorField, PrintOptions, ShownText};
 pub use edit::{EditError, EventLabel, PseudoOperator, TreeEdit};
 pub use event_set::EventSet;
 pub use graft::{Graft, RecordedCalls};
+#[cfg(feature = "petgraph")]
 pub use graph::{EdgeKind, GraphNode};
 pub use hta::{HTA_QUEUED_CALLS, HtaReading, is_device_to_hta, read_as_hta};
 pub use iterations::{Iteration, iteration_roots};

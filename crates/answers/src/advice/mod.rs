@@ -66,7 +66,7 @@ impl Advisor {
     /// # Errors
     /// When the file cannot be read or has no device work, and when a baseline is given with a recording that is no trace.
     pub fn advise(&self, path: &Path, reading: &ReadOptions<'_>) -> Result<(Advice, Vec<Notice>), Error> {
-        let kind = recognise(path)?;
+        let kind = recognise(path, reading)?;
         if let Some(baseline) = &self.baseline
             && !matches!(kind, RecordingKind::Trace)
         {
@@ -95,7 +95,7 @@ impl Advisor {
             }
             RecordingKind::TenstorrentOps => {
                 let paths = [path.to_path_buf()];
-                let table = read_ops(&paths)?;
+                let table = read_ops(&paths, reading)?;
                 let report = MetalReport::new(table, MetalOptions::default())
                     .map_err(|error| Error::Metal { paths: paths.to_vec(), error })?;
                 let notices = report.notices.iter().cloned().map(Notice::Tenstorrent).collect();
@@ -115,7 +115,7 @@ impl Advisor {
         path: &Path,
         reading: &ReadOptions<'_>,
     ) -> Result<(AgentReport, Vec<Notice>), Error> {
-        let kind = recognise(path)?;
+        let kind = recognise(path, reading)?;
         if !matches!(kind, RecordingKind::Trace) {
             return Err(Error::AgentOfTrace { path: path.to_path_buf(), kind });
         }

@@ -19,6 +19,7 @@ use crate::arguments::advise::{AdviceFormat, AdviseArguments};
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
+use crate::standard_input;
 use crate::summary::WIDEST;
 use crate::wrapping::wrap;
 
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         let progress = ReadingProgress::new(arguments.answer.is_json());
         let update = |state| progress.update(state);
         let threads = arguments.reading.threads.map(Into::into);
-        let reading = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
+        let reading = ReadOptions { threads, progress: Some(&update), ..standard_input::reading() };
         let (mut advice, of_file) = advisor.advise(path, &reading)?;
         of_file.iter().for_each(console::warning);
         let of_file =

@@ -13,6 +13,7 @@ use crate::arguments::advise::AdviseArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
+use crate::standard_input;
 
 /// Writes the agent's files of one trace: `priority_data.json` alone where a JSON file is named or nothing, all of them
 /// where a directory is.
@@ -29,7 +30,7 @@ pub(super) fn run(advisor: &Advisor, arguments: &AdviseArguments) -> Result<(), 
     let progress = ReadingProgress::new(destination.is_none());
     let update = |state| progress.update(state);
     let threads = arguments.reading.threads.map(Into::into);
-    let reading = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
+    let reading = ReadOptions { threads, progress: Some(&update), ..standard_input::reading() };
     let (report, notices) = advisor.agent_report(path, &reading)?;
     for notice in notices {
         console::warning(format_args!("{notice}"));

@@ -17,6 +17,7 @@ use super::report::{Extras, Request, check_destinations, save};
 use crate::arguments::Given;
 use crate::arguments::diff::DiffArguments;
 use crate::error::Failure;
+use crate::standard_input;
 use crate::summary::WIDEST;
 use crate::timings::Timings;
 use crate::wrapping::wrap;
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &DiffArguments, given: &Given, timings: &mut Timing
     let merged_tree = arguments.merged_tree.as_deref();
     check_destinations(&arguments.files, merged_tree.map(|path| ("text", path)))?;
     let threads = arguments.reading.threads.map(Into::into);
-    let reading = ReadOptions { threads, ..ReadOptions::default() };
+    let reading = ReadOptions { threads, ..standard_input::reading() };
     let folders = [&arguments.capture_folder, &arguments.capture_folder_b];
     let captures = folders
         .map(|folder| folder.as_ref().map(|folder| CaptureLibrary::open(folder, &reading)).transpose());

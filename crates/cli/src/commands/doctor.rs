@@ -17,6 +17,7 @@ use crate::arguments::doctor::DoctorArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
+use crate::standard_input;
 use crate::summary::WIDEST;
 use crate::wrapping::wrap;
 
@@ -69,7 +70,7 @@ fn examine(path: &Path, arguments: &DoctorArguments) -> Result<Examined, Failure
     let progress = ReadingProgress::new(arguments.answer.is_json());
     let update = |state| progress.update(state);
     let threads = arguments.threads.map(Into::into);
-    let options = ReadOptions { threads, progress: Some(&update), ..ReadOptions::default() };
+    let options = ReadOptions { threads, progress: Some(&update), ..standard_input::reading() };
     let trace = read_path(path, &options)?;
     let name = answering::name(path);
     let (entries, kind) = (trace.entries(), trace.facts().recorder.kind);

@@ -4,7 +4,6 @@ use answers::numbers::{counted, grouped};
 use answers::{JobRecordings, fuse_ranks};
 use multi_rank::{FuseOptions, FuseOutput};
 use serde_json::{Value, json};
-use trace_ingest::ReadOptions;
 
 use super::ranks::{no_effect_on_tables, recordings};
 use super::report::check_destinations;
@@ -14,6 +13,7 @@ use crate::arguments::ranks::FuseArguments;
 use crate::arguments::window::Indices;
 use crate::console;
 use crate::error::Failure;
+use crate::standard_input;
 
 pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failure> {
     let output = FuseOutput::new(&arguments.output).map_err(answers::Error::from)?;
@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
         rank_pattern: arguments.recordings.rank_regex.clone(),
         rank_by_place: found.rank_by_place,
     };
-    let (fused, notices) = fuse_ranks(&recordings, &found.files, &options, &output, &ReadOptions::default())?;
+    let (fused, notices) =
+        fuse_ranks(&recordings, &found.files, &options, &output, &standard_input::reading())?;
     if arguments.quiet {
         return Ok(());
     }

@@ -14,16 +14,18 @@ use super::report::Extras;
 use crate::arguments::Given;
 use crate::arguments::nsys::NsysArguments;
 use crate::error::Failure;
+use crate::standard_input;
 use crate::summary;
 use crate::timings::Timings;
 
 pub(crate) fn run(arguments: &NsysArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     let paths = arguments.trace.recordings.paths();
+    let reading = standard_input::reading();
     for path in paths {
-        check_kind(path, &[RecordingKind::Nsys])?;
+        check_kind(path, &[RecordingKind::Nsys], &reading)?;
     }
     let processes = match (arguments.recorder.per_process, paths) {
-        (true, [path]) => read_session(path)?.processes,
+        (true, [path]) => read_session(path, &reading)?.processes,
         _ => BTreeSet::new(),
     };
     if processes.is_empty() {

@@ -15,6 +15,7 @@ use crate::arguments::pytorch::TraceArguments;
 use crate::arguments::{Given, Reference};
 use crate::error::Failure;
 use crate::phases;
+use crate::standard_input;
 use crate::timings::Timings;
 
 pub(crate) fn run(arguments: &TraceArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
@@ -62,7 +63,7 @@ pub(crate) fn inference(
     reporter.analysis.layout = ReportLayout::Inference;
     reporter.analysis.group_by_parent_module = engine.group_by_parent_module;
     if let Some(folder) = &engine.capture_folder {
-        let reading = ReadOptions { threads: request.threads, ..ReadOptions::default() };
+        let reading = ReadOptions { threads: request.threads, ..standard_input::reading() };
         let details = engine.capture_details_path.as_deref();
         details.map(|path| check_details(path, folder, request.files)).transpose()?;
         let captures = CaptureLibrary::open(folder, &reading)?;
@@ -75,7 +76,7 @@ pub(crate) fn inference(
         let files = request.output.files();
         let files = files.iter().map(|(format, path)| (*format, path.as_path()));
         check_destinations(std::slice::from_ref(path), files)?;
-        let reading = ReadOptions { threads: request.threads, ..ReadOptions::default() };
+        let reading = ReadOptions { threads: request.threads, ..standard_input::reading() };
         let folder = engine.comparison_capture_folder.as_deref();
         let captures = folder.map(|folder| CaptureLibrary::open(folder, &reading)).transpose()?;
         reporter.other = Some(OtherTrace { path: path.clone(), captures });

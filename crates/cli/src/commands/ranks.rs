@@ -7,7 +7,7 @@ use answers::numbers::{counted, grouped};
 use answers::{JobRecordings, MapOptions, Mapped, Picture, RanksReporter, map_ranks};
 use multi_rank::{JobFolder, JobOptions, RankPattern};
 use serde_json::json;
-use trace_ingest::{ReadOptions, RecordingKind};
+use trace_ingest::RecordingKind;
 
 use super::report::Request;
 use crate::answering;
@@ -15,6 +15,7 @@ use crate::arguments::ranks::{MapArguments, PackArguments, RanksArguments, Recor
 use crate::arguments::{Given, Reference, long_name};
 use crate::console;
 use crate::error::Failure;
+use crate::standard_input;
 use crate::timings::Timings;
 
 /// `tracelens map`: every recording is tried; the run fails where one of them has no tables.
@@ -30,7 +31,7 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
         Ok(_) => {}
         Err(error) => console::warning(error),
     };
-    let mapped = map_ranks(&recordings, &arguments.out, &options, &ReadOptions::default(), tell)?;
+    let mapped = map_ranks(&recordings, &arguments.out, &options, &standard_input::reading(), tell)?;
     let failed = mapped.iter().filter(|mapped| mapped.is_err()).count();
     let ranks: usize = mapped.iter().flatten().map(|mapped| mapped.ranks.len().max(1)).sum();
     if failed > 0 {

@@ -23,6 +23,7 @@ use crate::console;
 use crate::error::Failure;
 use crate::notices::{self, Say};
 use crate::progress::ReadingProgress;
+use crate::standard_input;
 use crate::summary::{self, WIDEST};
 use crate::timings::Timings;
 use crate::wrapping::wrap;
@@ -32,7 +33,7 @@ pub(crate) fn run(given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     let Some(first) = any_report::first_recording(given) else {
         return Err(answers::Error::NoRecording.into());
     };
-    let (kind, unknown) = match recognise(first) {
+    let (kind, unknown) = match recognise(first, &standard_input::reading()) {
         Ok(kind) => (kind, None),
         Err(error) => (RecordingKind::Trace, Some(error)),
     };
@@ -215,7 +216,7 @@ impl<'a> Request<'a> {
                 threads: self.threads,
                 progress: Some(&update),
                 nsys: self.nsys,
-                ..ReadOptions::default()
+                ..standard_input::reading()
             },
             pictures: &pictures,
             options: self.given.described(),
@@ -397,7 +398,7 @@ pub(crate) fn check_destinations<'p>(
 
 /// Refuses a recording that no events can be copied out of, before any time is spent.
 pub(crate) fn copyable(file: &Path, instead: impl Into<String>) -> Result<(), Failure> {
-    check_entries(file).map_err(|error| match error {
+    check_entries(file, &standard_input::reading()).map_err(|error| match error {
         IngestError::OtherKind { path, found, .. } => {
             Failure::NotCopyable { path, found, instead: instead.into() }
         }

@@ -8,6 +8,7 @@ use trace_ingest::{ReadOptions, is_standard_input};
 use super::report::{check_destinations, copyable};
 use crate::console;
 use crate::error::Failure;
+use crate::standard_input;
 
 /// Where a copy goes, if one is asked for.
 pub(crate) struct TraceCopy<'a> {
@@ -33,7 +34,7 @@ impl TraceCopy<'_> {
             recordings.iter().try_for_each(|file| copyable(file, format!("leave {option} out")))?;
         }
         check_destinations(recordings, output.iter().map(|output| ("trace", output.path())))?;
-        Ok(TraceCopy { output, reading: ReadOptions { threads, ..ReadOptions::default() } })
+        Ok(TraceCopy { output, reading: ReadOptions { threads, ..standard_input::reading() } })
     }
 
     /// Has the copy written, if one is asked for. `write` returns how many entries are not JSON and were left out.

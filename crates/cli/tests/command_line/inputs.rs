@@ -78,13 +78,17 @@ fn a_trace_on_standard_input_is_split() {
 }
 
 #[test]
-fn what_cannot_be_a_stream_says_so() {
+fn databases_are_read_from_standard_input() {
     let place = Workplace::with("");
+    for file in ["rocprof/run_results.db", "nsys/run.sqlite"] {
+        let out = place.run_on(&test_data(file), &["report", "-", "--json"]).exits_with(0).out;
+        assert!(Sheets::parse(&out).has("kernel_summary"), "{file}");
+    }
     place.put("run.db", b"SQLite format 3\0 and pages");
     place
         .run_on(&place.path("run.db"), &["report", "-"])
         .exits_with(2)
-        .with_error(&["standard input is an SQLite database", "can only be read from a file"]);
+        .with_error(&["the file ends here, its header says 100 bytes"]);
     place.run_on(&place.path("trace.json"), &["report", "-"]).exits_with(2).with_error(&["is empty"]);
 }
 

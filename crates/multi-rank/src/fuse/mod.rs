@@ -152,7 +152,7 @@ pub fn fuse(
         if Source::of(path)? != *recording.folder.source() {
             return Err(Error::Changed { path: path.to_owned() });
         }
-        check_entries(path)?;
+        check_entries(path, reading)?;
     }
     let Clocks { corrections, diagnostics } = job.clocks(options.clock)?;
     let stretches = stretches(&chosen, options.steps.as_ref())?;

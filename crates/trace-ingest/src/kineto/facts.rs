@@ -1,10 +1,12 @@
 //! The known top-level entries of a Kineto trace.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde_core::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde_core::{Deserialize, Deserializer};
 
-use crate::facts::{RecorderLog, TraceFacts};
+use crate::facts::{DeviceProperties, DistributedInfo, ProcessGroup, RecorderLog, TraceFacts};
 use crate::warning::Warning;
 
 type ReadFact = fn(&[u8], &mut TraceFacts) -> serde_json::Result<()>;
@@ -121,6 +123,69 @@ fn set_flag(value: &[u8], slot: &mut Option<bool>) -> serde_json::Result<()> {
     *slot = number.map(|number| number != 0);
     Ok(())
 }
+
+/// Reads an object into a struct, members that are not named here left out. What a derive macro writes, without the four
+/// packages that expand it.
+macro_rules! read_members {
+    ($into:ident { $($key:literal => $field:ident,)* }) => {
+        impl<'de> Deserialize<'de> for $into {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Members;
+
+                impl<'de> Visitor<'de> for Members {
+                    type Value = $into;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("an object")
+                    }
+
+                    fn visit_map<M: MapAccess<'de>>(self, mut members: M) -> Result<$into, M::Error> {
+                        let mut read = $into::default();
+                        while let Some(key) = members.next_key::<Cow<'de, str>>()? {
+                            match &*key {
+                                $($key => read.$field = members.next_value()?,)*
+                                _ => drop(members.next_value::<IgnoredAny>()?),
+                            }
+                        }
+                        Ok(read)
+                    }
+                }
+
+                deserializer.deserialize_map(Members)
+            }
+        }
+    };
+}
+
+read_members!(DeviceProperties {
+    "id" => id,
+    "name" => name,
+    "totalGlobalMem" => total_memory,
+    "computeMajor" => compute_major,
+    "computeMinor" => compute_minor,
+    "numSms" => multiprocessors,
+    "warpSize" => warp_size,
+    "maxThreadsPerBlock" => max_threads_per_block,
+    "maxThreadsPerMultiprocessor" => max_threads_per_multiprocessor,
+    "regsPerBlock" => registers_per_block,
+    "sharedMemPerBlock" => shared_memory_per_block,
+});
+
+read_members!(DistributedInfo {
+    "backend" => backend,
+    "rank" => rank,
+    "world_size" => world_size,
+    "pg_count" => process_group_count,
+    "pg_config" => process_groups,
+    "nccl_version" => nccl_version,
+});
+
+read_members!(ProcessGroup {
+    "pg_name" => name,
+    "pg_desc" => description,
+    "pg_size" => size,
+    "ranks" => ranks,
+});
 
 #[cfg(test)]
 mod tests {

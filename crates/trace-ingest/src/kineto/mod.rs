@@ -107,19 +107,19 @@ pub fn visit_entries(
 ///
 /// # Errors
 /// Those of [`visit_entries`] that the beginning shows.
-pub fn check_entries(path: &Path) -> Result<(), IngestError> {
+pub fn check_entries(path: &Path, options: &ReadOptions<'_>) -> Result<(), IngestError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Ok(());
     }
-    match recognise(path)? {
-        RecordingKind::Trace => open_entries(path, &ReadOptions::default()).map(drop),
+    match recognise(path, options)? {
+        RecordingKind::Trace => open_entries(path, &ReadOptions { progress: None, ..*options }).map(drop),
         other => Err(other_kind(path, other, &[RecordingKind::Trace])),
     }
 }
 
 fn open_entries<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSource<'a>, IngestError> {
     let source = source::open(path, options)?;
-    match detect(&[RecordingKind::Trace], path, &source.head)?.name == FORMAT.name {
+    match detect(&[RecordingKind::Trace], path, &source.head, options)?.name == FORMAT.name {
         true => Ok(source),
         false => Err(IngestError::NoEntries { path: path.to_path_buf() }),
     }

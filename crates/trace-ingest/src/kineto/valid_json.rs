@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::de::IgnoredAny;
+use serde_core::de::IgnoredAny;
 
 use crate::json::scanner::{RawValue, Scanner, unescape};
 

@@ -39,13 +39,13 @@ const HEAD: usize = 64 << 10;
 /// # Errors
 /// When a file cannot be read, is empty or no ops CSV, lacks a column that no report can do without, or names
 /// another number of devices than the one before. Faults of single rows and cells are in [`OpsTable::warnings`].
-pub fn read_ops(paths: &[PathBuf]) -> Result<OpsTable, IngestError> {
+pub fn read_ops(paths: &[PathBuf], options: &ReadOptions<'_>) -> Result<OpsTable, IngestError> {
     let mut joined = Joined::default();
     for path in paths {
-        let source = source::open(path, &ReadOptions::default())?;
+        let source = source::open(path, options)?;
         // Of a table that is not recognised the header says more.
         if let Err(error @ IngestError::OtherKind { .. }) =
-            detect(&[RecordingKind::TenstorrentOps], path, &source.head)
+            detect(&[RecordingKind::TenstorrentOps], path, &source.head, options)
         {
             return Err(error);
         }

@@ -22,8 +22,9 @@ use crate::category::Category;
 use crate::event_table::{
     CudaWork, EventId, MemoryTransfer, NvtxRange, Overhead, Phase, Synchronization, process_correlation,
 };
+use crate::index_set::IndexSet;
 use crate::sqlite::{Broken, Fault, Record};
-use crate::string_table::{IndexSet, StringId};
+use crate::string_table::StringId;
 use crate::trace::{EventArguments, Trace};
 use crate::track_table::{RowId, Track, TrackId};
 use crate::warning::{EventFault, RecordFault, Tally, Warning};
@@ -774,7 +775,7 @@ impl<'t> Conversion<'t> {
         {
             return number;
         }
-        let number = self.numbers.insert_full(process).0 as u32;
+        let number = self.numbers.insert(process).0 as u32;
         self.last_number = Some((process, number));
         number
     }

@@ -63,8 +63,8 @@ pub(crate) fn is_export(database: &Database, entries: &Entries) -> Result<bool, 
 }
 
 /// Opens an export.
-fn export_database(path: &Path) -> Result<(Database, Entries), IngestError> {
-    let database = sqlite::open(path)?;
+fn export_database(path: &Path, options: &ReadOptions<'_>) -> Result<(Database, Entries), IngestError> {
+    let database = sqlite::open(path, options)?;
     let entries = Entries::read(&database).map_err(|broken| broken.of_file(path))?;
     match is_export(&database, &entries).map_err(|broken| broken.of_file(path))? {
         true => Ok((database, entries)),
@@ -83,21 +83,23 @@ fn checked_tables<'d>(
     path: &Path,
     options: &ReadOptions<'d>,
 ) -> Result<Tables<'d>, IngestError> {
-    let tables = Tables::new(database, entries, options)
-        .with_pages(path)
-        .map_err(|source| IngestError::Io { path: path.to_path_buf(), source })?;
+    let mut tables = Tables::new(database, entries, options);
+    if options.memory(path).is_none() {
+        let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+        tables = tables.with_pages(path).map_err(failed)?;
+    }
     tables.check_kinds().map_err(|broken| broken.of_file(path))?;
     Ok(tables)
 }
 
 /// Reads an export.
 fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
-    let (database, entries) = export_database(path)?;
+    let (database, entries) = export_database(path, options)?;
     let tables = checked_tables(&database, entries, path, options)?;
     let broken = |broken: Broken| broken.of_file(path);
 
     let mut trace = Trace::default();
-    trace.warnings.extend(sqlite::unread_journal(path));
+    trace.warnings.extend(sqlite::unread_journal(path, options));
     let messages = diagnostics::read(&tables, &mut trace.warnings).map_err(broken)?;
     let references = References::read(&tables, &mut trace.warnings).map_err(broken)?;
     let strings = Strings::open(&tables, &mut trace.warnings).map_err(broken)?;

@@ -42,9 +42,10 @@ pub fn process_id(process: u64) -> i64 {
 ///
 /// # Errors
 /// When the file cannot be read or is no export of Nsight Systems.
-pub fn read_session(path: &Path) -> Result<Session, IngestError> {
-    let (database, entries) = export_database(path)?;
-    let tables = checked_tables(&database, entries, path, &ReadOptions::default())?;
+pub fn read_session(path: &Path, options: &ReadOptions<'_>) -> Result<Session, IngestError> {
+    let options = &ReadOptions { in_memory: options.in_memory, ..ReadOptions::default() };
+    let (database, entries) = export_database(path, options)?;
+    let tables = checked_tables(&database, entries, path, options)?;
     let read = || {
         // What is malformed, reading the events tells.
         let mut warnings = Vec::new();

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use hashbrown::DefaultHashBuilder;
-use indexmap::IndexMap;
-
+use crate::index_set::IndexSet;
 use crate::wire::{Message, Value, Wire};
 
 /// Deepest nesting of tracks; a chain of parents that goes on is a circle.
@@ -70,27 +68,30 @@ pub(crate) struct Track<T> {
 /// All tracks by their id, in the order in which the trace names them first.
 #[derive(Debug)]
 pub(crate) struct Tracks<T> {
-    tracks: IndexMap<u64, Track<T>, DefaultHashBuilder>,
+    ids: IndexSet<u64>,
+    /// By the position of the id.
+    tracks: Vec<Track<T>>,
 }
 
 impl<T> Default for Tracks<T> {
     fn default() -> Self {
-        Tracks { tracks: IndexMap::default() }
+        Tracks { ids: IndexSet::default(), tracks: Vec::new() }
     }
 }
 
 impl<T: Default> Tracks<T> {
     /// Number of the track with an id.
     pub(crate) fn number(&mut self, uuid: u64) -> u32 {
-        let track = self.tracks.entry(uuid);
-        let number = track.index() as u32;
-        track.or_default();
-        number
+        let (number, is_new) = self.ids.insert(uuid);
+        if is_new {
+            self.tracks.push(Track::default());
+        }
+        number as u32
     }
 
     /// Id of the track with a number.
     pub(crate) fn uuid(&self, number: u32) -> Option<u64> {
-        self.tracks.get_index(number as usize).map(|(&uuid, _)| uuid)
+        self.ids.get(number as usize).copied()
     }
 
     /// What the reader keeps of a track.
@@ -115,9 +116,8 @@ impl<T: Default> Tracks<T> {
 
     /// A track and its ancestors, the nearest first.
     pub(crate) fn line(&self, number: u32) -> impl Iterator<Item = &Track<T>> + Clone {
-        let parent = |track: &&Track<T>| self.tracks.get(&track.parent?);
-        let own = self.tracks.get_index(number as usize).map(|(_, track)| track);
-        std::iter::successors(own, parent).take(1 + MOST_ANCESTORS)
+        let parent = |track: &&Track<T>| self.tracks.get(self.ids.position(&track.parent?)?);
+        std::iter::successors(self.tracks.get(number as usize), parent).take(1 + MOST_ANCESTORS)
     }
 }
 

@@ -56,13 +56,13 @@ pub(crate) const PERFETTO: Format = format(
 pub(crate) const ROCPD: Format = format(
     "rocpd database",
     |head| Certainty::certain_if(is_database(head)),
-    |path, _, _| rocpd::read(path).map(Recording::from),
+    |path, _, options| rocpd::read(path, options).map(Recording::from),
 );
-/// Read together with the files beside it.
+/// Read together with the files beside it; one that is in memory or comes as a stream has none.
 pub(crate) const CSV: Format = format(
     "rocprofv3 CSV",
     |head| Certainty::certain_if(csv::is_trace(head)),
-    |path, source, _| csv::read_file(path, &source.head).map(Recording::from),
+    |path, source, _| csv::read_file(path, source).map(Recording::from),
 );
 
 impl From<Profile> for Recording {

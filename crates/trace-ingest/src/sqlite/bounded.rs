@@ -4,6 +4,7 @@
 //! do is limited to showing rows of tables, and steps, rows and text are counted against the length of the file.
 
 use std::cell::Cell;
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -67,7 +68,23 @@ impl Database {
     pub(crate) fn open(uri: &str, length: u64) -> rusqlite::Result<Database> {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(Path::new(uri), flags)?;
+        Database::bounded(Connection::open_with_flags(Path::new(uri), flags)?, length)
+    }
+
+    /// Opens a file that is in memory in the same way.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> rusqlite::Result<Database> {
+        // A header that names a write-ahead log (version 2 at bytes 18 and 19) wants a file for it; without the log, as files
+        // are opened here too, the database is one of version 1.
+        let (header, pages) = bytes.split_at(bytes.len().min(20));
+        let mut header = header.to_vec();
+        header.iter_mut().skip(18).filter(|version| **version == 2).for_each(|version| *version = 1);
+        let whole = header.chain(pages);
+        let mut connection = Connection::open_in_memory()?;
+        connection.deserialize_read_exact("main", whole, bytes.len(), true)?;
+        Database::bounded(connection, bytes.len() as u64)
+    }
+
+    fn bounded(connection: Connection, length: u64) -> rusqlite::Result<Database> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         let longest = longest_row(length) as i32;

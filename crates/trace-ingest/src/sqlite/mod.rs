@@ -24,7 +24,7 @@ pub(crate) use rows::{Fault, Record, Refused, columns_of, scan};
 pub(crate) use rows::{PagedTable, PlainTable, Texts};
 
 use crate::error::IngestError;
-use crate::source::{file_name, is_standard_input};
+use crate::source::{ReadOptions, file_name};
 use crate::warning::Warning;
 
 /// How SQLite databases begin.
@@ -36,10 +36,22 @@ pub(crate) fn is_database(head: &[u8]) -> bool {
 }
 
 /// Opens a database under the bounds of its length.
-pub(crate) fn open(path: &Path) -> Result<Database, IngestError> {
-    let length = check_length(path)?;
-    Database::open(&uri(path), length)
-        .map_err(|error| Broken { table: "the file".to_string(), failure: error.into() }.of_file(path))
+pub(crate) fn open(path: &Path, options: &ReadOptions<'_>) -> Result<Database, IngestError> {
+    let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
+    let opened = match options.memory(path) {
+        Some(content) => {
+            let bytes = content.map_err(failed)?;
+            check_length(path, bytes, bytes.len() as u64)?;
+            Database::from_bytes(bytes)
+        }
+        None => {
+            let file = File::open(path).map_err(failed)?;
+            let length = file.metadata().map_err(failed)?.len();
+            check_length(path, file, length)?;
+            Database::open(&uri(path), length)
+        }
+    };
+    opened.map_err(|error| Broken { table: "the file".to_string(), failure: error.into() }.of_file(path))
 }
 
 /// What is wrong with a database itself.
@@ -163,13 +175,9 @@ impl Entries {
 }
 
 /// Refuses files that are shorter than their header says: SQLite would read what is there and stop with an error
-/// somewhere, or not at all where the lost pages held records of one kind. Returns the length, in bytes.
-fn check_length(path: &Path) -> Result<u64, IngestError> {
+/// somewhere, or not at all where the lost pages held records of one kind.
+fn check_length(path: &Path, mut file: impl Read, length: u64) -> Result<(), IngestError> {
     let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
-    if is_standard_input(path) {
-        return Err(IngestError::NeedsFile { path: path.to_path_buf(), what: "an SQLite database" });
-    }
-    let mut file = File::open(path).map_err(failed)?;
     let mut header = [0; 100];
     match file.read_exact(&mut header) {
         Ok(()) if is_database(&header) => {}
@@ -180,7 +188,6 @@ fn check_length(path: &Path) -> Result<u64, IngestError> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => header[16..].fill(0),
         Err(error) => return Err(failed(error)),
     }
-    let length = file.metadata().map_err(failed)?.len();
     let big_endian =
         |at: usize| header[at..at + 4].iter().fold(0, |value, &byte| value << 8 | u64::from(byte));
     let page_size = match big_endian(14) & 0xffff {
@@ -202,11 +209,14 @@ fn check_length(path: &Path) -> Result<u64, IngestError> {
             ),
         });
     }
-    Ok(length)
+    Ok(())
 }
 
 /// Changes that were not put into the database yet stand in files beside it. To read them is to write there.
-pub(crate) fn unread_journal(path: &Path) -> Option<Warning> {
+pub(crate) fn unread_journal(path: &Path, options: &ReadOptions<'_>) -> Option<Warning> {
+    if options.memory(path).is_some() {
+        return None;
+    }
     ["-wal", "-journal"].into_iter().find_map(|suffix| {
         let mut name = OsString::from(path);
         name.push(suffix);
@@ -265,7 +275,7 @@ mod tests {
             .unwrap();
         drop(written);
 
-        let database = open(&path).unwrap();
+        let database = open(&path, &ReadOptions::default()).unwrap();
         let mut plain = database.prepare_scan("SELECT id FROM plain").unwrap();
         let id: i64 = plain.query_row([], |row| row.get(0)).unwrap();
         assert_eq!(id, 7);

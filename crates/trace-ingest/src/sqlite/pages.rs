@@ -761,10 +761,12 @@ mod tests {
     use super::super::rows::PlainTable;
     use super::super::{Entries, open};
     use super::*;
+    use crate::source::ReadOptions;
 
     /// All rows of a table, as SQLite and as its pages have them.
     fn both(path: &Path, table: &str) -> Result<[Vec<Vec<Value>>; 2], Failure> {
-        let database = open(path).map_err(|error| Failure::Refused(error.to_string()))?;
+        let database =
+            open(path, &ReadOptions::default()).map_err(|error| Failure::Refused(error.to_string()))?;
         let entries = Entries::read(&database).map_err(|broken| broken.failure)?;
         let plain: PlainTable = entries.plain_table(&database, table)?.expect("a plain table");
         let columns: Vec<&str> = plain.columns.iter().map(String::as_str).chain(["missing"]).collect();
@@ -939,7 +941,7 @@ mod tests {
     fn reading_ahead_ends_with_the_first_failure() {
         let (_folder, path) = large();
         let pages = Pages::open(&path, 1 << 20).expect("the file").expect("in UTF-8");
-        let database = open(&path).expect("opened");
+        let database = open(&path, &ReadOptions::default()).expect("opened");
         let table = Entries::read(&database).expect("entries").plain_table(&database, "t").expect("read");
         let root = table.expect("a plain table").root();
         let places = [Place::RowId(0)];
@@ -992,7 +994,7 @@ mod tests {
             )
             .expect("tables");
         drop(connection);
-        let database = open(&path).expect("opened");
+        let database = open(&path, &ReadOptions::default()).expect("opened");
         let entries = Entries::read(&database).expect("entries");
         for (table, is_plain) in
             [("plain", true), ("clustered", false), ("computed", false), ("filled", false), ("seen", false)]

@@ -115,7 +115,7 @@ impl Appender {
             if call.hlo_op.is_none() && call.program_id.is_some() && call.symbol_id.is_some() {
                 call.hlo_op = Some(self.kinds.label(kind, &mut self.profile.trace.strings));
             }
-            let call = self.profile.xla_calls.insert_full(call).0;
+            let call = self.profile.xla_calls.insert(call).0;
             self.kinds.set_call(kind, call as u32);
         }
     }
@@ -172,7 +172,7 @@ impl Appender {
             let mut call = call_of(&facts);
             let of_kind = kind_call.and_then(|kind| self.profile.xla_calls[kind as usize].hlo_op);
             call.hlo_op = call.hlo_op.or(of_kind);
-            Some(self.profile.xla_calls.insert_full(call).0 as u32)
+            Some(self.profile.xla_calls.insert(call).0 as u32)
         } else {
             kind_call
         };

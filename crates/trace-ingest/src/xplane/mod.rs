@@ -61,7 +61,7 @@ pub(crate) const FORMAT: Format = Format {
 /// format says at which byte and in which field. Recoverable faults are in [`Trace::warnings`](crate::Trace::warnings).
 pub fn read_profile(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
     let source = source::open(path, options)?;
-    detect(&[RecordingKind::XPlane], path, &source.head)?;
+    detect(&[RecordingKind::XPlane], path, &source.head, options)?;
     let expansion = source.expansion.clone();
     expansion.end(path, read_source(path, source))
 }

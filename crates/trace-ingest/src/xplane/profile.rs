@@ -3,8 +3,9 @@
 use super::programs::{FileBytes, Programs};
 use super::stat::{StatNames, StatValue};
 use crate::event_table::EventId;
+use crate::index_set::IndexSet;
 use crate::sparse_column::SparseColumn;
-use crate::string_table::{IndexSet, StringId};
+use crate::string_table::StringId;
 use crate::time::{Nanoseconds, Picoseconds};
 use crate::trace::Trace;
 use crate::track_table::TrackId;
@@ -196,7 +197,7 @@ pub struct XlaCall {
 impl Profile {
     /// Which instruction of which program an event ran, if it says.
     pub fn xla(&self, event: EventId) -> Option<&XlaCall> {
-        self.xla_calls.get_index(self.columns.xla.get(event.index())? as usize)
+        self.xla_calls.get(self.columns.xla.get(event.index())? as usize)
     }
 
     /// Number of an event's kind; `None` for an event that the file does not have.

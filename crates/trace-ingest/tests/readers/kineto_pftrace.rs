@@ -191,7 +191,7 @@ fn it_is_no_profile_of_rocprofv3_and_has_no_entries_to_copy() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trace.pftrace");
     std::fs::write(&path, vector()).unwrap();
-    assert_eq!(recognise(&path).unwrap(), RecordingKind::Trace);
+    assert_eq!(recognise(&path, &ReadOptions::default()).unwrap(), RecordingKind::Trace);
     let error = rocprof::read_profile(&path, &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, IngestError::OtherKind { found: RecordingKind::Trace, .. }), "{error}");
     struct Nobody;
@@ -204,7 +204,7 @@ fn it_is_no_profile_of_rocprofv3_and_has_no_entries_to_copy() {
         }
     }
     let visited = visit_entries(&path, &ReadOptions::default(), &mut Nobody).map(drop);
-    for error in [visited, check_entries(&path)].map(Result::unwrap_err) {
+    for error in [visited, check_entries(&path, &ReadOptions::default())].map(Result::unwrap_err) {
         assert!(matches!(error, IngestError::NoEntries { .. }), "{error}");
     }
 }

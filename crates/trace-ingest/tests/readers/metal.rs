@@ -300,12 +300,12 @@ fn compressed_files_are_read_and_damage_is_told() {
     let packed = encoder.finish().unwrap();
     let path = directory.path().join("ops.csv.gz");
     std::fs::write(&path, &packed).unwrap();
-    let whole = read_ops(std::slice::from_ref(&path)).unwrap();
+    let whole = read_ops(std::slice::from_ref(&path), &ReadOptions::default()).unwrap();
     assert_eq!((whole.rows.len(), whole.warnings.len()), (20_000, 0));
     assert_eq!(names(&whole)[19_999], "Op19999");
 
     std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
-    let cut = read_ops(std::slice::from_ref(&path)).unwrap();
+    let cut = read_ops(std::slice::from_ref(&path), &ReadOptions::default()).unwrap();
     assert!(cut.rows.len() > 5_000 && cut.rows.len() < 15_000, "{}", cut.rows.len());
     assert!(warnings(&cut)[0].contains("ends early, rows before were read"), "{:?}", cut.warnings);
 }
@@ -314,9 +314,12 @@ fn compressed_files_are_read_and_damage_is_told() {
 fn files_that_cannot_be_opened_are_named() {
     let directory = TempDir::new().unwrap();
     let missing = directory.path().join("missing.csv");
-    assert!(matches!(read_ops(&[missing]).unwrap_err(), IngestError::Io { .. }));
+    assert!(matches!(read_ops(&[missing], &ReadOptions::default()).unwrap_err(), IngestError::Io { .. }));
     let folder = directory.path().to_path_buf();
-    assert!(matches!(read_ops(&[folder]).unwrap_err(), IngestError::Directory { .. }));
+    assert!(matches!(
+        read_ops(&[folder], &ReadOptions::default()).unwrap_err(),
+        IngestError::Directory { .. }
+    ));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use trace_ingest::ReadOptions;
 use trace_ingest::metal::{CsvFormat, OpType, OpsTable, read_ops};
 
 fn corpus_path(name: &str) -> Option<PathBuf> {
@@ -23,7 +24,7 @@ fn rows_devices_and_chips_are_all_there() {
         ("ops_perf_results_2025_09_18_11_39_20", CsvFormat::V2, 621, 50, 1, "", None),
     ] {
         let Some(path) = corpus_path(name) else { continue };
-        let table = read_ops(&[path]).unwrap();
+        let table = read_ops(&[path], &ReadOptions::default()).unwrap();
         assert_eq!(table.warnings, [], "{name}");
         assert_eq!(table.format, format, "{name}");
         let found = (count(&table, OpType::Device), count(&table, OpType::Signpost), table.rows.len());
@@ -48,7 +49,7 @@ fn rows_devices_and_chips_are_all_there() {
 #[test]
 fn every_call_of_eight_devices_has_a_row_of_each() {
     let Some(path) = corpus_path("bh_8xp150_deepseek_v3_d_p") else { return };
-    let table = read_ops(std::slice::from_ref(&path)).unwrap();
+    let table = read_ops(std::slice::from_ref(&path), &ReadOptions::default()).unwrap();
     let calls: BTreeSet<_> = table.rows.iter().map(|row| row.global_call_count.unwrap() / 1024).collect();
     let devices: BTreeSet<_> = table.rows.iter().map(|row| row.global_call_count.unwrap() % 1024).collect();
     assert_eq!((calls.len(), devices), (26, (0..8).collect()));
@@ -62,7 +63,7 @@ fn every_call_of_eight_devices_has_a_row_of_each() {
     assert_eq!(table.text(inputs[1].datatype), "BFLOAT8_B");
     assert_eq!(table.text(table.outputs(first)[0].memory), "DEV_0_L1_INTERLEAVED");
 
-    let twice = read_ops(&[path.clone(), path]).unwrap();
+    let twice = read_ops(&[path.clone(), path], &ReadOptions::default()).unwrap();
     let devices: BTreeSet<_> = twice.rows.iter().filter_map(|row| row.device).collect();
     assert_eq!((devices, twice.rows.len()), ((0..16).collect(), 416));
 }

@@ -436,14 +436,14 @@ fn empty_recordings_are_refused_with_what_is_known_of_them() {
 #[test]
 fn databases_are_told_apart_by_their_tables() {
     let (_directory, path) = database(&format!("{TABLES}{}", kernel(500, 900, 0, 49, PROCESS)));
-    assert_eq!(recognise(&path).unwrap(), RecordingKind::Nsys);
+    assert_eq!(recognise(&path, &ReadOptions::default()).unwrap(), RecordingKind::Nsys);
     assert_eq!(open(&path, &ReadOptions::default()).unwrap().kind(), RecordingKind::Nsys);
     let error = trace_ingest::rocprof::read_profile(&path, &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, IngestError::OtherKind { found: RecordingKind::Nsys, .. }), "{error}");
 
     let error = |statements: &str| {
         let (_directory, path) = database(statements);
-        recognise(&path).expect_err("an unknown database").to_string()
+        recognise(&path, &ReadOptions::default()).expect_err("an unknown database").to_string()
     };
     let both = error(&format!("{TABLES} CREATE TABLE rocpd_region (id INTEGER);"));
     assert!(both.contains("Nsight Systems export as well as rocpd database"), "{both}");

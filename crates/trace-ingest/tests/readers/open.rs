@@ -1,7 +1,7 @@
 //! [`trace_ingest::open`]: every kind of recording is recognised by content, and what is none is named.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,8 +9,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::TempDir;
 use trace_ingest::{
-    Category, IngestError, Progress, ReadOptions, Recording, RecordingKind, TimeUnit, open, read_path,
-    recognise,
+    Category, IngestError, Progress, ReadOptions, Recording, RecordingKind, TimeUnit, open, open_bytes,
+    open_stream, read_path, recognise,
 };
 
 fn testdata(name: &str) -> PathBuf {
@@ -26,8 +26,46 @@ const RECORDINGS: &[(&str, RecordingKind)] = &[
     ("generated/rocprof/run_results.pftrace.gz", RecordingKind::Rocprof),
     ("generated/rocprof/csv", RecordingKind::Rocprof),
     ("generated/rocprof/csv/4242_kernel_trace.csv", RecordingKind::Rocprof),
+    ("generated/nsys/run.sqlite", RecordingKind::Nsys),
     ("generated/metal_ops.csv", RecordingKind::TenstorrentOps),
 ];
+
+/// A stream that comes in pieces.
+struct Pieces<'b>(&'b [u8]);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = buffer.len().min(self.0.len()).min(1000);
+        self.0.read(&mut buffer[..length])
+    }
+}
+
+#[test]
+fn every_format_is_read_from_bytes_and_streams_like_from_a_file() {
+    let directory = TempDir::new().unwrap();
+    let events = |recording: Recording| match recording {
+        Recording::TenstorrentOps(table) => format!("{:?}", table.rows),
+        recording => {
+            let trace = recording.into_trace().unwrap();
+            let events = trace.events().ids().map(|event| (trace.name(event), trace.events().get(event)));
+            format!("{:?} {:?} {:?}", trace.facts(), trace.warnings(), events.collect::<Vec<_>>())
+        }
+    };
+    let of_files = RECORDINGS.iter().filter(|(name, _)| testdata(name).is_file());
+    for &(name, kind) in of_files.chain([&("generated/pftrace/run.k2.pftrace", RecordingKind::Trace)]) {
+        // A name that no file has, so that none is beside it.
+        let alone = directory.path().join(Path::new(name).file_name().unwrap());
+        let bytes = fs::read(testdata(name)).unwrap();
+        fs::write(&alone, &bytes).unwrap();
+        let of_file = events(opened(&alone));
+        fs::remove_file(&alone).unwrap();
+        let options = ReadOptions::default();
+        assert_eq!(events(open_bytes(&alone, &bytes, &options).unwrap()), of_file, "{name}");
+        let streamed = open_stream(&alone, Pieces(&bytes), &options).unwrap();
+        assert_eq!(streamed.kind(), kind, "{name}");
+        assert_eq!(events(streamed), of_file, "{name}");
+    }
+}
 
 const CHROME: &str = r#"{"displayTimeUnit": "ns", "traceEvents": [
     {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "GPU"}},
@@ -47,7 +85,7 @@ fn every_kind_is_recognised_by_content_whatever_its_name() {
     let directory = TempDir::new().unwrap();
     for &(name, kind) in RECORDINGS {
         let path = testdata(name);
-        assert_eq!(recognise(&path).unwrap(), kind, "{name}");
+        assert_eq!(recognise(&path, &ReadOptions::default()).unwrap(), kind, "{name}");
         let recording = opened(&path);
         assert_eq!(recording.kind(), kind, "{name}");
         assert_eq!(recording.into_trace().is_some(), kind != RecordingKind::TenstorrentOps, "{name}");
@@ -67,7 +105,11 @@ fn a_compressed_recording_is_of_the_same_kind() {
         let mut encoder = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
         encoder.write_all(&fs::read(testdata(name)).unwrap()).unwrap();
         encoder.finish().unwrap();
-        assert_eq!(recognise(&path).unwrap(), opened(&testdata(name)).kind(), "{name}");
+        assert_eq!(
+            recognise(&path, &ReadOptions::default()).unwrap(),
+            opened(&testdata(name)).kind(),
+            "{name}"
+        );
     }
 }
 
@@ -96,7 +138,7 @@ fn chrome_events_of_rocprofv3_are_no_kineto_trace() {
     let operator =
         r#"{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2},"#;
     fs::write(&path, CHROME.replacen('[', &format!("[{operator}"), 1)).unwrap();
-    assert_eq!(recognise(&path).unwrap(), RecordingKind::Trace);
+    assert_eq!(recognise(&path, &ReadOptions::default()).unwrap(), RecordingKind::Trace);
 }
 
 #[test]
@@ -169,7 +211,7 @@ fn a_directory_is_the_traces_in_it_or_names_its_recordings() {
         }
     }
     assert_eq!(opened(directory.path()).kind(), RecordingKind::Rocprof);
-    assert_eq!(recognise(directory.path()).unwrap(), RecordingKind::Rocprof);
+    assert_eq!(recognise(directory.path(), &ReadOptions::default()).unwrap(), RecordingKind::Rocprof);
 }
 
 #[test]

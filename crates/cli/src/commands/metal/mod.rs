@@ -23,6 +23,7 @@ use crate::arguments::metal::MetalArguments;
 use crate::arguments::window::WINDOW_OPTIONS;
 use crate::console;
 use crate::error::Failure;
+use crate::standard_input;
 use crate::timings::Timings;
 use request::Screen;
 
@@ -65,7 +66,7 @@ fn list_signposts(
         ..options
     };
     timings.begin(answers::Stage::Read);
-    let table = read_ops(&arguments.files)?;
+    let table = read_ops(&arguments.files, &standard_input::reading())?;
     timings.count_events(table.rows.len());
     timings.begin(answers::Stage::Analysis);
     let report = MetalReport::new(table, whole)

@@ -39,7 +39,7 @@ impl Agents {
     /// Reads the file that describes the agents.
     pub(super) fn describe(
         &mut self,
-        table: &mut Table,
+        table: &mut Table<'_>,
         builder: &mut ProfileBuilder,
         machines: &mut Machines,
     ) -> Result<(), IngestError> {

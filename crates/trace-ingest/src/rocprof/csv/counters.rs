@@ -19,7 +19,7 @@ enum Key {
 
 impl Records<'_> {
     /// Reads a file of counters. Dispatches that the process has not recorded otherwise are made from its rows.
-    pub(super) fn counters(&mut self, table: &mut Table) -> Result<(), IngestError> {
+    pub(super) fn counters(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
         let [counter, value] = table.required([&["counter_name", "counter"], &["counter_value", "value"]])?;
         let [kernel, start, end] = [KERNEL, START, END].map(|names| table.column(names));
         let columns = DispatchColumns::new(table, kernel, start, end);

@@ -17,7 +17,7 @@ use super::builder::{Machines, ProfileBuilder};
 use super::kernel_names;
 use super::profile::{Process, Profile, SourceFormat};
 use crate::error::IngestError;
-use crate::source::file_name;
+use crate::source::{TextSource, file_name};
 use crate::string_table::StringId;
 use crate::warning::Warning;
 
@@ -51,15 +51,14 @@ pub(crate) fn read_directory(path: &Path) -> Result<Profile, IngestError> {
     read_groups(&files::groups_below(path).map_err(failed)?, None)
 }
 
-/// Reads a trace that begins with `head`, and those that were recorded with it: the files beside it with the same
-/// prefix.
-pub(crate) fn read_file(path: &Path, head: &[u8]) -> Result<Profile, IngestError> {
+/// Reads a trace, and those that were recorded with it: the files beside it with the same prefix.
+pub(crate) fn read_file(path: &Path, source: TextSource<'_>) -> Result<Profile, IngestError> {
     let name = file_name(path);
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let group = files::classify(&name).and_then(|(prefix, _)| {
+    let group = files::classify(&name).filter(|_| source.is_on_disk).and_then(|(prefix, _)| {
         // Where the directory cannot be listed, the file alone is read.
         let groups = files::groups_in(directory).ok()?;
         groups.into_iter().find(|group| group.prefix == prefix)
@@ -67,7 +66,7 @@ pub(crate) fn read_file(path: &Path, head: &[u8]) -> Result<Profile, IngestError
     let group = match group {
         Some(group) => group,
         None => {
-            let content = recognise(head).unwrap_or(Content::Calls);
+            let content = recognise(&source.head).unwrap_or(Content::Calls);
             Group { prefix: String::new(), host: None, files: vec![(content, path.to_path_buf())] }
         }
     };
@@ -78,12 +77,13 @@ pub(crate) fn read_file(path: &Path, head: &[u8]) -> Result<Profile, IngestError
             found: "a table without records of what ran".to_string(),
         });
     }
-    read_groups(&[group], Some(path))
+    read_groups(&[group], Some((path, source)))
 }
 
 /// Reads the files of all processes. A file that cannot be read ends the run when it is the one that was `named`,
 /// when it has the kernels, or when no other could be read.
-fn read_groups(groups: &[Group], named: Option<&Path>) -> Result<Profile, IngestError> {
+fn read_groups(groups: &[Group], named: Option<(&Path, TextSource<'_>)>) -> Result<Profile, IngestError> {
+    let (named, mut source) = named.unzip();
     let mut builder = ProfileBuilder::default();
     builder.profile.source = SourceFormat::Csv;
     let mut machines = Machines::default();
@@ -102,7 +102,11 @@ fn read_groups(groups: &[Group], named: Option<&Path>) -> Result<Profile, Ingest
                 continue;
             }
             let is_named = named.is_some_and(|named| named.file_name() == path.file_name());
-            match read_one(&mut records, *content, path) {
+            let table = match source.take_if(|_| is_named) {
+                Some(source) => Table::new(path, source),
+                None => Table::open(path),
+            };
+            match table.and_then(|table| read_one(&mut records, *content, table)) {
                 Ok(()) if *content == Content::Agents => {}
                 Ok(()) => read += 1,
                 // A kind of which nothing was recorded may leave an empty file.
@@ -125,8 +129,7 @@ fn read_groups(groups: &[Group], named: Option<&Path>) -> Result<Profile, Ingest
     }
 }
 
-fn read_one(records: &mut Records<'_>, content: Content, path: &Path) -> Result<(), IngestError> {
-    let mut table = Table::open(path)?;
+fn read_one(records: &mut Records<'_>, content: Content, mut table: Table<'_>) -> Result<(), IngestError> {
     let outcome = match content {
         Content::Agents => records.describe_agents(&mut table),
         Content::Kernels => records.dispatches(&mut table),

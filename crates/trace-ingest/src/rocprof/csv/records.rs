@@ -39,7 +39,7 @@ struct PlaceColumns {
 }
 
 impl PlaceColumns {
-    fn new(table: &Table, start: Column, end: Column) -> Self {
+    fn new(table: &Table<'_>, start: Column, end: Column) -> Self {
         PlaceColumns {
             start,
             end,
@@ -74,7 +74,7 @@ pub(super) struct DispatchColumns {
 }
 
 impl DispatchColumns {
-    pub(super) fn new(table: &Table, kernel: Column, start: Column, end: Column) -> Self {
+    pub(super) fn new(table: &Table<'_>, kernel: Column, start: Column, end: Column) -> Self {
         DispatchColumns {
             kernel,
             kernel_id: table.column(&["kernel_id"]),
@@ -105,11 +105,11 @@ impl<'b> Records<'b> {
         Records { builder, machines, agents: Agents::new(host), process, kernels: HashMap::new() }
     }
 
-    pub(super) fn describe_agents(&mut self, table: &mut Table) -> Result<(), IngestError> {
+    pub(super) fn describe_agents(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
         self.agents.describe(table, self.builder, self.machines)
     }
 
-    pub(super) fn dispatches(&mut self, table: &mut Table) -> Result<(), IngestError> {
+    pub(super) fn dispatches(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
         let [kernel, start, end] = table.required([KERNEL, START, END])?;
         let columns = DispatchColumns::new(table, kernel, start, end);
         table.rows(|row| self.dispatch(row, &columns).map(drop))
@@ -126,7 +126,7 @@ impl<'b> Records<'b> {
         Ok(self.builder.dispatch(place, number.unwrap_or(0), agent, kernel, launch))
     }
 
-    pub(super) fn calls(&mut self, table: &mut Table) -> Result<(), IngestError> {
+    pub(super) fn calls(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
         let [name, start, end] = table.required([&["function", "name"], START, END])?;
         let columns = PlaceColumns::new(table, start, end);
         let (kind, process) = (table.column(KIND), table.column(PROCESS));
@@ -150,7 +150,7 @@ impl<'b> Records<'b> {
         })
     }
 
-    pub(super) fn copies(&mut self, table: &mut Table) -> Result<(), IngestError> {
+    pub(super) fn copies(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
         let [name, start, end] = table.required([&["direction", "operation", "name"], START, END])?;
         let columns = PlaceColumns::new(table, start, end);
         let source = table.column(&["source_agent_id", "src_agent_id"]);
@@ -167,7 +167,7 @@ impl<'b> Records<'b> {
         })
     }
 
-    pub(super) fn allocations(&mut self, table: &mut Table) -> Result<(), IngestError> {
+    pub(super) fn allocations(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
         let [name, start, end] = table.required([&["operation", "type"], START, END])?;
         let (columns, agent) = (PlaceColumns::new(table, start, end), table.column(AGENT));
         let (bytes, address) = (table.column(&["allocation_size", "size"]), table.column(&["address"]));
@@ -181,7 +181,7 @@ impl<'b> Records<'b> {
         })
     }
 
-    pub(super) fn scratch(&mut self, table: &mut Table) -> Result<(), IngestError> {
+    pub(super) fn scratch(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
         let [name, start, end] = table.required([&["operation"], START, END])?;
         let (columns, agent) = (PlaceColumns::new(table, start, end), table.column(AGENT));
         let bytes = table.column(&["allocation_size", "size"]);
@@ -194,7 +194,7 @@ impl<'b> Records<'b> {
         })
     }
 
-    pub(super) fn samples(&mut self, table: &mut Table) -> Result<(), IngestError> {
+    pub(super) fn samples(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
         let [time] = table.required([&["sample_timestamp"]])?;
         let (dispatch_id, instruction) = (table.column(DISPATCH), table.column(&["instruction"]));
         table.rows(|row| {
@@ -260,7 +260,7 @@ struct Configuration {
 }
 
 impl Configuration {
-    fn new(table: &Table) -> Self {
+    fn new(table: &Table<'_>) -> Self {
         let axes = |x: Names, y: Names, z: Names| [table.column(x), table.column(y), table.column(z)];
         let grid = axes(&["grid_size_x", "grid_size"], &["grid_size_y"], &["grid_size_z"]);
         Configuration {

@@ -8,7 +8,7 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::csv_limits::{LimitedRows, is_too_long, read_header, read_row, too_long};
 use crate::error::IngestError;
-use crate::source::{self, Expansion, ReadOptions, file_name, is_damage};
+use crate::source::{self, Expansion, ReadOptions, TextSource, file_name, is_damage};
 use crate::warning::Warning;
 
 /// A column that a reader wants: the profiler's name of it, in lower case, and other names that it goes by.
@@ -25,11 +25,11 @@ impl Column {
 }
 
 /// An open CSV file.
-pub(super) struct Table {
+pub(super) struct Table<'a> {
     path: PathBuf,
     /// Name of the file, for warnings.
     pub(super) name: String,
-    reader: Reader<LimitedRows<Box<dyn Read + Send>>>,
+    reader: Reader<LimitedRows<Box<dyn Read + Send + 'a>>>,
     expansion: Expansion,
     columns: Vec<String>,
     header: String,
@@ -40,10 +40,14 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub(super) struct Fault(pub(super) String);
 
-impl Table {
+impl<'a> Table<'a> {
     /// Opens a file, plain or compressed, and reads its header.
-    pub(super) fn open(path: &Path) -> Result<Table, IngestError> {
-        let source = source::open(path, &ReadOptions::default())?;
+    pub(super) fn open(path: &Path) -> Result<Self, IngestError> {
+        Table::new(path, source::open(path, &ReadOptions::default())?)
+    }
+
+    /// Reads the header of an open file.
+    pub(super) fn new(path: &Path, source: TextSource<'a>) -> Result<Self, IngestError> {
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(LimitedRows::new(source.text));
         let header = source.expansion.end(path, read_header(path, &mut reader))?;
         Ok(Table {

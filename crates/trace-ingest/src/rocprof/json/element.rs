@@ -12,10 +12,11 @@ use super::faults::Faults;
 use super::records::{self, CounterRecord, DispatchRecord, Head, MemoryRecord};
 use super::tables::{Labels, Tables};
 use super::walker::{Container, Tally, Walk, Walker};
+use crate::index_set::IndexSet;
 use crate::json::scanner::{Scan, Scanner, unescape};
 use crate::rocprof::builder::{Machines, ProfileBuilder};
 use crate::rocprof::profile::{Agent, CopyDirection, Domain, Kernel, Launch, Process, Sample};
-use crate::string_table::{IndexSet, StringId};
+use crate::string_table::StringId;
 
 /// Numbers by which records refer to agents, in the order of their first use.
 #[derive(Default)]
@@ -34,7 +35,7 @@ impl Handles {
         {
             return Some(position);
         }
-        let position = self.distinct.insert_full(handle).0 as u32;
+        let position = self.distinct.insert(handle).0 as u32;
         self.last = Some((handle, position));
         Some(position)
     }
@@ -269,7 +270,7 @@ impl<'b> Element<'b> {
     /// position.
     pub(super) fn add_dispatch(&mut self, record: &DispatchRecord) -> u32 {
         let DispatchRecord { head, info } = record;
-        let launch = self.launches.insert_full(info.launch).0 as u32;
+        let launch = self.launches.insert(info.launch).0 as u32;
         let kernel = match info.kernel {
             Some(id) => self.builder.kernel(self.process, id),
             None => self.builder.named_kernel(Kernel { process: self.process, ..Kernel::default() }),

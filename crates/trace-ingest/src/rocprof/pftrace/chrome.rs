@@ -8,12 +8,13 @@ use super::arguments::{Arguments, Key, Scalar};
 use super::collector::{Collector, Outcome};
 use super::slice::{Lane, Slice};
 use crate::error::IngestError;
+use crate::index_set::IndexSet;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner, unescape};
 use crate::kineto::event_list::{BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, read_into, walk};
 use crate::rocprof::profile::{Profile, SourceFormat};
 use crate::source::TextSource;
-use crate::string_table::{IndexSet, StringId};
+use crate::string_table::StringId;
 use crate::warning::Warning;
 
 /// Reads a trace. Times are those of the arguments `begin_ns`, `end_ns` and `delta_ns` where they are, else `ts` and
@@ -136,7 +137,7 @@ impl Events {
             (start, _) => start.filter(|_| !open),
         };
         let lane = Lane { pid: number(pid), tid: number(tid), stream: None };
-        let lane = self.lanes.insert_full(lane).0 as u32;
+        let lane = self.lanes.insert(lane).0 as u32;
         let (category, name) = (self.intern(category), self.intern(name));
         let slice = Slice { lane, category, name, start, end, arguments: &arguments };
         if let Outcome::Open(_) = self.collector.slice(&slice) {

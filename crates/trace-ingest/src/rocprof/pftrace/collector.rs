@@ -7,12 +7,13 @@ use hashbrown::HashMap;
 use super::arguments::{Arguments, Key};
 use super::slice::{Class, Lane, Slice, is_descriptor, kernel_of_name, times};
 use crate::error::IngestError;
+use crate::index_set::IndexSet;
 use crate::json::number::LATEST;
 use crate::rocprof::builder::{Place, ProfileBuilder};
 use crate::rocprof::profile::{
     Agent, AgentKind, CopyDirection, Domain, Kernel, Launch, Process, Profile, SourceFormat,
 };
-use crate::string_table::{IndexSet, StringId};
+use crate::string_table::StringId;
 use crate::time::Nanoseconds;
 use crate::warning::{RecordFault, Warning};
 
@@ -214,8 +215,7 @@ impl Collector {
         let agent = self.agent(arguments, Key::Agent, AgentKind::Gpu);
         let symbol = arguments.text(Key::Symbol).map(|symbol| self.builder.profile.strings.intern(&symbol));
         let id = arguments.integer(Key::KernelId);
-        let kernel =
-            self.kernels.insert_full(SliceKernel { lane: slice.lane, id, name: slice.name, symbol }).0;
+        let kernel = self.kernels.insert(SliceKernel { lane: slice.lane, id, name: slice.name, symbol }).0;
         let launch = self.builder.launch(Launch {
             grid: [arguments.size(Key::GridSize), 1, 1],
             workgroup: [arguments.size(Key::WorkgroupSize), 1, 1],

@@ -11,6 +11,7 @@ use self::context::Context;
 use self::schema::Schema;
 use super::profile::{Profile, SourceFormat};
 use crate::error::IngestError;
+use crate::source::ReadOptions;
 use crate::sqlite::{self, Broken, Entries};
 
 /// The tables of which a database has to have one.
@@ -33,8 +34,8 @@ fn has_records(schema: &Schema) -> bool {
 }
 
 /// Reads a database.
-pub(crate) fn read(path: &Path) -> Result<Profile, IngestError> {
-    let database = sqlite::open(path)?;
+pub(crate) fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
+    let database = sqlite::open(path, options)?;
     let broken = |broken: Broken| broken.of_file(path);
     let schema = Schema::new(Entries::read(&database).map_err(broken)?);
     if !has_records(&schema) {
@@ -42,7 +43,7 @@ pub(crate) fn read(path: &Path) -> Result<Profile, IngestError> {
     }
     let mut context = Context::new(&database, schema);
     context.builder.profile.source = SourceFormat::Rocpd;
-    context.builder.profile.warnings.extend(sqlite::unread_journal(path));
+    context.builder.profile.warnings.extend(sqlite::unread_journal(path, options));
     context.read_descriptions().map_err(broken)?;
     context.read_records().map_err(broken)?;
     Ok(context.builder.finish())
