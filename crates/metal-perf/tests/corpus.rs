@@ -70,7 +70,11 @@ impl Run {
             id_range: self.id_range,
             ..MetalOptions::default()
         };
-        MetalReport::new(read_ops(&[case.join("ops.csv")]).unwrap(), options).unwrap()
+        MetalReport::new(
+            read_ops(&[case.join("ops.csv")], &trace_ingest::ReadOptions::default()).unwrap(),
+            options,
+        )
+        .unwrap()
     }
 
     fn csv(&self, report: &MetalReport) -> Vec<u8> {

@@ -229,7 +229,8 @@ pub struct Event {
 }
 
 /// Columns of events, in file order. Dense columns have a value per event, sparse ones where the trace
-/// gives one. Times are integers in the trace's [`crate::TimeUnit`].
+/// gives one. Times are bare ticks of the trace's [`crate::TimeUnit`], for analyses that add up many of them;
+/// [`crate::Trace::start`], [`crate::Trace::duration`] and [`crate::Trace::end`] give them with their unit.
 #[derive(Clone, Debug, Default)]
 pub struct EventTable {
     pub(crate) uid: Vec<u32>,
@@ -341,19 +342,19 @@ impl EventTable {
         self.track[event.index()]
     }
 
-    /// Start in time units since the trace's origin.
+    /// Start in ticks since the trace's origin.
     #[inline]
     pub fn start(&self, event: EventId) -> i64 {
         self.start[event.index()]
     }
 
-    /// Length in time units, never negative.
+    /// Length in ticks, never negative.
     #[inline]
     pub fn duration(&self, event: EventId) -> i64 {
         self.duration[event.index()]
     }
 
-    /// End in time units since the trace's origin.
+    /// End in ticks since the trace's origin.
     #[inline]
     pub fn end(&self, event: EventId) -> i64 {
         self.start[event.index()] + self.duration[event.index()]

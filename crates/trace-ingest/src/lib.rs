@@ -72,7 +72,7 @@ pub use source::{
 };
 pub use sparse_column::SparseColumn;
 pub use string_table::{PerString, StringId, StringTable};
-pub use time::{Nanoseconds, Picoseconds, TimeUnit};
+pub use time::{Nanoseconds, Picoseconds, Time, TimeUnit};
 pub use trace::{EventArguments, NewEvent, Trace, TraceBuilder};
 pub use track_table::{ProcessInfo, RowId, ThreadInfo, Track, TrackId, TrackTable};
 pub use warning::{EventFault, RecordFault, Warning};

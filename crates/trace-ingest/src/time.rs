@@ -1,5 +1,7 @@
 //! Times with their unit.
 
+use std::cmp::Ordering;
+use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
@@ -40,6 +42,89 @@ impl TimeUnit {
     #[inline]
     pub fn to_milliseconds(self, time: i64) -> f64 {
         time as f64 / (self.per_microsecond() * 1_000) as f64
+    }
+}
+
+/// A point in time or a length of time that knows its unit. Times of different units compare by what they stand for.
+///
+/// Columns of a trace are ticks of one unit ([`crate::Trace::time_unit`]), which analyses add up as they are;
+/// [`crate::Trace::time`] makes a time of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Time {
+    ticks: i64,
+    unit: TimeUnit,
+}
+
+impl Time {
+    /// So many units.
+    pub const fn from_ticks(ticks: i64, unit: TimeUnit) -> Time {
+        Time { ticks, unit }
+    }
+
+    /// A time in units of 1e-9 s.
+    pub const fn from_nanoseconds(nanoseconds: i64) -> Time {
+        Time::from_ticks(nanoseconds, TimeUnit::Nanoseconds)
+    }
+
+    /// A time in units of 1e-12 s.
+    pub const fn from_picoseconds(picoseconds: i64) -> Time {
+        Time::from_ticks(picoseconds, TimeUnit::Picoseconds)
+    }
+
+    /// How many of its units it is.
+    pub const fn ticks(self) -> i64 {
+        self.ticks
+    }
+
+    /// Its unit.
+    pub const fn unit(self) -> TimeUnit {
+        self.unit
+    }
+
+    /// In nanoseconds.
+    pub fn nanoseconds(self) -> f64 {
+        self.ticks as f64 / (self.unit.per_microsecond() / 1_000) as f64
+    }
+
+    /// In microseconds, as reports show it.
+    pub fn microseconds(self) -> f64 {
+        self.unit.to_microseconds(self.ticks)
+    }
+
+    /// In milliseconds, as reports show it.
+    pub fn milliseconds(self) -> f64 {
+        self.unit.to_milliseconds(self.ticks)
+    }
+
+    fn exact_picoseconds(self) -> i128 {
+        i128::from(self.ticks) * i128::from(1_000_000 / self.unit.per_microsecond())
+    }
+}
+
+impl PartialEq for Time {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Time {}
+
+impl PartialOrd for Time {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Time {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.exact_picoseconds().cmp(&other.exact_picoseconds())
+    }
+}
+
+/// In microseconds, with all its digits.
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} µs", self.unit.decimal_microseconds(self.ticks))
     }
 }
 
@@ -119,4 +204,19 @@ times! {
     Nanoseconds
     /// A point in time or a length of time in units of 1e-12 s.
     Picoseconds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_compare_by_what_they_stand_for_whatever_their_unit() {
+        let (long, short) = (Time::from_nanoseconds(77_074), Time::from_picoseconds(77_073_999));
+        assert!(short < long);
+        assert_eq!(long, Time::from_picoseconds(77_074_000));
+        assert_eq!((long.to_string(), short.to_string()), ("77.074 µs".into(), "77.073999 µs".into()));
+        assert_eq!((short.nanoseconds(), long.milliseconds()), (77_073.999, 0.077074));
+        assert!(Time::from_nanoseconds(i64::MAX) > Time::from_picoseconds(i64::MAX));
+    }
 }

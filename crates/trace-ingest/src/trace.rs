@@ -10,7 +10,7 @@ use crate::event_table::{
 };
 use crate::facts::TraceFacts;
 use crate::string_table::{StringId, StringTable};
-use crate::time::TimeUnit;
+use crate::time::{Time, TimeUnit};
 use crate::track_table::{ProcessInfo, RowId, Track, TrackId, TrackTable};
 use crate::warning::Warning;
 
@@ -155,7 +155,31 @@ impl Trace {
         self.facts.recorder.time_unit
     }
 
-    /// A time or duration in microseconds.
+    /// A time of ticks, as the columns of this trace have them.
+    #[inline]
+    pub fn time(&self, ticks: i64) -> Time {
+        Time::from_ticks(ticks, self.time_unit())
+    }
+
+    /// Start of an event, counted from the trace's origin.
+    #[inline]
+    pub fn start(&self, event: EventId) -> Time {
+        self.time(self.events.start(event))
+    }
+
+    /// Length of an event, never negative.
+    #[inline]
+    pub fn duration(&self, event: EventId) -> Time {
+        self.time(self.events.duration(event))
+    }
+
+    /// End of an event, counted from the trace's origin.
+    #[inline]
+    pub fn end(&self, event: EventId) -> Time {
+        self.time(self.events.end(event))
+    }
+
+    /// A number of ticks in microseconds.
     #[inline]
     pub fn to_microseconds(&self, time: i64) -> f64 {
         self.time_unit().to_microseconds(time)

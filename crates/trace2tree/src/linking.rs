@@ -333,7 +333,7 @@ mod tests {
             }
             let tree = fixture.tree();
             assert_eq!(tree.device_events(op).len(), 3, "{name}");
-            assert_eq!(tree.gpu_time(op), 90_000);
+            assert_eq!(tree.gpu_time(op).ticks(), 90_000);
             assert_eq!(tree.statistics().linked_by_graph_launch, 3);
         }
     }

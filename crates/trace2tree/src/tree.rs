@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::thread;
 
-use trace_ingest::{Category, EventId, Trace};
+use trace_ingest::{Category, EventId, Time, Trace};
 
 use crate::backward::{BackwardLinks, LinkBackwardBy};
 use crate::busy_time::busy_time;
@@ -268,9 +268,15 @@ impl TraceTree {
         some(self.layout.operator[event.index()])
     }
 
-    /// Time in which at least one device event of the subtree ran, in the trace's time unit.
-    pub fn gpu_time(&self, event: EventId) -> i64 {
-        busy_time(self.trace.events(), self.device_events(event).iter().copied())
+    /// Time in which at least one device event of the subtree ran.
+    pub fn gpu_time(&self, event: EventId) -> Time {
+        self.gpu_time_of(&[event])
+    }
+
+    /// Time in which at least one device event of these subtrees ran, whether they run side by side or enclose each other.
+    pub fn gpu_time_of(&self, events: &[EventId]) -> Time {
+        let below = events.iter().flat_map(|&event| self.device_events(event)).copied();
+        self.trace.time(busy_time(self.trace.events(), below))
     }
 }
 
@@ -343,6 +349,6 @@ mod tests {
         fixture.kernel("k", (50.0, 10.0), 1);
         fixture.kernel("k", (55.0, 10.0), 2);
         let tree = fixture.tree();
-        assert_eq!(tree.trace().to_microseconds(tree.gpu_time(op)), 15.0);
+        assert_eq!(tree.gpu_time(op).microseconds(), 15.0);
     }
 }

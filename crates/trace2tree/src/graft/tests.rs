@@ -215,7 +215,7 @@ proptest! {
         let mut charged: Vec<EventId> = launchers.iter().flat_map(|(_, events)| events.to_vec()).collect();
         charged.sort_unstable();
         prop_assert_eq!(charged, kernels.clone());
-        prop_assert_eq!(busy_time(tree.trace().events(), kernels), time);
+        prop_assert_eq!(busy_time(tree.trace().events(), kernels), time.ticks());
         let nodes: usize = tree.roots().iter().map(|&root| 1 + tree.descendants(root).count()).sum();
         prop_assert_eq!(nodes, tree.node_count());
         for &(at, kernel) in &device_events {

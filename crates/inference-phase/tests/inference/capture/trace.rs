@@ -137,7 +137,7 @@ pub(crate) fn assert_conserved(before: &TraceTree, after: &TraceTree) {
     below.sort_unstable();
     assert_eq!(below, charged(after), "each hangs below one root");
     assert_eq!(before.unlinked_device_events(), after.unlinked_device_events());
-    let time = |tree: &TraceTree| tree.roots().iter().map(|&root| tree.gpu_time(root)).sum::<i64>();
+    let time = |tree: &TraceTree| tree.roots().iter().map(|&root| tree.gpu_time(root).ticks()).sum::<i64>();
     let same_roots = before.roots() == after.roots();
     assert!(!same_roots || time(before) == time(after));
 }
