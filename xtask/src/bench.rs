@@ -69,9 +69,10 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     let floor = floor::build(root)?;
     let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
     let cache = arguments.cache.clone().unwrap_or_else(|| root.join("target/bench-traces"));
-    let mut inputs = input::generated(&cache, &sizes)?;
+    let write = |arguments: &[&str], out: &Path| input::write_by_study(root, arguments, out);
+    let mut inputs = input::generated(&cache, &sizes, &write)?;
     let recorded = input::recorded(&corpus);
-    inputs.extend(input::repeated(&cache, &recorded)?);
+    inputs.extend(input::repeated(&cache, &recorded, &write)?);
     inputs.extend(recorded);
 
     let program = Program::new(binary)?;

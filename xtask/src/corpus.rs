@@ -1,7 +1,7 @@
 //! The corpus comparison: reports of recorded traces against the reference's sheets.
 //!
 //! What differs on purpose is counted in `known`, and listed with reasons in the tests that compare cell by cell
-//! (`crates/tree-perf/tests/corpus_conformance.rs`, `crates/cli/tests/inference_conformance`).
+//! (`crates/tree-perf/tests/sheets/corpus/reference.rs`, `crates/cli/tests/command_line/inference_conformance`).
 
 mod known;
 

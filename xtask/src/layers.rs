@@ -35,7 +35,6 @@ const ORDER: &[&str] = &[
     "nsys-perf",
     "metal-perf",
     "multi-rank",
-    "multi-rank-sql",
     "report-writers",
     "answers",
     "mcp",

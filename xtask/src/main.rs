@@ -3,16 +3,7 @@
 //! | chore | what it does |
 //! | --- | --- |
 //! | `bench` | time and memory of the published program over sizes, against the least that reading takes |
-//! | `layers` | fails when a crate depends on a crate below it in the house order, or its tests alone compile other dependencies than those of the workspace |
-//! | `gen-trace` | writes a synthetic recording of any size, the same bytes for the same seed, with the truth about it: Kineto's traces of training, diffusion, recommenders and serving, as JSON and as Perfetto traces; rocprofv3's runs, tt-metal's operations |
-//! | `gen-ranks` | writes the recordings of a job of many ranks, or their tables, with faults by switch and the truth about them |
-//! | `repeat-trace` | writes a recorded Kineto trace several times in a row, as one larger trace |
-//! | `phase-bench` | scores the prefill and decode detector on recorded traces against their annotations |
-//! | `iteration-bench` | scores the detector of iterations on generated runs, as recorded and without marks |
-//! | `gate-experiment` | false alarms and detection of the rule of `tracelens gate` and of simpler ones, on drawn runs |
-//! | `faults` | scores `tracelens advise` on generated traces of tuned programs with planted faults: what it finds, what it makes up, how far its gains are from the truth |
-//! | `mcp-bench` | how long an agent waits for the server, and for the program started anew |
-//! | `evals` | how often an agent answers questions about recordings rightly, with the skill and without |
+//! | `layers` | fails when a crate depends on a crate below it in the house order |
 //! | `docs` | the handbook as a site: its pages, the help of each command, the columns and the READMEs |
 //! | `dist` | the archive of a release, the same bytes on every machine |
 //! | `release-check` | whether versions, changelog and schema are ready for a release |
@@ -26,18 +17,8 @@ mod bench;
 mod corpus;
 mod dist;
 mod docs;
-mod evals;
-mod faults;
-mod gate_experiment;
-mod gen_ranks;
-mod gen_trace;
-mod iteration_bench;
 mod layers;
-mod mcp_bench;
-mod phase_bench;
 mod release_check;
-mod repeat_trace;
-mod score_table;
 mod snapshot;
 
 use std::error::Error;
@@ -59,10 +40,6 @@ struct Arguments {
 enum Chore {
     /// Measure the whole program on generated and recorded traces.
     Bench(bench::Arguments),
-    /// Measure how long an agent waits for the server, and for the program started for every question.
-    McpBench(mcp_bench::Arguments),
-    /// Ask an agent about recordings, with the skill and without, and count right answers.
-    Evals(evals::Arguments),
     /// Make the site of the handbook.
     Docs(docs::Arguments),
     /// Make the archive of a release.
@@ -71,24 +48,10 @@ enum Chore {
     ReleaseCheck,
     /// Check that every crate depends only on crates above it.
     Layers,
-    /// Write a synthetic recording: a Kineto trace of one of ten programs, a run of rocprofv3, operations of tt-metal.
-    GenTrace(gen_trace::Arguments),
-    /// Write the recordings of a training job of many ranks with its truth: layouts, clocks, faults.
-    GenRanks(gen_ranks::Arguments),
-    /// Write a recorded Kineto trace several times in a row, with ids of its own for each copy.
-    RepeatTrace(repeat_trace::Arguments),
     /// Compare reports of recorded traces with the reference's.
     Corpus(corpus::Arguments),
     /// Write every output of a list of runs into a folder, or compare with an earlier snapshot.
     Snapshot(snapshot::Arguments),
-    /// Score the prefill and decode detector on recorded traces.
-    PhaseBench(phase_bench::Arguments),
-    /// Score the detector of iterations on generated runs.
-    IterationBench(iteration_bench::Arguments),
-    /// Score the rule of the gate, and simpler ones, on drawn runs.
-    GateExperiment(gate_experiment::Arguments),
-    /// Score `tracelens advise` on traces with planted faults.
-    Faults(faults::Arguments),
 }
 
 /// What a chore found, apart from failing to run at all.
@@ -101,21 +64,12 @@ enum Outcome {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Bench(arguments) => bench::run(&arguments, &workspace_root()),
-        Chore::McpBench(arguments) => mcp_bench::run(&arguments, &workspace_root()),
-        Chore::Evals(arguments) => evals::run(&arguments, &workspace_root()),
         Chore::Docs(arguments) => docs::run(&arguments, &workspace_root()),
         Chore::Dist(arguments) => dist::run(&arguments, &workspace_root()),
         Chore::ReleaseCheck => release_check::run(&workspace_root()),
         Chore::Layers => layers::run(workspace_root()),
-        Chore::GenTrace(arguments) => gen_trace::run(&arguments),
-        Chore::GenRanks(arguments) => gen_ranks::run(&arguments),
-        Chore::RepeatTrace(arguments) => repeat_trace::run(&arguments),
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
         Chore::Snapshot(arguments) => snapshot::run(&arguments, &workspace_root()),
-        Chore::PhaseBench(arguments) => phase_bench::run(&arguments),
-        Chore::IterationBench(arguments) => iteration_bench::run(&arguments),
-        Chore::GateExperiment(arguments) => Ok(gate_experiment::run(&arguments)),
-        Chore::Faults(arguments) => faults::run(&arguments, &workspace_root()),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

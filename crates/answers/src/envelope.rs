@@ -73,7 +73,7 @@ pub struct Tool {
     pub version: &'static str,
     /// The commit that it was built from, of released programs; null of others.
     pub commit: Option<&'static str>,
-    /// What it was built to do beside what every build does, in alphabetical order: `cluster`, `mcp`.
+    /// What it was built to do beside what every build does, in alphabetical order: `mcp`.
     pub features: &'static [&'static str],
 }
 

@@ -20,8 +20,6 @@ pub(crate) mod nsys;
 pub(crate) mod phases;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
-#[cfg(feature = "cluster")]
-pub(crate) mod ranks_sql;
 pub(crate) mod reading;
 mod reference_tools;
 pub(crate) mod replay;
@@ -150,10 +148,6 @@ pub(crate) enum Command {
     /// Write the traces of a job's ranks as one, on one clock, to look at in a viewer
     #[command(after_help = ranks::FUSE_EXAMPLES)]
     Fuse(Box<FuseArguments>),
-    /// Ask the tables of a job's ranks in SQL, on this machine or on a cluster
-    #[cfg(feature = "cluster")]
-    #[command(after_help = ranks_sql::after_help())]
-    RanksSql(ranks_sql::RanksSqlArguments),
     /// Compare runs: what became slower and faster, by how much of the step, and what is new or gone
     #[command(after_help = compare::EXAMPLES)]
     Compare(Box<CompareArguments>),

@@ -31,15 +31,6 @@ pub(crate) enum Failure {
     NotMapped { failed: usize, of: usize },
     #[error("none of {files} files is of rank {missing}; --rank_regex says where a path tells the rank")]
     RanksNotFound { files: usize, missing: String },
-    #[cfg(feature = "cluster")]
-    #[error("{0}{hint}", hint = sql_hint(.0))]
-    Sql(#[from] multi_rank_sql::Error),
-    #[cfg(feature = "cluster")]
-    #[error(
-        "{name}: is neither a file nor a shipped query{}; the shipped queries are {known}",
-        meant(name, known)
-    )]
-    UnknownQuery { name: String, known: String },
     /// Of a kind that another subcommand reads.
     #[error("{error}; {advice}")]
     OtherReader { error: IngestError, advice: &'static str },
@@ -196,16 +187,6 @@ fn hint(error: &answers::Error) -> Cow<'static, str> {
         _ => "",
     };
     hint.into()
-}
-
-/// The option that helps with a query.
-#[cfg(feature = "cluster")]
-fn sql_hint(error: &multi_rank_sql::Error) -> &'static str {
-    match error {
-        multi_rank_sql::Error::NoBaseline { .. } => " with --baseline DIR",
-        multi_rank_sql::Error::TimedOut { .. } => " with --timeout",
-        _ => "",
-    }
 }
 
 impl From<IngestError> for Failure {

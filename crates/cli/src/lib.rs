@@ -33,8 +33,6 @@ pub use model::{ModelAnswer, NoAnswer, model};
 
 /// This program, as its answers name it.
 pub const TOOL: Tool = Tool::with_features(&[
-    #[cfg(feature = "cluster")]
-    "cluster",
     #[cfg(feature = "mcp")]
     "mcp",
 ]);
@@ -96,8 +94,6 @@ fn carry_out(command: Command, given: &Given, timings: &mut Timings) -> Result<(
         Command::Pack(arguments) => commands::ranks::pack(&arguments),
         Command::Ranks(arguments) => commands::ranks::run(&arguments, given, timings),
         Command::Fuse(arguments) => commands::fuse::run(&arguments, given),
-        #[cfg(feature = "cluster")]
-        Command::RanksSql(arguments) => commands::ranks_sql::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments, given, timings),
         Command::Diff(arguments) => commands::diff::run(&arguments, given, timings),
         Command::Gate(arguments) => commands::gate::run(&arguments),

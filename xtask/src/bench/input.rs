@@ -4,8 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use crate::{gen_trace, repeat_trace};
+use std::process::Command;
 
 /// Seed of the generated traces.
 const SEED: u64 = 1;
@@ -16,6 +15,9 @@ const SMALLEST_RECORDING: u64 = 1 << 20;
 /// Bytes of text of a recording that is repeated: those of the generated trace of a million events.
 const REPEATED: u64 = 330_000_000;
 
+/// Writes the trace that the arguments of a generator describe into a file.
+pub(super) type Write<'w> = dyn Fn(&[&str], &Path) -> Result<(), Box<dyn Error>> + 'w;
+
 /// A trace to measure with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Input {
@@ -25,8 +27,24 @@ pub(super) struct Input {
     pub(super) series: Option<&'static str>,
 }
 
+/// Has the generators of `studies`, a workspace of its own, write a trace.
+pub(super) fn write_by_study(root: &Path, arguments: &[&str], out: &Path) -> Result<(), Box<dyn Error>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let run = ["run", "--quiet", "--release", "--manifest-path", "studies/Cargo.toml", "--"];
+    let status =
+        Command::new(cargo).current_dir(root).args(run).args(arguments).arg("--out").arg(out).status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("cargo study {} failed", arguments.join(" ")).into()),
+    }
+}
+
 /// Generated traces of these sizes, plain and as gzip, taken from the folder where they are in it.
-pub(super) fn generated(cache: &Path, sizes: &[u64]) -> Result<Vec<Input>, Box<dyn Error>> {
+pub(super) fn generated(
+    cache: &Path,
+    sizes: &[u64],
+    write: &Write<'_>,
+) -> Result<Vec<Input>, Box<dyn Error>> {
     fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
     let mut inputs = Vec::new();
     for &events in sizes {
@@ -36,7 +54,11 @@ pub(super) fn generated(cache: &Path, sizes: &[u64]) -> Result<Vec<Input>, Box<d
                 eprintln!("bench: generating {}", path.display());
                 // Under another name at first: what was cut off is not taken for the trace.
                 let unfinished = cache.join(format!("unfinished.{suffix}"));
-                gen_trace::write_training(&unfinished, events, SEED)?;
+                let (events, seed) = (events.to_string(), SEED.to_string());
+                write(
+                    &["gen-trace", "--flavour", "cuda", "--events", &events, "--seed", &seed],
+                    &unfinished,
+                )?;
                 fs::rename(&unfinished, &path)?;
             }
             inputs.push(Input { name: format!("generated, {series}"), path, series: Some(series) });
@@ -69,7 +91,11 @@ pub(super) fn recorded(corpus: &Path) -> Vec<Input> {
 
 /// The largest of the recordings several times in a row, about [`REPEATED`] bytes of text: real, and as large as the
 /// generated one. Taken from the folder where it is in it; none without recordings.
-pub(super) fn repeated(cache: &Path, recorded: &[Input]) -> Result<Option<Input>, Box<dyn Error>> {
+pub(super) fn repeated(
+    cache: &Path,
+    recorded: &[Input],
+    write: &Write<'_>,
+) -> Result<Option<Input>, Box<dyn Error>> {
     let length = |input: &Input| {
         let text = flate2::read::MultiGzDecoder::new(fs::File::open(&input.path)?);
         io::copy(&mut { text }, &mut io::sink()).map(|length| (length, input.clone()))
@@ -83,7 +109,8 @@ pub(super) fn repeated(cache: &Path, recorded: &[Input]) -> Result<Option<Input>
     if !path.exists() {
         eprintln!("bench: repeating {} into {}", largest.path.display(), path.display());
         let unfinished = cache.join("unfinished.json");
-        repeat_trace::write_copies(&largest.path, u32::try_from(copies)?, &unfinished)?;
+        let recording = largest.path.to_str().ok_or("the path of the recording is not UTF-8")?;
+        write(&["repeat-trace", recording, "--copies", &copies.to_string()], &unfinished)?;
         fs::rename(&unfinished, &path)?;
     }
     Ok(Some(Input { name: format!("{}, {copies} times in a row, plain", largest.name), path, series: None }))
@@ -96,13 +123,14 @@ mod tests {
     #[test]
     fn traces_are_generated_once() {
         let cache = tempfile::tempdir().unwrap();
-        let inputs = generated(cache.path(), &[200]).unwrap();
+        let write = |arguments: &[&str], out: &Path| Ok(fs::write(out, arguments.join(" "))?);
+        let inputs = generated(cache.path(), &[200], &write).unwrap();
         assert_eq!(inputs.len(), 2);
-        let plain = fs::read(&inputs[0].path).unwrap();
-        assert!(plain.starts_with(b"{") && fs::read(&inputs[1].path).unwrap().starts_with(&[0x1f, 0x8b]));
+        let text = |input: &Input| fs::read_to_string(&input.path).unwrap();
+        assert_eq!(text(&inputs[1]), "gen-trace --flavour cuda --events 200 --seed 1");
         fs::write(&inputs[0].path, "kept").unwrap();
-        assert_eq!(generated(cache.path(), &[200]).unwrap(), inputs);
-        assert_eq!(fs::read(&inputs[0].path).unwrap(), b"kept");
+        assert_eq!(generated(cache.path(), &[200], &write).unwrap(), inputs);
+        assert_eq!(text(&inputs[0]), "kept");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Sheets in which the reference is known to be wrong, with how much differs for that.
 //!
-//! Cell by cell, with every fault, the differences are in `crates/cli/tests/inference_conformance/meant.rs`.
+//! Cell by cell, with every fault, the differences are in `crates/cli/tests/command_line/inference_conformance/meant.rs`.
 
 use super::Sheet;
 

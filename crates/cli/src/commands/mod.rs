@@ -19,8 +19,6 @@ pub(crate) mod model;
 pub(crate) mod nsys;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
-#[cfg(feature = "cluster")]
-pub(crate) mod ranks_sql;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod rocprof;

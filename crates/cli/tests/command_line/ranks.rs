@@ -138,40 +138,6 @@ fn tables_are_kept_and_give_the_same_report() {
     assert_eq!(changed.err.matches("was there").count(), 3, "{changed:#?}");
 }
 
-/// None of the job's collectives has a number.
-#[cfg(feature = "cluster")]
-#[test]
-fn tables_are_asked_in_sql() {
-    let place = job();
-    place.run(&["map", "job/rank*_trace.json", "--out", "tables", "-q"]).exits_with(0);
-    let printed = place.run(&["ranks-sql", "tables", "slowest-groups"]).exits_with(0);
-    // A rank waits for the last and transfers for 200 µs: 806 µs of four ranks in two steps, 6,802 µs in four.
-    let group = "0,default_pg,0-3,4,24,28820000,,,";
-    let header = "group_name,description,members,ranks,kernels,time_ns,numbered_ns,wait_ns,wait_percent";
-    assert_eq!(printed.out, format!("{header}\n{group}\n"));
-    place.put("question.sql", "SELECT name, sum(calls) AS calls FROM ops GROUP BY name ORDER BY name");
-    place.run(&["ranks-sql", "tables", "question.sql", "-o", "answer.csv"]).exits_with(0);
-    assert_eq!(place.bytes("answer.csv"), b"name,calls\naten::mm,24\ncudaLaunchKernel,24\n");
-    let regression = ["ranks-sql", "tables", "step-regression"];
-    place.run(&[&regression[..], &["--baseline", "tables"]].concat()).exits_with(0);
-    place.run(&regression).exits_with(2).with_error(&["none is given: name its folder with --baseline DIR"]);
-    for (query, expected) in [
-        ("SELECT nothing FROM ops", "question.sql: DataFusion says: Schema error: No field named nothing"),
-        ("DROP TABLE ops", "DDL not supported"),
-    ] {
-        place.put("question.sql", query);
-        place.run(&["ranks-sql", "tables", "question.sql"]).exits_with(2).with_error(&[expected]);
-    }
-    place
-        .run(&["ranks-sql", "tables", "slowest-group"])
-        .exits_with(2)
-        .with_error(&["is neither a file nor a shipped query (did you mean slowest-groups?)"]);
-    place.run(&["ranks-sql", "none", "slowest-groups"]).exits_with(2).with_error(&["none: is no folder"]);
-    assert!(!place.path("none").exists());
-    let engine = ["ranks-sql", "tables", "slowest-groups", "--engine", "ballista=df://127.0.0.1:1"];
-    place.run(&engine).exits_with(2).with_error(&["no Ballista scheduler answers at 127.0.0.1:1"]);
-}
-
 #[test]
 fn packed_tables_give_the_same_report() {
     let place = job();

@@ -59,6 +59,7 @@ pub(super) fn write_header(
          \"pg_size\": {WORLD_SIZE}, \"ranks\": {ranks}}}\n    ],\n    \"nccl_version\": \"2.26.2\"\n  }},\n"
     ));
     let [shapes, memory, stacks] = [recorder.shapes, recorder.memory, recorder.stacks].map(u8::from);
+    // The name that the generator had when the traces in testdata were made, whose bytes stay.
     writer.text(&format!(
         "  \"record_shapes\": {shapes},\n  \"profile_memory\": {memory},\n  \"with_stack\": {stacks},\n  \
          \"with_modules\": {stacks},\n  \

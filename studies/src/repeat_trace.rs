@@ -9,7 +9,7 @@ use std::io::{BufWriter, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::{ChoreResult, Outcome};
+use crate::{Outcome, StudyResult};
 
 /// What to repeat.
 #[derive(clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     out: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
+pub(crate) fn run(arguments: &Arguments) -> StudyResult {
     write_copies(&arguments.trace, arguments.copies, &arguments.out)?;
     Ok(Outcome::Good)
 }

@@ -12,7 +12,7 @@ use testdata::job::{Fault, Job, JobPlan, Naming, Numbered, Parallelism};
 use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
-use crate::{ChoreResult, Outcome};
+use crate::{Outcome, StudyResult};
 
 /// Size, layout and faults of the job.
 #[derive(clap::Args)]
@@ -66,7 +66,7 @@ enum Seq {
 }
 
 /// Writes the job.
-pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
+pub(crate) fn run(arguments: &Arguments) -> StudyResult {
     let parallelism = Parallelism::from_text(&arguments.layout, arguments.ranks, arguments.ranks_per_host)?;
     let job = Job::new(JobPlan {
         ranks_per_host: arguments.ranks_per_host,

@@ -13,7 +13,7 @@ use trace2tree::{TraceTree, TreeOptions};
 
 use crate::gen_trace::{Run, Workload, write_run};
 use crate::score_table::ScoreTable;
-use crate::{ChoreResult, Outcome};
+use crate::{Outcome, StudyResult};
 use score::{Phases, SMALL_BOUNDARY_ERROR, SMALL_TIME_ERROR, Score, explain, score};
 
 /// Which runs to score.
@@ -61,7 +61,7 @@ struct Scored {
 }
 
 /// Scores every run and prints a table per program; bad when a gate fails.
-pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
+pub(crate) fn run(arguments: &Arguments) -> StudyResult {
     let chosen =
         |workload: &Workload| arguments.filter.as_deref().is_none_or(|part| workload.name().contains(part));
     let workloads: Vec<Workload> = Workload::ALL.into_iter().filter(chosen).collect();

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::score_table::ScoreTable;
-use crate::{ChoreResult, Outcome, build_program};
+use crate::{Outcome, StudyResult, build_program};
 
 /// The agent, and how often it is asked.
 #[derive(clap::Args)]
@@ -62,7 +62,7 @@ struct Fact {
     unit: Option<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
+pub(crate) fn run(arguments: &Arguments, root: &Path) -> StudyResult {
     let binary = match &arguments.bin {
         Some(binary) => binary.canonicalize()?,
         None => build_program(root, "release")?,
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn half_of_the_cases_are_traps_and_each_can_be_graded() {
-        let root = crate::workspace_root();
+        let root = crate::repository();
         let text = fs::read(root.join("crates/mcp/skills/evals.json")).unwrap();
         let Evals { cases } = serde_json::from_slice(&text).unwrap();
         assert_eq!(cases.len(), 2 * cases.iter().filter(|case| case.trap).count());
@@ -245,7 +245,7 @@ mod tests {
             "name": "", "recordings": ["generated/metal_ops.csv"], "keep": 0.5, "question": "How long?", "facts": [],
         }))
         .unwrap();
-        let root = crate::workspace_root();
+        let root = crate::repository();
         let ask = |agent| case.ask(agent, "SKILL", Path::new("/nowhere/tracelens"), &root);
         let answer = ask("cat; ls; echo $PATH").unwrap();
         assert!(

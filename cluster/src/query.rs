@@ -47,7 +47,6 @@ pub const SHIPPED: &[ShippedQuery] = shipped! {
 };
 
 /// The view `entries`, which shipped queries share and queries of users may use.
-#[cfg(feature = "cluster")]
 pub(crate) const ENTRIES: ShippedQuery = ShippedQuery {
     name: "entries",
     about: "a rank in a collective that the program numbers, with how long it waited there",

@@ -1,10 +1,7 @@
 //! The shipped queries on Ballista: in this process, and on a scheduler and two executors in processes of their own, of
 //! which some are killed.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // a test helper may stop at a fault
 #![allow(clippy::disallowed_types)] // schedulers and executors on the loopback
-
-mod job;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -12,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::job::{Tables, answers, baseline, expected, job, options};
 use ballista_core::serde::BallistaCodec;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
@@ -20,7 +18,6 @@ use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::start_server;
 use ballista_scheduler::standalone::new_standalone_scheduler;
-use job::{Tables, answers, baseline, expected, job, options};
 use multi_rank_sql::{Engine, Error, Options, Query, answer};
 use tokio::runtime::{Builder, Runtime};
 
@@ -212,7 +209,7 @@ impl Drop for Cluster {
 
 fn process(role: &str, scheduler: u16, ports: [u16; 2], work: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "serve", "--ignored", "--nocapture"])
+        .args(["--exact", "ballista::serve", "--ignored", "--nocapture"])
         .env("MULTI_RANK_SQL_ROLE", role)
         .env("MULTI_RANK_SQL_SCHEDULER", scheduler.to_string())
         .env("MULTI_RANK_SQL_PORT", ports[0].to_string())

@@ -1,8 +1,5 @@
 //! A generated job in a folder of tables, and the answers of the shipped queries by plain Rust from the same tables.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
-#![allow(dead_code, unreachable_pub)] // each test uses its part
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::fs;
@@ -18,15 +15,15 @@ use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
 /// The tables of a job, on disk and as they were before.
-pub struct Tables {
+pub(crate) struct Tables {
     /// By rank.
     ranks: Vec<RankTables>,
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     _place: TempDir,
 }
 
 impl Tables {
-    pub fn new(plan: JobPlan) -> Self {
+    pub(crate) fn new(plan: JobPlan) -> Self {
         let place = tempfile::tempdir().unwrap();
         // Characters that stand for others in patterns and in addresses.
         let folder = place.path().join("job [1]* 50%");
@@ -46,7 +43,7 @@ impl Tables {
 }
 
 /// Eight ranks on two hosts; rank 5 is slow, the link of rank 2 in one step.
-pub fn job() -> Tables {
+pub(crate) fn job() -> Tables {
     let fault = |kind, at, steps, amount| Fault { kind, at, steps, amount };
     let mut plan = JobPlan::new(8, Parallelism { tensor: 4, pipeline: 1, data: 2, expert: 1 }, 11);
     plan.steps = 6;
@@ -59,13 +56,13 @@ pub fn job() -> Tables {
 }
 
 /// The same job when nothing was wrong, without its last rank.
-pub fn baseline() -> Tables {
+pub(crate) fn baseline() -> Tables {
     let mut plan = JobPlan::new(8, Parallelism { tensor: 4, pipeline: 1, data: 2, expert: 1 }, 12);
     plan.faults = vec![Fault { kind: FaultKind::MissingRank, at: 7, steps: 0..=3, amount: 0 }];
     Tables::new(plan)
 }
 
-pub fn options(job: &Tables, baseline: Option<&Tables>, engine: Engine) -> Options {
+pub(crate) fn options(job: &Tables, baseline: Option<&Tables>, engine: Engine) -> Options {
     Options {
         folder: job.folder.clone(),
         baseline: baseline.map(|baseline| baseline.folder.clone()),
@@ -76,13 +73,13 @@ pub fn options(job: &Tables, baseline: Option<&Tables>, engine: Engine) -> Optio
 }
 
 /// The answer of each shipped query.
-pub fn answers(options: &Options) -> BTreeMap<&'static str, String> {
+pub(crate) fn answers(options: &Options) -> BTreeMap<&'static str, String> {
     let of = |query| answer(&Query::from(query), options).unwrap_or_else(|error| panic!("{error}"));
     SHIPPED.iter().map(|query| (query.name, of(query))).collect()
 }
 
 /// The same without an engine.
-pub fn expected(job: &Tables, baseline: &Tables) -> BTreeMap<&'static str, String> {
+pub(crate) fn expected(job: &Tables, baseline: &Tables) -> BTreeMap<&'static str, String> {
     let entries = entries(&job.ranks);
     BTreeMap::from([
         ("slowest-groups", slowest_groups(&job.ranks, &entries)),

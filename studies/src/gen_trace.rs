@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, GzBuilder};
 use testdata::{json, random};
 
-use crate::{ChoreResult, Outcome};
+use crate::{Outcome, StudyResult};
 pub(crate) use flavour::Flavour;
 use json::Layout;
 pub(crate) use truth::{Inserted, Stretch, TrueIteration, Truth};
@@ -267,7 +267,7 @@ impl Run {
         };
         let unmarked = if is_marked { "" } else { " --unmarked" };
         format!(
-            "cargo xtask gen-trace --workload {} --flavour {flavour} --python-frames {} --compact{unmarked} --seed {}",
+            "cargo study gen-trace --workload {} --flavour {flavour} --python-frames {} --compact{unmarked} --seed {}",
             self.workload.name(),
             self.has_python_frames(),
             self.seed
@@ -289,7 +289,7 @@ struct Options {
 }
 
 /// Writes the trace.
-pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
+pub(crate) fn run(arguments: &Arguments) -> StudyResult {
     let Some(workload) = arguments.workload.of_kineto() else { return run_other(arguments) };
     if arguments.format.is_some() {
         return Err("--format is for --workload rocprof: other traces are Kineto's".into());
@@ -322,15 +322,6 @@ pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
         write_file(path, |out| Ok(truth.write(workload.name(), options.seed, out)?))?;
     }
     Ok(Outcome::Good)
-}
-
-/// Writes a trace of training on CUDA, of which only size and random numbers are chosen.
-pub(crate) fn write_training(path: &Path, events: u64, seed: u64) -> Result<(), Box<dyn Error>> {
-    let (flavour, workload, layout) = (Flavour::Cuda, Workload::Training, Layout::Lines);
-    let length = Length::Events(events);
-    let (python_frames, is_marked, plants) = (true, true, Plants::default());
-    let options = Options { length, flavour, workload, seed, python_frames, layout, is_marked, plants };
-    write_file(path, |out| generate(options, out)).map(drop)
 }
 
 /// Writes the trace of a whole run, which the seed chooses, and says what happened in it.
@@ -369,7 +360,7 @@ fn write_nsys(options: Options, out: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// Writes what another profiler than Kineto recorded.
-fn run_other(arguments: &Arguments) -> ChoreResult {
+fn run_other(arguments: &Arguments) -> StudyResult {
     let of_kineto = [
         ("--flavour", arguments.flavour.is_some()),
         ("--python-frames", arguments.python_frames.is_some()),

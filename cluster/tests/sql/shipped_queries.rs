@@ -1,14 +1,11 @@
 //! The shipped queries on DataFusion against plain Rust over the same tables, and what ends a query.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
 #![allow(clippy::disallowed_types)] // a port that nobody listens on
-
-mod job;
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-use job::{answers, baseline, expected, job, options};
+use crate::job::{answers, baseline, expected, job, options};
 use multi_rank::SCHEMA;
 use multi_rank_sql::{Engine, Query, SHIPPED, answer};
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::{ChoreResult, Outcome, build_program};
+use crate::{Outcome, StudyResult, build_program};
 
 /// What to ask about, and how often.
 #[derive(clap::Args)]
@@ -78,7 +78,7 @@ impl Drop for Server {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
+pub(crate) fn run(arguments: &Arguments, root: &Path) -> StudyResult {
     let binary = match &arguments.bin {
         Some(binary) => binary.clone(),
         None => build_program(root, "dist")?,

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 
-use crate::{ChoreResult, Outcome, build_program};
+use crate::{Outcome, StudyResult, build_program};
 use cases::Case;
 use score::{Found, Scores};
 
@@ -58,7 +58,7 @@ const LEAST_CLEAN: f64 = 1.0;
 type Ask<'a> = dyn Fn(&Path) -> Result<Vec<Found>, Box<dyn Error>> + Sync + 'a;
 
 /// Makes the cases, asks about each, and says how good the answers are.
-pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
+pub(crate) fn run(arguments: &Arguments, root: &Path) -> StudyResult {
     let passing = tempfile::tempdir()?;
     let folder = arguments.keep.as_deref().unwrap_or(passing.path());
     std::fs::create_dir_all(folder)?;

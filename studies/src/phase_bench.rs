@@ -14,7 +14,7 @@ use trace_ingest::{ReadOptions, Trace};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::score_table::ScoreTable;
-use crate::{ChoreResult, Outcome};
+use crate::{Outcome, StudyResult};
 use composite::{Mode, composite};
 use score::{Score, score, truth};
 
@@ -78,7 +78,7 @@ const REFERENCE: [(&str, [(&str, f64); 7]); 2] = [
 ];
 
 /// Runs every case and prints the scores; bad when a gate fails.
-pub(crate) fn run(arguments: &Arguments) -> ChoreResult {
+pub(crate) fn run(arguments: &Arguments) -> StudyResult {
     let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
     let recordings = recordings(&corpus)?;
     let cases: Vec<Case> = cases(&recordings)
