@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-#[path = "../../crates/hlo-cost/tests/program_probe/mod.rs"]
+#[path = "../../crates/hlo-cost/tests/programs/program_probe/mod.rs"]
 pub mod program_probe;
 #[path = "../../crates/trace-ingest/tests/readers/reader_probes/mod.rs"]
 pub mod reader_probes;

@@ -20,7 +20,7 @@ import pytracelens as tl
 from test_pytracelens import RECORDINGS, ROOT, TESTDATA, TRAINING, program
 
 CORPUS = Path(os.environ.get("TRACE_CORPUS") or ROOT.parent / "shared/corpus")
-OF_CORPUS = (ROOT / "crates/cli/tests/mcp/recordings_of_the_corpus.txt").read_text().splitlines()
+OF_CORPUS = (ROOT / "crates/cli/tests/command_line/mcp/recordings_of_the_corpus.txt").read_text().splitlines()
 ROCM = TESTDATA / "generated/rocm_training_step.json.gz"
 
 

@@ -7,6 +7,8 @@ mod advise_agent;
 mod advise_corpus;
 mod answers;
 mod bad_input;
+#[path = "../../../tree-perf/tests/common/mod.rs"]
+mod common;
 mod compare;
 mod critical_path;
 mod diff;
@@ -16,16 +18,21 @@ mod gate;
 mod handbook;
 mod hostile;
 mod inference;
+mod inference_conformance;
 mod inputs;
 mod jax;
 mod jax_hosts;
 mod match_blocks;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod metal;
 mod model;
 mod nsys;
 mod options;
 mod output_safety;
 mod outputs;
+#[cfg(unix)]
+mod page;
 mod pftrace;
 mod phases;
 mod program;

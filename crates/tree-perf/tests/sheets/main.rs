@@ -10,6 +10,7 @@ mod captured;
 mod charts;
 mod collectives;
 mod conservation;
+mod corpus;
 mod counters;
 mod extensions;
 mod golden;

@@ -1,6 +1,6 @@
 //! Where the reference is wrong, and ours is not.
 
-use crate::conformance::Meant;
+use super::conformance::Meant;
 
 const SGLANG: &str = "sglang-qwen3-8b-decode";
 const VLLM: &str = "vllm-prefilldecode-piecewise";

@@ -1,8 +1,6 @@
 //! What-if against the truth: programs whose timing is simulated are recorded, replayed with an operator changed, and
 //! held against a simulation of the changed program.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
-
 use critical_path::{PathClass, Recorded, Replay, Scaling, Scope};
 use perf_models::CommunicationPatterns;
 use testdata::random::Random;

@@ -1,7 +1,5 @@
 //! Recordings that contradict themselves, and very long ones.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
-
 use critical_path::{
     Dependencies, Fault, GraphReplay, GraphReplays, PathClass, Recorded, Replay, Scaling, Scope,
 };

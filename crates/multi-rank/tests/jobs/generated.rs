@@ -1,6 +1,5 @@
 //! Generated jobs, whose truth is known: pairs, clocks, bad input, causes.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // a test helper may stop at a fault
+#![allow(clippy::print_stdout)] // figures for the reader
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

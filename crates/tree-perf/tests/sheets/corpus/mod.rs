@@ -1,10 +1,15 @@
-//! The recorded traces, and what holds of them without a reference.
+//! The recorded traces: their sheets beside those of a reference implementation, and what holds of them without one.
+//!
+//! The corpus is not part of the repository; `testdata` says where it lies and what its absence means.
 
 mod budget;
+#[path = "../../conformance/mod.rs"]
+mod conformance;
 mod conservation;
 mod devices;
 mod hta;
 mod memory;
+mod reference;
 mod roofline;
 mod waits;
 
@@ -12,7 +17,7 @@ use std::path::Path;
 
 use trace_ingest::{ReadOptions, Trace, read_path};
 
-use crate::conformance::Reference;
+use conformance::Reference;
 
 /// Names of the folders in a folder.
 pub(crate) fn cases(folder: &Path) -> Vec<String> {

@@ -1,8 +1,5 @@
 //! The HTML page of reports in a real browser, offline. Skipped where Chromium is not installed.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
-#![cfg(unix)]
-
 mod browser;
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! The critical path of real recordings, held against the figures of a prototype of the walk and of HTA's analysis.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
-
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,7 +1,4 @@
 //! Programs of recorded profiles, whole and damaged.
-#![allow(clippy::unwrap_used)] // a test helper may stop at a fault
-
-mod program_probe;
 
 use std::path::Path;
 
@@ -11,7 +8,7 @@ use proptest::prelude::*;
 use trace_ingest::ReadOptions;
 use trace_ingest::xplane::{Profile, read_profile};
 
-use program_probe::program;
+use crate::program_probe::program;
 
 fn read(path: &Path) -> Profile {
     read_profile(path, &ReadOptions::default()).unwrap()

@@ -1,8 +1,6 @@
 //! Iterations of real recordings. The numbers of marked steps were counted in the files' text, those of other
 //! iterations in what the files say of the program: batches of its data loader, calls of its model.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
 use std::path::Path;
 
 use iterations::{DetectOptions, Iterations, Level, LevelKind, Reason};

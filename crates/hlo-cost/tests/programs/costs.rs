@@ -1,5 +1,4 @@
 //! Costs of instructions of compiled programs, made by hand.
-#![allow(clippy::unwrap_used)]
 
 use std::slice;
 

@@ -1,7 +1,5 @@
 //! Traces of many ranks as one trace.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read as _;

@@ -1,7 +1,5 @@
 //! Jobs of hosts with an XPlane profile each: profiles written by hand, and those of the corpus.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,17 +1,12 @@
 //! Compares sheets with those of a reference implementation on a corpus of recorded traces.
-//!
-//! The corpus is not part of the repository; `testdata` says where it lies and what its absence means.
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
+#![allow(clippy::print_stderr)] // how much agrees
 
-mod common;
-mod conformance;
-mod corpus;
-
-use common::Table;
-use conformance::{Comparison, Meant, Reference, Verdicts};
 use perf_models::CommunicationPatterns;
 use trace2tree::LinkBy;
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
+
+use super::conformance::{Comparison, Meant, Reference, Verdicts};
+use crate::common::Table;
 
 /// Sheets that the reference does not have.
 const ADDED_SHEETS: &[&str] =
@@ -155,7 +150,7 @@ const MEANT: &[Meant] = &[
 #[test]
 fn sheets_agree_with_the_reference_cell_by_cell() {
     let Some(folder) = testdata::corpus("pytorch") else { return };
-    let cases = corpus::cases(&folder);
+    let cases = super::cases(&folder);
     assert!(!cases.is_empty(), "no cases in {}", folder.display());
     let mut verdicts = Verdicts::new(MEANT, ADDED_COLUMNS);
     for case in &cases {
@@ -168,8 +163,8 @@ fn sheets_agree_with_the_reference_cell_by_cell() {
             ..AnalysisOptions::default()
         };
         let folder = folder.join(case);
-        let analysis = Analysis::new(corpus::read(&folder.join("trace.json.gz")), options);
-        let references = corpus::tables(&folder.join("reference"));
+        let analysis = Analysis::new(super::read(&folder.join("trace.json.gz")), options);
+        let references = super::tables(&folder.join("reference"));
         for (sheet, comparison) in compare(&analysis, &references) {
             verdicts.add(case, &sheet, comparison);
         }

@@ -1,8 +1,5 @@
 //! `tracelens mcp` as agents use it: JSON-RPC on standard input and output, and the official client where Python has it.
 
-#![cfg(feature = "mcp")]
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -499,7 +496,7 @@ fn the_server_and_the_command_line_agree_on_the_corpus() {
 
 #[test]
 fn the_official_client_is_served() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command_line/mcp/client.py");
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let has_client =
         Command::new(&python).args(["-c", "import mcp"]).output().is_ok_and(|output| output.status.success());

@@ -1,7 +1,5 @@
 //! The worked examples of TraceLens's report of collectives, from traces to tables.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,18 +2,17 @@
 //! traces of engines, graph captures included.
 //!
 //! The recordings are not part of the repository; `testdata` says where they lie and what their absence means.
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // helpers of tests
+#![allow(clippy::print_stderr)] // how much agrees
 
-#[path = "../../../tree-perf/tests/common/mod.rs"]
-mod common;
 mod conformance;
 mod meant;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::Table;
 use conformance::{Comparison, Reference, Verdicts};
+
+use crate::common::Table;
 
 /// Sheets that the reference does not have.
 const ADDED_SHEETS: &[&str] = &["gpu_timeline_per_device", "coverage", "roofline", "roofline_points"];
