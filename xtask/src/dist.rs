@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     }
     let is_windows = target.contains("windows");
     let mut files = BTreeMap::from([(format!("tracelens{}", if is_windows { ".exe" } else { "" }), content)]);
-    for file in ["LICENSE", "README.md", "CHANGELOG.md", "COLUMNS.md"] {
+    for file in ["LICENSE", "README.md", "CHANGELOG.md"] {
         files.insert(file.to_owned(), std::fs::read(root.join(file))?);
     }
     made_by_program(&program, &mut files)?;
@@ -272,6 +272,7 @@ fn made_by_program(program: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Res
     for (shell, file) in COMPLETIONS {
         add(format!("completions/{file}"), &["completions", shell])?;
     }
+    add("COLUMNS.md".to_owned(), &["columns", "--markdown"])?;
     add("SKILL.md".to_owned(), &["skill"])
 }
 

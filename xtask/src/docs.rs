@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     }
     let mut summary = std::fs::read_to_string(pages.join("SUMMARY.md"))?;
     commands(&program, &pages, &mut summary)?;
-    references(root, &pages, &mut summary)?;
+    references(&program, root, &pages, &mut summary)?;
     std::fs::write(pages.join("SUMMARY.md"), summary)?;
     if arguments.pages {
         println!("pages in {}", pages.display());
@@ -101,16 +101,13 @@ fn commands(program: &Path, pages: &Path, summary: &mut String) -> Result<(), Bo
 }
 
 /// The columns, the changes, and the READMEs of the crates.
-fn references(root: &Path, pages: &Path, summary: &mut String) -> Result<(), Box<dyn Error>> {
+fn references(program: &Path, root: &Path, pages: &Path, summary: &mut String) -> Result<(), Box<dyn Error>> {
     let repository = package_value(root, "repository")?;
     summary.push_str("\n# Reference\n\n");
-    for (file, page, title) in
-        [("COLUMNS.md", "columns.md", "Columns of the tables"), ("CHANGELOG.md", "changes.md", "Changes")]
-    {
-        let text = std::fs::read_to_string(root.join(file))?;
-        std::fs::write(pages.join(page), linked(&text, "", &repository))?;
-        writeln!(summary, "- [{title}]({page})")?;
-    }
+    std::fs::write(pages.join("columns.md"), printed(program, &["columns", "--markdown"])?)?;
+    let changes = std::fs::read_to_string(root.join("CHANGELOG.md"))?;
+    std::fs::write(pages.join("changes.md"), linked(&changes, "", &repository))?;
+    summary.push_str("- [Columns of the tables](columns.md)\n- [Changes](changes.md)\n");
     summary.push_str("\n# Crates\n\n");
     std::fs::create_dir_all(pages.join("crates"))?;
     let mut names: Vec<String> = std::fs::read_dir(root.join("crates"))?
@@ -151,7 +148,7 @@ fn linked(text: &str, place: &str, repository: &str) -> String {
         }
         match path[..] {
             ["crates", name, "README.md"] => out.extend([up, "crates/", name, ".md"]),
-            ["COLUMNS.md"] => out.extend([up, "columns.md"]),
+            ["CHANGELOG.md"] => out.extend([up, "changes.md"]),
             ["docs", "src", ..] => out.extend([up, &path[2..].join("/")]),
             _ => out.extend([repository, "/blob/main/", &path.join("/")]),
         }
@@ -172,8 +169,8 @@ mod tests {
 
     #[test]
     fn links_lead_to_pages_or_to_the_repository() {
-        let text = "[a](../trace2tree/README.md), [b](../../COLUMNS.md) [c](https://x.y) [d](benches/a.rs) [e](#below) f](g h)";
-        let expected = "[a](../crates/trace2tree.md), [b](../columns.md) [c](https://x.y) [d](r/blob/main/crates/mcp/benches/a.rs) [e](#below) f](g h)";
+        let text = "[a](../trace2tree/README.md), [b](../../CHANGELOG.md) [c](https://x.y) [d](benches/a.rs) [e](#below) f](g h)";
+        let expected = "[a](../crates/trace2tree.md), [b](../changes.md) [c](https://x.y) [d](r/blob/main/crates/mcp/benches/a.rs) [e](#below) f](g h)";
         assert_eq!(linked(text, "crates/mcp/", "r"), expected);
         assert_eq!(
             linked("[a](crates/mcp/README.md) [h](docs/src/coming-from/hta.md)", "", "r"),

@@ -121,78 +121,9 @@ fn known<A>(report: ReportOf, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownSheet>
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write;
-
     use sheets::{ColumnKind, Layout, Role};
 
     use super::*;
-
-    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../COLUMNS.md");
-
-    fn unit(column: &Column) -> String {
-        let unit = match column.kind {
-            ColumnKind::Text => "text",
-            ColumnKind::Nested => "list or record",
-            ColumnKind::Names => "list of names",
-            ColumnKind::Count => "count",
-            ColumnKind::Identifier => "identifier",
-            ColumnKind::Flag => "True or False",
-            ColumnKind::Whole(unit) | ColumnKind::Number(unit) => unit.symbol(),
-        };
-        column.per.map_or_else(|| unit.to_owned(), |per| format!("{unit} per {per}"))
-    }
-
-    fn reference() -> String {
-        let mut text = "# Columns\n\nWhat the columns of all sheets mean, report by report. The test \
-                        `the_reference_lists_all_columns` writes this file from the code.\n"
-            .to_owned();
-        let sheets = known_sheets();
-        for (report, title) in [
-            (ReportOf::Recording(RecordingKind::Trace), "Traces of PyTorch"),
-            (ReportOf::Recording(RecordingKind::XPlane), "XPlane profiles"),
-            (ReportOf::Recording(RecordingKind::Rocprof), "rocprofv3 profiles"),
-            (
-                ReportOf::Recording(RecordingKind::Nsys),
-                "Recordings of Nsight Systems, beside those of traces",
-            ),
-            (ReportOf::Recording(RecordingKind::TenstorrentOps), "Tenstorrent operations"),
-            (ReportOf::Job, "Jobs of many ranks"),
-            (ReportOf::Comparison, "Comparisons of runs"),
-            (ReportOf::Trees, "Trees of two runs"),
-        ] {
-            writeln!(text, "\n## {title}").unwrap();
-            let mut left: Vec<&KnownSheet> = sheets.iter().filter(|sheet| sheet.report == report).collect();
-            // Sheets with the same columns are described together, where the first of them stands.
-            while let Some(first) = left.first().copied() {
-                let (same, others) = left.into_iter().partition(|sheet| sheet.columns == first.columns);
-                left = others;
-                describe(&mut text, &same);
-            }
-        }
-        text
-    }
-
-    fn describe(text: &mut String, sheets: &Vec<&KnownSheet>) {
-        match sheets[..] {
-            [sheet] => writeln!(text, "\n### `{}`\n\n{}", sheet.name, sheet.description).unwrap(),
-            _ => {
-                writeln!(text, "\n### `{}` and {} more\n", sheets[0].name, sheets.len() - 1).unwrap();
-                for sheet in sheets {
-                    writeln!(text, "- `{}`: {}", sheet.name, sheet.description).unwrap();
-                }
-            }
-        }
-        for sheet in sheets {
-            if let Some(name) = sheet.reference_name {
-                writeln!(text, "\nTraceLens calls `{}` `{name}`.", sheet.name).unwrap();
-            }
-        }
-        text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
-        for column in &sheets[0].columns {
-            let meaning = column.full_description().replace('|', "\\|").replace('<', "&lt;");
-            writeln!(text, "| `{}` | {} | {meaning} |", column.name, unit(column)).unwrap();
-        }
-    }
 
     /// What a reader must find: charts draw what is in view, no sheet is without a name for its rows at the left, and no
     /// column of a layout stands twice.
@@ -297,20 +228,5 @@ mod tests {
         check(&jax_sheets());
         check(&rocprof_sheets());
         check(&nsys_sheets());
-    }
-
-    #[test]
-    fn the_reference_lists_all_columns() {
-        let current = reference();
-        if std::env::var_os("UPDATE_COLUMNS").is_some_and(|value| value == "1") {
-            std::fs::write(FILE, &current).unwrap();
-        }
-        let listed = std::fs::read_to_string(FILE).unwrap();
-        let stale = listed.lines().zip(current.lines()).find(|(listed, current)| listed != current);
-        assert!(
-            listed == current,
-            "COLUMNS.md is stale, first at {stale:#?}\n\
-             UPDATE_COLUMNS=1 cargo test --workspace --lib the_reference_lists_all_columns"
-        );
     }
 }

@@ -3,6 +3,7 @@
 
 mod advice;
 mod call_tree;
+mod columns_page;
 mod compare;
 mod critical_path;
 mod diff;
@@ -36,6 +37,7 @@ mod xla;
 
 pub use advice::{Advisor, advice_rules};
 pub use call_tree::{TreeQuery, TreeStart};
+pub use columns_page::columns_page;
 pub use compare::CompareReporter;
 pub use critical_path::CriticalPathReporter;
 pub use diff::DiffReporter;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use advise::{ADVICE, Advice, Limits};
-use critical_path::{GRAPH_REPLAYS, GraphReplays, graph_replays_sheet};
+use critical_path::{GraphReplays, graph_replays_sheet};
 use inference_phase::Step;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{
@@ -16,6 +16,7 @@ use iterations::{Program, Selected, Window, WindowError};
 use nsys_perf::{NsysAnalysis, NsysOptions, nsys_findings, nsys_sheets, nsys_stats_sheets};
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use script_extension::Extension;
+use sheets::names::GRAPH_REPLAYS;
 use sheets::{Layout, Sheet, Table};
 use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};

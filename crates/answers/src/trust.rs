@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use sheets::{Caveat, Table};
-use trace_doctor::{Diagnosis, Finding, Severity, Which};
+use sheets::names::{
+    COLL_ANALYSIS, COVERAGE, GPU_TIMELINE, MEMORY_BLOCKS, MEMORY_OWNERS, MEMORY_STEPS, MEMORY_SUMMARY,
+    MEMORY_TIMELINE, OPS_ALL, OPS_SUMMARY, ROOFLINE, ROOFLINE_POINTS, UNIFIED_PERF_SUMMARY,
+};
+use sheets::{Caveat, Figure, Table};
+use trace_doctor::{Diagnosis, Finding, Severity};
 
 use crate::summary::LeftOut;
 
@@ -42,11 +46,9 @@ fn mark_unreliable(tables: &mut [Table], finding: &Finding) {
         brief: format!("unreliable ({}): {}", rule.id, rule.consequence.unwrap_or(text)),
         text: format!("Unreliable: {text} ({}).", rule.id),
     });
-    each_shown(tables, finding, |table, which| match which {
-        Which::Sheet => table.add_caveat(&caveat),
-        _ => table.add_caveat_to(&caveat, |column| {
-            which.selects(column.name(), column.kind()) && !column.is_blank()
-        }),
+    each_shown(tables, finding, |table, figure| match figure {
+        Figure::Everything => table.add_caveat(&caveat),
+        figure => table.add_caveat_to(&caveat, |column| column.shows(figure) && !column.is_blank()),
     });
 }
 
@@ -56,28 +58,44 @@ fn mark_empty(tables: &mut [Table], finding: &Finding) {
         brief: format!("empty ({}): {text}", rule.id),
         text: format!("Empty: {}", why_absent(finding)),
     });
-    each_shown(tables, finding, |table, which| match table.height() {
+    each_shown(tables, finding, |table, figure| match table.height() {
         0 => table.add_caveat(&caveat),
-        _ => table.add_caveat_to(&caveat, |column| {
-            which.selects(column.name(), column.kind()) && column.is_blank()
-        }),
+        _ => table.add_caveat_to(&caveat, |column| column.shows(figure) && column.is_blank()),
     });
 }
 
-/// Hands out the tables that show figures of a finding, with the columns that do.
-fn each_shown(tables: &mut [Table], finding: &Finding, mut mark: impl FnMut(&mut Table, Which)) {
-    for columns in finding.rule.harm.figures().iter().flat_map(|figures| figures.shown) {
-        for table in tables.iter_mut().filter(|table| columns.is_of(table.name())) {
-            mark(table, columns.which);
+/// Hands out the tables that show figures of a finding.
+fn each_shown(tables: &mut [Table], finding: &Finding, mut mark: impl FnMut(&mut Table, Figure)) {
+    for &figure in finding.rule.harm.figures() {
+        for table in tables.iter_mut().filter(|table| table.shows(figure)) {
+            mark(table, figure);
         }
+    }
+}
+
+/// Sheets that a report of a whole trace lacks where such figures are missing.
+const fn sheets_of(figure: Figure) -> &'static [&'static str] {
+    match figure {
+        Figure::OpsSummary => &[OPS_SUMMARY],
+        Figure::OpsAll => &[OPS_ALL],
+        Figure::Unified => &[UNIFIED_PERF_SUMMARY],
+        Figure::GpuTimeline => &[GPU_TIMELINE],
+        Figure::Rooflines => &[ROOFLINE, ROOFLINE_POINTS],
+        Figure::AllOfTheDevice => &[GPU_TIMELINE, OPS_ALL, COVERAGE, ROOFLINE, ROOFLINE_POINTS],
+        Figure::Collectives => &[COLL_ANALYSIS],
+        Figure::MemorySummary => &[MEMORY_SUMMARY],
+        Figure::MemoryOwners => &[MEMORY_OWNERS],
+        Figure::MemoryBlocks => &[MEMORY_BLOCKS],
+        Figure::MemoryTimeline => &[MEMORY_TIMELINE],
+        Figure::MemorySteps => &[MEMORY_STEPS],
+        _ => &[],
     }
 }
 
 /// The sheets of a finding's figures that are not among the tables.
 fn missing_sheets(tables: &[Table], finding: &Finding) -> Vec<&'static str> {
-    let shown = finding.rule.harm.figures().iter().flat_map(|figures| figures.shown);
     let mut missing = Vec::new();
-    for sheet in shown.filter_map(|columns| columns.only_sheet()) {
+    for &sheet in finding.rule.harm.figures().iter().flat_map(|&figure| sheets_of(figure)) {
         if !missing.contains(&sheet) && !tables.iter().any(|table| table.name() == sheet) {
             missing.push(sheet);
         }
@@ -87,12 +105,15 @@ fn missing_sheets(tables: &[Table], finding: &Finding) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fmt::Write;
+
     use sheets::{Column, ColumnKind, TableColumn, Unit};
-    use trace_doctor::{Columns, RULES};
+    use trace_doctor::RULES;
     use trace_ingest::RecordingKind;
 
     use super::*;
-    use crate::{ReportOf, known_sheets};
+    use crate::{KnownSheet, ReportOf, known_sheets};
 
     fn finding(rule: &str, severity: Severity) -> Finding {
         let rule = RULES.iter().find(|known| known.id == rule).unwrap();
@@ -100,11 +121,13 @@ mod tests {
         Finding { rule, severity, count: 9, of: Some(10), time: None, guarded: 0, first: None, text }
     }
 
-    fn table(name: &str, columns: &[(&'static str, Unit, f64)]) -> Table {
-        let column = |&(name, unit, value): &(&'static str, Unit, f64)| {
-            TableColumn::new(Column::new(name, ColumnKind::Number(unit), ""), [value.into()])
-        };
+    fn table(name: &str, columns: &[(Column, f64)]) -> Table {
+        let column = |&(column, value): &(Column, f64)| TableColumn::new(column, [value.into()]);
         Table::new(name, columns.iter().map(column).collect()).unwrap()
+    }
+
+    const fn ms(name: &'static str, figures: &'static [Figure]) -> Column {
+        Column::milliseconds(name, "").showing(figures)
     }
 
     fn marked(tables: &[Table]) -> Vec<(&str, &str, &str)> {
@@ -120,11 +143,11 @@ mod tests {
     fn columns_are_marked_whose_figures_a_finding_spoils() {
         let all = [
             table(
-                "ops_summary",
-                &[("Kernel Time", Unit::Microseconds, 1.0), ("host_us", Unit::Microseconds, 1.0)],
+                "a",
+                &[(ms("kernels", &[Figure::OpsSummary]), 1.0), (ms("host", &[Figure::HostTimes]), 1.0)],
             ),
-            table("launch_delay", &[("launch_delay_ms", Unit::Milliseconds, 1.0)]),
-            table("critical_path", &[("path_us", Unit::Microseconds, 1.0)]),
+            table("b", &[(ms("delay", &[Figure::Gaps, Figure::LaunchDelays]), 1.0)]),
+            table("c", &[(ms("path", &[Figure::CriticalPath]), 1.0)]),
         ];
         let with = |findings: Vec<Finding>| {
             let mut tables = all.to_vec();
@@ -136,10 +159,10 @@ mod tests {
         assert_eq!(
             marked(&with(vec![finding("W2", Severity::Warning), finding("C2", Severity::Warning)])),
             [
-                ("ops_summary", "Kernel Time", "Unreliable: 9 of 10 are lost (W2)."),
-                ("launch_delay", "launch_delay_ms", "Unreliable: 9 of 10 are lost (C2)."),
-                ("critical_path", "path_us", "Unreliable: 9 of 10 are lost (W2)."),
-                ("critical_path", "path_us", "Unreliable: 9 of 10 are lost (C2)."),
+                ("a", "kernels", "Unreliable: 9 of 10 are lost (W2)."),
+                ("b", "delay", "Unreliable: 9 of 10 are lost (C2)."),
+                ("c", "path", "Unreliable: 9 of 10 are lost (W2)."),
+                ("c", "path", "Unreliable: 9 of 10 are lost (C2)."),
             ]
         );
         // What doctor notes leaves the recording trusted.
@@ -149,16 +172,22 @@ mod tests {
         let tables = with(vec![finding("F1", Severity::Error)]);
         assert!(marked(&tables).is_empty());
         assert!(tables.iter().all(|table| table.caveats()[0].brief.starts_with("unreliable (F1): ")));
+        // A fault of the unit of time spoils every column of time.
+        assert_eq!(marked(&with(vec![finding("F3", Severity::Error)])).len(), 4);
     }
 
     #[test]
     fn what_is_empty_names_the_rule_and_the_remedy() {
+        let flops = |name, unit| Column::new(name, ColumnKind::Number(unit), "").showing(&[Figure::Flops]);
         let mut tables = [
             table(
-                "ops_all",
-                &[("GFLOPS_first", Unit::Gigaflops, f64::NAN), ("TB/s_mean", Unit::TerabytesPerSecond, 1.0)],
+                "a",
+                &[
+                    (flops("flops", Unit::Gigaflops), f64::NAN),
+                    (flops("rate", Unit::TerabytesPerSecond), 1.0),
+                ],
             ),
-            Table::new("roofline", Vec::new()).unwrap(),
+            Table::new(ROOFLINE, Vec::new()).unwrap(),
         ];
         let findings = vec![finding("R3", Severity::Warning)];
         let diagnosis = Diagnosis { findings, ..Diagnosis::default() };
@@ -168,34 +197,54 @@ mod tests {
         assert_eq!(left_out.len(), 1);
         assert_eq!(
             (left_out[0].sheets.as_slice(), left_out[0].why()),
-            (&["roofline_points"][..], why.to_owned())
+            (&[ROOFLINE_POINTS][..], why.to_owned())
         );
         let empty = format!("Empty: {why}");
-        assert_eq!(marked(&tables), [("ops_all", "GFLOPS_first", empty.as_str())]);
+        assert_eq!(marked(&tables), [("a", "flops", empty.as_str())]);
         assert_eq!(tables[1].caveats()[0].text, empty);
     }
 
-    /// Names of sheets and columns change; then so must those of the figures.
+    /// The sheets of reports of traces, to which findings about traces belong.
+    fn sheets_of_traces() -> Vec<KnownSheet> {
+        let of_traces = [RecordingKind::Trace, RecordingKind::Nsys].map(ReportOf::Recording);
+        known_sheets().into_iter().filter(|sheet| of_traces.contains(&sheet.report)).collect()
+    }
+
+    /// Which columns each kind of figures is shown in: a rule that spoils the figures puts its caveat there.
     #[test]
-    fn figures_are_those_of_sheets() {
-        let sheets = known_sheets();
-        let of_traces: Vec<_> =
-            sheets.iter().filter(|sheet| sheet.report == ReportOf::Recording(RecordingKind::Trace)).collect();
-        let is_shown = |sheet: &Columns, which: Which| {
-            let shown = of_traces.iter().filter(|known| sheet.is_of(&known.name));
-            shown.flat_map(|known| &known.columns).any(|column| which.selects(column.name, column.kind))
-        };
-        let everywhere = Columns { sheet: "*", which: Which::Sheet };
-        for columns in RULES.iter().flat_map(|rule| rule.harm.figures()).flat_map(|figures| figures.shown) {
-            if let Which::Sheet = columns.which {
-                continue;
-            }
-            assert!(is_shown(columns, columns.which), "{columns:?}");
-            // A list may be that of several sheets, none of which has all.
-            if let Which::Named(patterns) = columns.which {
-                for pattern in patterns.chunks(1) {
-                    assert!(is_shown(&everywhere, Which::Named(pattern)), "{pattern:?}");
+    fn columns_show_their_figures() {
+        let sheets = sheets_of_traces();
+        let mut text = String::new();
+        let listed = |figure: &&Figure| !matches!(figure, Figure::Everything | Figure::EveryTime);
+        for figure in Figure::ALL.iter().filter(listed) {
+            let mut by_columns: BTreeMap<BTreeSet<&str>, BTreeSet<&str>> = BTreeMap::new();
+            for sheet in &sheets {
+                let shown = sheet.columns.iter().filter(|column| column.shows(*figure));
+                let shown: BTreeSet<&str> = shown.map(|column| column.name).collect();
+                if !shown.is_empty() {
+                    by_columns.entry(shown).or_default().insert(&sheet.name);
                 }
+            }
+            let joined = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
+            let mut by_sheets: Vec<_> = by_columns.into_iter().collect();
+            by_sheets.sort_by(|(_, a), (_, b)| a.cmp(b));
+            for (position, (columns, sheets)) in by_sheets.iter().enumerate() {
+                if position == 0 {
+                    writeln!(text, "{}", figure.name()).unwrap();
+                }
+                writeln!(text, "  {}\n    {}", joined(sheets), joined(columns)).unwrap();
+            }
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn sheets_that_are_missed_show_the_figures() {
+        let sheets = sheets_of_traces();
+        for &figure in Figure::ALL {
+            for name in sheets_of(figure) {
+                let sheet = sheets.iter().find(|sheet| sheet.name == *name).unwrap();
+                assert!(sheet.columns.iter().any(|column| column.shows(figure)), "{name}: {figure:?}");
             }
         }
     }

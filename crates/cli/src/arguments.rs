@@ -196,6 +196,10 @@ pub(crate) enum Command {
         /// Only this sheet, such as ops_all
         sheet: Option<String>,
 
+        /// Print the handbook's page of all columns, in Markdown
+        #[arg(long, conflicts_with_all = ["sheet", "json"])]
+        markdown: bool,
+
         #[command(flatten)]
         document: DocumentOutput,
     },

@@ -23,6 +23,7 @@ mod wrapping;
 use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
 
+use answers::columns_page;
 use answers::envelope::{Tool, schema};
 use arguments::{Command, Given};
 use error::Failure;
@@ -106,7 +107,8 @@ fn carry_out(command: Command, given: &Given, timings: &mut Timings) -> Result<(
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
         Command::Archs { document } => commands::archs::run(document.json),
-        Command::Columns { sheet, document } => commands::columns::run(sheet.as_deref(), document.json),
+        Command::Columns { markdown: true, .. } => Ok(console::print(columns_page())?),
+        Command::Columns { sheet, document, .. } => commands::columns::run(sheet.as_deref(), document.json),
         Command::Table(arguments) => commands::table::table(&arguments),
         Command::Why(arguments) => commands::table::why(&arguments),
         #[cfg(feature = "mcp")]

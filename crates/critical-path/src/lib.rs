@@ -24,5 +24,5 @@ pub use graph_replays::{Dependencies, GraphReplay, GraphReplays};
 pub use recorded::{NoSuchAnnotation, Recorded, Scope};
 pub use replay::{Replay, Replayed, Scaling};
 #[cfg(feature = "sheets")]
-pub use sheets::{GRAPH_REPLAYS, critical_path_sheets, graph_replays_sheet};
+pub use sheets::{critical_path_sheets, graph_replays_sheet};
 pub use wall::PathSegment;

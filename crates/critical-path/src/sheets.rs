@@ -1,6 +1,7 @@
 //! The tables of a critical path.
 
-use sheets::{Column, ColumnKind, Role, Sheet, Unit, percent};
+use sheets::names::GRAPH_REPLAYS;
+use sheets::{Column, ColumnKind, Figure, Role, Sheet, Unit, percent};
 use trace_ingest::{EventId, Trace};
 
 use crate::analysis::{CriticalPath, PathGroup, PathPart, WhatIf};
@@ -11,9 +12,6 @@ const CLASS: &str = "gpu_compute, gpu_communication, gpu_memory, gpu_other (othe
                      a launch to the start of its work on a free stream; sync_return: from the end of device work to the end of \
                      the call that waited for it; host_operator, host_runtime (calls); host_untraced: nothing recorded on the \
                      host; unknown: before device work whose launch is not recorded.";
-
-/// Name of the sheet of replays.
-pub const GRAPH_REPLAYS: &str = "graph_replays";
 
 /// The sheet of replays of graphs, one per row. A recording without replays has no such sheet.
 #[must_use]
@@ -65,7 +63,7 @@ pub fn graph_replays_sheet<'a, 't: 'a>() -> Sheet<'a, GraphReplays<'t>> {
         "Replays of captured graphs, in the order of their launches: how long each took, and the longest chain of its kernels.",
         fields,
         |found: &'a GraphReplays<'t>| found.replays.iter().map(|replay| (found.trace, replay)).collect(),
-    )
+    ).showing(&[Figure::GraphReplays])
 }
 
 /// The sheets of a critical path, in order.
@@ -84,14 +82,14 @@ fn summary<'a>() -> Sheet<'a, CriticalPath> {
             "Name of the kernel, operator or call; of a gap that of what comes after it; empty where nothing was recorded after it.",
         )
         .field(|(_, group): &Row<'_>| group.name.as_str().into()),
-        Column::microseconds("path_us", "Time on the path in µs.")
+        Column::microseconds("path_us", "Time on the path in µs.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, group): &Row<'_>| us(path, group.time).into()),
-        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "The same as a share of the whole path.")
+        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "The same as a share of the whole path.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(|(path, group): &Row<'_>| percent(group.time, path.length()).into()),
         Column::count("parts", "Stretches of the path.").field(|(_, group): &Row<'_>| group.parts.into()),
-        Column::microseconds("longest_us", "The longest of them in µs.")
+        Column::microseconds("longest_us", "The longest of them in µs.").showing(&[Figure::CriticalPath])
             .per("stretch")
             .field(move |(path, group): &Row<'_>| us(path, group.longest).into()),
     ];
@@ -119,13 +117,13 @@ fn what_if<'a>() -> Sheet<'a, CriticalPath> {
         ),
         Column::microseconds("predicted_us", "Time from the first to the last event in µs with the change: the recording \
                               replayed, everything as early as what it waits for allows. The order on threads and streams, \
-                              latencies and unrecorded time of the host stay.")
+                              latencies and unrecorded time of the host stay.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, what_if): &Row<'_>| us(path, what_if.replayed.duration).into()),
-        Column::microseconds("saved_us", "How much less that is than recorded, in µs.")
+        Column::microseconds("saved_us", "How much less that is than recorded, in µs.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, what_if): &Row<'_>| us(path, before(path) - what_if.replayed.duration).into()),
-        Column::new("saved_percent", ColumnKind::Number(Unit::Percent), "The same as a share of the recorded time.")
+        Column::new("saved_percent", ColumnKind::Number(Unit::Percent), "The same as a share of the recorded time.").showing(&[Figure::CriticalPath])
             .field(|(path, what_if): &Row<'_>| {
                 percent(before(path) - what_if.replayed.duration, before(path)).into()
             }),
@@ -165,6 +163,7 @@ fn segments<'a>() -> Sheet<'a, CriticalPath> {
             "duration_us",
             "How long it is, in µs; 0 for edges of the graph that only order.",
         )
+        .showing(&[Figure::CriticalPath])
         .with_role(Role::Headline)
         .field(move |(path, _, part): &Row<'_>| us(path, part.duration).into()),
         Column::text("edge", "What the edge of the graph stands for, with HTA's names; empty in mode wall.")

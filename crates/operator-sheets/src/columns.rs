@@ -2,53 +2,64 @@
 //! documented by the description of its column.
 #![allow(missing_docs)]
 
-use sheets::{Column, ColumnKind, Role, Statistics, Unit, statistics};
+use sheets::{Column, ColumnKind, Figure, Role, Statistics, Unit, statistics};
+
+/// What kernel times of modelled operators are.
+const KERNEL_TIMES: &[Figure] = &[Figure::Unified, Figure::SumsOfDeviceTime];
 
 pub const TB_PER_S: Statistics = statistics!(
     "TB/s",
     ColumnKind::Number(Unit::TerabytesPerSecond),
     "the achieved bandwidth",
     "bytes over kernel time, in units of 1e12 bytes per second"
-);
+)
+.showing(&[Figure::Unified, Figure::SumsOfDeviceTime, Figure::Flops]);
 pub const TFLOPS_PER_S: Statistics = statistics!(
     "TFLOPS/s",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
     "the achieved rate",
     "floating-point operations over kernel time, in units of 1e12 per second. For the backward of a modelled operator, over the time of all device events below its autograd nodes"
-);
+)
+.showing(&[Figure::Unified, Figure::SumsOfDeviceTime, Figure::Flops]);
 pub const PCT_ROOFLINE: Statistics = statistics!(
     "Pct Roofline",
     ColumnKind::Number(Unit::Percent),
     "roofline time over kernel time, in percent",
     "above 100 the data came from a cache (see the note), or the model, the recorded arguments or the architecture is wrong"
-);
+)
+.showing(&[Figure::Unified, Figure::SumsOfDeviceTime, Figure::Rooflines]);
 pub const KERNEL_TIME: Statistics = statistics!(
     "Kernel Time (µs)",
     ColumnKind::Number(Unit::Microseconds),
     "the kernel time in µs",
     "the union of the spans of the device events of a call (in sheets of backward work, of those below its backward operators)"
-);
+)
+.showing(KERNEL_TIMES);
 pub const KERNEL_TIME_SUM: Column =
     Column::microseconds("Kernel Time (µs)_sum", "Sum over calls of the kernel time in µs.")
-        .with_role(Role::Headline);
+        .with_role(Role::Headline)
+        .showing(KERNEL_TIMES);
 
 pub const GFLOPS: Column = Column::new(
     "GFLOPS",
     ColumnKind::Number(Unit::Gigaflops),
     "Floating-point operations of one call in units of 1e9; a multiply-add counts as two.",
 )
-.per("call");
+.per("call")
+.showing(&[Figure::Flops]);
 pub const DATA_MOVED: Column = Column::new(
     "Data Moved (MB)",
     ColumnKind::Number(Unit::Mebibytes),
     "Bytes that one call has to move at least (every input and output once), divided by 1024².",
 )
-.per("call");
+.per("call")
+.showing(&[Figure::Flops]);
 pub const FLOPS_PER_BYTE: Column = Column::new(
     "FLOPS/Byte",
     ColumnKind::Number(Unit::FlopsPerByte),
     "Arithmetic intensity: floating-point operations per byte.",
-);
+)
+.showing(&[Figure::Flops]);
 /// The same of the first call of a row.
 pub const WORK_OF_FIRST: [Column; 3] = [
     GFLOPS.named("GFLOPS_first"),
@@ -63,7 +74,7 @@ pub const ROOFLINE_TIME: Column = Column::microseconds(
     "Roofline Time (µs)_first",
     "Least time in µs that the work takes on the architecture: the larger of floating-point operations over peak rate and bytes over peak bandwidth; left out without an architecture.",
 )
-.per("call");
+.per("call").showing(&[Figure::Rooflines]);
 pub const ROOFLINE_BOUND: Column = Column::text(
     "Roofline Bound",
     "COMPUTE_BOUND when the work takes at least as long at the peak rate as its bytes at the peak bandwidth, else MEMORY_BOUND; BANDWIDTH_ONLY where the architecture states no peak for the arithmetic, so that only the time of the bytes is known; LINK_BOUND for copies to or from the host or another device; left out without an architecture.",
@@ -108,15 +119,16 @@ pub const CONCRETE_INPUTS: Column =
     Column::nested("Concrete Inputs", "Values of the inputs that are no tensors, as texts.");
 pub const NUM_KERNELS: Column =
     Column::count("num_kernels", "Device events of one call; present when calls are grouped by it.")
-        .per("call");
+        .per("call")
+        .showing(KERNEL_TIMES);
 pub const PARENT_MODULE: Column = Column::text(
     "parent_module",
     "nn.Module that the operators ran in, without the number of the instance; NA outside of all modules; present when calls are grouped by module.",
-);
+).showing(&[Figure::Modules]);
 pub const CALL_STACK: Column = Column::nested(
     "call_stack",
     "Operator and the nn.Modules around it, from the inside out, of the first call; present when calls are grouped by module.",
-);
+).showing(&[Figure::CallStacks]);
 pub const IS_RECOMPUTE: Column = Column::flag(
     "is_recompute",
     "Whether activation checkpointing repeated the work in the backward pass; present when recomputed work is detected.",
@@ -124,23 +136,25 @@ pub const IS_RECOMPUTE: Column = Column::flag(
 pub const DIRECT_MS: Column = Column::milliseconds(
     "total_direct_kernel_time_ms",
     "Device time in ms of the kernels that the operators launched themselves: per call the union of their spans, summed over calls; communication kernels are left out.",
-).with_role(Role::Headline);
+).with_role(Role::Headline).showing(&[Figure::SumsOfDeviceTime]);
 pub const PERCENTAGE: Column = Column::percent(
     "Percentage (%)",
     "Share of the direct kernel time of all operators, those of rows beyond the limit of rows included, in percent.",
-).with_role(Role::Headline);
+).with_role(Role::Headline).showing(&[Figure::SumsOfDeviceTime]);
 pub const SHARE_OF_KERNEL_TIME: Column =
     Column::percent("Percentage (%)", "Share of the kernel time of all rows, in percent.")
-        .with_role(Role::Headline);
+        .with_role(Role::Headline)
+        .showing(&[Figure::SumsOfDeviceTime]);
 pub const CUMULATIVE: Column = Column::percent(
     "Cumulative Percentage (%)",
     "Sum of Percentage (%) over this row and all above it, in percent.",
 )
-.with_role(Role::Headline);
+.with_role(Role::Headline)
+.showing(&[Figure::SumsOfDeviceTime]);
 
 /// What ran beside a call on other streams; in sheets of overlap only.
 pub mod overlap {
-    use super::{Column, ColumnKind, Role, Statistics, Unit, statistics};
+    use super::{Column, ColumnKind, Figure, Role, Statistics, Unit, statistics};
 
     pub const NAMES: Column = Column::nested(
         "overlapping_kernel_names",
@@ -159,7 +173,8 @@ pub mod overlap {
         ColumnKind::Number(Unit::One),
         "the overlap",
         "for each kernel the time that something ran beside it, summed and divided by the union of the call's kernels; 1 is full overlap, and kernels of a call that overlap each other can exceed it"
-    );
+    )
+    .showing(&[Figure::Unified, Figure::Overlap, Figure::SumsOfDeviceTime]);
     /// To hundredths.
     pub const ROUNDED_SHARE: Statistics = Statistics {
         std: SHARE.std.described(

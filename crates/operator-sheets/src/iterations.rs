@@ -2,7 +2,7 @@
 
 use gpu_timeline::{Breakdown, Summary};
 use iterations::{Figures, Group, Iteration, Level, Mark, Measured, MeasuredIterations, Part};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Nested, Role, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Figure, Nested, Role, Sheet, Unit, percent};
 
 /// The analysis of a recording in which something may repeat.
 pub trait Iterated {
@@ -48,8 +48,9 @@ pub struct DevicePart {
     pub breakdown: Breakdown,
 }
 
-/// The mean of a time over the iterations of a window.
+/// The mean of a time over the iterations of a window; which kinds of figures that is, the sheet says.
 pub fn per_iteration<'a, A: Iterated, R>(
+    shows: &'static [Figure],
     time: impl Fn(&R) -> f64 + Copy + Send + Sync + 'static,
 ) -> Field<&'a A, R> {
     const PER_ITERATION: Column = Column::milliseconds(
@@ -58,6 +59,7 @@ pub fn per_iteration<'a, A: Iterated, R>(
     )
     .per("iteration");
     PER_ITERATION
+        .showing(shows)
         .field_in(move |analysis: &&A, row: &R| {
             analysis.iterations_of_window().map(|count| analysis.ms(time(row)) / count as f64).into()
         })
@@ -183,36 +185,45 @@ fn number(level: &Level, part: Part) -> Option<u64> {
 
 /// A kind of time of a part.
 struct TimeOfPart {
-    name: &'static str,
-    description: &'static str,
+    column: Column,
     time: fn(&Breakdown) -> i64,
 }
 
 /// They add up to the duration; all but idle are busy.
 const TIMES: [TimeOfPart; 5] = [
     TimeOfPart {
-        name: "busy (ms)",
-        description: "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.",
+        column: Column::milliseconds(
+            "busy (ms)",
+            "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.",
+        ).showing(&[Figure::BusyTime]),
         time: |breakdown| breakdown.busy,
     },
     TimeOfPart {
-        name: "computation (ms)",
-        description: "Time in ms in which kernels computed.",
+        column: Column::milliseconds(
+            "computation (ms)",
+            "Time in ms in which kernels computed.",
+        ).showing(&[Figure::BusyTime]),
         time: |breakdown| breakdown.computation,
     },
     TimeOfPart {
-        name: "exposed communication (ms)",
-        description: "Time in ms in which the device communicated and nothing computed.",
+        column: Column::milliseconds(
+            "exposed communication (ms)",
+            "Time in ms in which the device communicated and nothing computed.",
+        ),
         time: |breakdown| breakdown.exposed_communication,
     },
     TimeOfPart {
-        name: "exposed copies (ms)",
-        description: "Time in ms in which the device copied, and neither computed nor communicated.",
+        column: Column::milliseconds(
+            "exposed copies (ms)",
+            "Time in ms in which the device copied, and neither computed nor communicated.",
+        ),
         time: |breakdown| breakdown.exposed_memcpy,
     },
     TimeOfPart {
-        name: "idle (ms)",
-        description: "Time in ms in which nothing ran, before one of its device events.",
+        column: Column::milliseconds(
+            "idle (ms)",
+            "Time in ms in which nothing ran, before one of its device events.",
+        ).showing(&[Figure::IdleTime, Figure::BusyTime]),
         time: |breakdown| breakdown.idle,
     },
 ];
@@ -221,8 +232,8 @@ const TIMES: [TimeOfPart; 5] = [
 fn time_fields<'a, A: Iterated + 'a, R: 'a>(
     breakdown: impl Fn(&R) -> Option<&Breakdown> + Copy + Send + Sync + 'static,
 ) -> impl Iterator<Item = Field<&'a A, R>> {
-    TIMES.into_iter().map(move |TimeOfPart { name, description, time }| {
-        Column::milliseconds(name, description).field_in(move |analysis: &&A, row: &R| {
+    TIMES.into_iter().map(move |TimeOfPart { column, time }| {
+        column.field_in(move |analysis: &&A, row: &R| {
             breakdown(row).map(|breakdown| analysis.ms(time(breakdown) as f64)).into()
         })
     })
@@ -231,8 +242,8 @@ fn time_fields<'a, A: Iterated + 'a, R: 'a>(
 /// One row per iteration of the level that a person would call steps.
 pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     type Time = fn(&Row<'_>) -> Option<i64>;
-    let time = |name, description, time: Time| {
-        Column::milliseconds(name, description).field_in(move |analysis: &&A, row: &Row<'_>| {
+    let time = |column: Column, time: Time| {
+        column.field_in(move |analysis: &&A, row: &Row<'_>| {
             time(row).map(|time| analysis.ms(time as f64)).into()
         })
     };
@@ -259,24 +270,22 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         Column::count("launches", "Calls that launched device work; that of a graph is one. Of TPUs runs of programs, one per core.")
             .field(|row: &Row<'_>| row.on_device.map(|figures| figures.launches).into()),
         time(
-            "host start (ms)",
-            "When the host began it, in ms from the first event of the recording; empty where it was found on the device alone.",
+            Column::milliseconds("host start (ms)", "When the host began it, in ms from the first event of the recording; empty where it was found on the device alone."),
             |row| {
                 row.iteration().filter(|iteration| iteration.track.is_some()).map(|iteration| iteration.start)
             },
         ),
-        time("host duration (ms)", "From the host's beginning of it to its end, in ms.", |row| {
+        time(
+            Column::milliseconds("host duration (ms)", "From the host's beginning of it to its end, in ms.").showing(&[Figure::HostTimes]), |row| {
             let iteration = row.iteration().filter(|iteration| iteration.track.is_some())?;
             Some(iteration.end.saturating_sub(iteration.start))
         }),
         time(
-            "device start (ms)",
-            "Start of its first device event, in ms from the first event of the recording.",
+            Column::milliseconds("device start (ms)", "Start of its first device event, in ms from the first event of the recording."),
             |row| row.figures.device_span.map(|span| span.start),
         ),
         time(
-            "device span (ms)",
-            "From the start of its first device event to the end of its last, in ms. Spans of neighbours overlap where the device works ahead.",
+            Column::milliseconds("device span (ms)", "From the start of its first device event to the end of its last, in ms. Spans of neighbours overlap where the device works ahead."),
             |row| row.figures.device_span.map(gpu_timeline::Interval::length),
         ),
         LEVEL.field(|row: &Row<'_>| row.level.kind.as_str().into()),

@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use perf_models::{Architecture, ComputeSpec, DataPath, PeakBasis};
+use sheets::names::{ROOFLINE, ROOFLINE_POINTS};
 use sheets::{
-    Cell, Chart, ChartShape, Column, ColumnKind, Nested, Role, ScatterPoints, Sheet, Unit, percent,
+    Cell, Chart, ChartShape, Column, ColumnKind, Figure, Nested, Role, ScatterPoints, Sheet, Unit, percent,
 };
 
 use crate::category::OpCategory;
@@ -290,7 +291,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
         HEIGHT.field(|end: &LineEnd<'_>| end.tflops.into()),
     ];
     Sheet::with_context(
-        "roofline",
+        ROOFLINE,
         "The roofs of the chart, each by the two points at its ends: the slope of the memory's bandwidth, and per peak that operators are held against the level from its ridge point to the right. The operators below are the rows of roofline_points. Left out without an architecture.",
         fields,
         |analysis: &A| {
@@ -299,6 +300,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
             Some((highest.bandwidth_gb_per_s, line_ends(highest, roofs)))
         },
     )
+    .showing(&[Figure::Rooflines, Figure::AllOfTheDevice])
     .with_chart(Chart::new(
         "Operators under the roofline (marker size: 10 % of kernel time or more, 1 to 10 %, less)",
         LABEL.name,
@@ -309,7 +311,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
             x_axis: "arithmetic intensity (FLOP/byte)",
             groups: SPEC.name,
             points: ScatterPoints {
-                table: POINTS_NAME,
+                table: ROOFLINE_POINTS,
                 x: INTENSITY.name,
                 y: columns::TFLOPS_PER_S.mean.name,
                 groups: SPEC.name,
@@ -364,8 +366,6 @@ fn rounded(figure: f64) -> f64 {
     (figure * scale).round() / scale
 }
 
-const POINTS_NAME: &str = "roofline_points";
-
 struct PointRow<'a> {
     roof: &'a Roof,
     point: &'a RooflinePoint,
@@ -407,6 +407,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             "Kernel Time (ms)_sum",
             "Sum over calls of the union of the spans of a call's device events, in ms.",
         ).with_role(Role::Headline)
+        .showing(&[Figure::Unified, Figure::SumsOfDeviceTime])
         .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),
         columns::SHARE_OF_KERNEL_TIME
             .described("Share of the kernel time of all rows of unified_perf_summary, those without a place under a roofline included, in percent; the size of the point.")
@@ -417,7 +418,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
         )
         .field(|row: &PointRow<'_>| row.point.uid.into()),
     ];
-    Sheet::with_context(POINTS_NAME, description, fields, |analysis: &A| {
+    Sheet::with_context(ROOFLINE_POINTS, description, fields, |analysis: &A| {
         let row = |roof, point: &'a RooflinePoint| PointRow {
             roof,
             point,
@@ -430,6 +431,8 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .collect();
         (!rows.is_empty()).then(|| (Points { analysis, kernel_time: analysis.kernel_time() }, rows))
     })
+    .showing(&[Figure::Rooflines, Figure::AllOfTheDevice])
+    .with_sums_showing(&[Figure::SharesOfDeviceTime])
 }
 
 #[cfg(test)]

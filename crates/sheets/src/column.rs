@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::cell::Cell;
 use crate::field::Field;
+use crate::figure::{Figure, Figures};
 
 /// Unit of the numbers of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,22 @@ impl Unit {
             Unit::Percent => "%",
             Unit::One => "1",
         }
+    }
+
+    /// Whether it is one of time, or of a rate, so that a wrong time makes the figure wrong.
+    const fn rests_on_time(self) -> bool {
+        matches!(
+            self,
+            Unit::Nanoseconds
+                | Unit::Microseconds
+                | Unit::Milliseconds
+                | Unit::GigabytesPerSecond
+                | Unit::GibibytesPerSecond
+                | Unit::TerabytesPerSecond
+                | Unit::GigaflopsPerSecond
+                | Unit::TeraflopsPerSecond
+                | Unit::TeraopsPerSecond
+        )
     }
 }
 
@@ -204,6 +221,8 @@ pub struct Column {
     /// What the figure is of, where it is not of all that the row stands for, as a noun in the singular: `call` for the
     /// mean over the row's calls, for how it varies among them, and for the FLOPs of one of them.
     pub per: Option<&'static str>,
+    /// Kinds of figures that it shows, which faults of a recording may spoil.
+    pub figures: Figures,
 }
 
 /// Which cells of a column that compares are good and which bad: workbooks colour them.
@@ -231,6 +250,7 @@ impl Column {
             distinguishes: false,
             overlaps: false,
             per: None,
+            figures: Figures::NONE,
         }
     }
 
@@ -335,6 +355,22 @@ impl Column {
     #[must_use]
     pub const fn per(self, one: &'static str) -> Self {
         Column { per: Some(one), ..self }
+    }
+
+    /// The same column, which shows these kinds of figures and no others: a fault of the recording that spoils one of them
+    /// spoils the column.
+    #[must_use]
+    pub const fn showing(self, figures: &'static [Figure]) -> Self {
+        Column { figures: Figures::new(figures), ..self }
+    }
+
+    /// Whether the column shows figures of this kind.
+    #[must_use]
+    pub fn shows(&self, figure: Figure) -> bool {
+        match figure {
+            Figure::EveryTime => self.kind.unit().is_some_and(Unit::rests_on_time),
+            figure => self.figures.contains(figure),
+        }
     }
 
     /// The same column, in one layout only: a figure that the other has in another unit.

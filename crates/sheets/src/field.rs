@@ -4,7 +4,8 @@ use gpu_timeline::Spread;
 
 use crate::caveat::Absence;
 use crate::cell::Cell;
-use crate::column::{Column, ColumnKind, Layout, Role};
+use crate::column::{Column, ColumnKind, Layout};
+use crate::figure::Figure;
 use crate::table::TableColumn;
 
 type Condition<C> = Box<dyn Fn(&C) -> bool + Send + Sync>;
@@ -14,17 +15,19 @@ type Fill<C, R> = Box<dyn Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + 
 /// A column and where its cells come from: what all rows of the sheet share, `C`, and a row `R`.
 ///
 /// ```
-/// use sheets::{ColumnKind, Field, Sheet};
+/// use sheets::{Column, Sheet};
 ///
-/// let rows = vec![("gemm".to_owned(), 2)];
-/// type F = Field<(), (String, i64)>;
+/// const KERNEL: Column = Column::text("name", "Kernel.");
+/// const COUNT: Column = Column::count("count", "How often it ran.");
+/// type Row = (String, i64);
 /// let fields = [
-///     F::new(ColumnKind::Text, "name", |_, (name, _)| name.as_str().into()).described("Kernel."),
-///     F::new(ColumnKind::Count, "count", |_, (_, count)| (*count).into()).described("How often it ran."),
+///     KERNEL.field(|(name, _): &Row| name.as_str().into()),
+///     COUNT.field(|(_, count): &Row| (*count).into()),
 /// ];
-/// let sheet = Sheet::new("kernels", "Kernels by name.", fields, |rows: &Vec<(String, i64)>| rows.clone());
+/// let rows: Vec<Row> = vec![("gemm".to_owned(), 2)];
+/// let sheet = Sheet::new("kernels", "Kernels by name.", fields, |rows: &Vec<Row>| rows.clone());
 /// let table = sheet.table(&rows)?.ok_or("no rows")?;
-/// assert_eq!(table.column("count").map(|column| column.cell(0)), Some(2.into()));
+/// assert_eq!(table.column(COUNT.name).map(|column| column.cell(0)), Some(2.into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Field<C, R> {
@@ -36,17 +39,8 @@ pub struct Field<C, R> {
 }
 
 impl<C, R> Field<C, R> {
-    /// A column of this kind and name, still without a description, filled from what the rows share and each row.
-    pub fn new(
-        kind: ColumnKind,
-        name: &'static str,
-        value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
-    ) -> Self {
-        Self::from_column(Column::new(name, kind, ""), value)
-    }
-
     /// A column, filled from what the rows share and each row.
-    pub fn from_column(
+    pub(crate) fn from_column(
         column: Column,
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
     ) -> Self {
@@ -64,41 +58,11 @@ impl<C, R> Field<C, R> {
         Field { column, condition: None, whys: Vec::new(), fill: Box::new(fill) }
     }
 
-    /// The same field with this description of its column.
-    #[must_use]
-    pub fn described(self, description: &'static str) -> Self {
-        Field { column: self.column.described(description), ..self }
-    }
-
-    /// The same field with its column as a figure of one of what the row stands for ([`Column::per`]).
-    #[must_use]
-    pub fn per(self, one: &'static str) -> Self {
-        Field { column: self.column.per(one), ..self }
-    }
-
     /// The same field, which says of empty cells why they are empty, where what it was told before has no reason.
     #[must_use]
     pub fn because(mut self, why: impl Fn(&C, &R) -> Option<Absence> + Send + Sync + 'static) -> Self {
         self.whys.push(Box::new(why));
         self
-    }
-
-    /// The same field with its column as part of what tells rows apart.
-    #[must_use]
-    pub fn distinguishing(self) -> Self {
-        Field { column: self.column.distinguishing(), ..self }
-    }
-
-    /// The same field with its column in another role.
-    #[must_use]
-    pub fn with_role(self, role: Role) -> Self {
-        Field { column: self.column.with_role(role), ..self }
-    }
-
-    /// The same field with its column as the spread of the figure of a series ([`Column::spread_of`]).
-    #[must_use]
-    pub fn spread_of(self, figure: &'static str) -> Self {
-        Field { column: self.column.spread_of(figure), ..self }
     }
 
     /// The same field in one layout only ([`Column::only_in`]).
@@ -211,6 +175,18 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// The same columns, which show these kinds of figures ([`Column::showing`]).
+    #[must_use]
+    pub const fn showing(self, figures: &'static [Figure]) -> Self {
+        Statistics {
+            mean: self.mean.showing(figures),
+            median: self.median.showing(figures),
+            std: self.std.showing(figures),
+            min: self.min.showing(figures),
+            max: self.max.showing(figures),
+        }
+    }
+
     /// Fields of all five, in this order, from the figure's spread in each row.
     pub fn fields<C, R>(
         self,

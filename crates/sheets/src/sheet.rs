@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::chart::Chart;
-use crate::column::{Column, Layout, by_role};
+use crate::column::{Column, ColumnKind, Layout, by_role};
 use crate::excerpt::Excerpt;
 use crate::field::Field;
+use crate::figure::{Figure, Figures};
 use crate::table::{Table, TableColumn, TableError};
 
 type Fill<'a, A> = Box<dyn Fn(&'a A, Layout) -> Option<Vec<TableColumn>> + Send + Sync + 'a>;
@@ -26,6 +27,10 @@ pub struct Sheet<'a, A> {
     pub chart: Option<Chart>,
     /// What a summary shows of it.
     pub excerpt: Option<Excerpt>,
+    /// What all its numbers show.
+    figures: Figures,
+    /// What its sums of device time show.
+    figures_of_sums: Figures,
     fill: Fill<'a, A>,
     /// The sheet that stands in where this one is left out.
     stand_in: Option<Box<Sheet<'a, A>>>,
@@ -69,6 +74,8 @@ impl<'a, A> Sheet<'a, A> {
             columns,
             chart: None,
             excerpt: None,
+            figures: Figures::NONE,
+            figures_of_sums: Figures::NONE,
             fill: Box::new(fill),
             stand_in: None,
         }
@@ -90,6 +97,38 @@ impl<'a, A> Sheet<'a, A> {
     #[must_use]
     pub fn with_excerpt(self, excerpt: Excerpt) -> Self {
         Sheet { excerpt: Some(excerpt), ..self }
+    }
+
+    /// The same sheet, all numbers of which show these kinds of figures beside those of their columns; numbers that
+    /// identify something do not.
+    #[must_use]
+    pub fn showing(self, figures: &'static [Figure]) -> Self {
+        Sheet { figures: Figures::new(figures), ..self }.marked()
+    }
+
+    /// The same sheet, the sums of device time in which show these kinds of figures, too: [`Column`]s that show
+    /// [`Figure::SumsOfDeviceTime`].
+    #[must_use]
+    pub fn with_sums_showing(self, figures: &'static [Figure]) -> Self {
+        Sheet { figures_of_sums: Figures::new(figures), ..self }.marked()
+    }
+
+    /// With the sheet's figures in its descriptions of columns.
+    fn marked(mut self) -> Self {
+        for position in 0..self.columns.len() {
+            self.columns[position].figures = self.figures_of(&self.columns[position]);
+        }
+        self
+    }
+
+    /// What a column of the sheet shows.
+    fn figures_of(&self, column: &Column) -> Figures {
+        let is_number = column.kind.is_numeric() && column.kind != ColumnKind::Identifier;
+        let of_sheet = if is_number { self.figures } else { Figures::NONE };
+        match column.shows(Figure::SumsOfDeviceTime) {
+            true => column.figures.union(of_sheet).union(self.figures_of_sums),
+            false => column.figures.union(of_sheet),
+        }
     }
 
     /// The same sheet with the rows and columns of another where a condition holds, such as an option that asks for the
@@ -131,9 +170,12 @@ impl<'a, A> Sheet<'a, A> {
     /// When the name cannot name a table, two columns have one name or the chart needs a column that is not there,
     /// which is a fault of the sheet.
     pub fn table_in(&self, analysis: &'a A, layout: Layout) -> Result<Option<Table>, TableError> {
-        let Some(columns) = (self.fill)(analysis, layout) else {
+        let Some(mut columns) = (self.fill)(analysis, layout) else {
             return self.stand_in.as_ref().map_or(Ok(None), |other| other.table_in(analysis, layout));
         };
+        for column in &mut columns {
+            column.column.figures = self.figures_of(&column.column);
+        }
         let columns = match layout {
             Layout::Roles => by_role(columns, |column| (column.role(), column.series(), column.kind())),
             Layout::Reference => columns,
@@ -157,6 +199,12 @@ impl<'a, A> Sheet<'a, A> {
         let mut names = HashSet::new();
         columns.retain(|column| names.insert(column.name));
         columns
+    }
+
+    /// Whether columns of the sheet show figures of this kind.
+    #[must_use]
+    pub fn shows(&self, figure: Figure) -> bool {
+        self.columns.iter().any(|column| column.shows(figure))
     }
 
     /// The description of a column of this sheet's table.

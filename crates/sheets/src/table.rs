@@ -11,6 +11,7 @@ use crate::cell::{Cell, Nested};
 use crate::chart::{Chart, ChartShape};
 use crate::column::{Column, ColumnKind, Layout, Role, Verdict};
 use crate::excerpt::Excerpt;
+use crate::figure::Figure;
 
 /// A table that cannot be made as described.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -226,6 +227,12 @@ impl Table {
         add_once(&mut self.caveats, caveat);
     }
 
+    /// Whether columns of the table show figures of this kind, or may do ([`Figure::is_in_any_sheet`]).
+    #[must_use]
+    pub fn shows(&self, figure: Figure) -> bool {
+        figure.is_in_any_sheet() || self.columns.iter().any(|column| column.shows(figure))
+    }
+
     /// Adds what a reader has to know of some of the columns.
     pub fn add_caveat_to(&mut self, caveat: &Arc<Caveat>, is_affected: impl Fn(&TableColumn) -> bool) {
         for column in &mut self.columns {
@@ -317,7 +324,7 @@ pub fn names_a_file(name: &str) -> bool {
 pub struct TableColumn {
     /// That of `column`, or one that is only known with the rows.
     name: Cow<'static, str>,
-    column: Column,
+    pub(crate) column: Column,
     caveats: Vec<Arc<Caveat>>,
     /// Why cells are empty, by row, where the sheet says it.
     absences: Vec<(usize, Absence)>,
@@ -405,6 +412,12 @@ impl TableColumn {
     #[must_use]
     pub fn overlaps(&self) -> bool {
         self.column.overlaps
+    }
+
+    /// Whether it shows figures of this kind.
+    #[must_use]
+    pub fn shows(&self, figure: Figure) -> bool {
+        self.column.shows(figure)
     }
 
     /// What the figure is of, where it is not of all that the row stands for ([`Column::per`]).

@@ -199,7 +199,7 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
     let mut fields = Vec::new();
     for key in rule.key_names() {
         let position = move |shared: &Shared| shared.keys.iter().position(|known| known == key);
-        let value = Field::from_column(Column::text(key, KEY), move |shared: &Shared, line: &Line| {
+        let value = Column::text(key, KEY).field_in(move |shared: &Shared, line: &Line| {
             position(shared).and_then(|position| line.keys.get(position)?.as_deref()).into()
         });
         fields.push(value.when(move |shared| position(shared).is_some()));

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::panic::resume_unwind;
 
+use sheets::Figure;
 use trace_ingest::{RecordingKind, TimeUnit};
 use trace2tree::TraceTree;
 
 use crate::facts::Facts;
-use crate::figures::{CRITICAL_PATH, Harm};
 use crate::finding::{Finding, Place, Severity};
+use crate::harm::Harm;
 use crate::rules::{Found, RULES, Rule, Verdict};
 use crate::sheet::SHEET_NAME;
 
@@ -96,10 +97,16 @@ impl Diagnosis {
     #[must_use]
     pub fn doubts_about_critical_path(&self) -> Option<String> {
         self.doubts_by(|rule| match rule.harm {
-            Harm::Unreliable(harmed) if harmed.iter().any(|&figures| figures.name == CRITICAL_PATH.name) => {
+            Harm::Unreliable(harmed) if harmed.contains(&Figure::CriticalPath) => {
                 Some("parts of the path may be missing or blamed on the wrong cause")
             }
-            harm if harm.figures().iter().any(|figures| figures.are_everywhere()) => rule.consequence,
+            harm if harm
+                .figures()
+                .iter()
+                .any(|figure| matches!(figure, Figure::Everything | Figure::EveryTime)) =>
+            {
+                rule.consequence
+            }
             _ => None,
         })
     }

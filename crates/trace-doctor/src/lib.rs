@@ -3,8 +3,8 @@
 
 mod diagnosis;
 mod facts;
-mod figures;
 mod finding;
+mod harm;
 mod rules;
 mod sheet;
 
@@ -12,7 +12,7 @@ mod sheet;
 mod recording;
 
 pub use diagnosis::Diagnosis;
-pub use figures::{Columns, Figures, Harm, Which};
 pub use finding::{Finding, Place, Severity};
+pub use harm::Harm;
 pub use rules::{RULES, Rule};
 pub use sheet::{SHEET_NAME, recording_sheet};

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use operator_sheets::{KernelList, OpCategory, columns, nested_argument};
-use sheets::{Cell, Column, Field, Statistics};
+use sheets::{Cell, Column, Field, Figure, Statistics};
 use trace_ingest::{ArgumentId, EventId, Sequence, Signature, SignatureId, StringId, TrackId};
 
 use crate::analysis::Analysis;
@@ -289,7 +289,7 @@ pub(crate) fn call_stack_fields<'a, R: GroupRow>() -> [Field<CallTable<'a>, R>; 
         Column::nested(
             "call_stack_full",
             "Frames from the outermost to the operator of the first of these calls; present when call stacks are asked for.",
-        )
+        ).showing(&[Figure::CallStacks])
         .field_in(move |table: &CallTable<'_>, row: &R| {
             call_stack(table.analysis.tree(), row.group().first(), &kernels(table, row)).into()
         }),

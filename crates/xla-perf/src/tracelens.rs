@@ -62,9 +62,8 @@ pub(crate) fn op_sheet<'a>(members: Members) -> Sheet<'a, JaxAnalysis> {
 }
 
 fn fields<'a>() -> Vec<Field<OperatorContext<'a>, Group<'a>>> {
-    type F<'a> = Field<OperatorContext<'a>, Group<'a>>;
     let mut fields = vec![
-        F::from_column(STEM, |_, row| row.rows[0].name.into()),
+        STEM.field(|row: &Group<'_>| row.rows[0].name.into()),
         parameter_field(|row: &Group<'_>, name| {
             let value = row.model.parameters.iter().find(|(parameter, _)| *parameter == name);
             value.map(|(_, value)| value.as_str()).into()
@@ -81,24 +80,26 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, Group<'a>>> {
     fields.extend(TB_PER_S.fields(|row: &Group<'_>| &row.bandwidth));
     fields.extend(TFLOPS_PER_S.fields(|row: &Group<'_>| &row.rate));
     fields.extend([
-        F::from_column(PROCESS_NAME, |_, _| "Unknown".into()),
-        F::from_column(PROCESS_LABEL, |_, _| "Unknown".into()),
-        F::from_column(THREAD_NAME, |context, row| {
+        PROCESS_NAME.field(|_: &Group<'_>| "Unknown".into()),
+        PROCESS_LABEL.field(|_: &Group<'_>| "Unknown".into()),
+        THREAD_NAME.field_in(|context: &OperatorContext<'_>, row: &Group<'_>| {
             let trace = context.analysis.trace();
             trace.thread_name(trace.events().track(row.rows[0].event.event)).into()
         }),
-        F::from_column(DETAILS, |context, row| {
+        DETAILS.field_in(|context: &OperatorContext<'_>, row: &Group<'_>| {
             let statistics = duration_statistics(context.analysis.trace(), &row.times);
             kernel_list(row.rows[0].name, statistics.into_iter()).into()
         }),
-        F::from_column(DIMS, |_, row| row.arguments().map(|arguments| number_tuples(arguments.dims)).into()),
-        F::from_column(TYPES, |_, row| row.arguments().map(|arguments| text_tuple(arguments.types)).into()),
+        DIMS.field(|row: &Group<'_>| row.arguments().map(|arguments| number_tuples(arguments.dims)).into()),
+        TYPES.field(|row: &Group<'_>| row.arguments().map(|arguments| text_tuple(arguments.types)).into()),
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &Group<'_>| &row.spread));
     fields.extend([
-        F::from_column(TIME_SUM, |context, row| context.analysis.us(row.times.sum).into()),
-        F::from_column(COUNT, |_, row| row.rows.len().into()),
-        F::from_column(UID, |_, row| row.rows[0].uid.into()),
+        TIME_SUM.field_in(|context: &OperatorContext<'_>, row: &Group<'_>| {
+            context.analysis.us(row.times.sum).into()
+        }),
+        COUNT.field(|row: &Group<'_>| row.rows.len().into()),
+        UID.field(|row: &Group<'_>| row.rows[0].uid.into()),
     ]);
     fields
 }

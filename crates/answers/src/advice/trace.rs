@@ -1,5 +1,7 @@
 //! The facts about a trace.
 
+use std::cell::LazyCell;
+
 use advise::{
     Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, HoldKind, Idle, IdleCause, Input,
     LeastTime, Limits, Operator, Product, Program, RecordingGap, Regression, Serving, ServingStep, Tile,
@@ -10,10 +12,11 @@ use hashbrown::{HashMap, HashSet};
 use inference_phase::{Phase, Step};
 use operator_sheets::RooflineShares;
 use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
+use sheets::Sheet;
 use trace_doctor::{Diagnosis, Severity};
 use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
 use trace2tree::{TraceTree, busy_time, is_graph_launch};
-use tree_perf::{Analysis, ChargedWork, Dependency, HostActivity};
+use tree_perf::{Analysis, ChargedWork, Dependency, HostActivity, all_sheets};
 
 use super::{Names, copied, least_time, machine, steps};
 use crate::report::lost_events;
@@ -74,14 +77,21 @@ fn keep_named_rows(advice: &mut Advice, analysis: &Analysis) {
 
 /// Marks findings that rest on figures which faults of the recording spoil.
 fn doubt(advice: &mut Advice, diagnosis: &Diagnosis) {
+    let sheets = LazyCell::new(all_sheets);
     let faults = diagnosis
         .findings
         .iter()
         .filter(|fault| fault.severity >= Severity::Warning && fault.rule.harm.makes_unreliable());
     for fault in faults {
-        let shown: Vec<_> = fault.rule.harm.figures().iter().flat_map(|figures| figures.shown).collect();
+        let spoils = |table: &str| {
+            let mut figures = fault.rule.harm.figures().iter();
+            figures.any(|&figure| {
+                let shows = |sheet: &Sheet<'_, Analysis>| sheet.name == table && sheet.shows(figure);
+                figure.is_in_any_sheet() || sheets.iter().any(shows)
+            })
+        };
         for finding in &mut advice.findings {
-            if finding.rows.iter().any(|row| shown.iter().any(|columns| columns.is_of(&row.table))) {
+            if finding.rows.iter().any(|row| spoils(&row.table)) {
                 finding.doubts.push(Doubt { rule: fault.rule.id.to_owned(), text: fault.text.clone() });
             }
         }

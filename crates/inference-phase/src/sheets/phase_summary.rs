@@ -1,6 +1,6 @@
 //! The phases, one row each.
 
-use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit, percent};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Figure, Role, Sheet, Unit, percent};
 
 use super::phase_analysis::PhaseAnalysis;
 use super::phase_analysis::PhaseStatistics;
@@ -13,7 +13,7 @@ const PHASE: Column = Column::text(
 const KERNEL_TIME: Column = Column::microseconds(
     "kernel_time_us",
     "Direct device time of operators in µs: the column adds up to that of ops_summary; communication kernels are left out.",
-).with_role(Role::Headline);
+).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline);
 
 /// What all rows share.
 struct Summary<'a> {
@@ -65,7 +65,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         Column::percent(
             "percent_of_kernel_time",
             "kernel_time_us as a share of that of all phases, in percent.",
-        ).with_role(Role::Headline).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| percent(row.kernel_time, summary.kernel_time).unwrap_or(0.0).into()),
+        ).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| percent(row.kernel_time, summary.kernel_time).unwrap_or(0.0).into()),
         Column::microseconds(
             "mean_step_gpu_us",
             "Mean over steps with device work of the time in µs in which at least one of a step's device events ran.",

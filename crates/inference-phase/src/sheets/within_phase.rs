@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use perf_models::{kernel_class, tracelens_engine_kernel};
-use sheets::{Chart, ChartShape, Column, Layout, Role, Sheet};
+use sheets::{Chart, ChartShape, Column, Figure, Layout, Role, Sheet};
 use trace_ingest::{PerString, StringId};
 use tree_perf::KernelTable;
 
@@ -16,7 +16,7 @@ const NAME: Column = Column::text(
     "Operator, as the profiler names it; a runtime call where device work was launched outside any operator, such as the launch of a captured graph.",
 );
 const TIME_MS: Column =
-    Column::milliseconds("total_direct_kernel_time_ms", "Device time in ms, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls.").with_role(Role::Headline);
+    Column::milliseconds("total_direct_kernel_time_ms", "Device time in ms, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls.").showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline);
 
 struct Row<'a> {
     name: &'a str,
@@ -41,7 +41,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
         Column::microseconds(
             "total_direct_kernel_time_sum",
             "Device time in µs, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls.",
-        ).only_in(Layout::Reference)
+        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Reference)
         .field(|row: &Row<'_>| row.time_us.into()),
         Column::count("Count", "Calls of the operator with device work in the phase.")
             .field(|row: &Row<'_>| row.calls.into()),
@@ -49,12 +49,12 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
         Column::percent(
             "Percentage (%)",
             "Share of the phase's direct kernel time, in percent.",
-        ).with_role(Role::Headline)
+        ).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline)
         .field(|row: &Row<'_>| row.share.into()),
         Column::percent(
             "Cumulative Percentage (%)",
             "Sum of Percentage (%) over this row and all above it, in percent.",
-        ).with_role(Role::Headline)
+        ).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline)
         .field(|row: &Row<'_>| row.running_share.into()),
     ];
     Sheet::new(
@@ -62,7 +62,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
         "Device time by operator within one phase of inference, most time first, when phases are analysed. The sheets of all phases together have the device time of ops_summary.",
         fields,
         move |phases| operators(phases, phase),
-    )
+    ).with_sums_showing(&[Figure::OpsSummary])
     .with_chart(Chart::new(
         "Operators of the phase by kernel time",
         NAME.name,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 use operator_sheets::durations::{TOTAL, durations, ms, us};
-use sheets::ColumnKind::{Count, Number, Text, Whole};
-use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds, Milliseconds};
-use sheets::{Column, ColumnKind, Field, Nested, Role, Sheet};
+use sheets::ColumnKind::{Number, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond};
+use sheets::{Column, Field, Nested, Role, Sheet};
 use trace_ingest::Category;
 
 use super::{RangeKernels, RangeSum, range_kernels, range_sums};
@@ -64,12 +64,8 @@ pub fn nsys_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
     ]
 }
 
-fn milliseconds<R>(
-    name: &'static str,
-    description: &'static str,
-    of: impl Fn(&R) -> Option<i64> + Send + Sync + 'static,
-) -> Field<(), R> {
-    Field::new(Number(Milliseconds), name, move |_, row| of(row).map(ms).into()).described(description)
+fn time<R>(column: Column, of: impl Fn(&R) -> Option<i64> + Send + Sync + 'static) -> Field<(), R> {
+    column.field(move |row| of(row).map(ms).into())
 }
 
 fn api_summary<'a, 't: 'a>(
@@ -92,12 +88,12 @@ fn kernel_launch_shapes<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         |[x, y, z]: [u32; 3]| Nested::Tuple([x, y, z].map(|extent| Nested::Whole(extent.into())).to_vec());
     let fields = [
         KERNEL.field(|row: &Row<'_>| row.key.0.into()),
-        Field::new(ColumnKind::Nested, "grid", move |_, row: &Row<'_>| extents(row.key.1.0).into())
-            .described("Blocks per dimension.")
-            .with_role(Role::Name),
-        Field::new(ColumnKind::Nested, "block", move |_, row: &Row<'_>| extents(row.key.1.1).into())
-            .described("Threads of a block per dimension.")
-            .with_role(Role::Name),
+        Column::nested("grid", "Blocks per dimension.")
+            .with_role(Role::Name)
+            .field(move |row: &Row<'_>| extents(row.key.1.0).into()),
+        Column::nested("block", "Threads of a block per dimension.")
+            .with_role(Role::Name)
+            .field(move |row: &Row<'_>| extents(row.key.1.1).into()),
         COUNT.field(|row: &Row<'_>| row.values.count.into()),
     ];
     let share = [SHARE.field(|row: &Row<'_>| (row.share * 100.0).into())];
@@ -119,31 +115,34 @@ fn memory<'a, 't: 'a>(
     let rate = |bytes: i64, time: i64| (time > 0).then(|| bytes as f64 / time as f64);
     let fields = [
         DEVICE.field(|row: &Row<'_>| row.device.into()),
-        Field::new(Text, "direction", |_, row: &Row<'_>| {
-            row.kind.map_or(row.name, |kind| kind.direction).into()
-        })
-        .described("From where to where; of fills what is filled.")
-        .with_role(Role::Name),
-        Field::new(Text, "source", |_, row: &Row<'_>| row.kind.map(|kind| kind.source).into())
-            .described("Kind of memory that is read.")
-            .with_role(Role::Name),
-        Field::new(Text, "destination", |_, row: &Row<'_>| row.kind.map(|kind| kind.destination).into())
-            .described("Kind of memory that is written.")
-            .with_role(Role::Name),
+        Column::text("direction", "From where to where; of fills what is filled.")
+            .with_role(Role::Name)
+            .field(|row: &Row<'_>| row.kind.map_or(row.name, |kind| kind.direction).into()),
+        Column::text("source", "Kind of memory that is read.")
+            .with_role(Role::Name)
+            .field(|row: &Row<'_>| row.kind.map(|kind| kind.source).into()),
+        Column::text("destination", "Kind of memory that is written.")
+            .with_role(Role::Name)
+            .field(|row: &Row<'_>| row.kind.map(|kind| kind.destination).into()),
         COUNT.field(|row: &Row<'_>| row.durations.count.into()),
-        Field::new(Whole(Bytes), "Bytes", |_, row: &Row<'_>| row.bytes.into()).described("Sum of the bytes."),
-        Field::new(Number(GigabytesPerSecond), "Bandwidth (GB/s)", move |_, row: &Row<'_>| {
-            rate(row.bytes, row.durations.sum).into()
-        })
-        .described("Bytes over the sum of the durations, in units of 1e9 bytes per second.")
-        .with_role(Role::Headline),
-        Field::new(Number(GigabytesPerSecond), "Union Bandwidth (GB/s)", move |_, row: &Row<'_>| {
-            rate(row.bytes, row.union).into()
-        })
-        .described("Bytes over the time in which at least one ran, in units of 1e9 bytes per second."),
-        milliseconds("Union Time (ms)", "Time in which at least one ran, in ms.", |row: &Row<'_>| {
-            Some(row.union)
-        }),
+        Column::new("Bytes", Whole(Bytes), "Sum of the bytes.").field(|row: &Row<'_>| row.bytes.into()),
+        Column::new(
+            "Bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "Bytes over the sum of the durations, in units of 1e9 bytes per second.",
+        )
+        .with_role(Role::Headline)
+        .field(move |row: &Row<'_>| rate(row.bytes, row.durations.sum).into()),
+        Column::new(
+            "Union Bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "Bytes over the time in which at least one ran, in units of 1e9 bytes per second.",
+        )
+        .field(move |row: &Row<'_>| rate(row.bytes, row.union).into()),
+        time(
+            Column::milliseconds("Union Time (ms)", "Time in which at least one ran, in ms."),
+            |row: &Row<'_>| Some(row.union),
+        ),
     ];
     let fields = fields.into_iter().chain(durations("operation", |row: &Row<'_>| &row.durations));
     Sheet::new(name, description, fields, move |analysis| rows::bandwidths(analysis, category))
@@ -156,34 +155,51 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         COUNT.field(|row: &RangeSum| row.host.count.into()),
     ];
     let of_device = [
-        Field::new(Count, "Instances with GPU Work", |_, row: &RangeSum| row.with_work().into())
-            .described("Ranges in which their thread launched something that ran on a GPU."),
-        Field::new(Count, "GPU Ops", |_, row: &RangeSum| row.operations.into()).described(
+        Column::count(
+            "Instances with GPU Work",
+            "Ranges in which their thread launched something that ran on a GPU.",
+        )
+        .field(|row: &RangeSum| row.with_work().into()),
+        Column::count(
+            "GPU Ops",
             "Kernels, copies and fills that were launched in these ranges and in the ranges in them.",
-        ),
-        milliseconds(
-            "Projected Time (ms)",
-            "Sum over the ranges of the time from the first start to the last end of what was launched in them, in ms.",
+        )
+        .field(|row: &RangeSum| row.operations.into()),
+        time(
+            Column::milliseconds(
+                "Projected Time (ms)",
+                "Sum over the ranges of the time from the first start to the last end of what was launched in them, in ms.",
+            ),
             |row: &RangeSum| row.projected.map(|projected| projected.sum),
         ),
-        milliseconds(
-            "GPU Op Time (ms)",
-            "Sum of the durations of what was launched in these ranges, in ms. Nested ranges each have it.",
+        time(
+            Column::milliseconds(
+                "GPU Op Time (ms)",
+                "Sum of the durations of what was launched in these ranges, in ms. Nested ranges each have it.",
+            ),
             |row: &RangeSum| Some(row.operation_time),
         ),
-        milliseconds(
-            "Own GPU Op Time (ms)",
-            "The same of what was launched in no range inside: adds up, over all ranges, to the time of all device work that was launched in a range.",
+        time(
+            Column::milliseconds(
+                "Own GPU Op Time (ms)",
+                "The same of what was launched in no range inside: adds up, over all ranges, to the time of all device work that was launched in a range.",
+            ),
             |row: &RangeSum| Some(row.own_operation_time),
         ),
-        Field::new(Number(sheets::Unit::One), "Mean Level", |_, row: &RangeSum| row.mean(row.levels).into())
-            .described("Ranges around one in its thread, mean of those with device work.")
-            .per("range"),
-        Field::new(Number(sheets::Unit::One), "Mean Children", |_, row: &RangeSum| {
-            row.mean(row.children).into()
-        })
-        .described("Ranges directly inside, mean of those with device work.")
-        .per("range"),
+        Column::new(
+            "Mean Level",
+            Number(sheets::Unit::One),
+            "Ranges around one in its thread, mean of those with device work.",
+        )
+        .per("range")
+        .field(|row: &RangeSum| row.mean(row.levels).into()),
+        Column::new(
+            "Mean Children",
+            Number(sheets::Unit::One),
+            "Ranges directly inside, mean of those with device work.",
+        )
+        .per("range")
+        .field(|row: &RangeSum| row.mean(row.children).into()),
     ];
     let fields = fields.into_iter().chain(durations("range", |row: &RangeSum| &row.host)).chain(of_device);
     Sheet::new(
@@ -202,12 +218,13 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
         THREAD.field(|row: &Row<'_>| row.thread.1.into()),
         KERNEL.field(|row: &Row<'_>| row.kernel.into()),
-        Field::new(Count, "Ranges", |_, row: &Row<'_>| row.ranges.into())
-            .described("Ranges in which it was launched."),
+        Column::count("Ranges", "Ranges in which it was launched.").field(|row: &Row<'_>| row.ranges.into()),
         COUNT.overlapping().field(|row: &Row<'_>| row.durations.count.into()),
-        milliseconds(
-            "Own Time (ms)",
-            "Time of the kernels whose innermost range it is, in ms: no kernel counts twice.",
+        time(
+            Column::milliseconds(
+                "Own Time (ms)",
+                "Time of the kernels whose innermost range it is, in ms: no kernel counts twice.",
+            ),
             |row: &Row<'_>| Some(row.own_time),
         ),
     ];
@@ -236,33 +253,35 @@ struct PathSum {
 
 fn nvtx_tree<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = [
-        Field::new(Text, "path", |_, row: &PathSum| row.path.as_str().into())
-            .described("The ranges from the outermost one on, with ` / ` between.")
-            .with_role(Role::Name),
-        Field::new(Count, "level", |_, row: &PathSum| row.level.into()).described("Ranges around."),
+        Column::text("path", "The ranges from the outermost one on, with ` / ` between.")
+            .with_role(Role::Name)
+            .field(|row: &PathSum| row.path.as_str().into()),
+        Column::count("level", "Ranges around.").field(|row: &PathSum| row.level.into()),
         COUNT.field(|row: &PathSum| row.count.into()),
-        milliseconds("Host Time (ms)", "Sum of the durations on the host in ms.", |row: &PathSum| {
-            Some(row.host)
-        }),
-        milliseconds(
-            "Own Host Time (ms)",
-            "The same without the ranges directly inside.",
+        time(
+            Column::milliseconds("Host Time (ms)", "Sum of the durations on the host in ms."),
+            |row: &PathSum| Some(row.host),
+        ),
+        time(
+            Column::milliseconds("Own Host Time (ms)", "The same without the ranges directly inside."),
             |row: &PathSum| Some(row.own_host),
         ),
-        Field::new(Count, "GPU Ops", |_, row: &PathSum| row.operations.into())
-            .described("Kernels, copies and fills that were launched inside."),
-        milliseconds("GPU Op Time (ms)", "Sum of their durations in ms.", |row: &PathSum| {
-            Some(row.operation_time)
-        })
-        .with_role(Role::Headline),
-        milliseconds(
-            "Own GPU Op Time (ms)",
-            "The same of those launched in no range inside.",
+        Column::count("GPU Ops", "Kernels, copies and fills that were launched inside.")
+            .field(|row: &PathSum| row.operations.into()),
+        time(
+            Column::milliseconds("GPU Op Time (ms)", "Sum of their durations in ms.")
+                .with_role(Role::Headline),
+            |row: &PathSum| Some(row.operation_time),
+        ),
+        time(
+            Column::milliseconds("Own GPU Op Time (ms)", "The same of those launched in no range inside."),
             |row: &PathSum| Some(row.own_operation_time),
         ),
-        milliseconds(
-            "Projected Time (ms)",
-            "Sum of the times from the first start to the last end of what was launched in one range, in ms.",
+        time(
+            Column::milliseconds(
+                "Projected Time (ms)",
+                "Sum of the times from the first start to the last end of what was launched in one range, in ms.",
+            ),
             |row: &PathSum| Some(row.projected),
         ),
     ];
@@ -326,19 +345,13 @@ fn path_sums(analysis: &NsysAnalysis<'_>) -> Vec<PathSum> {
 fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row<'a> = LaunchedKernel<'a>;
     fn median<'a>(
-        name: &'static str,
-        description: &'static str,
+        column: Column,
         of: impl for<'r> Fn(&'r LaunchedKernel<'a>) -> Option<&'r Summary> + Send + Sync + 'static,
     ) -> Field<(), LaunchedKernel<'a>> {
-        Field::new(Number(Microseconds), name, move |_, row: &LaunchedKernel<'a>| {
-            of(row).map(|values| us(values.median)).into()
-        })
-        .described(description)
+        column.field(move |row: &LaunchedKernel<'a>| of(row).map(|values| us(values.median)).into())
     }
     let fields = [
-        Field::new(Text, "call", |_, row: &Row<'_>| row.call.into())
-            .described("Call that launched.")
-            .with_role(Role::Name),
+        Column::text("call", "Call that launched.").with_role(Role::Name).field(|row: &Row<'_>| row.call.into()),
         KERNEL.field(|row: &Row<'_>| row.kernel.into()),
         PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
         THREAD.field(|row: &Row<'_>| row.thread.1.into()),
@@ -347,27 +360,16 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         TOTAL
             .described("Sum of the times from the start of the call to the end of call and kernel, in ms.")
             .field(|row: &Row<'_>| row.total.map(|total| ms(total.sum)).into()),
-        Field::new(Count, "Queued", |_, row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into())
-            .described("Kernels that started after their call had ended."),
-        median("Median Call (µs)", "Median duration of the call in µs.", |row| row.calls.as_ref()).per("call"),
-        median(
-            "Median Queue (µs)",
-            "Median time from the end of the call to the start of the kernel in µs, of those that started later.",
-            |row| row.queued.as_ref(),
-        )
-        .per("kernel"),
-        median("Median Kernel (µs)", "Median duration of the kernel in µs.", |row| Some(&row.kernels))
-            .per("kernel"),
-        Field::new(Number(Microseconds), "Max Call (µs)", |_, row: &Row<'_>| {
+        Column::count("Queued", "Kernels that started after their call had ended.").field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
+        median(Column::microseconds("Median Call (µs)", "Median duration of the call in µs.").per("call"), |row| row.calls.as_ref()),
+        median(Column::microseconds("Median Queue (µs)", "Median time from the end of the call to the start of the kernel in µs, of those that started later.").per("kernel"), |row| row.queued.as_ref()),
+        median(Column::microseconds("Median Kernel (µs)", "Median duration of the kernel in µs.").per("kernel"), |row| Some(&row.kernels)),
+        Column::microseconds("Max Call (µs)", "Longest call in µs.").per("call").field(|row: &Row<'_>| {
             row.calls.map(|calls| us(calls.max as f64)).into()
-        })
-        .described("Longest call in µs.")
-        .per("call"),
-        Field::new(Number(Microseconds), "Max Queue (µs)", |_, row: &Row<'_>| {
+        }),
+        Column::microseconds("Max Queue (µs)", "Longest time in the queue in µs.").per("kernel").field(|row: &Row<'_>| {
             row.queued.map(|queued| us(queued.max as f64)).into()
-        })
-        .described("Longest time in the queue in µs.")
-        .per("kernel"),
+        }),
     ];
     Sheet::new(
         "api_kernel_latency",
@@ -380,20 +382,18 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 fn launch_coverage<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = [
         DEVICE.field(|row: &Coverage| row.device.into()),
-        Field::new(Text, "kind", |_, row: &Coverage| row.kind.into())
-            .described("kernel, memcpy or memset.")
-            .with_role(Role::Name),
+        Column::text("kind", "kernel, memcpy or memset.")
+            .with_role(Role::Name)
+            .field(|row: &Coverage| row.kind.into()),
         COUNT.field(|row: &Coverage| row.count.into()),
-        Field::new(Count, "With Call", |_, row: &Coverage| row.with_call.into())
-            .described("Those whose call is in the recording."),
-        Field::new(Count, "Without Call", |_, row: &Coverage| (row.count - row.with_call).into())
-            .described("Those whose call is not: the recording began or was cut after it."),
-        Field::new(Count, "Started after Call", |_, row: &Coverage| row.after_call.into())
-            .described("Those that started when their call had ended, or later."),
-        Field::new(Count, "Started before Call's End", |_, row: &Coverage| {
-            (row.with_call - row.after_call).into()
-        })
-        .described("Those that started while their call was under way."),
+        Column::count("With Call", "Those whose call is in the recording.")
+            .field(|row: &Coverage| row.with_call.into()),
+        Column::count("Without Call", "Those whose call is not: the recording began or was cut after it.")
+            .field(|row: &Coverage| (row.count - row.with_call).into()),
+        Column::count("Started after Call", "Those that started when their call had ended, or later.")
+            .field(|row: &Coverage| row.after_call.into()),
+        Column::count("Started before Call's End", "Those that started while their call was under way.")
+            .field(|row: &Coverage| (row.with_call - row.after_call).into()),
     ];
     Sheet::new(
         "launch_coverage",
@@ -406,23 +406,26 @@ fn launch_coverage<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row<'a> = Synchronizations<'a>;
     let fields = [
-        Field::new(Text, "call", |_, row: &Row<'_>| row.call.into()).described("Call.").with_role(Role::Name),
-        Field::new(Text, "sync_type", |_, row: &Row<'_>| row.kind.into())
-            .described("What it waits for; empty for copies.")
-            .with_role(Role::Name),
+        Column::text("call", "Call.").with_role(Role::Name).field(|row: &Row<'_>| row.call.into()),
+        Column::text("sync_type", "What it waits for; empty for copies.")
+            .with_role(Role::Name)
+            .field(|row: &Row<'_>| row.kind.into()),
         COUNT.field(|row: &Row<'_>| row.count.into()),
-        milliseconds("Call Time (ms)", "Sum of the durations of the calls in ms.", |row: &Row<'_>| {
-            Some(row.call_time)
-        })
-        .with_role(Role::Headline),
-        milliseconds(
-            "Sync Time (ms)",
-            "Sum of the durations of the synchronizations in them in ms.",
+        time(
+            Column::milliseconds("Call Time (ms)", "Sum of the durations of the calls in ms.")
+                .with_role(Role::Headline),
+            |row: &Row<'_>| Some(row.call_time),
+        ),
+        time(
+            Column::milliseconds(
+                "Sync Time (ms)",
+                "Sum of the durations of the synchronizations in them in ms.",
+            ),
             |row: &Row<'_>| Some(row.sync_time),
         ),
-        Field::new(Text, "finding", |_, row: &Row<'_>| row.finding.map(rows::SyncFinding::as_str).into())
-            .described("What it is a sign of.")
-            .with_role(Role::Detail),
+        Column::text("finding", "What it is a sign of.")
+            .with_role(Role::Detail)
+            .field(|row: &Row<'_>| row.finding.map(rows::SyncFinding::as_str).into()),
     ];
     Sheet::new(
         "sync_summary",
@@ -438,12 +441,12 @@ fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         false => "CUPTI_ACTIVITY_KIND_OVERHEAD",
     };
     let fields = [
-        Field::new(Text, "table", move |_, row: &OverheadSum<'_>| table(row).into())
-            .described("Table of the export: of the driver's work, or of the recorder's own.")
-            .with_role(Role::Name),
-        Field::new(Text, "type", |_, row: &OverheadSum<'_>| row.kind.into())
-            .described("Kind of work.")
-            .with_role(Role::Name),
+        Column::text("table", "Table of the export: of the driver's work, or of the recorder's own.")
+            .with_role(Role::Name)
+            .field(move |row: &OverheadSum<'_>| table(row).into()),
+        Column::text("type", "Kind of work.")
+            .with_role(Role::Name)
+            .field(|row: &OverheadSum<'_>| row.kind.into()),
         NAME.field(|row: &OverheadSum<'_>| row.name.into()),
         COUNT.field(|row: &OverheadSum<'_>| row.durations.count.into()),
     ];

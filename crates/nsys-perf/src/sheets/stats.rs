@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::Summary;
-use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Megabytes, MegabytesPerSecond, Nanoseconds, One, Percent};
 use sheets::{Column, Field, Sheet};
 
@@ -45,14 +45,14 @@ fn statistics<R>(
     of: impl Fn(&R) -> Option<&Summary> + Copy + Send + Sync + 'static,
 ) -> [Field<(), R>; 5] {
     let number = |name, value: fn(&Summary) -> f64| {
-        Field::new(Number(Nanoseconds), name, move |_, row: &R| of(row).map(value).into())
-            .described("In ns; the deviation is that of a sample, 0 for one value.")
+        Column::new(name, Number(Nanoseconds), "In ns; the deviation is that of a sample, 0 for one value.")
             .per(one)
+            .field(move |row: &R| of(row).map(value).into())
     };
     let whole = |name, value: fn(&Summary) -> i64| {
-        Field::new(Whole(Nanoseconds), name, move |_, row: &R| of(row).map(value).into())
-            .described("In ns.")
+        Column::new(name, Whole(Nanoseconds), "In ns.")
             .per(one)
+            .field(move |row: &R| of(row).map(value).into())
     };
     let [average, median, least, most, deviation] = names;
     [
@@ -71,7 +71,7 @@ fn sum_fields<K>(count: &'static str, one: &'static str) -> impl Iterator<Item =
     let first = [
         TIME_SHARE.field(|row: &Sum<K>| (row.share * 100.0).into()),
         TOTAL.field(|row: &Sum<K>| row.values.sum.into()),
-        Field::new(Count, count, |_, row: &Sum<K>| row.values.count.into()).described("How many."),
+        Column::count(count, "How many.").field(|row: &Sum<K>| row.values.count.into()),
     ];
     first.into_iter().chain(statistics(TIMES, one, |row: &Sum<K>| Some(&row.values)))
 }
@@ -116,10 +116,9 @@ fn kern_gb_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     // As NVIDIA prints them: each number in four columns.
     let extents = |[x, y, z]: [u32; 3]| format!("{x:>4} {y:>4} {z:>4}");
     let fields = sum_fields::<(String, Shape)>("Instances", "kernel").chain([
-        Field::new(Text, "GridXYZ", move |_, row: &Row| extents(row.key.1.0).into())
-            .described("Blocks per dimension."),
-        Field::new(Text, "BlockXYZ", move |_, row: &Row| extents(row.key.1.1).into())
-            .described("Threads of a block per dimension."),
+        Column::text("GridXYZ", "Blocks per dimension.").field(move |row: &Row| extents(row.key.1.0).into()),
+        Column::text("BlockXYZ", "Threads of a block per dimension.")
+            .field(move |row: &Row| extents(row.key.1.1).into()),
         NAME.field(|row: &Row| row.key.0.as_str().into()),
     ]);
     Sheet::new("cuda_gpu_kern_gb_sum", "Kernels by name, grid and block.", fields, |analysis| {
@@ -139,21 +138,23 @@ fn mem_time_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 }
 
 fn mem_size_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    const fn size(name: &'static str) -> Column {
+        Column::new(name, Number(Megabytes), "In units of 1e6 bytes.")
+    }
     fn megabytes(
-        name: &'static str,
+        column: Column,
         value: impl Fn(&Summary) -> f64 + Send + Sync + 'static,
     ) -> Field<(), Sum<String>> {
-        Field::new(Number(Megabytes), name, move |_, row: &Sum<String>| (value(&row.values) / 1e6).into())
-            .described("In units of 1e6 bytes.")
+        column.field(move |row: &Sum<String>| (value(&row.values) / 1e6).into())
     }
     let fields = [
-        megabytes("Total (MB)", |values| values.sum as f64),
-        Field::new(Count, "Count", |_, row: &Sum<String>| row.values.count.into()).described("How many."),
-        megabytes("Avg (MB)", |values| values.mean).per("operation"),
-        megabytes("Med (MB)", |values| values.median).per("operation"),
-        megabytes("Min (MB)", |values| values.min as f64).per("operation"),
-        megabytes("Max (MB)", |values| values.max as f64).per("operation"),
-        megabytes("StdDev (MB)", |values| values.sample_std.unwrap_or(0.0)).per("operation"),
+        megabytes(size("Total (MB)"), |values| values.sum as f64),
+        Column::count("Count", "How many.").field(|row: &Sum<String>| row.values.count.into()),
+        megabytes(size("Avg (MB)").per("operation"), |values| values.mean),
+        megabytes(size("Med (MB)").per("operation"), |values| values.median),
+        megabytes(size("Min (MB)").per("operation"), |values| values.min as f64),
+        megabytes(size("Max (MB)").per("operation"), |values| values.max as f64),
+        megabytes(size("StdDev (MB)").per("operation"), |values| values.sample_std.unwrap_or(0.0)),
         OPERATION.field(|row: &Sum<String>| row.key.as_str().into()),
     ];
     Sheet::new("cuda_gpu_mem_size_sum", "Bytes of copies and fills by operation.", fields, |analysis| {
@@ -165,8 +166,8 @@ fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row = Sum<(String, &'static str)>;
     let fields = sum_fields::<(String, &'static str)>("Instances", "range").chain([
         STYLE.field(|row: &Row| row.key.1.into()),
-        Field::new(Text, "Range", |_, row: &Row| row.key.0.as_str().into())
-            .described("Domain, colon, text without the numbers of PyTorch's calls."),
+        Column::text("Range", "Domain, colon, text without the numbers of PyTorch's calls.")
+            .field(|row: &Row| row.key.0.as_str().into()),
     ]);
     Sheet::new("nvtx_sum", "Ranges of NVTX.", fields, |analysis| {
         let sums = range_sums(analysis);
@@ -184,33 +185,35 @@ fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 
 fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let first = [
-        Field::new(Text, "Range", |_, row: &RangeSum| row.label.as_str().into())
-            .described("Domain, colon, text."),
+        Column::text("Range", "Domain, colon, text.").field(|row: &RangeSum| row.label.as_str().into()),
         STYLE.field(|row: &RangeSum| row.style().into()),
-        Field::new(Whole(Nanoseconds), "Total Proj Time (ns)", |_, row: &RangeSum| {
-            row.projected.map(|projected| projected.sum).into()
-        })
-        .described("Sum of the times from the first start to the last end of what a range launched, in ns."),
-        Field::new(Whole(Nanoseconds), "Total Range Time (ns)", |_, row: &RangeSum| {
-            row.host_with_work.into()
-        })
-        .described("Time on the host of the ranges that launched something, in ns."),
-        Field::new(Count, "Range Instances", |_, row: &RangeSum| row.with_work().into())
-            .described("Ranges that launched something."),
+        Column::new(
+            "Total Proj Time (ns)",
+            Whole(Nanoseconds),
+            "Sum of the times from the first start to the last end of what a range launched, in ns.",
+        )
+        .field(|row: &RangeSum| row.projected.map(|projected| projected.sum).into()),
+        Column::new(
+            "Total Range Time (ns)",
+            Whole(Nanoseconds),
+            "Time on the host of the ranges that launched something, in ns.",
+        )
+        .field(|row: &RangeSum| row.host_with_work.into()),
+        Column::count("Range Instances", "Ranges that launched something.")
+            .field(|row: &RangeSum| row.with_work().into()),
     ];
     let times = ["Proj Avg (ns)", "Proj Med (ns)", "Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)"];
     let last = [
-        Field::new(Count, "Total GPU Ops", |_, row: &RangeSum| row.operations.into())
-            .described("What they launched."),
-        Field::new(Number(One), "Avg GPU Ops", |_, row: &RangeSum| row.mean(row.operations).into())
-            .described("Mean of what a range launched.")
-            .per("range"),
-        Field::new(Number(One), "Avg Range Lvl", |_, row: &RangeSum| row.mean(row.levels).into())
-            .described("Mean number of ranges around one.")
-            .per("range"),
-        Field::new(Number(One), "Avg Num Child", |_, row: &RangeSum| row.mean(row.children).into())
-            .described("Mean number of ranges directly in one.")
-            .per("range"),
+        Column::count("Total GPU Ops", "What they launched.").field(|row: &RangeSum| row.operations.into()),
+        Column::new("Avg GPU Ops", Number(One), "Mean of what a range launched.")
+            .per("range")
+            .field(|row: &RangeSum| row.mean(row.operations).into()),
+        Column::new("Avg Range Lvl", Number(One), "Mean number of ranges around one.")
+            .per("range")
+            .field(|row: &RangeSum| row.mean(row.levels).into()),
+        Column::new("Avg Num Child", Number(One), "Mean number of ranges directly in one.")
+            .per("range")
+            .field(|row: &RangeSum| row.mean(row.children).into()),
     ];
     let fields = first
         .into_iter()
@@ -229,17 +232,15 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 fn nvtx_kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row<'a> = RangeKernels<'a>;
     let first = [
-        Field::new(Text, "NVTX Range", |_, row: &Row<'_>| row.label.as_str().into())
-            .described("Domain, colon, text."),
+        Column::text("NVTX Range", "Domain, colon, text.").field(|row: &Row<'_>| row.label.as_str().into()),
         STYLE.field(|row: &Row<'_>| if row.is_start_end { "StartEnd" } else { "PushPop" }.into()),
         PID.field(|row: &Row<'_>| row.thread.0.into()),
         TID.field(|row: &Row<'_>| row.thread.1.into()),
-        Field::new(Count, "NVTX Inst", |_, row: &Row<'_>| row.ranges.into())
-            .described("Ranges with this kernel."),
-        Field::new(Count, "Kern Inst", |_, row: &Row<'_>| row.durations.count.into()).described("Kernels."),
+        Column::count("NVTX Inst", "Ranges with this kernel.").field(|row: &Row<'_>| row.ranges.into()),
+        Column::count("Kern Inst", "Kernels.").field(|row: &Row<'_>| row.durations.count.into()),
         TOTAL.field(|row: &Row<'_>| row.durations.sum.into()),
     ];
-    let last = Field::new(Text, "Kernel Name", |_, row: &Row<'_>| row.kernel.into()).described("Kernel.");
+    let last = Column::text("Kernel Name", "Kernel.").field(|row: &Row<'_>| row.kernel.into());
     let fields = first
         .into_iter()
         .chain(statistics(TIMES, "kernel", |row: &Row<'_>| Some(&row.durations)))
@@ -252,18 +253,18 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let first = [
         PID.field(|row: &Row<'_>| row.thread.0.into()),
         TID.field(|row: &Row<'_>| row.thread.1.into()),
-        Field::new(Identifier, "DevId", |_, row: &Row<'_>| row.device.into()).described("Index of the GPU."),
-        Field::new(Count, "Count", |_, row: &Row<'_>| row.kernels.count.into()).described("Kernels."),
-        Field::new(Count, "QCount", |_, row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into())
-            .described("Kernels that started after the end of their call."),
+        Column::identifier("DevId", "Index of the GPU.").field(|row: &Row<'_>| row.device.into()),
+        Column::count("Count", "Kernels.").field(|row: &Row<'_>| row.kernels.count.into()),
+        Column::count("QCount", "Kernels that started after the end of their call.")
+            .field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
     ];
     const T: [&str; 5] = ["TAvg (ns)", "TMed (ns)", "TMin (ns)", "TMax (ns)", "TStdDev (ns)"];
     const A: [&str; 5] = ["AAvg (ns)", "AMed (ns)", "AMin (ns)", "AMax (ns)", "AStdDev (ns)"];
     const Q: [&str; 5] = ["QAvg (ns)", "QMed (ns)", "QMin (ns)", "QMax (ns)", "QStdDev (ns)"];
     const K: [&str; 5] = ["KAvg (ns)", "KMed (ns)", "KMin (ns)", "KMax (ns)", "KStdDev (ns)"];
     let last = [
-        Field::new(Text, "API Name", |_, row: &Row<'_>| row.call.into()).described("Call."),
-        Field::new(Text, "Kernel Name", |_, row: &Row<'_>| row.kernel.into()).described("Kernel."),
+        Column::text("API Name", "Call.").field(|row: &Row<'_>| row.call.into()),
+        Column::text("Kernel Name", "Kernel.").field(|row: &Row<'_>| row.kernel.into()),
     ];
     let fields = first
         .into_iter()
@@ -300,63 +301,65 @@ struct Traced<'a> {
 }
 
 fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
+    const fn count(name: &'static str) -> Column {
+        Column::count(name, "Extent of the launch.")
+    }
     fn extent<'a>(
-        name: &'static str,
+        column: Column,
         of: impl Fn(&Shape) -> u32 + Send + Sync + 'static,
     ) -> Field<(), Traced<'a>> {
-        Field::new(Count, name, move |_, row: &Traced<'a>| row.shape.as_ref().map(&of).into())
-            .described("Extent of the launch.")
+        column.field(move |row: &Traced<'a>| row.shape.as_ref().map(&of).into())
     }
     let fields = [
-        Field::new(Whole(Nanoseconds), "Start (ns)", |_, row: &Traced<'_>| row.start.into())
-            .described("As the recorder has it."),
-        Field::new(Whole(Nanoseconds), "Duration (ns)", |_, row: &Traced<'_>| row.duration.into())
-            .described("In ns."),
-        Field::new(Identifier, "CorrId", |_, row: &Traced<'_>| row.correlation.into())
-            .described("Number that it shares with its call."),
-        extent("GrdX", |(grid, _)| grid[0]),
-        extent("GrdY", |(grid, _)| grid[1]),
-        extent("GrdZ", |(grid, _)| grid[2]),
-        extent("BlkX", |(_, block)| block[0]).per("block"),
-        extent("BlkY", |(_, block)| block[1]).per("block"),
-        extent("BlkZ", |(_, block)| block[2]).per("block"),
-        Field::new(Count, "Reg/Trd", |_, row: &Traced<'_>| row.registers.into())
-            .described("Registers of a thread.")
-            .per("thread"),
-        Field::new(Number(Megabytes), "StcSMem (MB)", |_, row: &Traced<'_>| {
-            row.static_memory.map(|bytes| f64::from(bytes) / 1e6).into()
-        })
-        .described(
+        Column::new("Start (ns)", Whole(Nanoseconds), "As the recorder has it.")
+            .field(|row: &Traced<'_>| row.start.into()),
+        Column::new("Duration (ns)", Whole(Nanoseconds), "In ns.")
+            .field(|row: &Traced<'_>| row.duration.into()),
+        Column::identifier("CorrId", "Number that it shares with its call.")
+            .field(|row: &Traced<'_>| row.correlation.into()),
+        extent(count("GrdX"), |(grid, _)| grid[0]),
+        extent(count("GrdY"), |(grid, _)| grid[1]),
+        extent(count("GrdZ"), |(grid, _)| grid[2]),
+        extent(count("BlkX").per("block"), |(_, block)| block[0]),
+        extent(count("BlkY").per("block"), |(_, block)| block[1]),
+        extent(count("BlkZ").per("block"), |(_, block)| block[2]),
+        Column::count("Reg/Trd", "Registers of a thread.")
+            .per("thread")
+            .field(|row: &Traced<'_>| row.registers.into()),
+        Column::new(
+            "StcSMem (MB)",
+            Number(Megabytes),
             "Shared memory of a block that is known when the kernel is compiled, in units of 1e6 bytes.",
         )
-        .per("block"),
-        Field::new(Number(Megabytes), "DymSMem (MB)", |_, row: &Traced<'_>| {
-            row.dynamic_memory.map(|bytes| f64::from(bytes) / 1e6).into()
-        })
-        .described("Shared memory of a block that the launch adds, in units of 1e6 bytes.")
-        .per("block"),
-        Field::new(Number(Megabytes), "Bytes (MB)", |_, row: &Traced<'_>| {
-            row.bytes.map(|bytes| bytes as f64 / 1e6).into()
-        })
-        .described("In units of 1e6 bytes."),
-        Field::new(Number(MegabytesPerSecond), "Throughput (MB/s)", |_, row: &Traced<'_>| {
-            row.bytes
-                .filter(|_| row.duration > 0)
-                .map(|bytes| bytes as f64 * 1e3 / row.duration as f64)
-                .into()
-        })
-        .described("In units of 1e6 bytes per second."),
-        Field::new(Text, "SrcMemKd", |_, row: &Traced<'_>| row.source.into())
-            .described("Kind of memory that is read; of a fill, that is written."),
-        Field::new(Text, "DstMemKd", |_, row: &Traced<'_>| row.destination.into())
-            .described("Kind of memory that is written."),
-        Field::new(Text, "Device", |_, row: &Traced<'_>| row.device.as_str().into())
-            .described("Name of the GPU, where it is recorded, and its index."),
-        Field::new(Identifier, "Ctx", |_, row: &Traced<'_>| row.context.map(i64::from).into())
-            .described("CUDA context."),
-        Field::new(Identifier, "GreenCtx", |_, row: &Traced<'_>| row.green_context.map(i64::from).into())
-            .described("Green context: a context that has some of the multiprocessors."),
-        Field::new(Identifier, "Strm", |_, row: &Traced<'_>| row.stream.into()).described("Stream."),
+        .per("block")
+        .field(|row: &Traced<'_>| row.static_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
+        Column::new(
+            "DymSMem (MB)",
+            Number(Megabytes),
+            "Shared memory of a block that the launch adds, in units of 1e6 bytes.",
+        )
+        .per("block")
+        .field(|row: &Traced<'_>| row.dynamic_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
+        Column::new("Bytes (MB)", Number(Megabytes), "In units of 1e6 bytes.")
+            .field(|row: &Traced<'_>| row.bytes.map(|bytes| bytes as f64 / 1e6).into()),
+        Column::new("Throughput (MB/s)", Number(MegabytesPerSecond), "In units of 1e6 bytes per second.")
+            .field(|row: &Traced<'_>| {
+                row.bytes
+                    .filter(|_| row.duration > 0)
+                    .map(|bytes| bytes as f64 * 1e3 / row.duration as f64)
+                    .into()
+            }),
+        Column::text("SrcMemKd", "Kind of memory that is read; of a fill, that is written.")
+            .field(|row: &Traced<'_>| row.source.into()),
+        Column::text("DstMemKd", "Kind of memory that is written.")
+            .field(|row: &Traced<'_>| row.destination.into()),
+        Column::text("Device", "Name of the GPU, where it is recorded, and its index.")
+            .field(|row: &Traced<'_>| row.device.as_str().into()),
+        Column::identifier("Ctx", "CUDA context.")
+            .field(|row: &Traced<'_>| row.context.map(i64::from).into()),
+        Column::identifier("GreenCtx", "Green context: a context that has some of the multiprocessors.")
+            .field(|row: &Traced<'_>| row.green_context.map(i64::from).into()),
+        Column::identifier("Strm", "Stream.").field(|row: &Traced<'_>| row.stream.into()),
         NAME.field(|row: &Traced<'_>| row.name.as_str().into()),
     ];
     Sheet::new("cuda_gpu_trace", "All device work in the order of its starts.", fields, traced)

@@ -3,9 +3,9 @@
 
 use gpu_timeline::{Interval, IntervalSet, summaries};
 use perf_models::PftraceKernel;
-use sheets::ColumnKind::{Count, Number, Text};
-use sheets::Unit::{Milliseconds, One};
-use sheets::{Field, Layout, Role, Sheet};
+use sheets::ColumnKind::Number;
+use sheets::Unit::One;
+use sheets::{Cell, Column, Layout, Role, Sheet};
 use trace_ingest::Nanoseconds;
 
 use super::gpu_kernels::{GpuKernels, KernelRun, Labels};
@@ -14,20 +14,13 @@ use crate::analysis::RocprofAnalysis;
 use crate::tracelens;
 
 pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F = Field<(), CategoryRow>;
     let fields = [
-        F::new(Text, "GPU ID", |_, row| row.gpu.as_str().into())
-            .described("Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs."),
-        F::new(Text, "Category", |_, row| row.category.into())
-            .described("What the kernels do: the categories of kernel_summary, most time first; with the layout of TraceLens its own: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels."),
-        F::new(Number(Milliseconds), "Total runtime (ms)", |_, row| row.figures[0].into())
-            .described("Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the collectives, may be negative.").with_role(Role::Headline),
-        F::new(Number(One), "Total count", |_, row| row.figures[1].into())
-            .described("Kernels; 0 in the last four rows of a GPU."),
-        F::new(Number(One), "Fraction of compute runtime", |_, row| row.figures[2].into())
-            .described("Total runtime over that of compute_total; 0 when that is 0."),
-        F::new(Number(One), "Fraction of total runtime", |_, row| row.figures[3].into())
-            .described("Total runtime over that of total_incl_comm; 0 when that is 0."),
+        Column::text("GPU ID", "Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs.").field(|row: &CategoryRow| row.gpu.as_str().into()),
+        Column::text("Category", "What the kernels do: the categories of kernel_summary, most time first; with the layout of TraceLens its own: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels.").field(|row: &CategoryRow| row.category.into()),
+        Column::milliseconds("Total runtime (ms)", "Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the collectives, may be negative.").with_role(Role::Headline).field(|row: &CategoryRow| row.figures[0].into()),
+        Column::new("Total count", Number(One), "Kernels; 0 in the last four rows of a GPU.").field(|row: &CategoryRow| row.figures[1].into()),
+        Column::new("Fraction of compute runtime", Number(One), "Total runtime over that of compute_total; 0 when that is 0.").field(|row: &CategoryRow| row.figures[2].into()),
+        Column::new("Fraction of total runtime", Number(One), "Total runtime over that of total_incl_comm; 0 when that is 0.").field(|row: &CategoryRow| row.figures[3].into()),
     ];
     Sheet::with_context(
         "category_summary",
@@ -38,16 +31,21 @@ pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F = Field<XlaKernels, Timed<u32>>;
+    fn fraction<'r>((_, all): &'r XlaKernels, row: &'r Timed<u32>) -> Cell<'r> {
+        (row.durations.sum as f64 / *all as f64).into()
+    }
     let fields = [
-        F::new(Text, "Kernel", |(labels, _), row| labels[row.key as usize].as_str().into())
-            .described("Kernel; without digits where kernels whose names differ in digits are merged."),
-        F::new(Number(Milliseconds), "Total time (ms)", |_, row| (row.durations.sum as f64 / 1e6).into())
-            .described("Sum of the durations in ms.")
-            .with_role(Role::Headline),
-        F::new(Count, "Count", |_, row| row.durations.count.into()).described("Kernels."),
-        fraction_of_all("Fraction of such kernels").only_in(Layout::Roles),
-        fraction_of_all("Fraction of XLA").only_in(Layout::Reference),
+        Column::text(
+            "Kernel",
+            "Kernel; without digits where kernels whose names differ in digits are merged.",
+        )
+        .field_in(|(labels, _): &XlaKernels, row: &Timed<u32>| labels[row.key as usize].as_str().into()),
+        Column::milliseconds("Total time (ms)", "Sum of the durations in ms.")
+            .with_role(Role::Headline)
+            .field(|row: &Timed<u32>| (row.durations.sum as f64 / 1e6).into()),
+        Column::count("Count", "Kernels.").field(|row: &Timed<u32>| row.durations.count.into()),
+        fraction_of_all("Fraction of such kernels").only_in(Layout::Roles).field_in(fraction),
+        fraction_of_all("Fraction of XLA").only_in(Layout::Reference).field_in(fraction),
     ];
     Sheet::with_context(
         "xla_top",
@@ -57,11 +55,10 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
     )
 }
 
-fn fraction_of_all(name: &'static str) -> Field<XlaKernels, Timed<u32>> {
-    Field::<XlaKernels, Timed<u32>>::new(Number(One), name, |(_, all), row| {
-        (row.durations.sum as f64 / *all as f64).into()
-    })
-    .described(
+fn fraction_of_all(name: &'static str) -> Column {
+    Column::new(
+        name,
+        Number(One),
         "Total time over that of all kernels that the sheet is of, those of rows that were cut off included.",
     )
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
-use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
-use sheets::Unit::{Bytes, Nanoseconds};
-use sheets::{Field, Role, Sheet};
+use sheets::ColumnKind::{Number, Whole};
+use sheets::Unit::{self, Bytes, Nanoseconds};
+use sheets::{Column, ColumnKind, Field, Role, Sheet};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Agent, CopyDirection, MemoryCopy, Profile};
 
@@ -14,21 +14,19 @@ use super::hip_launches::HipLaunches;
 use crate::analysis::RocprofAnalysis;
 
 pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<(), Row<'a>>;
     let keys = [
-        F::new(Identifier, "PID", |_, row| row.pid.into())
-            .described("Process of the calls; 0 where the profile does not say."),
-        F::new(Identifier, "TID", |_, row| row.thread.into()).described("Thread of the calls."),
-        F::new(Identifier, "DevId", |_, row| row.device.into())
-            .described("Number of the GPU as in category_summary; 0 where it is not known."),
-        F::new(Count, "Count", |_, row| row.times.call.len().into())
-            .described("Calls, each with each of its kernels that count."),
-        F::new(Count, "QCount", |_, row| row.times.kernel.len().into()).described("Those with a kernel."),
+        Column::identifier("PID", "Process of the calls; 0 where the profile does not say.")
+            .field(|row: &Row<'_>| row.pid.into()),
+        Column::identifier("TID", "Thread of the calls.").field(|row: &Row<'_>| row.thread.into()),
+        Column::identifier("DevId", "Number of the GPU as in category_summary; 0 where it is not known.")
+            .field(|row: &Row<'_>| row.device.into()),
+        Column::count("Count", "Calls, each with each of its kernels that count.")
+            .field(|row: &Row<'_>| row.times.call.len().into()),
+        Column::count("QCount", "Those with a kernel.").field(|row: &Row<'_>| row.times.kernel.len().into()),
     ];
     let names = [
-        F::new(Text, "API Name", |_, row| row.function.into()).described("HIP function."),
-        F::new(Text, "Kernel Name", |_, row| row.kernel_name.into())
-            .described("Kernel, or kind of copy; empty for calls without one, which are left out unless they are included."),
+        Column::text("API Name", "HIP function.").field(|row: &Row<'_>| row.function.into()),
+        Column::text("Kernel Name", "Kernel, or kind of copy; empty for calls without one, which are left out unless they are included.").field(|row: &Row<'_>| row.kernel_name.into()),
     ];
     let fields = keys
         .into_iter()
@@ -72,21 +70,23 @@ fn statistics<'a>(
     description: &'static str,
     times: for<'r> fn(&'r Row<'_>) -> Option<&'r Summary>,
 ) -> [Field<(), Row<'a>>; 5] {
-    type F<'a> = Field<(), Row<'a>>;
-    let number = |name, statistic: fn(&Summary) -> f64| {
-        F::new(Number(Nanoseconds), name, move |_, row| times(row).map_or(0.0, statistic).into()).per(one)
+    let number = |column: Column, statistic: fn(&Summary) -> f64| {
+        column.per(one).field(move |row: &Row<'_>| times(row).map_or(0.0, statistic).into())
     };
-    let whole = |name, statistic: fn(&Summary) -> i64| {
-        F::new(Whole(Nanoseconds), name, move |_, row| times(row).map_or(0, statistic).into()).per(one)
+    let whole = |column: Column, statistic: fn(&Summary) -> i64| {
+        column.per(one).field(move |row: &Row<'_>| times(row).map_or(0, statistic).into())
+    };
+    let spread = |name, kind: fn(Unit) -> ColumnKind, description| {
+        Column::new(name, kind(Nanoseconds), description).spread_of(mean)
     };
     [
-        number(mean, |times| times.mean).described(description),
-        number(median, |times| times.median).described("The same, median in ns.").spread_of(mean),
-        whole(min, |times| times.min).described("The same, least in ns.").spread_of(mean),
-        whole(max, |times| times.max).described("The same, most in ns.").spread_of(mean),
-        number(deviation, |times| times.population_std)
-            .described("The same, standard deviation of a population in ns.")
-            .spread_of(mean),
+        number(Column::new(mean, Number(Nanoseconds), description), |times| times.mean),
+        number(spread(median, Number, "The same, median in ns."), |times| times.median),
+        whole(spread(min, Whole, "The same, least in ns."), |times| times.min),
+        whole(spread(max, Whole, "The same, most in ns."), |times| times.max),
+        number(spread(deviation, Number, "The same, standard deviation of a population in ns."), |times| {
+            times.population_std
+        }),
     ]
 }
 
@@ -151,15 +151,12 @@ fn rows(analysis: &RocprofAnalysis) -> Option<Vec<Row<'_>>> {
 type CopyRow = ((u64, String), i64);
 
 pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F = Field<(), CopyRow>;
     let fields = [
-        F::new(Whole(Bytes), "copy_bytes", |_, ((bytes, _), _)| {
+        Column::new("copy_bytes", Whole(Bytes), "Size of a copy in bytes.").with_role(Role::Name).per("copy").field(|((bytes, _), _): &CopyRow| {
             i64::try_from(*bytes).unwrap_or(i64::MAX).into()
-        })
-        .described("Size of a copy in bytes.").with_role(Role::Name).per("copy"),
-        F::new(Text, "direction", |_, ((_, direction), _)| direction.as_str().into())
-            .described("h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say."),
-        F::new(Count, "count", |_, (_, count)| (*count).into()).described("Number of copies."),
+        }),
+        Column::text("direction", "h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say.").field(|((_, direction), _): &CopyRow| direction.as_str().into()),
+        Column::count("count", "Number of copies.").field(|(_, count): &CopyRow| (*count).into()),
     ];
     Sheet::with_context(
         "memory_copy_by_copy_bytes",

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::hash::Hash;
 
 use gpu_timeline::Summary;
-use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
-use sheets::Unit::{Bytes, Percent};
-use sheets::{Cell, ColumnKind, Field, Layout, Role, Sheet, Unit, percent};
+use sheets::ColumnKind::Whole;
+use sheets::Unit::Bytes;
+use sheets::{Cell, Column, ColumnKind, Field, Layout, Role, Sheet, Unit, percent};
 use trace_ingest::rocprof::{Call, Launch, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
@@ -46,65 +46,63 @@ pub(super) fn timed<K: Copy + Eq + Hash>(
 
 /// The columns for reading; `instances` says what their count is of.
 fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
-    let time = |name, description, nanoseconds: fn(&Summary) -> f64| {
-        Field::<C, Timed<K>>::new(Text, name, move |_, row| readable_time(nanoseconds(&row.durations)).into())
-            .described(description)
+    let time = |column: Column, nanoseconds: fn(&Summary) -> f64| {
+        column
             .only_in(Layout::Reference)
+            .field(move |row: &Timed<K>| readable_time(nanoseconds(&row.durations)).into())
     };
     [
-        Field::<C, Timed<K>>::new(Text, "Time", |_, row| format!("{:.1}%", row.percent).into())
-            .described("Time %, with one decimal place and the sign.")
-            .only_in(Layout::Reference),
-        time("Total Time", "Total Time (ns) in ms, μs or ns.", |durations| durations.sum as f64),
-        Field::<C, Timed<K>>::new(Count, "Instances", |_, row| row.durations.count.into())
-            .described(instances),
-        time("Avg", "Avg (ns) in ms, μs or ns.", |durations| durations.mean),
-        time("Med", "Med (ns) in ms, μs or ns.", |durations| durations.median),
-        time("Min", "Min (ns) in ms, μs or ns.", |durations| durations.min as f64),
-        time("Max", "Max (ns) in ms, μs or ns.", |durations| durations.max as f64),
-        time("StdDev", "StdDev (ns) in ms, μs or ns.", |durations| durations.population_std),
+        Column::text("Time", "Time %, with one decimal place and the sign.")
+            .only_in(Layout::Reference)
+            .field(|row: &Timed<K>| format!("{:.1}%", row.percent).into()),
+        time(Column::text("Total Time", "Total Time (ns) in ms, μs or ns."), |times| times.sum as f64),
+        Column::count("Instances", instances).field(|row: &Timed<K>| row.durations.count.into()),
+        time(Column::text("Avg", "Avg (ns) in ms, μs or ns."), |times| times.mean),
+        time(Column::text("Med", "Med (ns) in ms, μs or ns."), |times| times.median),
+        time(Column::text("Min", "Min (ns) in ms, μs or ns."), |times| times.min as f64),
+        time(Column::text("Max", "Max (ns) in ms, μs or ns."), |times| times.max as f64),
+        time(Column::text("StdDev", "StdDev (ns) in ms, μs or ns."), |times| times.population_std),
     ]
 }
 
-const MEAN: &str = "Avg (ns)";
+const MEAN: Column = Column::new("Avg (ns)", EXACT, "Mean duration in ns.");
+const EXACT: ColumnKind = ColumnKind::Number(Unit::Nanoseconds);
+const WHOLE: ColumnKind = ColumnKind::Whole(Unit::Nanoseconds);
 
 /// The exact columns; `share` says what percentages are of, `one` what a row has several of.
 fn exact<C, K>(share: &'static str, one: &'static str) -> [Field<C, Timed<K>>; 7] {
-    let number = |name, description, nanoseconds: fn(&Summary) -> f64| {
-        Field::<C, Timed<K>>::new(Number(Unit::Nanoseconds), name, move |_, row| {
-            nanoseconds(&row.durations).into()
-        })
-        .described(description)
+    let number = |column: Column, nanoseconds: fn(&Summary) -> f64| {
+        column.per(one).field(move |row: &Timed<K>| nanoseconds(&row.durations).into())
     };
-    let whole = |name, description, nanoseconds: fn(&Summary) -> i64| {
-        Field::<C, Timed<K>>::new(Whole(Unit::Nanoseconds), name, move |_, row| {
-            nanoseconds(&row.durations).into()
-        })
-        .described(description)
+    let whole = |column: Column, nanoseconds: fn(&Summary) -> i64| {
+        column.field(move |row: &Timed<K>| nanoseconds(&row.durations).into())
     };
+    let spread = |column: Column| column.spread_of(MEAN.name).per(one);
     [
-        Field::<C, Timed<K>>::new(Number(Percent), "Time %", |_, row| row.percent.into())
-            .described(share)
-            .with_role(Role::Headline),
-        whole("Total Time (ns)", "Sum of the durations in ns.", |durations| durations.sum)
-            .with_role(Role::Headline),
-        number(MEAN, "Mean duration in ns.", |durations| durations.mean).per(one),
+        Column::percent("Time %", share).with_role(Role::Headline).field(|row: &Timed<K>| row.percent.into()),
+        whole(
+            Column::new("Total Time (ns)", WHOLE, "Sum of the durations in ns.").with_role(Role::Headline),
+            |times| times.sum,
+        ),
+        number(MEAN, |times| times.mean),
         number(
-            "Med (ns)",
-            "Median duration in ns: of an even number the mean of the middle two.",
-            |durations| durations.median,
-        )
-        .spread_of(MEAN)
-        .per(one),
-        whole("Min (ns)", "Shortest duration in ns.", |durations| durations.min).spread_of(MEAN).per(one),
-        whole("Max (ns)", "Longest duration in ns.", |durations| durations.max).spread_of(MEAN).per(one),
+            spread(Column::new(
+                "Med (ns)",
+                EXACT,
+                "Median duration in ns: of an even number the mean of the middle two.",
+            )),
+            |times| times.median,
+        ),
+        whole(spread(Column::new("Min (ns)", WHOLE, "Shortest duration in ns.")), |times| times.min),
+        whole(spread(Column::new("Max (ns)", WHOLE, "Longest duration in ns.")), |times| times.max),
         number(
-            "StdDev (ns)",
-            "Standard deviation of the durations in ns, of a population: divided by their number.",
-            |durations| durations.population_std,
-        )
-        .spread_of(MEAN)
-        .per(one),
+            spread(Column::new(
+                "StdDev (ns)",
+                EXACT,
+                "Standard deviation of the durations in ns, of a population: divided by their number.",
+            )),
+            |times| times.population_std,
+        ),
     ]
 }
 
@@ -138,13 +136,13 @@ impl Kernels<'_> {
 
 /// A column of the launch configuration.
 fn launch_field<'a>(
-    kind: ColumnKind,
-    name: &'static str,
+    column: Column,
     cell: fn(&Launch) -> Cell<'static>,
 ) -> Field<Kernels<'a>, Timed<KernelKey>> {
-    Field::new(kind, name, move |kernels: &Kernels<'_>, row| kernels.launch(row).map(cell).into())
-        .when(|kernels| kernels.by_configuration)
+    column
         .with_role(Role::Detail)
+        .field_in(move |kernels: &Kernels<'_>, row| kernels.launch(row).map(cell).into())
+        .when(|kernels| kernels.by_configuration)
 }
 
 /// Three extents in columns of fixed width.
@@ -153,51 +151,46 @@ fn aligned([x, y, z]: [u32; 3]) -> Cell<'static> {
 }
 
 pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<Kernels<'a>, Timed<KernelKey>>;
     let configuration = [
-        launch_field(Text, "GridXYZ", |launch| aligned(launch.grid))
-            .described("GridX, GridY and GridZ.")
-            .only_in(Layout::Reference),
-        launch_field(Text, "BlockXYZ", |launch| aligned(launch.workgroup))
-            .described("BlockX, BlockY and BlockZ.")
-            .only_in(Layout::Reference),
-        launch_field(Count, "VGPR", |launch| launch.vgprs.into())
-            .described("Vector registers of a work item.")
-            .per("work item"),
-        launch_field(Count, "AccumVGPR", |launch| launch.accum_vgprs.into())
-            .described("Accumulation registers of a work item.")
-            .per("work item"),
-        launch_field(Count, "SGPR", |launch| launch.sgprs.into())
-            .described("Scalar registers of a wave.")
-            .per("wave"),
-        launch_field(Whole(Bytes), "LDS", |launch| launch.group_segment.into())
-            .described("Local data share of a work group, in bytes.")
-            .per("work group"),
-        launch_field(Whole(Bytes), "Scratch", |launch| launch.private_segment.into())
-            .described("Scratch memory of a work item, in bytes.")
-            .per("work item"),
+        launch_field(
+            Column::text("GridXYZ", "GridX, GridY and GridZ.").only_in(Layout::Reference),
+            |launch| aligned(launch.grid),
+        ),
+        launch_field(
+            Column::text("BlockXYZ", "BlockX, BlockY and BlockZ.").only_in(Layout::Reference),
+            |launch| aligned(launch.workgroup),
+        ),
+        launch_field(Column::count("VGPR", "Vector registers of a work item.").per("work item"), |launch| {
+            launch.vgprs.into()
+        }),
+        launch_field(
+            Column::count("AccumVGPR", "Accumulation registers of a work item.").per("work item"),
+            |launch| launch.accum_vgprs.into(),
+        ),
+        launch_field(Column::count("SGPR", "Scalar registers of a wave.").per("wave"), |launch| {
+            launch.sgprs.into()
+        }),
+        launch_field(
+            Column::new("LDS", Whole(Bytes), "Local data share of a work group, in bytes.").per("work group"),
+            |launch| launch.group_segment.into(),
+        ),
+        launch_field(
+            Column::new("Scratch", Whole(Bytes), "Scratch memory of a work item, in bytes.").per("work item"),
+            |launch| launch.private_segment.into(),
+        ),
     ];
-    let name = F::new(Text, "Name", |kernels, row| kernels.labels.texts[row.key.0 as usize].as_str().into())
-        .described("Kernel; without digits where kernels whose names differ in digits are merged.");
+    let name =
+        Column::text("Name", "Kernel; without digits where kernels whose names differ in digits are merged.")
+            .field_in(|kernels: &Kernels<'_>, row: &Timed<KernelKey>| {
+                kernels.labels.texts[row.key.0 as usize].as_str().into()
+            });
     let dimensions = [
-        launch_field(Count, "GridX", |launch| launch.grid[0].into())
-            .described("Work items of the grid along the first dimension; of Perfetto traces, which give the product only, the number of all.")
-            .per("launch"),
-        launch_field(Count, "GridY", |launch| launch.grid[1].into())
-            .described("Along the second; 1 of Perfetto traces.")
-            .per("launch"),
-        launch_field(Count, "GridZ", |launch| launch.grid[2].into())
-            .described("Along the third; 1 of Perfetto traces.")
-            .per("launch"),
-        launch_field(Count, "BlockX", |launch| launch.workgroup[0].into())
-            .described("Work items of a work group along the first dimension; of Perfetto traces, which give the product only, the number of all.")
-            .per("work group"),
-        launch_field(Count, "BlockY", |launch| launch.workgroup[1].into())
-            .described("Along the second; 1 of Perfetto traces.")
-            .per("work group"),
-        launch_field(Count, "BlockZ", |launch| launch.workgroup[2].into())
-            .described("Along the third; 1 of Perfetto traces.")
-            .per("work group"),
+        launch_field(Column::count("GridX", "Work items of the grid along the first dimension; of Perfetto traces, which give the product only, the number of all.").per("launch"), |launch| launch.grid[0].into()),
+        launch_field(Column::count("GridY", "Along the second; 1 of Perfetto traces.").per("launch"), |launch| launch.grid[1].into()),
+        launch_field(Column::count("GridZ", "Along the third; 1 of Perfetto traces.").per("launch"), |launch| launch.grid[2].into()),
+        launch_field(Column::count("BlockX", "Work items of a work group along the first dimension; of Perfetto traces, which give the product only, the number of all.").per("work group"), |launch| launch.workgroup[0].into()),
+        launch_field(Column::count("BlockY", "Along the second; 1 of Perfetto traces.").per("work group"), |launch| launch.workgroup[1].into()),
+        launch_field(Column::count("BlockZ", "Along the third; 1 of Perfetto traces.").per("work group"), |launch| launch.workgroup[2].into()),
     ];
     let fields = readable("Kernels of the row.")
         .into_iter()
@@ -242,15 +235,12 @@ struct Calls<'a> {
 }
 
 pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<Calls<'a>, Timed<CallKey>>;
     let names = [
-        F::new(Identifier, "Stream", |_, row| row.key.1.into())
-            .described("HIP stream, 0 where the profile does not say; only where calls are grouped by stream.")
+        Column::identifier("Stream", "HIP stream, 0 where the profile does not say; only where calls are grouped by stream.").field(|row: &Timed<CallKey>| row.key.1.into())
         .when(|calls: &Calls<'_>| calls.by_stream),
-        F::new(Identifier, "Op", |_, row| row.key.2.into())
-            .described("Number of the function in the profiler's table, 0 where the profile does not say; only where calls are grouped by operation.")
+        Column::identifier("Op", "Number of the function in the profiler's table, 0 where the profile does not say; only where calls are grouped by operation.").field(|row: &Timed<CallKey>| row.key.2.into())
         .when(|calls: &Calls<'_>| calls.by_operation),
-        F::new(Text, "Name", |calls, row| calls.profile.text(row.key.0).into()).described("Function."),
+        Column::text("Name", "Function.").field_in(|calls: &Calls<'_>, row: &Timed<CallKey>| calls.profile.text(row.key.0).into()),
     ];
     let fields = readable("Calls of the row.")
         .into_iter()

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Summary, percentile};
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Number, Text};
-use sheets::Unit::{Microseconds, Milliseconds, Percent};
+use sheets::Unit::Percent;
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::rocprof::{Domain, Profile};
 use trace_ingest::{StringId, StringTable};
@@ -62,26 +62,32 @@ const SHARE_OF_LIBRARY: Column = Column::new(
 const FUNCTION: Column = Column::new("function", Text, "Function.");
 
 pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<Totals, FunctionRow<'a>>;
     let keys = [
-        F::new(Text, "domain", |_, row| row.domain.into())
-            .described("Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or what the profiler calls another."),
-        F::from_column(FUNCTION, |_, row| row.name.into()),
-        F::from_column(COUNT, |_, row| row.durations.count.into()),
+        Column::text(
+            "domain",
+            "Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or what the profiler calls another.",
+        )
+        .field(|row: &FunctionRow<'_>| row.domain.into()),
+        FUNCTION.field(|row: &FunctionRow<'_>| row.name.into()),
+        COUNT.field(|row: &FunctionRow<'_>| row.durations.count.into()),
     ];
     let shares = [
-        F::from_column(SHARE_OF_LIBRARY, |totals, row| {
+        SHARE_OF_LIBRARY.field_in(|totals: &Totals, row: &FunctionRow<'_>| {
             percent(row.durations.sum, totals[&row.library]).into()
         }),
-        F::new(Number(Percent), "Cumulative Percentage (%)", |totals, row| {
-            percent(row.running, totals[&row.library]).into()
-        })
-        .described("Sum of Percentage (%) over this row and all above it of the same library, in percent.")
-        .with_role(Role::Headline),
-        F::new(Count, "GPU Events", |_, row| row.function.gpu_events.into())
-            .described("Kernels and copies that the calls launched, matched by process and correlation id."),
-        F::new(Number(Milliseconds), "GPU Time (ms)", |_, row| ms(row.function.gpu_time).into())
-            .described("Sum of the durations of these in ms."),
+        Column::percent(
+            "Cumulative Percentage (%)",
+            "Sum of Percentage (%) over this row and all above it of the same library, in percent.",
+        )
+        .with_role(Role::Headline)
+        .field_in(|totals: &Totals, row: &FunctionRow<'_>| percent(row.running, totals[&row.library]).into()),
+        Column::count(
+            "GPU Events",
+            "Kernels and copies that the calls launched, matched by process and correlation id.",
+        )
+        .field(|row: &FunctionRow<'_>| row.function.gpu_events.into()),
+        Column::milliseconds("GPU Time (ms)", "Sum of the durations of these in ms.")
+            .field(|row: &FunctionRow<'_>| ms(row.function.gpu_time).into()),
     ];
     let durations = durations("call", |row: &FunctionRow<'_>| &row.durations);
     Sheet::with_context(
@@ -205,40 +211,39 @@ fn figures<'a>(
     description: &'static str,
     figure: for<'r> fn(&'r LatencyRow<'_>) -> &'r Figure,
 ) -> [Field<(), LatencyRow<'a>>; 4] {
-    type F<'a> = Field<(), LatencyRow<'a>>;
-    let column = |name, value: fn(&Figure) -> Option<f64>| {
-        F::new(Number(Microseconds), name, move |_, row| value(figure(row)).map(us).into()).per(one)
+    let field = |column: Column, value: fn(&Figure) -> Option<f64>| {
+        column.per(one).field(move |row: &LatencyRow<'_>| value(figure(row)).map(us).into())
     };
+    let spread = |name, description| Column::microseconds(name, description).spread_of(mean);
     [
-        column(mean, |figure| Some(figure.summary?.mean)).described(description),
-        column(median, |figure| Some(figure.summary?.median))
-            .described("The same, median in µs.")
-            .spread_of(mean),
-        column(p95, |figure| figure.p95)
-            .described("The same, 95th percentile in µs, between the two nearest values in proportion.")
-            .spread_of(mean),
-        column(max, |figure| Some(figure.summary?.max as f64))
-            .described("The same, largest in µs.")
-            .spread_of(mean),
+        field(Column::microseconds(mean, description), |figure| Some(figure.summary?.mean)),
+        field(spread(median, "The same, median in µs."), |figure| Some(figure.summary?.median)),
+        field(
+            spread(p95, "The same, 95th percentile in µs, between the two nearest values in proportion."),
+            |figure| figure.p95,
+        ),
+        field(spread(max, "The same, largest in µs."), |figure| Some(figure.summary?.max as f64)),
     ]
 }
 
 pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<(), LatencyRow<'a>>;
     let keys = [
-        F::from_column(FUNCTION, |_, row| row.function.into()).described(
-            "Function that was called; empty where the profile has no call for the events of the row.",
-        ),
-        F::new(Text, "event", |_, row| row.event.into()).described("What the call launched: kernel or copy."),
-        F::new(Text, "name", |_, row| row.name.into())
-            .described("Kernel, or the profiler's name of the copy."),
-        F::new(Count, "Launches", |_, row| row.launches.into()).described("Calls."),
-        F::new(Count, "Count", |_, row| row.events.into())
-            .described("Kernels or copies; more than calls where a call launches several."),
+        FUNCTION
+            .described(
+                "Function that was called; empty where the profile has no call for the events of the row.",
+            )
+            .field(|row: &LatencyRow<'_>| row.function.into()),
+        Column::text("event", "What the call launched: kernel or copy.")
+            .field(|row: &LatencyRow<'_>| row.event.into()),
+        Column::text("name", "Kernel, or the profiler's name of the copy.")
+            .field(|row: &LatencyRow<'_>| row.name.into()),
+        Column::count("Launches", "Calls.").field(|row: &LatencyRow<'_>| row.launches.into()),
+        Column::count("Count", "Kernels or copies; more than calls where a call launches several.")
+            .field(|row: &LatencyRow<'_>| row.events.into()),
     ];
-    let total = F::new(Number(Milliseconds), "GPU Time Total (ms)", |_, row| ms(row.total).into())
-        .described("Sum of the times on the GPU in ms.")
-        .with_role(Role::Headline);
+    let total = Column::milliseconds("GPU Time Total (ms)", "Sum of the times on the GPU in ms.")
+        .with_role(Role::Headline)
+        .field(|row: &LatencyRow<'_>| ms(row.total).into());
     let fields = keys
         .into_iter()
         .chain(figures(

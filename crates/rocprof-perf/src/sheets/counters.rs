@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use sheets::ColumnKind::{Count, Number};
-use sheets::Unit::{Microseconds, Milliseconds, One};
+use sheets::ColumnKind::Number;
+use sheets::Unit::One;
 use sheets::{Column, Field, Role, Sheet};
 
 use crate::analysis::RocprofAnalysis;
@@ -22,18 +22,19 @@ pub(super) fn keys<C, R>(
     of: impl for<'r> Fn(&'r R) -> &'r CountedKernel<'r> + Copy + Send + Sync + 'static,
 ) -> [Field<C, R>; 5] {
     [
-        Field::from_column(NAME, move |_, row| of(row).name.into()),
-        Field::from_column(TARGET, move |_, row| of(row).hardware.target.into()),
-        Field::new(Count, "Dispatches", move |_, row| of(row).dispatches.into())
-            .described("Dispatches in which any counter was collected."),
-        Field::new(Number(Milliseconds), "Kernel Time (ms)", move |_, row| ms(of(row).time).into()).described(
+        NAME.field(move |row| of(row).name.into()),
+        TARGET.field(move |row| of(row).hardware.target.into()),
+        Column::count("Dispatches", "Dispatches in which any counter was collected.")
+            .field(move |row| of(row).dispatches.into()),
+        Column::milliseconds(
+            "Kernel Time (ms)",
             "Sum of the durations of these in ms; dispatches whose counters are collected run one by one.",
-        ).with_role(Role::Headline),
-        Field::new(Number(Microseconds), "Mean Kernel Time (µs)", move |_, row| {
-            us(of(row).time as f64 / of(row).dispatches as f64).into()
-        })
-        .described("Mean duration of these dispatches in µs.")
-        .per("dispatch"),
+        )
+        .with_role(Role::Headline)
+        .field(move |row| ms(of(row).time).into()),
+        Column::microseconds("Mean Kernel Time (µs)", "Mean duration of these dispatches in µs.")
+            .per("dispatch")
+            .field(move |row| us(of(row).time as f64 / of(row).dispatches as f64).into()),
     ]
 }
 

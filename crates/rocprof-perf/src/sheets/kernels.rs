@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Summary, summaries};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::{per_iteration, short_kernel_histogram};
-use sheets::ColumnKind::{Count, Identifier, Number, Text};
-use sheets::Unit::{Microseconds, Milliseconds, Percent};
+use sheets::ColumnKind::{Count, Number, Text};
+use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
@@ -81,10 +81,10 @@ fn ranked<K>(analysis: &RocprofAnalysis, mut rows: Vec<(K, Summed)>) -> Vec<Rank
 /// The columns of the share in all kernel time.
 fn shares<'a, K>() -> [Field<Context<'a>, Ranked<K>>; 2] {
     [
-        Field::from_column(SHARE_OF_KERNEL_TIME, |analysis: &Context<'_>, (_, summed, _): &Ranked<K>| {
+        SHARE_OF_KERNEL_TIME.field_in(|analysis: &Context<'_>, (_, summed, _): &Ranked<K>| {
             share(summed.time, analysis.groups().total).into()
         }),
-        Field::from_column(CUMULATIVE, |_, &(.., running): &Ranked<K>| running.into()),
+        CUMULATIVE.field(|&(.., running): &Ranked<K>| running.into()),
     ]
 }
 
@@ -95,27 +95,27 @@ pub(super) fn summary_sheets<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
 
 fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row<'a> = Ranked<(&'a str, &'static str, Summary)>;
-    type F<'a> = Field<Context<'a>, Row<'a>>;
     let durations = [
-        F::from_column(NAME, |_, ((name, ..), ..)| (*name).into()),
-        F::from_column(COUNT, |_, (_, summed, _)| summed.count.into()).described("How often it ran."),
-        F::new(Number(Microseconds), "Mean Kernel Time (µs)", |analysis, ((.., durations), ..)| {
-            analysis.us(durations.mean).into()
-        })
-        .described("Mean duration in µs.")
-        .per("kernel"),
-        F::new(Number(Microseconds), "Median Kernel Time (µs)", |analysis, ((.., durations), ..)| {
-            analysis.us(durations.median).into()
-        })
-        .described("Median duration in µs.")
+        NAME.field(|((name, ..), ..): &Row<'_>| (*name).into()),
+        COUNT.described("How often it ran.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
+        Column::microseconds("Mean Kernel Time (µs)", "Mean duration in µs.").per("kernel").field_in(
+            |analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| analysis.us(durations.mean).into(),
+        ),
+        Column::microseconds("Median Kernel Time (µs)", "Median duration in µs.")
+            .spread_of("Mean Kernel Time (µs)")
+            .per("kernel")
+            .field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
+                analysis.us(durations.median).into()
+            }),
+        Column::microseconds(
+            "Std Kernel Time (µs)",
+            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run.",
+        )
         .spread_of("Mean Kernel Time (µs)")
-        .per("kernel"),
-        F::new(Number(Microseconds), "Std Kernel Time (µs)", |analysis, ((.., durations), ..)| {
+        .per("kernel")
+        .field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
             durations.sample_std.map(|std| analysis.us(std)).into()
-        })
-        .described("Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run.")
-        .spread_of("Mean Kernel Time (µs)")
-        .per("kernel"),
+        }),
         whole_time(
             Column::microseconds("Min Kernel Time (µs)", "Shortest duration in µs.")
                 .spread_of("Mean Kernel Time (µs)")
@@ -130,11 +130,14 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         ),
     ];
     let sums = [
-        F::from_column(TOTAL, |analysis, (_, summed, _)| analysis.ms(summed.time as f64).into()),
-        F::from_column(CATEGORY.named("Category").with_role(Role::Detail), |_, ((_, category, _), ..)| {
-            (*category).into()
+        TOTAL.field_in(|analysis: &Context<'_>, (_, summed, _): &Row<'_>| {
+            analysis.ms(summed.time as f64).into()
         }),
-        per_iteration(|(_, summed, _): &Row<'_>| summed.time as f64),
+        CATEGORY
+            .named("Category")
+            .with_role(Role::Detail)
+            .field(|((_, category, _), ..): &Row<'_>| (*category).into()),
+        per_iteration(&[], |(_, summed, _): &Row<'_>| summed.time as f64),
     ];
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
@@ -164,12 +167,12 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
 
 fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row = Ranked<&'static str>;
-    type F<'a> = Field<Context<'a>, Row>;
     let sums = [
-        F::from_column(CATEGORY, |_, (category, ..)| (*category).into()),
-        F::from_column(COUNT, |_, (_, summed, _)| summed.count.into()).described("How many kernels ran."),
-        F::from_column(CATEGORY_TOTAL, |analysis, (_, summed, _)| analysis.ms(summed.time as f64).into()),
-        per_iteration(|(_, summed, _): &Row| summed.time as f64),
+        CATEGORY.field(|(category, ..): &Row| (*category).into()),
+        COUNT.described("How many kernels ran.").field(|(_, summed, _): &Row| summed.count.into()),
+        CATEGORY_TOTAL
+            .field_in(|analysis: &Context<'_>, (_, summed, _): &Row| analysis.ms(summed.time as f64).into()),
+        per_iteration(&[], |(_, summed, _): &Row| summed.time as f64),
     ];
     Sheet::with_context(
         "kernel_summary_by_category",
@@ -206,22 +209,16 @@ fn excerpt(rows: usize, header: &'static str, name: Column, total: Column) -> Ex
 }
 
 /// A column of the size of a launch.
-fn size<'a>(
-    name: &'static str,
-    description: &'static str,
-    size: fn(&Launch) -> u32,
-) -> Field<Context<'a>, &'a Dispatch> {
-    Field::<Context<'_>, &Dispatch>::new(Count, name, move |analysis, dispatch| {
+fn size<'a>(column: Column, size: fn(&Launch) -> u32) -> Field<Context<'a>, &'a Dispatch> {
+    column.field_in(move |analysis: &Context<'_>, dispatch: &&Dispatch| {
         size(&analysis.profile().launches[dispatch.launch as usize]).into()
     })
-    .described(description)
 }
 
 /// Kernels one by one.
 pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<Context<'a>, &'a Dispatch>;
     let fields = [
-        F::from_column(NAME, |analysis, dispatch| {
+        NAME.field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| {
             analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize].as_str().into()
         }),
         whole_time(
@@ -229,34 +226,19 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
             |dispatch: &&Dispatch| dispatch.duration().0,
         ),
         // The numbers of a profile have 64 bits without a sign, those of a column with one.
-        F::new(Identifier, "stream", |_, dispatch| (dispatch.stream as i64).into())
-            .described("HIP stream; 0 is the default stream."),
-        F::new(Identifier, "dispatch_id", |_, dispatch| (dispatch.dispatch_id as i64).into()).described(
-            "Number in the order of dispatching, from 1; 0 where the profile does not number dispatches.",
-        ),
-        size(
-            "grid_x",
-            "Work items along x (not work groups); of all three dimensions where the profile gives the product alone.",
-            |launch| launch.grid[0],
-        ),
-        size("grid_y", "Work items along y.", |launch| launch.grid[1]),
-        size("grid_z", "Work items along z.", |launch| launch.grid[2]),
-        size(
-            "block_x",
-            "Work items of a work group along x; of all three dimensions where the profile gives the product alone.",
-            |launch| launch.workgroup[0],
-        )
-        .per("work group"),
-        size("block_y", "Work items of a work group along y.", |launch| launch.workgroup[1]).per("work group"),
-        size("block_z", "Work items of a work group along z.", |launch| launch.workgroup[2]).per("work group"),
-        F::new(Text, "agent_id", |analysis, dispatch| match dispatch.agent {
+        Column::identifier("stream", "HIP stream; 0 is the default stream.").field(|dispatch: &&Dispatch| (dispatch.stream as i64).into()),
+        Column::identifier("dispatch_id", "Number in the order of dispatching, from 1; 0 where the profile does not number dispatches.").field(|dispatch: &&Dispatch| (dispatch.dispatch_id as i64).into()),
+        size(Column::count("grid_x", "Work items along x (not work groups); of all three dimensions where the profile gives the product alone."), |launch| launch.grid[0]),
+        size(Column::count("grid_y", "Work items along y."), |launch| launch.grid[1]),
+        size(Column::count("grid_z", "Work items along z."), |launch| launch.grid[2]),
+        size(Column::count("block_x", "Work items of a work group along x; of all three dimensions where the profile gives the product alone.").per("work group"), |launch| launch.workgroup[0]),
+        size(Column::count("block_y", "Work items of a work group along y.").per("work group"), |launch| launch.workgroup[1]),
+        size(Column::count("block_z", "Work items of a work group along z.").per("work group"), |launch| launch.workgroup[2]),
+        Column::text("agent_id", "GPU, as the profile's records call it; empty where they name none.").with_role(Role::Detail).field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
             Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
             None => analysis.options().parity.then_some(tracelens::UNKNOWN_AGENT).into(),
-        })
-        .described("GPU, as the profile's records call it; empty where they name none.")
-        .with_role(Role::Detail),
-        F::new(Identifier, "thread_id", |_, dispatch| dispatch.thread.into())
-            .described("Thread that launched it; 0 where the profile does not say."),
+        }),
+        Column::identifier("thread_id", "Thread that launched it; 0 where the profile does not say.").field(|dispatch: &&Dispatch| dispatch.thread.into()),
     ];
     Sheet::with_context(
         "kernel_details",
@@ -293,28 +275,30 @@ pub(super) fn short<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
 fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Durations of the kernels of a name, by its position.
     type Row = (u32, Summary);
-    type F<'a> = Field<Context<'a>, Row>;
     let fields = [
-        F::from_column(NAME, |analysis, (name, _)| analysis.names()[*name as usize].as_str().into()),
-        F::new(Count, "Short Kernel count", |_, (_, durations)| durations.count.into())
-            .described("How often it ran for less than the threshold."),
+        NAME.field_in(|analysis: &Context<'_>, (name, _): &Row| {
+            analysis.names()[*name as usize].as_str().into()
+        }),
+        Column::count("Short Kernel count", "How often it ran for less than the threshold.")
+            .field(|(_, durations): &Row| durations.count.into()),
         whole_time(
             Column::microseconds("Short Kernel duration (µs) sum", "Sum of these durations in µs.")
                 .with_role(Role::Headline),
             |(_, durations): &Row| durations.sum,
         ),
-        F::new(Number(Microseconds), "Short Kernel duration (µs) mean", |analysis, (_, durations)| {
-            (analysis.us(durations.sum as f64) / durations.count as f64).into()
-        })
-        .described("Mean of them in µs.")
-        .per("kernel"),
-        F::new(
-            Number(Percent),
+        Column::microseconds("Short Kernel duration (µs) mean", "Mean of them in µs.")
+            .per("kernel")
+            .field_in(|analysis: &Context<'_>, (_, durations): &Row| {
+                (analysis.us(durations.sum as f64) / durations.count as f64).into()
+            }),
+        Column::percent(
             "Short Kernel duration (µs) percent of total time",
-            |analysis, (_, durations)| share(durations.sum, analysis.groups().total).into(),
+            "Sum as a share of the durations of all kernels, short or not, in percent.",
         )
-        .described("Sum as a share of the durations of all kernels, short or not, in percent.")
-        .with_role(Role::Headline),
+        .with_role(Role::Headline)
+        .field_in(|analysis: &Context<'_>, (_, durations): &Row| {
+            share(durations.sum, analysis.groups().total).into()
+        }),
     ];
     Sheet::with_context(
         "short_kernels_summary",

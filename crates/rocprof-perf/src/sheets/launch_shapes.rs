@@ -2,9 +2,9 @@
 
 use gpu_timeline::{Summary, summaries};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use sheets::ColumnKind::{Count, Number, Text, Whole};
-use sheets::Unit::{Bytes, One, Percent};
-use sheets::{ColumnKind, Field, Nested, Role, Sheet, shares};
+use sheets::ColumnKind::{Number, Whole};
+use sheets::Unit::{Bytes, One};
+use sheets::{Column, Nested, Role, Sheet, shares};
 use trace_ingest::rocprof::Launch;
 
 use super::counters::{NAME, TARGET};
@@ -13,54 +13,31 @@ use crate::hardware::{Hardware, HardwareKinds, Occupancy, occupancy, waves_per_w
 use operator_sheets::durations::durations;
 
 pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<(), Row<'a>>;
     let configuration = [
-        F::from_column(NAME, |_, row| row.name.into()),
-        F::from_column(TARGET, |_, row| row.hardware.target.into()),
-        F::new(ColumnKind::Nested, "grid", |_, row| row.extents(row.blocks()).into())
-            .described("Work groups per dimension; their product alone where the format gives products.").with_role(Role::Name),
-        F::new(ColumnKind::Nested, "work_group", |_, row| row.extents(row.launch.workgroup).into())
-            .described("Work items of a work group per dimension; their product alone where the format gives products.").with_role(Role::Name),
-        F::new(Count, "Work Groups", |_, row| row.work_groups().into())
-            .described("Work groups of a launch.")
-            .per("launch"),
-        F::new(Count, "Work Items per Group", |_, row| product(row.launch.workgroup).into())
-            .described("Work items of a work group.")
-            .per("work group"),
-        F::new(Count, "Waves per Group", |_, row| {
+        NAME.field(|row: &Row<'_>| row.name.into()),
+        TARGET.field(|row: &Row<'_>| row.hardware.target.into()),
+        Column::nested("grid", "Work groups per dimension; their product alone where the format gives products.").with_role(Role::Name).field(|row: &Row<'_>| row.extents(row.blocks()).into()),
+        Column::nested("work_group", "Work items of a work group per dimension; their product alone where the format gives products.").with_role(Role::Name).field(|row: &Row<'_>| row.extents(row.launch.workgroup).into()),
+        Column::count("Work Groups", "Work groups of a launch.").per("launch").field(|row: &Row<'_>| row.work_groups().into()),
+        Column::count("Work Items per Group", "Work items of a work group.").per("work group").field(|row: &Row<'_>| product(row.launch.workgroup).into()),
+        Column::count("Waves per Group", "Work items of a work group over the lanes of a wave, rounded up.").per("work group").field(|row: &Row<'_>| {
             row.hardware.wave_size.and_then(|size| waves_per_work_group(&row.launch, size)).into()
-        })
-        .described("Work items of a work group over the lanes of a wave, rounded up.")
-        .per("work group"),
-        F::new(Number(One), "Work Groups per CU", |_, row| row.groups_per_compute_unit().into())
-            .described("Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do.")
-            .per("compute unit"),
-        F::new(Count, "VGPRs", |_, row| row.registers(row.launch.vgprs).into())
-            .described("Vector registers of a work item; empty where the format gives no registers.").distinguishing().per("work item"),
-        F::new(Count, "Accumulation VGPRs", |_, row| row.registers(row.launch.accum_vgprs).into())
-            .described("Accumulation registers of a work item.").distinguishing().per("work item"),
-        F::new(Count, "SGPRs", |_, row| row.registers(row.launch.sgprs).into())
-            .described("Scalar registers of a wave.").distinguishing().per("wave"),
-        F::new(Whole(Bytes), "LDS (bytes)", |_, row| row.launch.group_segment.into())
-            .described("Local data share of a work group, in bytes.").distinguishing().per("work group"),
-        F::new(Whole(Bytes), "Scratch (bytes)", |_, row| row.launch.private_segment.into())
-            .described("Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed.").distinguishing().per("work item"),
-        F::new(Count, "Waves per SIMD by VGPRs", |_, row| {
+        }),
+        Column::new("Work Groups per CU", Number(One), "Work groups of a launch over the compute units of the GPU: below 1, some have nothing to do.").per("compute unit").field(|row: &Row<'_>| row.groups_per_compute_unit().into()),
+        Column::count("VGPRs", "Vector registers of a work item; empty where the format gives no registers.").distinguishing().per("work item").field(|row: &Row<'_>| row.registers(row.launch.vgprs).into()),
+        Column::count("Accumulation VGPRs", "Accumulation registers of a work item.").distinguishing().per("work item").field(|row: &Row<'_>| row.registers(row.launch.accum_vgprs).into()),
+        Column::count("SGPRs", "Scalar registers of a wave.").distinguishing().per("wave").field(|row: &Row<'_>| row.registers(row.launch.sgprs).into()),
+        Column::new("LDS (bytes)", Whole(Bytes), "Local data share of a work group, in bytes.").distinguishing().per("work group").field(|row: &Row<'_>| row.launch.group_segment.into()),
+        Column::new("Scratch (bytes)", Whole(Bytes), "Scratch memory of a work item, in bytes: more than 0 says that registers were spilled or arrays indexed.").distinguishing().per("work item").field(|row: &Row<'_>| row.launch.private_segment.into()),
+        Column::count("Waves per SIMD by VGPRs", "Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4).").per("simd").field(|row: &Row<'_>| {
             row.occupancy.map(|it| it.waves_by_registers).into()
-        })
-        .described("Waves that a SIMD unit's vector registers leave room for, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4).")
-        .per("simd"),
-        F::new(Count, "Resident Groups per CU", |_, row| row.occupancy.map(|it| it.work_groups).into())
-            .described("Work groups that a compute unit holds at most: the least that its wave slots, vector registers, local data share (handed out in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves leave room for.")
-            .per("compute unit"),
-        F::new(Number(Percent), "Theoretical Occupancy (%)", |_, row| {
+        }),
+        Column::count("Resident Groups per CU", "Work groups that a compute unit holds at most: the least that its wave slots, vector registers, local data share (handed out in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves leave room for.").per("compute unit").field(|row: &Row<'_>| row.occupancy.map(|it| it.work_groups).into()),
+        Column::percent("Theoretical Occupancy (%)", "Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9.").field(|row: &Row<'_>| {
             row.occupancy.map(|it| it.percent).into()
-        })
-        .described("Waves of these work groups over the wave slots of the compute unit, in percent; empty where the format lacks registers or limits of the GPU, and for targets other than gfx9."),
-        F::new(Text, "occupancy_limit", |_, row| row.occupancy.map(|it| it.limit).into())
-            .described("What keeps a further work group out.").with_role(Role::Detail),
-        F::new(Count, "Count", |_, row| row.durations.count.into())
-            .described("Launches on all GPUs of the kind."),
+        }),
+        Column::text("occupancy_limit", "What keeps a further work group out.").with_role(Role::Detail).field(|row: &Row<'_>| row.occupancy.map(|it| it.limit).into()),
+        Column::count("Count", "Launches on all GPUs of the kind.").field(|row: &Row<'_>| row.durations.count.into()),
     ];
     let fields = configuration
         .into_iter()

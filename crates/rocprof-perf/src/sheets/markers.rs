@@ -4,9 +4,7 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Interval, IntervalSet, Summary};
 use hashbrown::HashMap;
-use sheets::ColumnKind::{Count, Number, Text};
-use sheets::Unit::Milliseconds;
-use sheets::{Chart, ChartShape, Field, Role, Sheet};
+use sheets::{Chart, ChartShape, Column, Role, Sheet};
 use trace_ingest::StringId;
 use trace_ingest::rocprof::{Call, Domain, Profile};
 
@@ -22,26 +20,21 @@ struct Row<'a> {
 }
 
 pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<(), Row<'a>>;
     let keys = [
-        F::new(Text, "name", |_, row| row.name.into()).described("Text of the range or mark."),
-        F::new(Count, "Count", |_, row| row.durations.count.into())
-            .described("Ranges; marks have no duration."),
+        Column::text("name", "Text of the range or mark.").field(|row: &Row<'_>| row.name.into()),
+        Column::count("Count", "Ranges; marks have no duration.")
+            .field(|row: &Row<'_>| row.durations.count.into()),
     ];
     let kernels = [
-        F::new(Count, "Kernels", |_, row| row.work.kernels.into())
-            .described("Kernels of the ranges, each once."),
-        F::new(Number(Milliseconds), "Kernel Time (ms)", |_, row| {
+        Column::count("Kernels", "Kernels of the ranges, each once.").field(|row: &Row<'_>| row.work.kernels.into()),
+        Column::milliseconds("Kernel Time (ms)", "Sum of the durations of these kernels in ms; of those that belong by time, of the parts within the ranges.").field(|row: &Row<'_>| {
             let lengths = row.work.spans.iter().map(|span| span.length());
             ms(lengths.fold(0_i64, i64::saturating_add)).into()
-        })
-        .described("Sum of the durations of these kernels in ms; of those that belong by time, of the parts within the ranges."),
-        F::new(Number(Milliseconds), "GPU Busy Time (ms)", |_, row| {
+        }),
+        Column::milliseconds("GPU Busy Time (ms)", "Time in ms during which any of these kernels ran, on whichever GPU, overlaps counted once.").field(|row: &Row<'_>| {
             ms(row.work.spans.iter().copied().collect::<IntervalSet>().total_length()).into()
-        })
-        .described("Time in ms during which any of these kernels ran, on whichever GPU, overlaps counted once."),
-        F::new(Text, "kernels_by", |_, row| row.method.into())
-            .described("How kernels were found: launch, those whose call lies in a range of the same process and thread; time, those of the same process that ran during a range, where the profile has no calls of kernels.").with_role(Role::Detail),
+        }),
+        Column::text("kernels_by", "How kernels were found: launch, those whose call lies in a range of the same process and thread; time, those of the same process that ran during a range, where the profile has no calls of kernels.").with_role(Role::Detail).field(|row: &Row<'_>| row.method.into()),
     ];
     Sheet::new(
         "marker_ranges",

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{IntervalSet, Summary};
 use hashbrown::HashMap;
-use sheets::ColumnKind::{Count, Number, Text, Whole};
-use sheets::Unit::{Bytes, GigabytesPerSecond, Milliseconds};
-use sheets::{Chart, ChartShape, Field, Sheet};
+use sheets::ColumnKind::{Number, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond};
+use sheets::{Chart, ChartShape, Column, Sheet};
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
@@ -44,40 +44,64 @@ const DIRECTION: &str = "direction";
 const BANDWIDTH: &str = "Bandwidth (GB/s)";
 
 pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<Agents<'a>, CopyRow>;
     let keys = [
-        F::new(Text, DIRECTION, |(profile, _), row| {
+        Column::text(
+            DIRECTION,
+            "From where to where; the profiler's name of the copy where that does not say.",
+        )
+        .field_in(|(profile, _): &Agents<'_>, row: &CopyRow| {
             let (direction, name, ..) = row.key;
             direction_name(direction).unwrap_or_else(|| profile.text(name)).into()
-        })
-        .described("From where to where; the profiler's name of the copy where that does not say."),
-        F::new(Text, "source", |agents, row| agent(agents, row.key.2).into())
-            .described("CPU or GPU whose memory was read; empty where the format does not say."),
-        F::new(Text, "destination", |agents, row| agent(agents, row.key.3).into())
-            .described("CPU or GPU whose memory was written; empty where the format does not say."),
-        F::new(Text, "size", |_, row| row.key.4.map(|range| SIZES[range].1).into()).described(
+        }),
+        Column::text("source", "CPU or GPU whose memory was read; empty where the format does not say.")
+            .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.2).into()),
+        Column::text(
+            "destination",
+            "CPU or GPU whose memory was written; empty where the format does not say.",
+        )
+        .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.3).into()),
+        Column::text(
+            "size",
             "Range of sizes of a copy, the lower bound included; empty where the format does not give sizes.",
-        ),
-        F::new(Count, "Count", |_, row| row.durations.count.into()).described("Copies."),
-        F::new(Whole(Bytes), "Bytes", |_, row| row.bytes.into()).described("Bytes of all of them."),
+        )
+        .field(|row: &CopyRow| row.key.4.map(|range| SIZES[range].1).into()),
+        Column::count("Count", "Copies.").field(|row: &CopyRow| row.durations.count.into()),
+        Column::new("Bytes", Whole(Bytes), "Bytes of all of them.").field(|row: &CopyRow| row.bytes.into()),
     ];
     let rates = [
-        F::new(Number(Milliseconds), "Union Time (ms)", |_, row| ms(row.union).into())
-            .described("Time in ms during which any of the copies ran, overlaps counted once."),
-        F::new(Number(GigabytesPerSecond), BANDWIDTH, |_, row| row.bandwidth(row.durations.sum).into())
-            .described("Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes)."),
-        F::new(Number(GigabytesPerSecond), "Min Bandwidth (GB/s)", |_, row| row.slowest.into())
-            .described("The same of the slowest copy; copies without a duration are left out.")
-            .spread_of(BANDWIDTH)
-            .per("copy"),
-        F::new(Number(GigabytesPerSecond), "Max Bandwidth (GB/s)", |_, row| row.fastest.into())
-            .described("The same of the fastest copy; copies without a duration are left out.")
-            .spread_of(BANDWIDTH)
-            .per("copy"),
-        F::new(Number(GigabytesPerSecond), "Union Bandwidth (GB/s)", |_, row| {
-            row.bandwidth(row.union).into()
-        })
-        .described("Bytes of all copies over Union Time, in GB/s: what they reached together."),
+        Column::milliseconds(
+            "Union Time (ms)",
+            "Time in ms during which any of the copies ran, overlaps counted once.",
+        )
+        .field(|row: &CopyRow| ms(row.union).into()),
+        Column::new(
+            BANDWIDTH,
+            Number(GigabytesPerSecond),
+            "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
+        )
+        .field(|row: &CopyRow| row.bandwidth(row.durations.sum).into()),
+        Column::new(
+            "Min Bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "The same of the slowest copy; copies without a duration are left out.",
+        )
+        .spread_of(BANDWIDTH)
+        .per("copy")
+        .field(|row: &CopyRow| row.slowest.into()),
+        Column::new(
+            "Max Bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "The same of the fastest copy; copies without a duration are left out.",
+        )
+        .spread_of(BANDWIDTH)
+        .per("copy")
+        .field(|row: &CopyRow| row.fastest.into()),
+        Column::new(
+            "Union Bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "Bytes of all copies over Union Time, in GB/s: what they reached together.",
+        )
+        .field(|row: &CopyRow| row.bandwidth(row.union).into()),
     ];
     Sheet::with_context(
         "memory_copy_bandwidth",
@@ -173,24 +197,16 @@ fn copy_rows(profile: &Profile) -> Vec<CopyRow> {
 }
 
 pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
-    type F<'a> = Field<Agents<'a>, AllocationRow<'a>>;
     let keys = [
-        F::new(Text, "agent", |agents, row| agent(agents, row.agent).into())
-            .described("CPU or GPU that the memory belongs to, of memory that is freed by its allocation; empty where neither says."),
-        F::new(Text, "operation", |_, row| row.operation.into())
-            .described("The profiler's name of the operation."),
-        F::new(Count, "Count", |_, row| row.durations.count.into()).described("Operations."),
-        F::new(Whole(Bytes), "Bytes", |_, row| row.operations.bytes.into())
-            .described("Bytes that were allocated or freed."),
-        F::new(Count, "Unknown Addresses", |_, row| row.operations.unknown.into())
-            .described("Operations that free an address of which the profile has no allocation; their bytes are not known."),
+        Column::text("agent", "CPU or GPU that the memory belongs to, of memory that is freed by its allocation; empty where neither says.").field_in(|agents: &Agents<'_>, row: &AllocationRow<'_>| agent(agents, row.agent).into()),
+        Column::text("operation", "The profiler's name of the operation.").field(|row: &AllocationRow<'_>| row.operation.into()),
+        Column::count("Count", "Operations.").field(|row: &AllocationRow<'_>| row.durations.count.into()),
+        Column::new("Bytes", Whole(Bytes), "Bytes that were allocated or freed.").field(|row: &AllocationRow<'_>| row.operations.bytes.into()),
+        Column::count("Unknown Addresses", "Operations that free an address of which the profile has no allocation; their bytes are not known.").field(|row: &AllocationRow<'_>| row.operations.unknown.into()),
     ];
     let live = [
-        F::new(Whole(Bytes), "Peak Live Bytes", |_, row| row.live.map(|live| live.peak).into())
-            .described("Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation, and of a window, before which more may have been allocated.")
-            .per("moment"),
-        F::new(Whole(Bytes), "Live Bytes at End", |_, row| row.live.map(|live| live.now).into())
-            .described("Bytes of the agent that were allocated and never freed, the same in all of its rows; empty where the peak is."),
+        Column::new("Peak Live Bytes", Whole(Bytes), "Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation, and of a window, before which more may have been allocated.").per("moment").field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
+        Column::new("Live Bytes at End", Whole(Bytes), "Bytes of the agent that were allocated and never freed, the same in all of its rows; empty where the peak is.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
     ];
     Sheet::with_context(
         "memory_allocations",

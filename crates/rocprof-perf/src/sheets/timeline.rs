@@ -3,9 +3,9 @@
 use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
 use operator_sheets::{TIME_SHARE, per_iteration};
 use perf_models::Category;
-use sheets::ColumnKind::{Identifier, Number, Text};
+use sheets::ColumnKind::{Number, Text};
 use sheets::Unit::Milliseconds;
-use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent};
+use sheets::{Chart, ChartShape, Column, Role, Sheet, percent};
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
 
@@ -29,12 +29,11 @@ const AGENT: Column =
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.
     type Row = (&'static str, i64, f64);
-    type F<'a> = Field<&'a RocprofAnalysis, Row>;
     let fields = [
-        F::from_column(TYPE, |_, &(kind, ..)| kind.into()),
-        F::from_column(TIME, |_, &(_, time, _)| (time as f64 / 1e6).into()),
-        F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into()),
-        per_iteration(|&(_, time, _): &Row| time as f64),
+        TYPE.field(|&(kind, ..): &Row| kind.into()),
+        TIME.field(|&(_, time, _): &Row| (time as f64 / 1e6).into()),
+        TIME_SHARE.field(|&(.., percent): &Row| percent.into()),
+        per_iteration(&[], |&(_, time, _): &Row| time as f64),
     ];
     Sheet::with_context(
         "gpu_timeline",
@@ -138,22 +137,16 @@ fn copies(analysis: &RocprofAnalysis) -> impl Iterator<Item = Interval> {
 pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// GPU, name, time in nanoseconds, share of the GPU's total in percent.
     type Row<'a> = (Option<&'a Agent>, &'static str, i64, f64);
-    type F<'a> = Field<&'a RocprofAnalysis, Row<'a>>;
     let fields = [
-        F::from_column(AGENT, |_, (agent, ..)| agent.map(|agent| agent.label.as_str()).into()),
-        F::new(Identifier, "gpu", |_, (agent, ..)| agent.and_then(|agent| agent.ordinal).into())
-            .described("Index of the GPU among those that the process saw.").with_role(Role::Name),
-        F::new(Text, "product", |_, (agent, ..)| {
+        AGENT.field(|(agent, ..): &Row<'_>| agent.map(|agent| agent.label.as_str()).into()),
+        Column::identifier("gpu", "Index of the GPU among those that the process saw.").with_role(Role::Name).field(|(agent, ..): &Row<'_>| agent.and_then(|agent| agent.ordinal).into()),
+        Column::text("product", "Product, or target where the profile does not name it.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
             agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
-        })
-        .described("Product, or target where the profile does not name it.").with_role(Role::Detail),
-        F::from_column(TYPE, |_, &(_, kind, ..)| kind.into())
-            .described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total."),
-        F::from_column(TIME, |_, &(.., time, _)| (time as f64 / 1e6).into())
-            .described("Length in ms of the union of the spans in question on one GPU."),
-        F::from_column(TIME_SHARE, |_, &(.., percent)| percent.into())
-            .described("time ms as a share of the GPU's total_time, in percent; empty where that is 0."),
-        per_iteration(|&(.., time, _): &Row<'_>| time as f64),
+        }),
+        TYPE.described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
+        TIME.described("Length in ms of the union of the spans in question on one GPU.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
+        TIME_SHARE.described("time ms as a share of the GPU's total_time, in percent; empty where that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
+        per_iteration(&[], |&(.., time, _): &Row<'_>| time as f64),
     ];
     Sheet::with_context(
         "gpu_timeline_by_agent",

@@ -9,11 +9,12 @@ mod recorded;
 mod window;
 
 pub(crate) use loss::{LostLaunches, Unlinked};
+use sheets::Figure;
 use trace_ingest::EventId;
 
 use crate::facts::{Facts, Tally};
-use crate::figures::{self, Figures, Harm};
 use crate::finding::Severity;
+use crate::harm::Harm;
 
 /// Something that can be wrong with a recording.
 #[derive(Debug)]
@@ -35,12 +36,12 @@ pub struct Rule {
 impl Rule {
     /// Sheets and figures that cannot be relied on, or are missing, because of it.
     pub fn spoils(&self) -> impl Iterator<Item = &'static str> {
-        self.harm.figures().iter().map(|figures| figures.name)
+        self.harm.figures().iter().map(|figure| figure.name())
     }
 
     /// Whether it compares the clocks of host and device.
     pub(crate) fn is_about_clocks(&self) -> bool {
-        self.harm.figures().iter().any(|figures| figures.name == figures::QUEUE_TIMES.name)
+        self.harm.figures().contains(&Figure::QueueTimes)
     }
 }
 
@@ -98,35 +99,35 @@ impl From<Option<Found>> for Verdict {
 }
 
 /// What suffers where device events hang below the wrong call.
-const FIGURES_BY_LAUNCH: &[&Figures] = &[
-    &figures::OPS_SUMMARY,
-    &figures::OPS_ALL,
-    &figures::UNIFIED,
-    &figures::COVERAGE,
-    &figures::SHARES_OF_DEVICE_TIME,
-    &figures::CRITICAL_PATH,
+const FIGURES_BY_LAUNCH: &[Figure] = &[
+    Figure::OpsSummary,
+    Figure::OpsAll,
+    Figure::Unified,
+    Figure::Coverage,
+    Figure::SharesOfDeviceTime,
+    Figure::CriticalPath,
 ];
 /// What suffers where device events, or their launches, are lost: events without a launch are in no figure.
-const FIGURES_WITH_LOSS: &[&Figures] = &[
-    &figures::OPS_SUMMARY,
-    &figures::OPS_ALL,
-    &figures::UNIFIED,
-    &figures::COVERAGE,
-    &figures::SHARES_OF_DEVICE_TIME,
-    &figures::GPU_TIMELINE,
-    &figures::CRITICAL_PATH,
+const FIGURES_WITH_LOSS: &[Figure] = &[
+    Figure::OpsSummary,
+    Figure::OpsAll,
+    Figure::Unified,
+    Figure::Coverage,
+    Figure::SharesOfDeviceTime,
+    Figure::GpuTimeline,
+    Figure::CriticalPath,
 ];
-const MEMORY: &[&Figures] = &[
-    &figures::MEMORY_SUMMARY,
-    &figures::MEMORY_OWNERS,
-    &figures::MEMORY_BLOCKS,
-    &figures::MEMORY_TIMELINE,
-    &figures::MEMORY_STEPS,
+const MEMORY: &[Figure] = &[
+    Figure::MemorySummary,
+    Figure::MemoryOwners,
+    Figure::MemoryBlocks,
+    Figure::MemoryTimeline,
+    Figure::MemorySteps,
 ];
-const MEMORY_CLAIMS: &[&Figures] = &[&figures::MEMORY_OWNERS, &figures::MEMORY_BLOCKS, &figures::SURVIVORS];
+const MEMORY_CLAIMS: &[Figure] = &[Figure::MemoryOwners, Figure::MemoryBlocks, Figure::Survivors];
 /// What compares times of the device with times of the host.
-const CLOCKS: &[&Figures] =
-    &[&figures::QUEUE_TIMES, &figures::LAUNCH_DELAYS, &figures::CAUSES_OF_IDLE_TIME, &figures::CRITICAL_PATH];
+const CLOCKS: &[Figure] =
+    &[Figure::QueueTimes, Figure::LaunchDelays, Figure::CausesOfIdleTime, Figure::CriticalPath];
 
 /// All rules.
 pub static RULES: [Rule; 51] = [
@@ -134,7 +135,7 @@ pub static RULES: [Rule; 51] = [
         id: "F1",
         looks_for: "a file that ends early or is damaged",
         remedy: "Export or copy the recording again. Until then the report is of the part before the damage.",
-        harm: Harm::Unreliable(&[&figures::ALL_AFTER_THE_LAST]),
+        harm: Harm::Unreliable(&[Figure::Everything]),
         consequence: Some("the figures are of the part that was read"),
         examine: file::ends_early,
     },
@@ -142,7 +143,7 @@ pub static RULES: [Rule; 51] = [
         id: "F2",
         looks_for: "events and names that are malformed",
         remedy: "Update PyTorch: older recorders write unprintable characters of names unescaped.",
-        harm: Harm::Unreliable(&[&figures::NAMES]),
+        harm: Harm::Unreliable(&[Figure::Names]),
         consequence: None,
         examine: file::malformed,
     },
@@ -150,7 +151,7 @@ pub static RULES: [Rule; 51] = [
         id: "F3",
         looks_for: "times in another unit than microseconds, or on another base",
         remedy: "Write `ts` and `dur` in microseconds and `baseTimeNanoseconds` in nanoseconds.",
-        harm: Harm::Unreliable(&[&figures::EVERY_TIME]),
+        harm: Harm::Unreliable(&[Figure::EveryTime]),
         consequence: Some("no time can be trusted"),
         examine: file::other_unit,
     },
@@ -158,7 +159,7 @@ pub static RULES: [Rule; 51] = [
         id: "F4",
         looks_for: "times in whole microseconds",
         remedy: "Record with PyTorch of April 2024 or later, which writes nanoseconds.",
-        harm: Harm::Unreliable(&[&figures::SHORT_KERNELS, &figures::GAPS, &figures::OVERLAP]),
+        harm: Harm::Unreliable(&[Figure::ShortKernels, Figure::Gaps, Figure::Overlap]),
         consequence: None,
         examine: file::whole_microseconds,
     },
@@ -166,7 +167,7 @@ pub static RULES: [Rule; 51] = [
         id: "F5",
         looks_for: "times so large that doubles round them",
         remedy: "Record with PyTorch of April 2024 or later, which writes times relative to `baseTimeNanoseconds`.",
-        harm: Harm::Unreliable(&[&figures::SUMS_OVER_SHORT_EVENTS]),
+        harm: Harm::Unreliable(&[Figure::SumsOverShortEvents]),
         consequence: None,
         examine: file::doubles,
     },
@@ -174,7 +175,7 @@ pub static RULES: [Rule; 51] = [
         id: "F6",
         looks_for: "events with impossible times",
         remedy: "Record again; if it recurs, report it to the recorder's authors.",
-        harm: Harm::Unreliable(&[&figures::SPAN, &figures::IDLE_TIME, &figures::CRITICAL_PATH]),
+        harm: Harm::Unreliable(&[Figure::Span, Figure::IdleTime, Figure::CriticalPath]),
         consequence: Some("the span and the idle time may be too long"),
         examine: file::impossible_times,
     },
@@ -182,7 +183,7 @@ pub static RULES: [Rule; 51] = [
         id: "F7",
         looks_for: "device events that are in the file twice",
         remedy: "Check whether the file was merged from overlapping recordings, and report each alone.",
-        harm: Harm::Unreliable(&[&figures::SUMS_OF_DEVICE_TIME]),
+        harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
         consequence: Some("sums of kernel times count them twice"),
         examine: file::repeated_events,
     },
@@ -206,12 +207,7 @@ pub static RULES: [Rule; 51] = [
         id: "R1",
         looks_for: "device events without operators",
         remedy: "Add ProfilerActivity.CPU to the activities.",
-        harm: Harm::Missing(&[
-            &figures::OPS_SUMMARY,
-            &figures::OPS_ALL,
-            &figures::UNIFIED,
-            &figures::ROOFLINES,
-        ]),
+        harm: Harm::Missing(&[Figure::OpsSummary, Figure::OpsAll, Figure::Unified, Figure::Rooflines]),
         consequence: None,
         examine: recorded::no_operators,
     },
@@ -219,7 +215,7 @@ pub static RULES: [Rule; 51] = [
         id: "R2",
         looks_for: "operators without device work",
         remedy: "If the program uses a GPU, add ProfilerActivity.CUDA to the activities.",
-        harm: Harm::Missing(&[&figures::GPU_TIMELINE]),
+        harm: Harm::Missing(&[Figure::GpuTimeline]),
         consequence: None,
         examine: recorded::no_device_work,
     },
@@ -227,7 +223,7 @@ pub static RULES: [Rule; 51] = [
         id: "R3",
         looks_for: "operators without shapes",
         remedy: "Record with record_shapes=True.",
-        harm: Harm::Missing(&[&figures::ROOFLINES, &figures::FLOPS]),
+        harm: Harm::Missing(&[Figure::Rooflines, Figure::Flops]),
         consequence: None,
         examine: recorded::no_shapes,
     },
@@ -235,7 +231,7 @@ pub static RULES: [Rule; 51] = [
         id: "R4",
         looks_for: "operators without Python frames",
         remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; host times grow.",
-        harm: Harm::Missing(&[&figures::MODULES, &figures::CALL_STACKS, &figures::MODULES_OF_MEMORY]),
+        harm: Harm::Missing(&[Figure::Modules, Figure::CallStacks, Figure::ModulesOfMemory]),
         consequence: None,
         examine: recorded::no_stacks,
     },
@@ -243,7 +239,7 @@ pub static RULES: [Rule; 51] = [
         id: "R5",
         looks_for: "nothing but Python frames",
         remedy: "Add ProfilerActivity.CPU and ProfilerActivity.CUDA to the activities.",
-        harm: Harm::Missing(&[&figures::ALL_BUT_FRAMES]),
+        harm: Harm::Missing(&[Figure::AllButFrames]),
         consequence: None,
         examine: recorded::only_frames,
     },
@@ -267,7 +263,7 @@ pub static RULES: [Rule; 51] = [
         id: "R8",
         looks_for: "a file that does not name its GPU",
         remedy: "Say which GPU it is when you ask for the report.",
-        harm: Harm::Missing(&[&figures::ROOFLINES]),
+        harm: Harm::Missing(&[Figure::Rooflines]),
         consequence: None,
         examine: recorded::no_device_properties,
     },
@@ -275,7 +271,7 @@ pub static RULES: [Rule; 51] = [
         id: "R9",
         looks_for: "device work without records of synchronisation",
         remedy: "Record with enable_cuda_sync_events=True to see which stream waits for which.",
-        harm: Harm::Unreliable(&[&figures::CRITICAL_PATH]),
+        harm: Harm::Unreliable(&[Figure::CriticalPath]),
         consequence: None,
         examine: recorded::no_waits,
     },
@@ -283,7 +279,7 @@ pub static RULES: [Rule; 51] = [
         id: "R10",
         looks_for: "communication kernels that do not name their collective",
         remedy: "Record with a newer PyTorch; coalesced calls lack the names in all versions.",
-        harm: Harm::Partial(&[&figures::COLLECTIVES, &figures::TABLES_OF_RANKS]),
+        harm: Harm::Partial(&[Figure::Collectives, Figure::TablesOfRanks]),
         consequence: None,
         examine: recorded::unnamed_collectives,
     },
@@ -291,7 +287,7 @@ pub static RULES: [Rule; 51] = [
         id: "R11",
         looks_for: "communication without the process's rank",
         remedy: "Name the files after their ranks, so that reports of jobs can tell them.",
-        harm: Harm::Unreliable(&[&figures::TABLES_OF_RANKS]),
+        harm: Harm::Unreliable(&[Figure::TablesOfRanks]),
         consequence: None,
         examine: recorded::no_rank,
     },
@@ -299,7 +295,7 @@ pub static RULES: [Rule; 51] = [
         id: "R12",
         looks_for: "recordings without marked steps",
         remedy: "Call prof.step() after each step.",
-        harm: Harm::Missing(&[&figures::STEP_TIMES, &figures::MEMORY_STEPS]),
+        harm: Harm::Missing(&[Figure::StepTimes, Figure::MemorySteps]),
         consequence: None,
         examine: recorded::no_steps,
     },
@@ -307,7 +303,7 @@ pub static RULES: [Rule; 51] = [
         id: "W1",
         looks_for: "spans that were still open when the recording ended",
         remedy: "Stop the recording where nothing runs that matters, such as between steps.",
-        harm: Harm::Unreliable(&[&figures::OPEN_SPANS]),
+        harm: Harm::Unreliable(&[Figure::LengthsOfAnnotations]),
         consequence: None,
         examine: window::open_spans,
     },
@@ -331,7 +327,7 @@ pub static RULES: [Rule; 51] = [
         id: "W4",
         looks_for: "device work that outlasts the last step",
         remedy: "Synchronise the device at the end of the step where step times matter.",
-        harm: Harm::Unreliable(&[&figures::STEP_TIMES]),
+        harm: Harm::Unreliable(&[Figure::StepTimes]),
         consequence: None,
         examine: window::work_after_last_step,
     },
@@ -339,7 +335,7 @@ pub static RULES: [Rule; 51] = [
         id: "W5",
         looks_for: "a first step of warm-up, or steps that the recording cuts",
         remedy: "Leave these steps out of the report: choose the steady iterations.",
-        harm: Harm::Unreliable(&[&figures::MEANS_OVER_STEPS]),
+        harm: Harm::Unreliable(&[Figure::MeansOverSteps]),
         consequence: None,
         examine: window::odd_steps,
     },
@@ -347,7 +343,7 @@ pub static RULES: [Rule; 51] = [
         id: "W6",
         looks_for: "events that outlast the recorder's window",
         remedy: "Do not read the idle time after the mark `Record Window End` as the program's.",
-        harm: Harm::Unreliable(&[&figures::IDLE_TIME_AT_THE_END]),
+        harm: Harm::Unreliable(&[Figure::IdleTimeAtTheEnd]),
         consequence: None,
         examine: window::outlasting_events,
     },
@@ -356,7 +352,7 @@ pub static RULES: [Rule; 51] = [
         looks_for: "launches without any device event",
         remedy: "Stop other profilers that hold CUPTI or ROCprofiler, CUPTI's range profiler among them, and check the permission \
                  to read counters.",
-        harm: Harm::Missing(&[&figures::ALL_OF_THE_DEVICE]),
+        harm: Harm::Missing(&[Figure::AllOfTheDevice]),
         consequence: None,
         examine: loss::no_device_events,
     },
@@ -404,7 +400,7 @@ pub static RULES: [Rule; 51] = [
         id: "L7",
         looks_for: "replays of one graph that ran different numbers of kernels",
         remedy: "Enlarge CUPTI's buffers or record fewer steps.",
-        harm: Harm::Unreliable(&[&figures::GRAPH_REPLAYS]),
+        harm: Harm::Unreliable(&[Figure::GraphReplays]),
         consequence: None,
         examine: loss::uneven_replays,
     },
@@ -437,10 +433,10 @@ pub static RULES: [Rule; 51] = [
         looks_for: "device events that overrun their successor on the stream",
         remedy: "Update the driver and recorder: recorded ends are wrong (TraceLens #669).",
         harm: Harm::Unreliable(&[
-            &figures::BUSY_TIME,
-            &figures::GPU_TIMELINE,
-            &figures::SUMS_OF_DEVICE_TIME,
-            &figures::CRITICAL_PATH,
+            Figure::BusyTime,
+            Figure::GpuTimeline,
+            Figure::SumsOfDeviceTime,
+            Figure::CriticalPath,
         ]),
         consequence: Some("the busy time is too long"),
         examine: clocks::overrun,
@@ -449,7 +445,7 @@ pub static RULES: [Rule; 51] = [
         id: "C5",
         looks_for: "Python frames that were never closed",
         remedy: "None is needed for figures of the device; update PyTorch for correct frames.",
-        harm: Harm::Unreliable(&[&figures::TIMES_OF_FRAMES, &figures::MODULES]),
+        harm: Harm::Unreliable(&[Figure::TimesOfFrames, Figure::Modules]),
         consequence: None,
         examine: clocks::open_frames,
     },
@@ -465,7 +461,7 @@ pub static RULES: [Rule; 51] = [
         id: "S2",
         looks_for: "copies that ROCm books on stream 0",
         remedy: "Do not read overlap of copies with kernels of this recording (kineto #1398).",
-        harm: Harm::Unreliable(&[&figures::OVERLAP_OF_COPIES]),
+        harm: Harm::Unreliable(&[Figure::OverlapOfCopies]),
         consequence: None,
         examine: ids::copies_on_stream_0,
     },
@@ -513,7 +509,7 @@ pub static RULES: [Rule; 51] = [
         id: "O1",
         looks_for: "time that the profiler took",
         remedy: "Record fewer steps, or without shapes and stacks.",
-        harm: Harm::Unreliable(&[&figures::HOST_TIMES, &figures::IDLE_TIME, &figures::CRITICAL_PATH]),
+        harm: Harm::Unreliable(&[Figure::HostTimes, Figure::IdleTime, Figure::CriticalPath]),
         consequence: Some("idle time has that of the profiler in it"),
         examine: profiler::overhead,
     },
@@ -521,7 +517,7 @@ pub static RULES: [Rule; 51] = [
         id: "O2",
         looks_for: "many Python frames per operator",
         remedy: "Compare host times only with those of recordings that have stacks, too.",
-        harm: Harm::Unreliable(&[&figures::HOST_TIMES]),
+        harm: Harm::Unreliable(&[Figure::HostTimes]),
         consequence: None,
         examine: profiler::stacks,
     },
@@ -529,7 +525,7 @@ pub static RULES: [Rule; 51] = [
         id: "N1",
         looks_for: "calls and device events without a proper name",
         remedy: "Update the recorder, which does not know these names.",
-        harm: Harm::Unreliable(&[&figures::NAMES]),
+        harm: Harm::Unreliable(&[Figure::Names]),
         consequence: None,
         examine: profiler::unknown_names,
     },
@@ -537,7 +533,7 @@ pub static RULES: [Rule; 51] = [
         id: "N2",
         looks_for: "kernels that stand for metrics",
         remedy: "Leave kernels named `metrics: …` out of sums: they repeat other kernels (XPU).",
-        harm: Harm::Unreliable(&[&figures::SUMS_OF_DEVICE_TIME]),
+        harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
         consequence: None,
         examine: profiler::metric_kernels,
     },
@@ -546,13 +542,13 @@ pub static RULES: [Rule; 51] = [
         looks_for: "a form of file that cuts device times and lacks facts",
         remedy: "Export JSON where allocations, directions of copies or the exact ends of kernels matter.",
         harm: Harm::Missing(&[
-            &figures::MEMORY_SUMMARY,
-            &figures::MEMORY_OWNERS,
-            &figures::MEMORY_BLOCKS,
-            &figures::MEMORY_TIMELINE,
-            &figures::MEMORY_STEPS,
-            &figures::COPIES_BY_DIRECTION,
-            &figures::OVERLAP_ON_A_STREAM,
+            Figure::MemorySummary,
+            Figure::MemoryOwners,
+            Figure::MemoryBlocks,
+            Figure::MemoryTimeline,
+            Figure::MemorySteps,
+            Figure::CopiesByDirection,
+            Figure::OverlapOnAStream,
         ]),
         consequence: None,
         examine: recorded::cut_device_times,

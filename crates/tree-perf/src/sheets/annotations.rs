@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use gpu_timeline::{Spread, Summary, busy_time};
-use sheets::{Column, ColumnKind, Role, Sheet, Statistics, Unit, statistics};
+use sheets::{Column, ColumnKind, Figure, Role, Sheet, Statistics, Unit, statistics};
 use trace_ingest::{Category, EventId, RowId, StringId};
 
 use crate::IndexMap;
@@ -29,7 +29,8 @@ const LENGTH: Statistics = statistics!(
     "the length in µs",
     "from its start to its end",
     "range"
-);
+)
+.showing(&[Figure::LengthsOfAnnotations]);
 
 /// One row per name, of the host and of devices.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
@@ -40,10 +41,10 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().text(row.name).into()),
     ];
     let figures = [
-        Column::milliseconds("device_ms", "Time in ms in which at least one device event below the range ran, summed over ranges: those launched while it lasted of host ranges, by any thread of the process, those on its stream that share time with it of device ranges. Nested ranges share their device time.")
+        Column::milliseconds("device_ms", "Time in ms in which at least one device event below the range ran, summed over ranges: those launched while it lasted of host ranges, by any thread of the process, those on its stream that share time with it of device ranges. Nested ranges share their device time.").showing(&[Figure::BusyTime])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.device_time).into()),
-        Column::milliseconds("length_ms", "Sum of the lengths of the ranges in ms.")
+        Column::milliseconds("length_ms", "Sum of the lengths of the ranges in ms.").showing(&[Figure::LengthsOfAnnotations])
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
         Column::count("count", "Number of ranges.").field(|row: &Row| row.count.into()),
         Column::count("device_events", "Number of device events below the ranges.")

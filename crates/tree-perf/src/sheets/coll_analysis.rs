@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Activity, Summary};
 use perf_models::{CollectiveKind, element_size, type_of_scalar_name};
-use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Field, Nested, Role, Sheet, Unit};
+use sheets::names::COLL_ANALYSIS;
+use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Field, Figure, Nested, Role, Sheet, Unit};
 use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Trace};
 
 use crate::IndexMap;
@@ -92,8 +93,12 @@ const NAME: Column =
 
 /// One row per kind of collective.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
-    let spread =
-        |name, description| Column::microseconds(name, description).spread_of("dur_mean").per("collective");
+    let spread = |name, description| {
+        Column::microseconds(name, description)
+            .showing(&[Figure::SumsOfDeviceTime])
+            .spread_of("dur_mean")
+            .per("collective")
+    };
     let fields = [
         Column::identifier(
             "rank",
@@ -139,11 +144,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             |collective| collective.out_elements,
         ),
         duration(
-            Column::microseconds("dur_sum", "Sum of the durations in µs, of kernels or of what timed says, waiting for other ranks included.")
+            Column::microseconds("dur_sum", "Sum of the durations in µs, of kernels or of what timed says, waiting for other ranks included.").showing(&[Figure::SumsOfDeviceTime])
                 .with_role(Role::Headline),
             |all| Some(all.sum as f64),
         ),
-        duration(Column::microseconds("dur_mean", "Mean duration in µs.").per("collective"), |all| Some(all.mean)),
+        duration(Column::microseconds("dur_mean", "Mean duration in µs.").showing(&[Figure::SumsOfDeviceTime]).per("collective"), |all| Some(all.mean)),
         duration(
             spread("dur_std", "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one."),
             |all| all.sample_std,
@@ -182,11 +187,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
     ];
     Sheet::with_context(
-        "coll_analysis",
+        COLL_ANALYSIS,
         "Kernels of collective communication (those with a correlation or External id) and collectives on the host (Gloo's; without any device work the calls that name one), by process group, collective, type, size and stream, most time first; left out when there are none, or when the analysis of collectives is off.",
         fields,
         rows,
-    )
+    ).showing(&[Figure::Collectives])
     .with_chart(
         Chart::new(
             "Collectives by time",
@@ -236,6 +241,7 @@ fn bandwidth<'a>(
     rate: fn(&Kinds<'_>, &Key<'_>, &Summary) -> Option<f64>,
 ) -> KindField<'a> {
     Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description)
+        .showing(&[Figure::SumsOfDeviceTime])
         .per("collective")
         .field_in(move |kinds: &Kinds<'_>, (key, durations): &Row<'_>| rate(kinds, key, durations).into())
         .when(|kinds: &Kinds<'_>| !kinds.parity)

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::{Activity, ConcurrentRate, HeldSamples, Interval, OverlapMatrix};
-use sheets::{Column, ColumnKind, Field, Role, Sheet, Unit, percent};
+use sheets::{Column, ColumnKind, Field, Figure, Role, Sheet, Unit, percent};
 use trace_ingest::{Category, StringId, Trace, TrackId};
 
 use super::idle_causes::DEVICE;
@@ -25,7 +25,7 @@ pub(crate) fn overlap_matrix_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field(|row: &OverlapRow| row.device.into()),
         Column::text("activity", "What the device did: computation (kernels that compute, and fills), communication, copy.")
             .field(|row: &OverlapRow| row.activity.as_str().into()),
-        Column::milliseconds("time_ms", "Time in ms in which it ran, alone or not.")
+        Column::milliseconds("time_ms", "Time in ms in which it ran, alone or not.").showing(&[Figure::Overlap])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &OverlapRow| {
                 analysis.ms(row.matrix.shared(row.activity, row.activity)).into()
@@ -36,19 +36,19 @@ pub(crate) fn overlap_matrix_sheet<'a>() -> Sheet<'a, Analysis> {
                 let time = row.matrix.shared(row.activity, row.activity);
                 percent(time - row.matrix.alone(row.activity), time).into()
             }),
-        with(Column::milliseconds("with_computation_ms", "Time in ms in which computation ran too; of computation all its time."), Activity::Computation),
-        with(Column::milliseconds("with_communication_ms", "Time in ms in which communication ran too; of communication all its time."), Activity::Communication),
-        with(Column::milliseconds("with_copy_ms", "Time in ms in which copies ran too; of copies all their time."), Activity::Memcpy),
-        Column::milliseconds("alone_ms", "Time in ms in which no other activity ran.")
+        with(Column::milliseconds("with_computation_ms", "Time in ms in which computation ran too; of computation all its time.").showing(&[Figure::Overlap]), Activity::Computation),
+        with(Column::milliseconds("with_communication_ms", "Time in ms in which communication ran too; of communication all its time.").showing(&[Figure::Overlap]), Activity::Communication),
+        with(Column::milliseconds("with_copy_ms", "Time in ms in which copies ran too; of copies all their time.").showing(&[Figure::Overlap, Figure::OverlapOfCopies]), Activity::Memcpy),
+        Column::milliseconds("alone_ms", "Time in ms in which no other activity ran.").showing(&[Figure::Overlap, Figure::OverlapOfCopies])
             .field_in(|analysis: &&Analysis, row: &OverlapRow| analysis.ms(row.matrix.alone(row.activity)).into()),
-        Column::milliseconds("with_both_ms", "Time in ms in which all three activities ran.")
+        Column::milliseconds("with_both_ms", "Time in ms in which all three activities ran.").showing(&[Figure::Overlap, Figure::OverlapOfCopies])
             .field_in(|analysis: &&Analysis, row: &OverlapRow| {
                 analysis.ms(row.matrix.exactly(&OverlapMatrix::ACTIVITIES)).into()
             }),
         Column::milliseconds(
             "busy_ms",
             "Time in ms in which the device did anything: what each activity ran alone, what each two ran together without the third, and what all three did add up to it.",
-        )
+        ).showing(&[Figure::Overlap, Figure::BusyTime])
         .with_role(Role::Detail)
         .field_in(|analysis: &&Analysis, row: &OverlapRow| analysis.ms(row.matrix.busy()).into()),
     ];

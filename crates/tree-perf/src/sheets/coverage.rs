@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
 use operator_sheets::columns::{CUMULATIVE, KERNEL_TIME_SUM, OP_CATEGORY, SHARE_OF_KERNEL_TIME};
-use sheets::{Column, Role, Sheet, shares};
+use sheets::names::COVERAGE;
+use sheets::{Column, Figure, Role, Sheet, shares};
 
 use crate::analysis::Analysis;
 use crate::call_groups::CountedCall;
@@ -58,11 +59,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|row: &Row| row.key.reason.as_deref().into()),
     ];
     Sheet::with_context(
-        "coverage",
+        COVERAGE,
         "What the rooflines speak of and what they leave out: all device time, linked to an operator or not, by operator, and whether a model has figures for it that the device can reach.",
         fields,
         |analysis| Some((analysis, rows(analysis)?)),
-    )
+    ).with_sums_showing(&[Figure::Coverage, Figure::AllOfTheDevice])
 }
 
 fn rows(analysis: &Analysis) -> Option<Vec<Row>> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use gpu_timeline::repeated_sequences;
 use hashbrown::HashMap;
-use sheets::{Column, ColumnKind, Role, Sheet, Unit};
+use sheets::{Column, ColumnKind, Figure, Role, Sheet, Unit};
 use trace_ingest::{Category, EventId, PerString, StringId};
 use trace2tree::is_graph_launch;
 
@@ -63,7 +63,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             "gaps_ms",
             ColumnKind::Number(Unit::Milliseconds),
             "Sum over occurrences of the time in ms in which the stream ran nothing between the events; empty for sequences of operators, which may use several streams.",
-        )
+        ).showing(&[Figure::Gaps])
         .field_in(|analysis: &&Analysis, row: &Row| row.gaps.map(|gaps| analysis.ms(gaps)).into()),
         Column::identifier("first_UID", "Index of the first device event of the first occurrence in the file's event list.")
             .with_role(Role::Provenance)

@@ -3,7 +3,8 @@
 use gpu_timeline::Breakdown;
 use operator_sheets::columns::IS_RECOMPUTE;
 use operator_sheets::{TIME_SHARE, kinds_of_time, per_iteration};
-use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
+use sheets::names::GPU_TIMELINE;
+use sheets::{Chart, ChartShape, Column, Field, Figure, Role, Sheet};
 
 use crate::analysis::Analysis;
 
@@ -42,11 +43,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .field(|row: &Row| row.is_recompute.into())
         .when(|analysis: &&Analysis| analysis.options().detect_recompute)]);
     Sheet::with_context(
-        "gpu_timeline",
+        GPU_TIMELINE,
         "Where the device's time went: one row per kind of time; left out of recordings without device events.",
         fields,
         |analysis: &Analysis| (analysis.device_event_count() > 0).then(|| (analysis, rows(analysis))),
-    )
+    ).showing(&[Figure::GpuTimeline, Figure::Span, Figure::IdleTime, Figure::AllOfTheDevice])
     .with_chart(Chart::new(
         "GPU timeline",
         TYPE.name,
@@ -66,6 +67,7 @@ pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
         [device].into_iter().chain(time_fields(time)),
         |analysis| Some((analysis, rows_per_device(analysis)?)),
     )
+    .showing(&[Figure::GpuTimeline, Figure::Span, Figure::IdleTime])
     .with_chart(Chart::new(
         "GPU timeline of each device",
         TYPE.name,
@@ -80,7 +82,7 @@ fn time_fields<'a>(time: Column) -> [Field<&'a Analysis, Row>; 4] {
         TYPE.field(|row: &Row| row.kind.into()),
         time.field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
         TIME_SHARE.field(|row: &Row| row.percent.into()),
-        per_iteration(|row: &Row| row.time as f64),
+        per_iteration(&[], |row: &Row| row.time as f64),
     ]
 }
 

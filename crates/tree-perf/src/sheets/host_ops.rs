@@ -8,7 +8,8 @@ use hashbrown::HashSet;
 use operator_sheets::columns::{self, OP_NAME};
 use operator_sheets::{Figures, KernelList, MissingPeak, nested_parameters};
 use sheets::{
-    Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Role, Sheet, Statistics, Unit, shares, statistics,
+    Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Figure, Role, Sheet, Statistics, Unit, shares,
+    statistics,
 };
 use trace_ingest::TrackId;
 
@@ -22,14 +23,16 @@ use crate::sheets::unified_perf_summary::{EXAMPLE, OPERATION_COUNT, PERF_PARAMS,
 pub(crate) const HOST_US: Column = Column::microseconds(
     "host_us",
     "Time in µs of the host in the operators themselves, summed over calls: their durations without those of the operators directly inside them on the same thread.",
-)
+).showing(&[Figure::HostTimes])
 .with_role(Role::Headline);
 pub(crate) const HOST_TOTAL_US: Column = Column::microseconds(
     "host_total_us",
     "Durations of the calls on the host in µs, summed; calls inside calls count again.",
-);
+)
+.showing(&[Figure::HostTimes]);
 pub(crate) const HOST_SHARE: Column =
     Column::percent("host_percent", "Share of host_us in the sum over all rows, in percent.")
+        .showing(&[Figure::HostTimes])
         .with_role(Role::Headline);
 pub(crate) const HOST_CUMULATIVE: Column = Column::percent(
     "host_cumulative_percent",
@@ -40,15 +43,18 @@ pub(crate) const HOST_CUMULATIVE: Column = Column::percent(
 const SELF_US: Column = HOST_US.named("self_us").described(
     "Time in µs of the host in the operator itself, summed over calls: their durations without those of the operators directly inside them on the same thread. The column adds up to the durations of the operators that no other encloses.",
 );
-const SELF_SHARE: Column =
-    HOST_SHARE.named("self_percent").described("Share of self_us in the sum over all operators, in percent.");
+const SELF_SHARE: Column = HOST_SHARE
+    .named("self_percent")
+    .showing(&[])
+    .described("Share of self_us in the sum over all operators, in percent.");
 const CALLS: Column = Column::count("calls", "Calls of the operator.");
 const CALL_TIME: Statistics = statistics!(
     "call_us",
     ColumnKind::Number(Unit::Microseconds),
     "the duration of a call in µs",
     "from its start to its end on the host, operators inside included"
-);
+)
+.showing(&[Figure::HostTimes]);
 
 /// The calls of one operator.
 struct Row<'a> {

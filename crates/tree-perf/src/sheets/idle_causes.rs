@@ -1,7 +1,8 @@
 //! Why devices and streams had nothing to run.
 
 use operator_sheets::per_iteration;
-use sheets::{Column, Field, Role, Sheet, percent};
+use sheets::names::IDLE_CAUSES;
+use sheets::{Column, Field, Figure, Role, Sheet, percent};
 
 use crate::analysis::Analysis;
 use crate::idle::{IdleRow, IdleRows};
@@ -9,11 +10,11 @@ use crate::idle::{IdleRow, IdleRows};
 /// One row per device, cause and what was waited for.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
-        "idle_causes",
+        IDLE_CAUSES,
         "Why a device had nothing to run: the time from its first start to its last end in which none of its streams was busy, by cause, most time first; written when waits are asked for. The times of a device add up to its idle time. All device events count, those without a launch included.",
         [DEVICE.field(|row: &IdleRow| row.device.into())].into_iter().chain(fields()),
         |analysis| rows(analysis, |rows| &rows.of_devices),
-    )
+    ).showing(&[Figure::CausesOfIdleTime])
 }
 
 /// The same per stream.
@@ -25,8 +26,10 @@ pub(crate) fn sheet_per_stream<'a>() -> Sheet<'a, Analysis> {
         "Why a stream had nothing to run: the time from its first start to its last end in which it was not busy, by cause, most time first; written when waits are asked for. The times of a stream add up to its span without its busy time. Streams with one event are left out.",
         of_stream.into_iter().chain(fields()),
         |analysis| rows(analysis, |rows| &rows.of_streams),
-    )
+    ).showing(&[Figure::CausesOfIdleTime])
 }
+
+const WAITS: &[Figure] = &[Figure::Gaps, Figure::Span, Figure::IdleTime];
 
 pub(super) const DEVICE: Column =
     Column::identifier("device", "Index of the device; empty where its events name none.")
@@ -59,21 +62,21 @@ fn fields<'a>() -> Vec<Field<&'a Analysis, IdleRow>> {
         .field_in(|analysis: &&Analysis, row: &IdleRow| {
             row.waited_for.map(|name| analysis.trace().text(name)).into()
         }),
-        Column::milliseconds("idle_ms", "Time waited in ms.")
+        Column::milliseconds("idle_ms", "Time waited in ms.").showing(WAITS)
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &IdleRow| analysis.ms(row.time).into()),
-        Column::percent("percent of idle", "Time waited as a share of all waits of the stream or device, in percent.")
+        Column::percent("percent of idle", "Time waited as a share of all waits of the stream or device, in percent.").showing(WAITS)
             .with_role(Role::Headline)
             .field(|row: &IdleRow| percent(row.time, row.idle).into()),
         Column::percent(
             "percent of span",
             "Time waited as a share of the time from first start to last end of the stream or device, in percent.",
-        )
+        ).showing(WAITS)
         .field(|row: &IdleRow| percent(row.time, row.span).into()),
-        per_iteration(|row: &IdleRow| row.time as f64),
+        per_iteration(WAITS, |row: &IdleRow| row.time as f64),
         Column::count("waits", "Number of waits: one before each event but the first, those of no length included.")
             .field(|row: &IdleRow| row.waits.into()),
-        Column::microseconds("longest_us", "Longest wait in µs.")
+        Column::microseconds("longest_us", "Longest wait in µs.").showing(WAITS)
             .per("wait")
             .field_in(|analysis: &&Analysis, row: &IdleRow| analysis.us(row.longest).into()),
     ]

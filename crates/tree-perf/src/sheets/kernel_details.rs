@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use sheets::{Column, Role, Sheet};
+use sheets::{Column, Figure, Role, Sheet};
 use trace_ingest::EventId;
 
 use super::annotations::innermost_annotations;
@@ -54,7 +54,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::microseconds(
             "launch_delay_us",
             "From the end of the call to the start of the event in µs; 0 where that starts before the call ends.",
-        )
+        ).showing(&[Figure::LaunchDelays])
         .field_in(|analysis: &&Analysis, row: &Row| {
             let events = analysis.trace().events();
             let delay = |call| (events.start(row.event) - events.end(call)).max(0);

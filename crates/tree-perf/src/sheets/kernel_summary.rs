@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
-use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
+use sheets::names::KERNEL_SUMMARY;
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Figure, Role, Sheet, percent};
 use trace_ingest::{EventId, StringId};
 use trace2tree::is_graph_launch;
 
@@ -22,13 +23,16 @@ const PARENT: Column = Column::text(
 const STREAM: Column =
     Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail).distinguishing();
 const KERNEL_NAME: Column = Column::text("Kernel name", "Kernel, as the profiler names it.");
-const DURATION_COUNT: Column = Column::count("Kernel duration (µs)_count", "Number of kernels.");
-const KERNEL_TIME_SHARE: Column =
-    Column::percent("Percent of kernels time (%)", "").with_role(Role::Headline);
+const DURATION_COUNT: Column =
+    Column::count("Kernel duration (µs)_count", "Number of kernels.").showing(&[Figure::SumsOfDeviceTime]);
+const KERNEL_TIME_SHARE: Column = Column::percent("Percent of kernels time (%)", "")
+    .showing(&[Figure::SharesOfDeviceTime, Figure::SumsOfDeviceTime])
+    .with_role(Role::Headline);
 const DURATION_SUM: Column = Column::microseconds(
     "Kernel duration (µs)_sum",
     "Sum of the kernels' durations in µs, overlaps counted twice.",
 )
+.showing(&[Figure::SumsOfDeviceTime])
 .with_role(Role::Headline);
 
 /// What the rows of a table of kernels share.
@@ -61,7 +65,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::percent(
             "Percent of total time (%)",
             "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
-        )
+        ).showing(&[Figure::SharesOfDeviceTime, Figure::SumsOfDeviceTime])
         .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
             percent(row.durations.sum, table.total_time).into()
         }),
@@ -72,7 +76,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .field(|row: &KernelRow| row.is_linked.into()),
     ]);
     Sheet::with_context(
-        "kernel_summary",
+        KERNEL_SUMMARY,
         "Kernels by operator, name and stream, most time first; written when the kernel summary is asked for or the trace has no operators. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not.",
         fields,
         |analysis: &Analysis| {
@@ -112,11 +116,11 @@ impl<'a> KernelTable<'a> {
             STREAM.field(|row: &KernelRow| row.stream.into()),
             time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),
-            time(of_kernel("Kernel duration (µs)_mean", "Mean duration in µs."), |durations| durations.mean),
-            time(of_kernel("Kernel duration (µs)_min", "Shortest duration in µs.").spread_of("Kernel duration (µs)_mean"), |durations| {
+            time(of_kernel("Kernel duration (µs)_mean", "Mean duration in µs.").showing(&[Figure::SumsOfDeviceTime]), |durations| durations.mean),
+            time(of_kernel("Kernel duration (µs)_min", "Shortest duration in µs.").showing(&[Figure::ShortKernels, Figure::SumsOfDeviceTime]).spread_of("Kernel duration (µs)_mean"), |durations| {
                 durations.min as f64
             }),
-            time(of_kernel("Kernel duration (µs)_max", "Longest duration in µs.").spread_of("Kernel duration (µs)_mean"), |durations| {
+            time(of_kernel("Kernel duration (µs)_max", "Longest duration in µs.").showing(&[Figure::SumsOfDeviceTime]).spread_of("Kernel duration (µs)_mean"), |durations| {
                 durations.max as f64
             }),
             KERNEL_TIME_SHARE.described(share).field_in(

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::{HeldSamples, QueueLength, Spread, Summary};
-use sheets::{Column, ColumnKind, Role, Sheet, Statistics, Unit, percent, statistics};
+use sheets::{Column, ColumnKind, Figure, Role, Sheet, Statistics, Unit, percent, statistics};
 use trace_ingest::{EventId, StringId, TrackId};
 
 use super::idle_causes::{DEVICE, STREAM};
@@ -84,7 +84,7 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
         "How many launched events waited in a stream, weighed by time; written when waits are asked for. A queue that is empty most of the time says that the host is too slow for the device.",
         fields.into_iter().chain(of_trace),
         |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| analysis.queues())?)),
-    )
+    ).showing(&[Figure::QueueTimes])
 }
 
 const LONGEST: Column =
@@ -113,7 +113,7 @@ pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
             let rows: Vec<Part> = queues.iter().flat_map(parts).collect();
             (!rows.is_empty()).then_some((analysis, rows))
         },
-    )
+    ).showing(&[Figure::QueueTimes])
     .with_chart(series::chart("Launched events that wait", &LONGEST, "greatest length of the queue"))
 }
 
@@ -209,13 +209,14 @@ const DELAY: Statistics = statistics!(
     ColumnKind::Number(Unit::Microseconds),
     "the launch delay in µs",
     "from the end of the call to the start of its first device event, 0 where that starts before the call ends"
-);
+).showing(&[Figure::Gaps, Figure::LaunchDelays]);
 const START_TO_START: Statistics = statistics!(
     "start_to_start_us",
     ColumnKind::Number(Unit::Microseconds),
     "the time in µs from start to start",
     "from the start of the call to the start of its first device event"
-);
+)
+.showing(&[Figure::Gaps, Figure::LaunchDelays]);
 
 /// How long after its launch work started, by operator.
 pub(crate) fn launch_delay_sheet<'a>() -> Sheet<'a, Analysis> {
@@ -228,9 +229,11 @@ pub(crate) fn launch_delay_sheet<'a>() -> Sheet<'a, Analysis> {
     });
     let times = [
         Column::milliseconds("launch_delay_ms", "Sum over calls of the launch delay in ms.")
+            .showing(&[Figure::Gaps, Figure::LaunchDelays])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &DelayRow| analysis.ms(row.total).into()),
         Column::milliseconds("launch_calls_ms", "Time of the calls themselves in ms.")
+            .showing(&[Figure::Gaps])
             .field_in(|analysis: &&Analysis, row: &DelayRow| analysis.ms(row.calls).into()),
         Column::count(
             "launches",
@@ -339,6 +342,7 @@ pub(crate) fn delay_histogram_sheet<'a>() -> Sheet<'a, Analysis> {
         fields,
         |analysis: &Analysis| if analysis.options().waits { bins(analysis) } else { Vec::new() },
     )
+    .showing(&[Figure::LaunchDelays])
 }
 
 fn bins(analysis: &Analysis) -> Vec<BinRow> {

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Bytes, Mebibytes};
-use sheets::{Cell, Chart, ChartShape, Column, Field, Role, Sheet};
+use sheets::names::{MEMORY_BLOCKS, MEMORY_OWNERS, MEMORY_STEPS, MEMORY_SUMMARY, MEMORY_TIMELINE};
+use sheets::{Cell, Chart, ChartShape, Column, Field, Figure, Role, Sheet};
 use trace_ingest::{MemoryDevice, StringId};
 
 use crate::analysis::Analysis;
@@ -202,11 +203,11 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
             }),
     ];
     Sheet::with_context(
-        "memory_summary",
+        MEMORY_SUMMARY,
         "Memory of a device while the recording ran, as PyTorch's allocator counts it; written when allocations were recorded (profile_memory).",
         fields.into_iter().chain(of_time),
         |analysis| rows(analysis, |_, device| vec![device]),
-    )
+    ).showing(&[Figure::MemorySummary])
 }
 
 /// What blocks are counted by.
@@ -278,11 +279,11 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|(analysis, _): &Context<'_>, row: &OwnerRow| analysis.ms(row.longest).into()),
     ];
     Sheet::with_context(
-        "memory_owners",
+        MEMORY_OWNERS,
         "Who allocated the memory of a device while the recording ran, by operator, by outermost operator and by module, most bytes at the peak first; written when allocations were recorded. Modules need Python frames.",
         names.into_iter().chain(figures),
         |analysis| rows(analysis, owner_rows),
-    )
+    ).showing(&[Figure::MemoryOwners])
 }
 
 fn owner_rows(memory: &MemoryUse, device: &DeviceMemory) -> Vec<OwnerRow> {
@@ -338,7 +339,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|_, row: &Row<'_>| row.1.bytes.into()),
         Column::text("operator", "The innermost operator around its allocation that does more than allocate; empty without one.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.1.owner.operator)),
-        Column::text("module", "The innermost nn.Module around it; empty without one.")
+        Column::text("module", "The innermost nn.Module around it; empty without one.").showing(&[Figure::ModulesOfMemory])
             .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.1.owner.module))
             .when(|(_, memory)| memory.has_modules),
         Column::milliseconds("allocated_ms", "When it was allocated, in ms since the first event of the trace; empty where that was before the recording.")
@@ -356,7 +357,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|(_, memory): &Context<'_>, row: &Row<'_>| memory.lifetime(row.0, row.1).name().into()),
     ];
     Sheet::with_context(
-        "memory_blocks",
+        MEMORY_BLOCKS,
         "Blocks that are live at the peak of a device's memory, the largest 200 of each device, as far as the recording has their allocation or deallocation; written when allocations were recorded.",
         fields,
         |analysis| {
@@ -367,7 +368,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
                 blocks.into_iter().take(MOST_BLOCKS).map(|block| (device, block)).collect()
             })
         },
-    )
+    ).showing(&[Figure::MemoryBlocks])
 }
 
 /// Rows of a device's timeline.
@@ -425,7 +426,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
         }),
     ];
     Sheet::with_context(
-        "memory_timeline",
+        MEMORY_TIMELINE,
         "Memory of a device over time, from its first allocation or deallocation to its last, in at most 2,000 equal parts; written when allocations were recorded.",
         fields,
         |analysis| {
@@ -440,7 +441,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
                 device.timeline(MOST_BUCKETS).into_iter().map(row).collect()
             })
         },
-    )
+    ).showing(&[Figure::MemoryTimeline])
     .with_chart(Chart::new(
         "Memory over time",
         DEVICE.name,
@@ -478,9 +479,9 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
             .per("moment")
             .field_in(|_, row: &Row| row.memory.peak.into()),
         bytes("end_bytes", "Bytes allocated at its end.").field_in(|_, row: &Row| row.memory.allocated.into()),
-        bytes("survivors_bytes", "Bytes allocated in the step that are live at the end of the next one; empty for the last.")
+        bytes("survivors_bytes", "Bytes allocated in the step that are live at the end of the next one; empty for the last.").showing(&[Figure::Survivors])
             .field_in(|_, row: &Row| row.memory.survivors.into()),
-        Column::text("largest_survivor", "The operator that most of these were allocated by.")
+        Column::text("largest_survivor", "The operator that most of these were allocated by.").showing(&[Figure::Survivors])
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| text(context, row.memory.survivor)),
         Column::count("allocations", "Allocations in it.").field_in(|_, row: &Row| row.memory.allocations.into()),
@@ -493,7 +494,7 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
         ),
     ];
     Sheet::with_context(
-        "memory_steps",
+        MEMORY_STEPS,
         "What each of the program's marked steps (prof.step()) did to the memory of a device, in their order; written when allocations were recorded and steps are marked.",
         names.into_iter().chain(figures),
         |analysis| {
@@ -502,5 +503,5 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
                 device.in_steps(&memory.steps).into_iter().enumerate().map(row).collect()
             })
         },
-    )
+    ).showing(&[Figure::MemorySteps])
 }

@@ -3,7 +3,8 @@
 use gpu_timeline::{Spread, Summary};
 use operator_sheets::columns::{self, overlap};
 use operator_sheets::{KernelList, ListedKernel, OpCategory};
-use sheets::{Column, ColumnKind, Field, Role, Sheet, Statistics, Unit, shares_of, statistics};
+use sheets::names::OPS_ALL;
+use sheets::{Column, ColumnKind, Field, Figure, Role, Sheet, Statistics, Unit, shares_of, statistics};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -21,13 +22,15 @@ const DIRECT: Statistics = statistics!(
     ColumnKind::Number(Unit::Microseconds),
     "the direct kernel time in µs",
     "the union of the spans of the kernels that a call launched itself"
-);
+)
+.showing(&[Figure::SumsOfDeviceTime]);
 const SUBTREE: Statistics = statistics!(
     "total_subtree_kernel_time",
     ColumnKind::Number(Unit::Microseconds),
     "the subtree kernel time in µs",
     "the union of the spans of all kernels below a call"
-);
+)
+.showing(&[Figure::SumsOfDeviceTime]);
 
 const fn time_column(name: &'static str, description: &'static str) -> Column {
     Column::microseconds(name, description)
@@ -85,11 +88,11 @@ impl GroupRow for Row<'_> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let rows = |analysis| rows(analysis, false);
     Sheet::with_context(
-        "ops_all",
+        OPS_ALL,
         "Device time by operator, thread and arguments: one row per distinct call signature, most direct time first.",
         fields(false),
         rows,
-    )
+    ).with_sums_showing(&[Figure::OpsAll, Figure::AllOfTheDevice])
     .known_as("ops_unique_args")
 }
 
@@ -100,7 +103,7 @@ pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
         "ops_all with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for.",
         fields(true),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
-    )
+    ).with_sums_showing(&[Figure::OpsAll])
     .known_as("ops_unique_args_kl_overlap")
 }
 
@@ -124,9 +127,9 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let subtree = SUBTREE.fields(|row: &Row<'_>| &row.subtree.us);
     fields.extend(direct.into_iter().zip(subtree).flat_map(|(direct, subtree)| [direct, subtree]));
     fields.extend([
-        time_column("total_direct_kernel_time_sum", "Sum over calls of the direct kernel time in µs.").with_role(Role::Headline)
+        time_column("total_direct_kernel_time_sum", "Sum over calls of the direct kernel time in µs.").showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline)
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
-        time_column("total_subtree_kernel_time_sum", "Sum over calls of the subtree kernel time in µs.")
+        time_column("total_subtree_kernel_time_sum", "Sum over calls of the subtree kernel time in µs.").showing(&[Figure::SumsOfDeviceTime])
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),
         Column::identifier(
             "ex_UID",

@@ -7,7 +7,8 @@ use operator_sheets::columns::{
     CALL_STACK, CUMULATIVE, DIRECT_MS, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
 };
 use operator_sheets::per_iteration;
-use sheets::{Chart, ChartShape, Column, Excerpt, Field, Layout, Nested, Sheet, shares};
+use sheets::names::{OPS_SUMMARY, OPS_SUMMARY_BY_CATEGORY};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Figure, Layout, Nested, Sheet, shares};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -35,7 +36,7 @@ const COUNT: Column = Column::count("Count", "");
 const SUBTREE_MS: Column = Column::milliseconds(
     "total_subtree_kernel_time_ms",
     "Device time in ms of all kernels below the operator; calls inside calls count again, so the sheet's sum exceeds the device's busy time. In TraceLens's layout not in the inference report.",
-);
+).showing(&[Figure::SumsOfDeviceTime]);
 
 type Row<'a> = (Key<'a>, Totals<'a>);
 
@@ -59,39 +60,39 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::microseconds(
             "total_direct_kernel_time_sum",
             "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls.",
-        ).only_in(Layout::Reference)
+        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Reference)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
         Column::microseconds(
             "total_subtree_kernel_time_sum",
             "Device time in µs of all kernels below the operator; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
-        ).only_in(Layout::Reference)
+        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Reference)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
         Column::count(
             "total_subtree_kernel_time_count",
             "Calls that total_subtree_kernel_time_sum sums; in the inference report only.",
-        )
+        ).showing(&[Figure::SumsOfDeviceTime])
         .field(|(_, totals): &Row<'_>| totals.calls.into())
         .when(is_for(ReportLayout::Inference)),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
         SUBTREE_MS
+        .only_in(Layout::Reference)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into())
-        .when(is_for(ReportLayout::Standard))
-        .only_in(Layout::Reference),
+        .when(is_for(ReportLayout::Standard)),
         SUBTREE_MS
             .only_in(Layout::Roles)
             .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into()),
-        per_iteration(|(_, totals): &Row<'_>| totals.direct as f64),
+        per_iteration(&[Figure::SumsOfDeviceTime], |(_, totals): &Row<'_>| totals.direct as f64),
         COUNT.described("Calls of the operator that launched device work.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         categories(),
         call_stack(),
     ];
     Sheet::with_context(
-        "ops_summary",
+        OPS_SUMMARY,
         "Device time by operator: one row per operator name, most direct time first. Of a recording without device work the time of the host.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
         by_operator,
-    )
+    ).with_sums_showing(&[Figure::OpsSummary])
     .with_chart(
         Chart::new(
             "Operators by kernel time",
@@ -130,14 +131,14 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         call_stack(),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
-        per_iteration(|(_, totals): &Row<'_>| totals.direct as f64),
+        per_iteration(&[Figure::SumsOfDeviceTime], |(_, totals): &Row<'_>| totals.direct as f64),
     ];
     Sheet::with_context(
-        "ops_summary_by_category",
+        OPS_SUMMARY_BY_CATEGORY,
         "Device time by kind of work, most time first. An operator that the models know is of one kind; the work of all others (compiled functions, launches of graphs, bare launches) is divided by what the names of their kernels say. Of a recording without device work the time of the host, by the names of operators.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
         by_category,
-    )
+    ).with_sums_showing(&[Figure::OpsSummary])
     .with_chart(Chart::new(
         "Kernel time by category",
         OP_CATEGORY.name,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use operator_sheets::{nested_argument, short_kernel_histogram};
-use sheets::{Cell, Column, Role, Sheet, percent};
+use sheets::{Cell, Column, Figure, Role, Sheet, percent};
 use trace_ingest::{ArgumentId, Sequence, StringId};
 
 use crate::IndexMap;
@@ -89,14 +89,14 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::microseconds(
             "Short Kernel duration (µs) sum",
             "Sum of the short kernels' durations in µs.",
-        ).with_role(Role::Headline)
+        ).showing(&[Figure::ShortKernels, Figure::SumsOverShortEvents]).with_role(Role::Headline)
         .field_in(|short: &ShortKernels<'_>, row: &Row| short.analysis.us(row.time).into()),
         Column::count("Short Kernel count", "Number of short kernels.")
             .field(|row: &Row| row.count.into()),
         Column::microseconds(
             "Short Kernel duration (µs) mean",
             "Mean duration in µs.",
-        )
+        ).showing(&[Figure::ShortKernels, Figure::SumsOverShortEvents])
         .per("kernel")
         .field_in(|short: &ShortKernels<'_>, row: &Row| {
             (short.analysis.us(row.time) / row.count as f64).into()

@@ -38,13 +38,8 @@ fn is_told(analysis: &Analysis) -> bool {
 /// The budget of each device for the whole window and for each iteration.
 pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
     type F<'a> = Field<&'a Analysis, TimeBudget>;
-    fn ms<'a>(
-        name: &'static str,
-        description: &'static str,
-        of: fn(&TimeBudget) -> i64,
-    ) -> Field<&'a Analysis, TimeBudget> {
-        Column::milliseconds(name, description)
-            .field_in(move |analysis: &&Analysis, row: &TimeBudget| analysis.ms(of(row)).into())
+    fn time<'a>(column: Column, of: fn(&TimeBudget) -> i64) -> F<'a> {
+        column.field_in(move |analysis: &&Analysis, row: &TimeBudget| analysis.ms(of(row)).into())
     }
     let first = [
         Column::text("range", "Name of the iterations, or of the ranges of --iteration; empty for the whole window, from the first to the last work of the device.")
@@ -54,11 +49,11 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.index.into()),
         DEVICE.field(|row: &TimeBudget| row.device.into()),
-        ms("Wall (ms)", "Length of the stretch: of an iteration, that on the host, or with --budget projected that of its device work. The parts add up to it.", |row| row.time.length())
-            .with_role(Role::Headline),
-        ms("Compute (ms)", "Computation ran.", |row| row.computation),
-        ms("Exposed Communication (ms)", "Communication ran, and no computation.", |row| row.exposed_communication),
-        ms("Exposed Copies (ms)", "Copies ran, and nothing else.", |row| row.exposed_copies),
+        time(Column::milliseconds("Wall (ms)", "Length of the stretch: of an iteration, that on the host, or with --budget projected that of its device work. The parts add up to it.")
+            .with_role(Role::Headline), |row| row.time.length()),
+        time(Column::milliseconds("Compute (ms)", "Computation ran."), |row| row.computation),
+        time(Column::milliseconds("Exposed Communication (ms)", "Communication ran, and no computation."), |row| row.exposed_communication),
+        time(Column::milliseconds("Exposed Copies (ms)", "Copies ran, and nothing else."), |row| row.exposed_copies),
     ];
     let fields: Vec<F<'a>> = first.into_iter().chain(part_fields(|row: &TimeBudget| row.idle)).collect();
     Sheet::with_context(

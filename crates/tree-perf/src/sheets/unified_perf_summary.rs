@@ -6,7 +6,8 @@ use gpu_timeline::Spread;
 use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
 use operator_sheets::{CallFigures, Evaluated, KernelList, absence, nested_parameters};
 use perf_models::{Parameter, Undefined};
-use sheets::{Absence, Column, ColumnKind, Field, Role, Sheet, Statistics, Unit, shares, statistics};
+use sheets::names::UNIFIED_PERF_SUMMARY;
+use sheets::{Absence, Column, ColumnKind, Field, Figure, Role, Sheet, Statistics, Unit, shares, statistics};
 use trace_ingest::{EventId, StringId};
 
 use crate::analysis::Analysis;
@@ -26,7 +27,8 @@ const HOST_TIME: Statistics = statistics!(
     ColumnKind::Number(Unit::Microseconds),
     "the host time in µs",
     "how long the operator took on the host"
-);
+)
+.showing(&[Figure::HostTimes]);
 
 pub(crate) const EXAMPLE: Column =
     Column::identifier("ex_UID", "Index in the trace's event list of the first of these calls.");
@@ -127,11 +129,11 @@ impl<'a> Row<'a> {
 /// One row per operator and arguments.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
-        "unified_perf_summary",
+        UNIFIED_PERF_SUMMARY,
         "Every device event once, under the operator that accounts for it: the outermost one with a performance model, else the one that launched it. With FLOPs, bytes, achieved rates and distance from the roofline where there is a model. Of a recording without device work every operator with the time of the host in it.",
         fields(),
         |analysis| rows(analysis, false),
-    )
+    ).with_sums_showing(&[Figure::Unified])
     .or(sheet_by_arguments())
 }
 
@@ -142,7 +144,7 @@ pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
         "unified_perf_summary with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for.",
         fields(),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
-    )
+    ).with_sums_showing(&[Figure::Unified])
 }
 
 fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>, Vec<Row<'a>>)> {
@@ -181,10 +183,10 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         Column::microseconds(
             "total_duration_us",
             "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; pseudo operators inserted around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
-        ).with_role(Role::Detail)
+        ).showing(&[Figure::HostTimes]).with_role(Role::Detail)
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
         HOST_TIME.mean.named("mean_duration_us").with_role(Role::Detail).field(|row: &Row<'_>| row.host_us.mean.into()),
-        HOST_TIME.std.named("std_duration_us").field(|row: &Row<'_>| row.host_us.std.into())
+        HOST_TIME.std.named("std_duration_us").showing(&[]).field(|row: &Row<'_>| row.host_us.std.into())
             .because(|_, row| Absence::of_deviation(&row.host_us)),
         modelled(columns::GFLOPS.field(|row: &Row<'_>| row.figures.gflops.into())),
         modelled(columns::DATA_MOVED.field(|row: &Row<'_>| row.figures.mebibytes.into())),

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
 use hlo_cost::ArrayShape;
-use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
+use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{
-    Bytes, GibibytesPerSecond, GigabytesPerSecond, Kibibytes, Mebibytes, Microseconds, Milliseconds, Percent,
+    Bytes, GibibytesPerSecond, GigabytesPerSecond, Kibibytes, Mebibytes, Milliseconds, Percent,
 };
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::{Picoseconds, TimeUnit};
@@ -151,18 +151,19 @@ fn identity_fields<'a, R>(
     kind: Column,
     operation: impl Fn(&R) -> usize + Copy + Send + Sync + 'static,
 ) -> [Field<&'a CollectiveAnalysis, R>; 4] {
-    type F<'a, R> = Field<&'a CollectiveAnalysis, R>;
     let collective = move |all: &&'a CollectiveAnalysis, row: &R| &all.operations[operation(row)];
     let program = move |all: &&'a CollectiveAnalysis, row: &R| &all.programs[operation(row)];
     [
-        F::from_column(kind, move |all, row| collective(all, row).kind.name().into()),
-        F::from_column(NAME, move |all, row| collective(all, row).name.as_str().into()),
-        F::new(Text, "module", move |all, row| unless_empty(&program(all, row).module))
-            .described("Module of the program; empty where the profile does not say.")
-            .with_role(Role::Detail),
-        F::new(Text, "program_id", move |all, row| program(all, row).program.map(|id| id.to_string()).into())
-            .described("Id of the program; empty where the profile does not say.")
-            .with_role(Role::Provenance),
+        kind.field_in(move |all: &&CollectiveAnalysis, row: &R| collective(all, row).kind.name().into()),
+        NAME.field_in(move |all: &&CollectiveAnalysis, row: &R| collective(all, row).name.as_str().into()),
+        Column::text("module", "Module of the program; empty where the profile does not say.")
+            .with_role(Role::Detail)
+            .field_in(move |all: &&CollectiveAnalysis, row: &R| unless_empty(&program(all, row).module)),
+        Column::text("program_id", "Id of the program; empty where the profile does not say.")
+            .with_role(Role::Provenance)
+            .field_in(move |all: &&CollectiveAnalysis, row: &R| {
+                program(all, row).program.map(|id| id.to_string()).into()
+            }),
     ]
 }
 
@@ -173,15 +174,11 @@ fn rate_fields<'a, R>(
 ) -> [Field<&'a CollectiveAnalysis, R>; 3] {
     let rate = move |row: &R, rate: fn(Bandwidth) -> f64| bandwidth(row).map(rate).into();
     [
-        Field::from_column(ALGORITHMIC.per(one), move |_, row| rate(row, |rates| rates.algorithmic)),
-        Field::new(ALGORITHMIC.kind, "bus_bandwidth (GiB/s)", move |_, row| rate(row, |rates| rates.bus))
-            .described("Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.")
-            .per(one),
-        Field::new(Number(GigabytesPerSecond), "nccl_tests_busbw (GB/s)", move |_, row| {
+        ALGORITHMIC.per(one).field(move |row| rate(row, |rates| rates.algorithmic)),
+        Column::new("bus_bandwidth (GiB/s)", ALGORITHMIC.kind, "Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.").per(one).field(move |row| rate(row, |rates| rates.bus)),
+        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links.").per(one).field(move |row| {
             rate(row, |rates| rates.message_bus)
-        })
-        .described("Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links.")
-        .per(one),
+        }),
     ]
 }
 
@@ -228,17 +225,13 @@ type KindDistribution = fn(&KindSummary) -> Option<Distribution>;
 
 fn kind_fields<'a>() -> Vec<KindField<'a>> {
     let mut fields = vec![
-        KindField::from_column(KIND, |_, row| row.kind.name().into()),
-        KindField::new(Count, "num_operations", |_, row| row.operations.into())
-            .described("Collectives of the kind that ran."),
-        KindField::from_column(SLICES_OF_KIND, |_, row| row.slices.into()),
-        KindField::new(Count, "total_measurements", |_, row| row.measurements.into())
-            .described("Groups of all executions that have a bandwidth."),
-        KindField::from_column(TOTAL_MS, |_, row| row.total_duration.to_milliseconds().into()),
-        KindField::from_column(EXPOSED_SHARE, |_, row| percent(row.exposed.0, row.total_duration.0).into()),
-        KindField::new(Number(Mebibytes), "avg_data_size (MiB)", |_, row| row.mean_data.into())
-            .described("Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives.")
-            .per("collective"),
+        KIND.field(|row: &&KindSummary| row.kind.name().into()),
+        Column::count("num_operations", "Collectives of the kind that ran.").field(|row: &&KindSummary| row.operations.into()),
+        SLICES_OF_KIND.field(|row: &&KindSummary| row.slices.into()),
+        Column::count("total_measurements", "Groups of all executions that have a bandwidth.").field(|row: &&KindSummary| row.measurements.into()),
+        TOTAL_MS.field(|row: &&KindSummary| row.total_duration.to_milliseconds().into()),
+        EXPOSED_SHARE.field(|row: &&KindSummary| percent(row.exposed.0, row.total_duration.0).into()),
+        Column::new("avg_data_size (MiB)", Number(Mebibytes), "Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives.").per("collective").field(|row: &&KindSummary| row.mean_data.into()),
     ];
     let figures: [([Column; 7], KindDistribution); 3] = [
         (BANDWIDTHS, |kind| kind.algorithmic),
@@ -296,79 +289,63 @@ fn operations<'a>(all: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
 }
 
 fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>> {
-    type F<'a> = Field<&'a CollectiveAnalysis, OperationRow<'a>>;
     let mut fields = Vec::from(identity_fields(KIND, |row: &OperationRow<'_>| row.summary.operation));
     fields.extend([
-        F::new(Identifier, "channel_id", |_, row| row.operation.channel.into())
-            .described("Channel that ties the instruction to those of other devices."),
-        F::new(Text, "replica_groups", |_, row| row.operation.groups.as_ref().map(ToString::to_string).into())
-            .described("Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks.").with_role(Role::Provenance),
-        F::new(Count, "group_size", |_, row| row.size.into()).described("Devices of a group, by the first.").per("group"),
-        F::new(Count, "num_groups", |collectives, row| {
+        Column::identifier("channel_id", "Channel that ties the instruction to those of other devices.").field(|row: &OperationRow<'_>| row.operation.channel.into()),
+        Column::text("replica_groups", "Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks.").with_role(Role::Provenance).field(|row: &OperationRow<'_>| row.operation.groups.as_ref().map(ToString::to_string).into()),
+        Column::count("group_size", "Devices of a group, by the first.").per("group").field(|row: &OperationRow<'_>| row.size.into()),
+        Column::count("num_groups", "Groups, those without a recorded device included.").field_in(|collectives: &&CollectiveAnalysis, row: &OperationRow<'_>| {
             row.operation.groups.as_ref().map(|groups| groups.resolve(&collectives.devices).len()).into()
-        })
-        .described("Groups, those without a recorded device included."),
-        F::new(Text, "inputs", |_, row| row.tensors(|operation| texts(&operation.inputs)).into())
-            .described("Type and shape of what a device gives.").with_role(Role::Detail),
-        F::new(Text, "outputs", |_, row| row.tensors(|operation| texts(&operation.outputs)).into())
-            .described("Type and shape of what a device gets.").with_role(Role::Detail),
-        F::new(Whole(Bytes), "input_bytes", |_, row| row.tensors(CollectiveOperation::input_bytes).into())
-            .described("Bytes that a device gives.").with_role(Role::Detail).per("device"),
-        F::new(Whole(Bytes), "output_bytes", |_, row| row.tensors(CollectiveOperation::output_bytes).into())
-            .described("Bytes that a device gets.").with_role(Role::Detail).per("device"),
-        F::new(Whole(Bytes), "data_bytes", |_, row| {
+        }),
+        Column::text("inputs", "Type and shape of what a device gives.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.inputs)).into()),
+        Column::text("outputs", "Type and shape of what a device gets.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.outputs)).into()),
+        Column::new("input_bytes", Whole(Bytes), "Bytes that a device gives.").with_role(Role::Detail).per("device").field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::input_bytes).into()),
+        Column::new("output_bytes", Whole(Bytes), "Bytes that a device gets.").with_role(Role::Detail).per("device").field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::output_bytes).into()),
+        Column::new("data_bytes", Whole(Bytes), "Bytes D that the algorithmic bandwidth is computed from: a device's shard for all-gather, the whole input for reduce-scatter, else the output.").per("device").field(|row: &OperationRow<'_>| {
             row.size.and_then(|size| row.tensors(|operation| operation.data_bytes(size))).into()
-        })
-        .described("Bytes D that the algorithmic bandwidth is computed from: a device's shard for all-gather, the whole input for reduce-scatter, else the output.")
-        .per("device"),
-        F::from_column(SLICES, |_, row| row.summary.slices.into()),
-        F::new(Count, "incomplete_slices", |_, row| row.summary.incomplete.into())
-            .described("Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only.").with_role(Role::Detail),
-        F::new(Count, "num_kernels", |_, row| row.summary.kernels.into())
-            .described("Kernels of all devices."),
-        F::from_column(TOTAL_MS, |_, row| row.summary.total_duration.to_milliseconds().into()),
-        F::new(Number(Milliseconds), "waiting_ms", |_, row| row.summary.waited.to_milliseconds().into())
-            .described("Part of total_time_ms that kernels ran longer than the fastest of their execution: they waited for a device that came later."),
-        F::new(Number(Milliseconds), "exposed_ms", |_, row| row.summary.exposed.to_milliseconds().into())
-            .described("Part of total_time_ms in which the device computed nothing. Collectives at the same time count each."),
-        F::from_column(EXPOSED_SHARE, |_, row| percent(row.summary.exposed.0, row.summary.total_duration.0).into()),
-        F::new(Number(Microseconds), "min_dur_mean_us", |_, row| row.min_durations.mean.into())
-            .described("Duration in µs of an execution's fastest kernel, mean over executions.").per("execution"),
-        F::new(Number(Microseconds), "min_dur_median_us", |_, row| row.min_durations.median.into())
-            .described("The same, median.").spread_of("min_dur_mean_us").per("execution"),
-        F::new(Number(Microseconds), "min_dur_min_us", |_, row| row.min_durations.min.into())
-            .described("The same, least.").spread_of("min_dur_mean_us").per("execution"),
-        F::new(Number(Microseconds), "min_dur_max_us", |_, row| row.min_durations.max.into())
-            .described("The same, largest.").spread_of("min_dur_mean_us").per("execution"),
+        }),
+        SLICES.field(|row: &OperationRow<'_>| row.summary.slices.into()),
+        Column::count("incomplete_slices", "Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.summary.incomplete.into()),
+        Column::count("num_kernels", "Kernels of all devices.").field(|row: &OperationRow<'_>| row.summary.kernels.into()),
+        TOTAL_MS.field(|row: &OperationRow<'_>| row.summary.total_duration.to_milliseconds().into()),
+        Column::milliseconds("waiting_ms", "Part of total_time_ms that kernels ran longer than the fastest of their execution: they waited for a device that came later.").field(|row: &OperationRow<'_>| row.summary.waited.to_milliseconds().into()),
+        Column::milliseconds("exposed_ms", "Part of total_time_ms in which the device computed nothing. Collectives at the same time count each.").field(|row: &OperationRow<'_>| row.summary.exposed.to_milliseconds().into()),
+        EXPOSED_SHARE.field(|row: &OperationRow<'_>| percent(row.summary.exposed.0, row.summary.total_duration.0).into()),
+        Column::microseconds("min_dur_mean_us", "Duration in µs of an execution's fastest kernel, mean over executions.").per("execution").field(|row: &OperationRow<'_>| row.min_durations.mean.into()),
+        Column::microseconds("min_dur_median_us", "The same, median.").spread_of("min_dur_mean_us").per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
+        Column::microseconds("min_dur_min_us", "The same, least.").spread_of("min_dur_mean_us").per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
+        Column::microseconds("min_dur_max_us", "The same, largest.").spread_of("min_dur_mean_us").per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
     ]);
     fields.extend(rate_fields("execution", |row: &OperationRow<'_>| row.summary.bandwidth));
     fields.extend([
-        F::from_column(ALGORITHMIC.named("bandwidth_min (GiB/s)"), |_, row| {
-            row.summary.algorithmic_range.map(|range| range.0).into()
-        })
-        .described("Least algorithmic bandwidth of a group in an execution, in GiB/s.")
-        .spread_of(ALGORITHMIC.name)
-        .per("execution"),
-        F::from_column(ALGORITHMIC.named("bandwidth_max (GiB/s)"), |_, row| {
-            row.summary.algorithmic_range.map(|range| range.1).into()
-        })
-        .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s.")
-        .spread_of(ALGORITHMIC.name)
-        .per("execution"),
-        F::new(Number(Microseconds), "start_skew_mean_us", |_, row| row.start_skews.mean.into())
-            .described(
-                "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
-            )
-            .per("execution"),
-        F::new(Number(Microseconds), "start_skew_max_us", |_, row| row.start_skews.max.into())
-            .described("The same, largest.")
+        ALGORITHMIC
+            .named("bandwidth_min (GiB/s)")
+            .described("Least algorithmic bandwidth of a group in an execution, in GiB/s.")
+            .spread_of(ALGORITHMIC.name)
+            .per("execution")
+            .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.0).into()),
+        ALGORITHMIC
+            .named("bandwidth_max (GiB/s)")
+            .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s.")
+            .spread_of(ALGORITHMIC.name)
+            .per("execution")
+            .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.1).into()),
+        Column::microseconds(
+            "start_skew_mean_us",
+            "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
+        )
+        .per("execution")
+        .field(|row: &OperationRow<'_>| row.start_skews.mean.into()),
+        Column::microseconds("start_skew_max_us", "The same, largest.")
             .spread_of("start_skew_mean_us")
-            .per("execution"),
-        F::new(Number(Microseconds), "end_skew_mean_us", |_, row| row.end_skews.mean.into())
-            .described(
-                "Latest less earliest end of an execution's kernels on a node in µs, mean over executions.",
-            )
-            .per("execution"),
+            .per("execution")
+            .field(|row: &OperationRow<'_>| row.start_skews.max.into()),
+        Column::microseconds(
+            "end_skew_mean_us",
+            "Latest less earliest end of an execution's kernels on a node in µs, mean over executions.",
+        )
+        .per("execution")
+        .field(|row: &OperationRow<'_>| row.end_skews.mean.into()),
     ]);
     fields
 }
@@ -379,29 +356,18 @@ fn texts(tensors: &[ArrayShape]) -> String {
 }
 
 fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurement>> {
-    type F<'a> = Field<&'a CollectiveAnalysis, &'a SliceMeasurement>;
     let mut fields = Vec::from(identity_fields(KIND, |row: &&SliceMeasurement| row.operation));
     fields.extend([
-        F::new(Identifier, "slice", |_, row| row.index.into())
-            .described("Number of the execution among those of the collective, from 0.").with_role(Role::Name),
-        F::new(Number(Milliseconds), "start_ms", |_, row| row.start.to_milliseconds().into())
-            .described("Earliest start in ms since the first event of the profile; of several profiles, the least of their numbers, for each host has a clock of its own."),
-        F::new(Count, "num_devices", |_, row| row.ranks.len().into())
-            .described("Devices whose kernel the profile shows."),
-        F::new(Count, "missing_devices", |_, row| row.missing.into())
-            .described("Devices of the groups that the profile shows at other work but not in this execution."),
-        F::new(Identifier, "fastest_device", |_, row| row.groups.first().map(|group| group.fastest).into())
-            .described("Rank of the device that ran the shortest: it entered last and did not wait. Of several groups, that of the first."),
-        F::new(Number(Microseconds), "min_dur_us", |_, row| row.min_duration.to_microseconds().into())
-            .described("Shortest duration in µs.").per("device"),
-        F::new(Number(Microseconds), "max_dur_us", |_, row| row.max_duration.to_microseconds().into())
-            .described("Longest duration in µs.").per("device"),
-        F::new(Number(Microseconds), "start_skew_us", |_, row| row.start_skew.map(Picoseconds::to_microseconds).into())
-            .described("Latest less earliest start on a node in µs; empty for one device."),
-        F::new(Number(Microseconds), "end_skew_us", |_, row| row.end_skew.map(Picoseconds::to_microseconds).into())
-            .described("Latest less earliest end on a node in µs; empty for one device."),
-        F::new(Number(Microseconds), "exposed_us", |_, row| (row.exposed.to_microseconds() / row.ranks.len() as f64).into())
-            .described("Time in µs in which the device computed nothing, mean over the devices.").per("device"),
+        Column::identifier("slice", "Number of the execution among those of the collective, from 0.").with_role(Role::Name).field(|row: &&SliceMeasurement| row.index.into()),
+        Column::milliseconds("start_ms", "Earliest start in ms since the first event of the profile; of several profiles, the least of their numbers, for each host has a clock of its own.").field(|row: &&SliceMeasurement| row.start.to_milliseconds().into()),
+        Column::count("num_devices", "Devices whose kernel the profile shows.").field(|row: &&SliceMeasurement| row.ranks.len().into()),
+        Column::count("missing_devices", "Devices of the groups that the profile shows at other work but not in this execution.").field(|row: &&SliceMeasurement| row.missing.into()),
+        Column::identifier("fastest_device", "Rank of the device that ran the shortest: it entered last and did not wait. Of several groups, that of the first.").field(|row: &&SliceMeasurement| row.groups.first().map(|group| group.fastest).into()),
+        Column::microseconds("min_dur_us", "Shortest duration in µs.").per("device").field(|row: &&SliceMeasurement| row.min_duration.to_microseconds().into()),
+        Column::microseconds("max_dur_us", "Longest duration in µs.").per("device").field(|row: &&SliceMeasurement| row.max_duration.to_microseconds().into()),
+        Column::microseconds("start_skew_us", "Latest less earliest start on a node in µs; empty for one device.").field(|row: &&SliceMeasurement| row.start_skew.map(Picoseconds::to_microseconds).into()),
+        Column::microseconds("end_skew_us", "Latest less earliest end on a node in µs; empty for one device.").field(|row: &&SliceMeasurement| row.end_skew.map(Picoseconds::to_microseconds).into()),
+        Column::microseconds("exposed_us", "Time in µs in which the device computed nothing, mean over the devices.").per("device").field(|row: &&SliceMeasurement| (row.exposed.to_microseconds() / row.ranks.len() as f64).into()),
     ]);
     fields.extend(rate_fields("group", |row: &&SliceMeasurement| row.bandwidth));
     fields
@@ -440,15 +406,14 @@ fn buffers(all: &CollectiveAnalysis) -> Vec<BufferedCollective> {
 }
 
 fn buffer_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, BufferedCollective>> {
-    type F<'a> = Field<&'a CollectiveAnalysis, BufferedCollective>;
     let mut fields = Vec::from(identity_fields(BASE, |row: &BufferedCollective| row.operation));
     fields.extend([
-        F::new(Number(Microseconds), "latency_us", |_, row| row.latency.to_microseconds().into())
-            .described("Shortest duration in µs of any execution on any device.")
-            .per("execution"),
-        F::from_column(SIZE, |_, row| (row.bytes as f64 / 1024.0).into()),
-        F::from_column(EFFECTIVE.per("execution"), |_, row| row.bandwidth.into()),
-        F::from_column(TIME, |_, row| row.time.to_milliseconds().into()),
+        Column::microseconds("latency_us", "Shortest duration in µs of any execution on any device.")
+            .per("execution")
+            .field(|row: &BufferedCollective| row.latency.to_microseconds().into()),
+        SIZE.field(|row: &BufferedCollective| (row.bytes as f64 / 1024.0).into()),
+        EFFECTIVE.per("execution").field(|row: &BufferedCollective| row.bandwidth.into()),
+        TIME.field(|row: &BufferedCollective| row.time.to_milliseconds().into()),
     ]);
     fields
 }
@@ -467,34 +432,38 @@ fn with_shares<R, K: PartialEq>(rows: Vec<R>, time: impl Fn(&R) -> (K, i64)) -> 
 }
 
 fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
-    type F<'a> = Field<&'a CollectiveAnalysis, Shared<BufferSize>>;
     [
-        F::from_column(BASE, |_, (row, _)| row.kind.name().into()),
-        F::from_column(SIZE, |_, (row, _)| (row.bytes as f64 / 1024.0).into()),
-        F::from_column(COUNT, |_, (row, _)| row.count.into())
-            .described("Collectives with a buffer of this size."),
-        F::from_column(TIME, |_, (row, _)| row.time.to_milliseconds().into()),
-        F::from_column(SHARE, |_, (_, share)| (*share).into()),
-        F::from_column(EFFECTIVE.named("effective_bw_mean (GB/s)").per("collective"), |_, (row, _)| {
-            row.bandwidth.map(|rates| rates.mean).into()
-        })
-        .described("Mean of their effective bandwidths in GB/s, see the sheet collective_buffers."),
-        F::from_column(EFFECTIVE.named("effective_bw_std (GB/s)").per("collective"), |_, (row, _)| {
-            row.bandwidth.map(|rates| rates.std).into()
-        })
-        .described("Standard deviation (of the population) of the same.")
-        .spread_of(EFFECTIVE.name),
+        BASE.field(|(row, _): &Shared<BufferSize>| row.kind.name().into()),
+        SIZE.field(|(row, _): &Shared<BufferSize>| (row.bytes as f64 / 1024.0).into()),
+        COUNT
+            .described("Collectives with a buffer of this size.")
+            .field(|(row, _): &Shared<BufferSize>| row.count.into()),
+        TIME.field(|(row, _): &Shared<BufferSize>| row.time.to_milliseconds().into()),
+        SHARE.field(|(_, share): &Shared<BufferSize>| (*share).into()),
+        EFFECTIVE
+            .named("effective_bw_mean (GB/s)")
+            .per("collective")
+            .described("Mean of their effective bandwidths in GB/s, see the sheet collective_buffers.")
+            .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.mean).into()),
+        EFFECTIVE
+            .named("effective_bw_std (GB/s)")
+            .per("collective")
+            .described("Standard deviation (of the population) of the same.")
+            .spread_of(EFFECTIVE.name)
+            .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.std).into()),
     ]
 }
 
 fn range_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BandwidthRange>>; 5] {
-    type F<'a> = Field<&'a CollectiveAnalysis, Shared<BandwidthRange>>;
     [
-        F::from_column(BASE, |_, (row, _)| row.kind.name().into()),
-        F::new(Text, "bandwidth_range (GB/s)", |_, (row, _)| row.text().into())
-            .described("Range of the effective bandwidth in GB/s, lower end included."),
-        F::from_column(COUNT, |_, (row, _)| row.count.into()),
-        F::from_column(TIME, |_, (row, _)| row.time.to_milliseconds().into()),
-        F::from_column(SHARE, |_, (_, share)| (*share).into()),
+        BASE.field(|(row, _): &Shared<BandwidthRange>| row.kind.name().into()),
+        Column::text(
+            "bandwidth_range (GB/s)",
+            "Range of the effective bandwidth in GB/s, lower end included.",
+        )
+        .field(|(row, _): &Shared<BandwidthRange>| row.text().into()),
+        COUNT.field(|(row, _): &Shared<BandwidthRange>| row.count.into()),
+        TIME.field(|(row, _): &Shared<BandwidthRange>| row.time.to_milliseconds().into()),
+        SHARE.field(|(_, share): &Shared<BandwidthRange>| (*share).into()),
     ]
 }

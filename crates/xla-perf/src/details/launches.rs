@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::{Spread, Summary, summaries};
-use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
-use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds, Milliseconds, One, Percent};
-use sheets::{ColumnKind, Field, Nested, Role, Sheet};
+use sheets::ColumnKind::{Number, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond, One};
+use sheets::{Column, Field, Nested, Role, Sheet};
 
 use crate::JaxAnalysis;
 use crate::device_events::DeviceEvent;
@@ -33,29 +33,20 @@ struct Launches<'a> {
 
 /// One row per kernel and kind of call that launches it.
 pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, Launches<'a>>;
     sheet(
         "launch_latency",
         "Time from the host's launch to the start on the GPU, by kernel and launching call, the largest sum first; what no call is known to have launched is left out.",
         [
-            F::new(Text, "name", |_, row| row.kernel.into()).described("Kernel, copy or fill."),
-            F::new(Text, "launched_by", |_, row| row.launch.into())
-                .described("The host's call with the same correlation id; some profilers give it the kernel's name.").with_role(Role::Detail),
-            F::new(Count, "count", |_, row| row.count.into()).described("Launches."),
-            F::new(Number(Microseconds), "latency_mean_us", |_, row| row.latency.mean.into())
-                .described("Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream.").per("launch"),
-            F::new(Number(Microseconds), "latency_median_us", |_, row| row.latency.median.into())
-                .described("The same, median.").spread_of("latency_mean_us").per("launch"),
-            F::new(Number(Microseconds), "latency_min_us", |_, row| row.latency.min.into())
-                .described("The same, least: about what a launch costs when the GPU is free.").spread_of("latency_mean_us").per("launch"),
-            F::new(Number(Microseconds), "latency_max_us", |_, row| row.latency.max.into())
-                .described("The same, largest.").spread_of("latency_mean_us").per("launch"),
-            F::new(Number(Microseconds), "latency_std_us", |_, row| row.latency.std.into())
-                .described("Standard deviation (of a sample, n − 1) of the same; empty for one launch.").spread_of("latency_mean_us").per("launch"),
-            F::new(Number(Microseconds), "call_mean_us", |_, row| row.call.mean.into())
-                .described("Duration of the call in µs, mean.").per("launch"),
-            F::new(Number(Microseconds), "queued_mean_us", |_, row| row.queued.mean.into())
-                .described("Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned.").per("launch"),
+            Column::text("name", "Kernel, copy or fill.").field(|row: &Launches<'_>| row.kernel.into()),
+            Column::text("launched_by", "The host's call with the same correlation id; some profilers give it the kernel's name.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
+            Column::count("count", "Launches.").field(|row: &Launches<'_>| row.count.into()),
+            Column::microseconds("latency_mean_us", "Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream.").per("launch").field(|row: &Launches<'_>| row.latency.mean.into()),
+            Column::microseconds("latency_median_us", "The same, median.").spread_of("latency_mean_us").per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
+            Column::microseconds("latency_min_us", "The same, least: about what a launch costs when the GPU is free.").spread_of("latency_mean_us").per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
+            Column::microseconds("latency_max_us", "The same, largest.").spread_of("latency_mean_us").per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
+            Column::microseconds("latency_std_us", "Standard deviation (of a sample, n − 1) of the same; empty for one launch.").spread_of("latency_mean_us").per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
+            Column::microseconds("call_mean_us", "Duration of the call in µs, mean.").per("launch").field(|row: &Launches<'_>| row.call.mean.into()),
+            Column::microseconds("queued_mean_us", "Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned.").per("launch").field(|row: &Launches<'_>| row.queued.mean.into()),
         ],
         launches,
     )
@@ -159,33 +150,22 @@ struct GeometryRow<'a> {
 
 /// One row per kernel and way to launch it.
 pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, GeometryRow<'a>>;
     let mut fields = vec![
-        F::new(Text, "name", |_, row| row.name.into()).described("Kernel."),
-        F::new(ColumnKind::Nested, "grid", |_, row| nested(row.geometry.grid).into())
-            .described("Blocks (work groups) per dimension.").with_role(Role::Name),
-        F::new(ColumnKind::Nested, "block", |_, row| nested(row.geometry.block).into())
-            .described("Threads (work items) of a block per dimension.").with_role(Role::Name),
-        F::new(Count, "blocks", |_, row| row.geometry.blocks().into())
-            .described("Blocks of a launch.").per("launch"),
-        F::new(Count, "threads_per_block", |_, row| row.geometry.threads_per_block().into())
-            .described("Threads of a block.").per("block"),
-        F::new(Number(One), "blocks_per_core", |_, row| {
+        Column::text("name", "Kernel.").field(|row: &GeometryRow<'_>| row.name.into()),
+        Column::nested("grid", "Blocks (work groups) per dimension.").with_role(Role::Name).field(|row: &GeometryRow<'_>| nested(row.geometry.grid).into()),
+        Column::nested("block", "Threads (work items) of a block per dimension.").with_role(Role::Name).field(|row: &GeometryRow<'_>| nested(row.geometry.block).into()),
+        Column::count("blocks", "Blocks of a launch.").per("launch").field(|row: &GeometryRow<'_>| row.geometry.blocks().into()),
+        Column::count("threads_per_block", "Threads of a block.").per("block").field(|row: &GeometryRow<'_>| row.geometry.threads_per_block().into()),
+        Column::new("blocks_per_core", Number(One), "Blocks of a launch over the compute units (multiprocessors) of the GPU: below 1, some have nothing to do.").per("core").field(|row: &GeometryRow<'_>| {
             let cores = row.cores.filter(|&cores| cores > 0);
             cores.map(|cores| row.geometry.blocks() as f64 / cores as f64).into()
-        })
-        .described("Blocks of a launch over the compute units (multiprocessors) of the GPU: below 1, some have nothing to do.").per("core"),
-        F::new(Count, "registers", |_, row| row.geometry.registers.into())
-            .described("Registers of a thread; empty where the profiler did not set it.").per("thread"),
-        F::new(Whole(Bytes), "group_memory_bytes", |_, row| row.geometry.group_memory.into())
-            .described("Memory that a block shares (LDS) in bytes; empty where the profiler did not set it.").per("block"),
-        F::new(Whole(Bytes), "private_memory_bytes", |_, row| row.geometry.private_memory.into())
-            .described("Memory of each thread of its own (scratch) in bytes: more than 0 says that registers were spilled or arrays indexed.").per("thread"),
-        F::new(Number(Percent), "occupancy (%)", |_, row| row.geometry.occupancy.into())
-            .described("Occupancy in percent that the launch allows; empty where the profiler did not compute it."),
-        F::new(Count, "count", |_, row| row.times.count.into()).described("Launches on all GPUs."),
-        F::new(Number(Milliseconds), "total_time_ms", |analysis, row| analysis.ms(row.times.sum).into())
-            .described("Sum of their durations in ms.").with_role(Role::Headline),
+        }),
+        Column::count("registers", "Registers of a thread; empty where the profiler did not set it.").per("thread").field(|row: &GeometryRow<'_>| row.geometry.registers.into()),
+        Column::new("group_memory_bytes", Whole(Bytes), "Memory that a block shares (LDS) in bytes; empty where the profiler did not set it.").per("block").field(|row: &GeometryRow<'_>| row.geometry.group_memory.into()),
+        Column::new("private_memory_bytes", Whole(Bytes), "Memory of each thread of its own (scratch) in bytes: more than 0 says that registers were spilled or arrays indexed.").per("thread").field(|row: &GeometryRow<'_>| row.geometry.private_memory.into()),
+        Column::percent("occupancy (%)", "Occupancy in percent that the launch allows; empty where the profiler did not compute it.").field(|row: &GeometryRow<'_>| row.geometry.occupancy.into()),
+        Column::count("count", "Launches on all GPUs.").field(|row: &GeometryRow<'_>| row.times.count.into()),
+        Column::milliseconds("total_time_ms", "Sum of their durations in ms.").with_role(Role::Headline).field_in(|analysis: &&JaxAnalysis, row: &GeometryRow<'_>| analysis.ms(row.times.sum).into()),
     ];
     fields.extend(range_fields("launch", |row: &GeometryRow<'_>| row.times));
     sheet(
@@ -201,20 +181,17 @@ fn range_fields<'a, R>(
     one: &'static str,
     times: impl Fn(&R) -> Summary + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 3] {
-    let field = |name, figure: fn(&Spread) -> Option<f64>| {
-        Field::<&JaxAnalysis, R>::new(Number(Microseconds), name, move |analysis, row| {
+    const MEAN: Column = Column::microseconds("mean_time_us", "Mean duration in µs.");
+    let field = |column: Column, figure: fn(&Spread) -> Option<f64>| {
+        column.per(one).field_in(move |analysis: &&JaxAnalysis, row| {
             figure(&analysis.spread_us(Some(times(row)))).into()
         })
-        .per(one)
     };
+    let spread = |name, description| Column::microseconds(name, description).spread_of(MEAN.name);
     [
-        field("mean_time_us", |times| times.mean).described("Mean duration in µs."),
-        field("min_time_us", |times| times.min)
-            .described("Shortest duration in µs.")
-            .spread_of("mean_time_us"),
-        field("max_time_us", |times| times.max)
-            .described("Longest duration in µs.")
-            .spread_of("mean_time_us"),
+        field(MEAN, |times| times.mean),
+        field(spread("min_time_us", "Shortest duration in µs."), |times| times.min),
+        field(spread("max_time_us", "Longest duration in µs."), |times| times.max),
     ]
 }
 
@@ -296,37 +273,38 @@ impl CopyRow<'_> {
 
 /// One row per GPU and kind of copy.
 pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, CopyRow<'a>>;
     let mut fields = vec![
-        F::new(Identifier, "gpu_pid", |_, row| row.pid.into())
-            .described("The GPU that shows the copy: the id of its plane plus 1, which is the process id of trace viewers.").with_role(Role::Name),
-        F::new(Text, "name", |_, row| row.name.into())
-            .described("Name of the copy, which says from where to where."),
-        F::new(Text, "kind", |_, row| row.details.kind.as_ref().into())
-            .described("Kinds of memory; empty where the profiler does not say."),
-        F::new(Identifier, "destination", |_, row| row.details.destination.into())
-            .described("Number that the profiler gives to the destination.").with_role(Role::Name),
-        F::new(Text, "async", |_, row| {
+        Column::identifier("gpu_pid", "The GPU that shows the copy: the id of its plane plus 1, which is the process id of trace viewers.").with_role(Role::Name).field(|row: &CopyRow<'_>| row.pid.into()),
+        Column::text("name", "Name of the copy, which says from where to where.").field(|row: &CopyRow<'_>| row.name.into()),
+        Column::text("kind", "Kinds of memory; empty where the profiler does not say.").field(|row: &CopyRow<'_>| row.details.kind.as_ref().into()),
+        Column::identifier("destination", "Number that the profiler gives to the destination.").with_role(Role::Name).field(|row: &CopyRow<'_>| row.details.destination.into()),
+        Column::text("async", "True where the host went on meanwhile.").with_role(Role::Detail).field(|row: &CopyRow<'_>| {
             row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into()
-        })
-        .described("True where the host went on meanwhile.").with_role(Role::Detail),
-        F::new(Whole(Bytes), "size_bytes", |_, row| row.details.bytes.into()).described("Bytes of a copy.").per("copy"),
-        F::new(Count, "count", |_, row| row.times.count.into()).described("Number of copies."),
-        F::new(Number(Microseconds), "total_time_us", |analysis, row| analysis.us(row.times.sum).into())
-            .described("Sum of their durations in µs.").with_role(Role::Headline),
+        }),
+        Column::new("size_bytes", Whole(Bytes), "Bytes of a copy.").per("copy").field(|row: &CopyRow<'_>| row.details.bytes.into()),
+        Column::count("count", "Number of copies.").field(|row: &CopyRow<'_>| row.times.count.into()),
+        Column::microseconds("total_time_us", "Sum of their durations in µs.").with_role(Role::Headline).field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| analysis.us(row.times.sum).into()),
     ];
     fields.extend(range_fields("copy", |row: &CopyRow<'_>| row.times));
     fields.extend([
-        F::new(Number(GigabytesPerSecond), "bandwidth (GB/s)", |analysis, row| {
+        Column::new(
+            "bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
+        )
+        .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
             row.bandwidth(analysis, row.times.count, row.times.sum).into()
-        })
-        .described("Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes)."),
-        F::new(Number(GigabytesPerSecond), "max_bandwidth (GB/s)", |analysis, row| {
-            row.bandwidth(analysis, 1, row.times.min).into()
-        })
-        .described("Bytes over the shortest duration, in GB/s.")
+        }),
+        Column::new(
+            "max_bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "Bytes over the shortest duration, in GB/s.",
+        )
         .spread_of("bandwidth (GB/s)")
-        .per("copy"),
+        .per("copy")
+        .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
+            row.bandwidth(analysis, 1, row.times.min).into()
+        }),
     ]);
     sheet(
         "copy_bandwidth",

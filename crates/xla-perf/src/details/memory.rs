@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sheets::ColumnKind::{Count, Number, Text};
-use sheets::Unit::{Mebibytes, Milliseconds, Percent};
-use sheets::{Chart, ChartShape, Column, Field, Sheet};
+use sheets::ColumnKind::{Number, Text};
+use sheets::Unit::Mebibytes;
+use sheets::{Chart, ChartShape, Column, Sheet};
 use trace_ingest::Picoseconds;
 use trace_ingest::xplane::Profile;
 
@@ -146,41 +146,62 @@ const PEAK: Column =
 
 /// One row per allocator.
 pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, AllocatorUse>;
     sheet(
         "memory_allocators",
         "Use of memory by allocator, from its allocations and their ends during the profile.",
         [
-            F::from_column(ALLOCATOR, |_, row| row.allocator.as_str().into()),
-            F::new(Count, "allocations", |_, row| row.allocations.into()).described("Allocations."),
-            F::new(Count, "deallocations", |_, row| row.deallocations.into())
-                .described("Ends of allocations."),
-            F::from_column(PEAK, |_, row| mib(row.peak.0).into()),
-            F::new(Number(Milliseconds), "peak_time_ms", |_, row| row.peak.1.to_milliseconds().into())
-                .described("When that was first, in ms since the first event of the profile."),
-            F::new(Number(Mebibytes), "lifetime_peak (MiB)", |_, row| mib(row.lifetime_peak).into())
-                .described(
-                    "Most memory in use since the allocator began, before the profile included, in MiB.",
-                )
-                .per("moment"),
-            F::new(Number(Mebibytes), "capacity (MiB)", |_, row| mib(row.capacity).into())
-                .described("Memory in use and left in MiB, after the last event."),
-            F::new(Number(Mebibytes), "first_in_use (MiB)", |_, row| mib(row.first_and_last.0).into())
-                .described("Memory in use after the first event in MiB."),
-            F::new(Number(Mebibytes), "last_in_use (MiB)", |_, row| mib(row.first_and_last.1).into())
-                .described("Memory in use after the last event in MiB: more than at first may be a leak."),
-            F::new(Number(Mebibytes), "allocated_in_all (MiB)", |_, row| mib(row.allocated_in_all).into())
-                .described("Sum of all allocations in MiB."),
-            F::new(Number(Mebibytes), "largest_allocation (MiB)", |_, row| mib(row.largest).into())
-                .described("Largest allocation in MiB.")
-                .per("allocation"),
-            F::new(Number(Mebibytes), "rounding (MiB)", |_, row| mib(row.rounding).into())
-                .described("What allocations gave more than was asked for, summed, in MiB."),
-            F::new(Number(Percent), "max_fragmentation (%)", |_, row| {
-                row.fragmentation.map(|share| share * 100.0).into()
-            })
-            .described("Largest share of the free memory that is not in its largest piece, in percent.")
-            .per("moment"),
+            ALLOCATOR.field(|row: &AllocatorUse| row.allocator.as_str().into()),
+            Column::count("allocations", "Allocations.").field(|row: &AllocatorUse| row.allocations.into()),
+            Column::count("deallocations", "Ends of allocations.")
+                .field(|row: &AllocatorUse| row.deallocations.into()),
+            PEAK.field(|row: &AllocatorUse| mib(row.peak.0).into()),
+            Column::milliseconds(
+                "peak_time_ms",
+                "When that was first, in ms since the first event of the profile.",
+            )
+            .field(|row: &AllocatorUse| row.peak.1.to_milliseconds().into()),
+            Column::new(
+                "lifetime_peak (MiB)",
+                Number(Mebibytes),
+                "Most memory in use since the allocator began, before the profile included, in MiB.",
+            )
+            .per("moment")
+            .field(|row: &AllocatorUse| mib(row.lifetime_peak).into()),
+            Column::new(
+                "capacity (MiB)",
+                Number(Mebibytes),
+                "Memory in use and left in MiB, after the last event.",
+            )
+            .field(|row: &AllocatorUse| mib(row.capacity).into()),
+            Column::new(
+                "first_in_use (MiB)",
+                Number(Mebibytes),
+                "Memory in use after the first event in MiB.",
+            )
+            .field(|row: &AllocatorUse| mib(row.first_and_last.0).into()),
+            Column::new(
+                "last_in_use (MiB)",
+                Number(Mebibytes),
+                "Memory in use after the last event in MiB: more than at first may be a leak.",
+            )
+            .field(|row: &AllocatorUse| mib(row.first_and_last.1).into()),
+            Column::new("allocated_in_all (MiB)", Number(Mebibytes), "Sum of all allocations in MiB.")
+                .field(|row: &AllocatorUse| mib(row.allocated_in_all).into()),
+            Column::new("largest_allocation (MiB)", Number(Mebibytes), "Largest allocation in MiB.")
+                .per("allocation")
+                .field(|row: &AllocatorUse| mib(row.largest).into()),
+            Column::new(
+                "rounding (MiB)",
+                Number(Mebibytes),
+                "What allocations gave more than was asked for, summed, in MiB.",
+            )
+            .field(|row: &AllocatorUse| mib(row.rounding).into()),
+            Column::percent(
+                "max_fragmentation (%)",
+                "Largest share of the free memory that is not in its largest piece, in percent.",
+            )
+            .per("moment")
+            .field(|row: &AllocatorUse| row.fragmentation.map(|share| share * 100.0).into()),
         ],
         |analysis| allocator_use(&memory_events(analysis.profile())),
     )
@@ -202,20 +223,23 @@ const STRETCHES: u32 = 1_000;
 
 /// One row per allocator and stretch of time.
 pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, (String, MemoryPoint)>;
     sheet(
         "memory_timeline",
         "Memory in use over time by allocator: a row for each thousandth of the time from the first allocation to the last in which the allocator did something.",
         [
-            F::from_column(ALLOCATOR, |_, row| row.0.as_str().into()),
-            F::from_column(TIME, |_, row| row.1.time.to_milliseconds().into()),
-            F::new(Number(Mebibytes), "in_use (MiB)", |_, row| mib(row.1.allocated).into())
-                .described("Memory in use after the last event of the stretch in MiB."),
-            F::new(Number(Mebibytes), "max_in_use (MiB)", |_, row| mib(row.1.most).into())
-                .described("Most memory in use in the stretch in MiB.")
-                .per("moment"),
-            F::new(Count, "events", |_, row| row.1.events.into())
-                .described("Allocations and ends of allocations in the stretch."),
+            ALLOCATOR.field(|row: &(String, MemoryPoint)| row.0.as_str().into()),
+            TIME.field(|row: &(String, MemoryPoint)| row.1.time.to_milliseconds().into()),
+            Column::new(
+                "in_use (MiB)",
+                Number(Mebibytes),
+                "Memory in use after the last event of the stretch in MiB.",
+            )
+            .field(|row: &(String, MemoryPoint)| mib(row.1.allocated).into()),
+            Column::new("max_in_use (MiB)", Number(Mebibytes), "Most memory in use in the stretch in MiB.")
+                .per("moment")
+                .field(|row: &(String, MemoryPoint)| mib(row.1.most).into()),
+            Column::count("events", "Allocations and ends of allocations in the stretch.")
+                .field(|row: &(String, MemoryPoint)| row.1.events.into()),
         ],
         |analysis| {
             let timeline = timeline(&memory_events(analysis.profile()), STRETCHES).into_iter();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use hlo_cost::{OpMetadata, StackFrameIndex};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
-use sheets::ColumnKind::{Count, Number, Text};
+use sheets::ColumnKind::{Number, Text};
 use sheets::Unit::{Milliseconds, Percent};
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent, shares};
 use trace_ingest::Picoseconds;
@@ -155,12 +155,10 @@ fn time_fields<'a, R>(
     time: impl Fn(&R) -> &DeviceTime + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 4] {
     [
-        Field::new(Count, "instructions", move |_, row| time(row).instructions.into())
-            .described(instructions),
-        Field::new(Count, "executions", move |_, row| time(row).calls.into())
-            .described("Their executions on all GPUs."),
-        Field::new(Count, "kernels", move |_, row| time(row).kernels.into())
-            .described("Kernels, copies and fills of these."),
+        Column::count("instructions", instructions).field(move |row| time(row).instructions.into()),
+        Column::count("executions", "Their executions on all GPUs.").field(move |row| time(row).calls.into()),
+        Column::count("kernels", "Kernels, copies and fills of these.")
+            .field(move |row| time(row).kernels.into()),
         total.field_in(move |_, row| time(row).time.to_milliseconds().into()),
     ]
 }
@@ -175,17 +173,14 @@ struct SourceLine<'a> {
 
 /// One row per line of the source.
 pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, SourceLine<'a>>;
     let mut fields = vec![
-        F::from_column(SOURCE, |_, row| unless_empty(&row.origin.source)),
-        F::new(Text, "function", |_, row| unless_empty(&row.origin.function))
-            .described("Function that the line is in; empty where the program does not say."),
-        F::new(Text, "call_stack", |_, row| {
+        SOURCE.field(|row: &SourceLine<'_>| unless_empty(&row.origin.source)),
+        Column::text("function", "Function that the line is in; empty where the program does not say.").field(|row: &SourceLine<'_>| unless_empty(&row.origin.function)),
+        Column::text("call_stack", "Functions with file and line around it, from the inside out, of the instruction with the most time.").with_role(Role::Provenance).field(|row: &SourceLine<'_>| {
             let stack = &row.origin.stack;
             (!stack.is_empty()).then(|| stack.join(" < ")).into()
-        })
-        .described("Functions with file and line around it, from the inside out, of the instruction with the most time.").with_role(Role::Provenance),
-        F::new(Text, "top_instruction", |_, row| row.top.into()).described("Instruction with the most time.").with_role(Role::Detail),
+        }),
+        Column::text("top_instruction", "Instruction with the most time.").with_role(Role::Detail).field(|row: &SourceLine<'_>| row.top.into()),
     ];
     fields.extend(time_fields("Instructions that come from the line.", TOTAL_MS, |row: &SourceLine<'_>| {
         &row.time
@@ -245,11 +240,10 @@ struct Scope {
 
 /// One row per name scope.
 pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, Scope>;
     let mut fields = vec![
-        F::new(Text, "scope", |_, row| row.path.as_str().into())
-            .described("Path of the scope; the operation's own name, its last part, is left out."),
-        F::new(Count, "depth", |_, row| row.depth.into()).described("Parts of the path."),
+        Column::text("scope", "Path of the scope; the operation's own name, its last part, is left out.")
+            .field(|row: &Scope| row.path.as_str().into()),
+        Column::count("depth", "Parts of the path.").field(|row: &Scope| row.depth.into()),
     ];
     let total = TOTAL_MS.described(
         "Sum in ms over executions of the time in which a kernel of the instruction ran, scopes inside included.",
@@ -259,11 +253,13 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         &row.time
     }));
     fields.extend([
-        F::new(Number(Milliseconds), "own_time_ms", |_, row| row.own.to_milliseconds().into())
-            .described("total_time_ms without the scopes inside."),
-        F::new(Number(Percent), "percent", |_, row| row.percent.into()).described(
+        Column::milliseconds("own_time_ms", "total_time_ms without the scopes inside.")
+            .field(|row: &Scope| row.own.to_milliseconds().into()),
+        Column::percent(
+            "percent",
             "total_time_ms as a share of all device time, in percent; scopes inside others count again.",
-        ),
+        )
+        .field(|row: &Scope| row.percent.into()),
     ]);
     sheet(
         "name_scopes",

@@ -6,8 +6,7 @@ use std::hash::Hash;
 
 use gpu_timeline::{Spread, Summary};
 use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel, MissingPeak};
-use sheets::ColumnKind::{Count, Number, Text};
-use sheets::Unit::Microseconds;
+use sheets::ColumnKind::Text;
 use sheets::{Absence, Column, Field, Role};
 use trace_ingest::{EventId, Picoseconds};
 
@@ -172,7 +171,9 @@ fn gap(_: &OperatorContext<'_>, row: &OperatorRow<'_>) -> Option<Absence> {
 
 /// The program of the instruction.
 pub(super) fn module_field<'a>() -> OperatorField<'a> {
-    OperatorField::from_column(MODULE, |context, row| context.analysis.module_name(row.operator).into())
+    MODULE.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+        context.analysis.module_name(row.operator).into()
+    })
 }
 
 /// Work of the first call with figures, under the names of these columns.
@@ -194,22 +195,26 @@ pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
 /// The calls in warm-up executions and the mean time of the others.
 pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
     [
-        OperatorField::new(Count, "warm_up_count", |_, row| {
-            (row.group.calls.len() - row.steady.len()).into()
-        })
-        .described("Calls in executions of the program that count as warm-up, see steps.")
-        .with_role(Role::Detail),
-        OperatorField::new(Number(Microseconds), "Steady Kernel Time (µs)_mean", |context, row| {
+        Column::count(
+            "warm_up_count",
+            "Calls in executions of the program that count as warm-up, see steps.",
+        )
+        .with_role(Role::Detail)
+        .field(|row: &OperatorRow<'_>| (row.group.calls.len() - row.steady.len()).into()),
+        Column::microseconds(
+            "Steady Kernel Time (µs)_mean",
+            "Mean kernel time in µs of the calls that are not in warm-up executions.",
+        )
+        .per("call")
+        .field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
             context.analysis.spread_us(Summary::from_values(&row.steady)).mean.into()
-        })
-        .described("Mean kernel time in µs of the calls that are not in warm-up executions.")
-        .per("call"),
+        }),
     ]
 }
 
 /// What the figures assume.
 pub(super) fn note_field<'a>() -> OperatorField<'a> {
-    OperatorField::new(Text, "note", |_, row| row.operator.note().into())
-        .described("What the figures assume, or why there are none; empty where nothing is to be said.")
+    Column::text("note", "What the figures assume, or why there are none; empty where nothing is to be said.")
         .with_role(Role::Detail)
+        .field(|row: &OperatorRow<'_>| row.operator.note().into())
 }

@@ -4,9 +4,9 @@ use hlo_cost::InstructionRef;
 use operator_sheets::Figures;
 use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
 use perf_models::{Category, GemmKernel, Value};
-use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
-use sheets::Unit::{Microseconds, One, TerabytesPerSecond, TeraflopsPerSecond};
-use sheets::{Column, ColumnKind, Field, Nested, Role, Sheet};
+use sheets::ColumnKind::{Count, Number};
+use sheets::Unit::{One, TerabytesPerSecond, TeraflopsPerSecond};
+use sheets::{Column, Field, Nested, Role, Sheet};
 
 use super::call_groups::{CallGroup, INSTRUCTION, MODULE, call_groups, figures};
 use super::steps::GPU;
@@ -29,10 +29,8 @@ fn identity<'a, R>(
     operator: impl Fn(&R) -> &Operator + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 2] {
     [
-        Field::<&JaxAnalysis, R>::from_column(INSTRUCTION, move |_, row| operator(row).name.as_str().into()),
-        Field::<&JaxAnalysis, R>::from_column(MODULE, move |analysis, row| {
-            analysis.module_name(operator(row)).into()
-        }),
+        INSTRUCTION.field(move |row| operator(row).name.as_str().into()),
+        MODULE.field_in(move |analysis: &&JaxAnalysis, row| analysis.module_name(operator(row)).into()),
     ]
 }
 
@@ -45,21 +43,14 @@ struct Row<'a> {
 
 /// One row per instruction.
 fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, Row<'a>>;
     let fields = [
-        F::new(Count, "Batch", |_, row| row.extents.batch.into())
-            .described("Multiplications of one call.")
-            .per("call"),
-        F::new(Count, "M", |_, row| row.extents.m.into())
-            .described("Rows of the result; of library calls as the column-major library sees them, which is columns of a row-major result."),
-        F::new(Count, "N", |_, row| row.extents.n.into()).described("The other extent of the result."),
-        F::new(Count, "K", |_, row| row.extents.k.into()).described("Extent that is summed over."),
-        F::new(Number(One), "Beta", |_, row| row.extents.beta.into())
-            .described("Factor of the addend of a library call; empty for fusions."),
-        F::new(Text, "Type", |_, row| row.extents.element_type.as_ref().into())
-            .described("Element type of the first operand."),
-        F::new(Count, "operation_count", |_, row| row.group.calls.len().into())
-            .described("Calls, of all GPUs."),
+        Column::count("Batch", "Multiplications of one call.").per("call").field(|row: &Row<'_>| row.extents.batch.into()),
+        Column::count("M", "Rows of the result; of library calls as the column-major library sees them, which is columns of a row-major result.").field(|row: &Row<'_>| row.extents.m.into()),
+        Column::count("N", "The other extent of the result.").field(|row: &Row<'_>| row.extents.n.into()),
+        Column::count("K", "Extent that is summed over.").field(|row: &Row<'_>| row.extents.k.into()),
+        Column::new("Beta", Number(One), "Factor of the addend of a library call; empty for fusions.").field(|row: &Row<'_>| row.extents.beta.into()),
+        Column::text("Type", "Element type of the first operand.").field(|row: &Row<'_>| row.extents.element_type.as_ref().into()),
+        Column::count("operation_count", "Calls, of all GPUs.").field(|row: &Row<'_>| row.group.calls.len().into()),
     ];
     sheet(
         "gemms",
@@ -98,30 +89,24 @@ const SIZES: [(&str, Size); 4] = [
 
 /// One row per call.
 fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, CallRow<'a>>;
     let fields = [
-        F::from_column(GPU.with_role(Role::Name), |analysis, row| analysis.device_events()[row.call.kernels[0]].pid.into()),
-        F::new(Identifier, "step", |analysis, row| {
+        GPU.with_role(Role::Name).field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| analysis.device_events()[row.call.kernels[0]].pid.into()),
+        Column::identifier("step", "Execution of the program, see steps.").with_role(Role::Name).field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
             row.call.execution.map(|at| analysis.executions()[at].number).into()
-        })
-        .described("Execution of the program, see steps.").with_role(Role::Name),
-        F::new(Flag, "is_warm_up", |analysis, row| {
+        }),
+        Column::flag("is_warm_up", "Whether that execution counts as warm-up.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
             row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
-        })
-        .described("Whether that execution counts as warm-up."),
-        F::from_column(GFLOPS, |_, row| row.figures.map(|figures| figures.gflops()).into()),
-        F::new(Number(Microseconds), "Kernel Time (µs)", |_, row| row.call.time.to_microseconds().into())
-            .described("The union of the spans of the call's kernels, in µs.").with_role(Role::Headline),
-        F::new(Number(TeraflopsPerSecond), "TFLOPS/s", |_, row| {
+        }),
+        GFLOPS.field(|row: &CallRow<'_>| row.figures.map(|figures| figures.gflops()).into()),
+        Column::microseconds("Kernel Time (µs)", "The union of the spans of the call's kernels, in µs.").with_role(Role::Headline).field(|row: &CallRow<'_>| row.call.time.to_microseconds().into()),
+        Column::new("TFLOPS/s", Number(TeraflopsPerSecond), "Achieved rate: floating-point operations over kernel time, in units of 1e12 per second.").field(|row: &CallRow<'_>| {
             row.figures.and_then(|figures| figures.tflops_per_s()).into()
-        })
-        .described("Achieved rate: floating-point operations over kernel time, in units of 1e12 per second."),
-        F::from_column(DATA_MOVED, |_, row| row.figures.and_then(|figures| figures.mebibytes()).into()),
-        F::from_column(FLOPS_PER_BYTE, |_, row| row.figures.and_then(|figures| figures.intensity()).into()),
-        F::new(Number(TerabytesPerSecond), "TB/s", |_, row| {
+        }),
+        DATA_MOVED.field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.mebibytes()).into()),
+        FLOPS_PER_BYTE.field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.intensity()).into()),
+        Column::new("TB/s", Number(TerabytesPerSecond), "Achieved bandwidth: bytes over kernel time, in units of 1e12 bytes per second.").field(|row: &CallRow<'_>| {
             row.figures.and_then(|figures| figures.tb_per_s()).into()
-        })
-        .described("Achieved bandwidth: bytes over kernel time, in units of 1e12 bytes per second."),
+        }),
         Field::each(
             Column::new(
                 "param: …",
@@ -131,16 +116,14 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
             |_| SIZES.map(|(name, _)| name.to_owned()).into(),
             |_, row: &CallRow<'_>, position| SIZES[position].1(&row.extents).into(),
         ),
-        F::new(ColumnKind::Nested, "transpose", |analysis, row| {
+        Column::nested("transpose", "Whether the library's operands A and B are transposed, by the name of the kernel; empty where it does not say.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
             let name = |&at: &usize| analysis.trace().name(analysis.device_events()[at].event);
             row.call.kernels.iter().map(name).find_map(transposes).into()
-        })
-        .described("Whether the library's operands A and B are transposed, by the name of the kernel; empty where it does not say."),
-        F::new(Identifier, "UID", |analysis, row| {
+        }),
+        Column::identifier("UID", "UID of the call's first kernel.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
             let first = analysis.device_events()[row.call.kernels[0]].event;
             analysis.trace().events().uid(first).into()
-        })
-        .described("UID of the call's first kernel."),
+        }),
     ];
     sheet(
         "gemms_detailed",

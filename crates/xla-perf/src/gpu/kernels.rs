@@ -11,8 +11,8 @@ use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::duration_statistics;
 use perf_models::XlaKernel;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
-use sheets::Unit::{Bytes, Microseconds, Milliseconds, Percent};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Layout, Nested, Role, Sheet, percent, shares};
+use sheets::Unit::{Bytes, Microseconds, Milliseconds};
+use sheets::{Chart, ChartShape, Column, Field, Layout, Nested, Role, Sheet, percent, shares};
 
 use super::kernel_rows::{Arguments, Entry, KernelRow, gpu_kernels, kernel_list};
 use crate::IndexMap;
@@ -157,48 +157,48 @@ fn gpu_count(rows: &[KernelRow<'_>]) -> usize {
 }
 
 fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<'a>>> {
-    type F<'a> = Field<&'a JaxAnalysis, KernelRow<'a>>;
     let before = [
-        F::from_column(KERNEL, |_, row| row.name.into()),
-        F::from_column(UID, |_, row| row.uid.into()),
-        F::from_column(KERNEL_CATEGORY, |_, row| row.category.as_str().into()),
-        F::new(Number(Microseconds), "total_direct_kernel_time", |analysis, row| {
-            analysis.us(row.time).into()
-        })
-        .described("Duration of the kernel in µs.")
-        .with_role(Role::Headline),
-        F::new(Number(Microseconds), "total_subtree_kernel_time", |analysis, row| {
-            analysis.us(row.time).into()
-        })
-        .described("As the direct kernel time: kernels have nothing below.")
-        .only_in(Layout::Reference),
-        F::new(Count, "direct_kernel_count", |_, _| 1.into()).described("Always 1.").with_role(Role::Detail),
-        F::new(Identifier, "pid", |_, row| row.event.pid.into())
-            .described("The GPU: the id of its plane plus 1."),
-        F::new(Identifier, "tid", |_, row| row.event.stream.into()).described("Stream of the GPU."),
+        KERNEL.field(|row: &KernelRow<'_>| row.name.into()),
+        UID.field(|row: &KernelRow<'_>| row.uid.into()),
+        KERNEL_CATEGORY.field(|row: &KernelRow<'_>| row.category.as_str().into()),
+        Column::microseconds("total_direct_kernel_time", "Duration of the kernel in µs.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
+        Column::microseconds(
+            "total_subtree_kernel_time",
+            "As the direct kernel time: kernels have nothing below.",
+        )
+        .only_in(Layout::Reference)
+        .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
+        Column::count("direct_kernel_count", "Always 1.")
+            .with_role(Role::Detail)
+            .field(|_: &KernelRow<'_>| 1.into()),
+        Column::identifier("pid", "The GPU: the id of its plane plus 1.")
+            .field(|row: &KernelRow<'_>| row.event.pid.into()),
+        Column::identifier("tid", "Stream of the GPU.").field(|row: &KernelRow<'_>| row.event.stream.into()),
     ];
     let after = [
-        F::new(ColumnKind::Nested, "kernel_details", |analysis, row| {
+        Column::nested("kernel_details", "The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With the figures of TraceLens neither result nor operation.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
             let duration = ("dur".into(), Nested::Number(analysis.us(row.time)));
             kernel_list(row.name, [duration].into_iter().chain(instruction(analysis, row.operator))).into()
-        })
-        .described("The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With the figures of TraceLens neither result nor operation."),
-        F::new(Number(Microseconds), "GPU_kernel_launch_latency", |analysis, row| {
+        }),
+        Column::microseconds("GPU_kernel_launch_latency", "Start of the kernel less start of the host's call that launched it, in µs: the time that it waited; empty where the launch is not recorded.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
             let start = |event| analysis.trace().events().start(event);
             row.event.launch.map(|launch| analysis.us(start(row.event.event) - start(launch))).into()
-        })
-        .described("Start of the kernel less start of the host's call that launched it, in µs: the time that it waited; empty where the launch is not recorded."),
+        }),
     ];
     before.into_iter().chain(argument_fields(|row: &KernelRow<'a>| row.operator)).chain(after)
 }
 
 fn input_bytes_field<'a>() -> Field<&'a JaxAnalysis, KernelRow<'a>> {
-    Field::<&JaxAnalysis, KernelRow<'_>>::new(Whole(Bytes), "total_input_bytes", |_, row| {
-        row.operator.record.as_ref().map(|record| record.operand_bytes as i64).into()
-    })
-    .described(
+    Column::new(
+        "total_input_bytes",
+        Whole(Bytes),
         "Bytes of the instruction's operands that are arrays; empty where the profile does not embed it.",
     )
+    .field(|row: &KernelRow<'_>| {
+        row.operator.record.as_ref().map(|record| record.operand_bytes as i64).into()
+    })
 }
 
 /// `None` where the profile does not embed the instruction.
@@ -301,17 +301,19 @@ const SUMS: [Column; 2] = pair!("sum", "Sum");
 const MEAN: &str = PAIRS[0].0[0].name;
 
 fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
-    type F<'a> = Field<&'a JaxAnalysis, KernelGroup<'a>>;
     let mut fields = vec![
-        F::from_column(KERNEL, |_, row| row.first.name.into()),
-        F::from_column(KERNEL_CATEGORY, |_, row| row.first.category.as_str().into()),
+        KERNEL.field(|row: &KernelGroup<'_>| row.first.name.into()),
+        KERNEL_CATEGORY.field(|row: &KernelGroup<'_>| row.first.category.as_str().into()),
     ];
     fields.extend(argument_fields(|row: &KernelGroup<'a>| row.first.operator));
-    fields.push(F::new(Count, "operation_count", |_, row| row.durations.count.into()).described("Kernels."));
+    fields.push(
+        Column::count("operation_count", "Kernels.")
+            .field(|row: &KernelGroup<'_>| row.durations.count.into()),
+    );
     for (columns, figure) in PAIRS {
         let pair = columns.map(|column| {
-            let field = column.per("kernel").field(move |row: &KernelGroup<'_>| figure(&row.spread).into());
-            if column.name == MEAN { field } else { field.spread_of(MEAN) }
+            let column = if column.name == MEAN { column } else { column.spread_of(MEAN) };
+            column.per("kernel").field(move |row: &KernelGroup<'_>| figure(&row.spread).into())
         });
         fields.extend(pair);
     }
@@ -320,13 +322,12 @@ fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
             .field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| analysis.us(row.durations.sum).into())
     }));
     fields.extend([
-        F::from_column(EX_UID, |_, row| row.first.uid.into()),
-        F::new(ColumnKind::Nested, "kernel_details_summary", |analysis, row| {
+        EX_UID.field(|row: &KernelGroup<'_>| row.first.uid.into()),
+        Column::nested("kernel_details_summary", "kernel_details of the first kernel with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over the row's kernels in µs.").field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| {
             let instruction = instruction(analysis, row.first.operator).into_iter();
             let statistics = duration_statistics(analysis.trace(), &row.durations);
             kernel_list(row.first.name, instruction.chain(statistics)).into()
-        })
-        .described("kernel_details of the first kernel with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over the row's kernels in µs."),
+        }),
     ]);
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &KernelGroup<'_>| row.durations.sum));
     fields
@@ -359,45 +360,46 @@ fn sums_by<'a>(rows: Vec<KernelRow<'a>>, name: fn(&KernelRow<'a>) -> Cow<'a, str
 }
 
 fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
-    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
-    let time = |name| F::new(Number(Microseconds), name, |analysis, row| analysis.us(row.time).into());
+    let time = |column: Column| {
+        column
+            .only_in(Layout::Reference)
+            .field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.us(row.time).into())
+    };
     let fields = [
-        F::from_column(SUMMARY_NAME, |_, row| row.name.as_ref().into()),
-        time("total_direct_kernel_time_sum")
-            .described("Sum of the durations in µs.")
-            .only_in(Layout::Reference),
-        time("total_subtree_kernel_time_sum")
+        SUMMARY_NAME.field(|row: &KernelSum<'_>| row.name.as_ref().into()),
+        time(Column::microseconds("total_direct_kernel_time_sum", "Sum of the durations in µs.")),
+        time(Column::microseconds(
+            "total_subtree_kernel_time_sum",
+            "As the direct kernel time: kernels have nothing below.",
+        )),
+        DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
+        DIRECT_MS
+            .named("total_subtree_kernel_time_ms")
             .described("As the direct kernel time: kernels have nothing below.")
-            .only_in(Layout::Reference),
-        F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
-        F::from_column(DIRECT_MS.named("total_subtree_kernel_time_ms"), |analysis, row| {
-            analysis.ms(row.time).into()
-        })
-        .described("As the direct kernel time: kernels have nothing below.")
-        .only_in(Layout::Reference),
-        F::from_column(COUNT, |_, row| row.count.into()),
-        F::new(ColumnKind::Names, "Categories", |_, row| text_list(&row.categories).into())
-            .described("Kinds of these kernels, by name."),
+            .only_in(Layout::Reference)
+            .field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
+        COUNT.field(|row: &KernelSum<'_>| row.count.into()),
+        Column::names("Categories", "Kinds of these kernels, by name.")
+            .field(|row: &KernelSum<'_>| text_list(&row.categories).into()),
     ];
     fields.into_iter().chain(share_fields())
 }
 
 fn category_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
-    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
     let fields = [
-        F::from_column(KERNEL_CATEGORY, |_, row| row.name.as_ref().into()),
-        F::from_column(COUNT, |_, row| row.count.into()),
-        F::from_column(DIRECT_MS, |analysis, row| analysis.ms(row.time).into()),
+        KERNEL_CATEGORY.field(|row: &KernelSum<'_>| row.name.as_ref().into()),
+        COUNT.field(|row: &KernelSum<'_>| row.count.into()),
+        DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
     ];
     fields.into_iter().chain(share_fields())
 }
 
 /// The shares of the time, and the time per GPU.
 fn share_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
-    type F<'a> = Field<&'a JaxAnalysis, KernelSum<'a>>;
     let shares = shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &KernelSum<'_>| row.time);
-    let per_gpu =
-        F::from_column(MS_PER_GPU, |analysis, row| (analysis.ms(row.time) / row.gpus as f64).into());
+    let per_gpu = MS_PER_GPU.field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| {
+        (analysis.ms(row.time) / row.gpus as f64).into()
+    });
     shares.into_iter().chain([per_gpu])
 }
 
@@ -410,21 +412,21 @@ struct KindSum {
 }
 
 fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis, KindSum>; 5] {
-    type F<'a> = Field<&'a JaxAnalysis, KindSum>;
     [
         name.field(|row: &KindSum| row.name.as_str().into()),
-        F::new(Count, "count", |_, row| row.count.into()).described("Kernels of all GPUs."),
-        F::new(Number(Milliseconds), "time ms", |analysis, row| analysis.ms(row.time).into())
-            .described("Sum of the durations of these kernels in ms.")
-            .with_role(Role::Headline),
-        F::new(Number(Milliseconds), "time ms per gpu", |analysis, row| {
+        Column::count("count", "Kernels of all GPUs.").field(|row: &KindSum| row.count.into()),
+        Column::milliseconds("time ms", "Sum of the durations of these kernels in ms.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&JaxAnalysis, row: &KindSum| analysis.ms(row.time).into()),
+        Column::milliseconds(
+            "time ms per gpu",
+            "time ms over the number of GPUs with events, those that only copied included.",
+        )
+        .per("gpu")
+        .field_in(|analysis: &&JaxAnalysis, row: &KindSum| {
             (analysis.ms(row.time) / analysis.gpus().len() as f64).into()
-        })
-        .described("time ms over the number of GPUs with events, those that only copied included.")
-        .per("gpu"),
-        F::new(Number(Percent), "percent", |_, row| row.percent.into())
-            .described(share)
-            .with_role(Role::Headline),
+        }),
+        Column::percent("percent", share).with_role(Role::Headline).field(|row: &KindSum| row.percent.into()),
     ]
 }
 

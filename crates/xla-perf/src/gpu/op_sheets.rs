@@ -10,8 +10,8 @@ use sheets::{Cell, Column, Field, Role, Sheet};
 use trace_ingest::TrackId;
 
 use super::call_groups::{
-    CATEGORY, CallGroup, OperatorContext, OperatorField, OperatorRow, STEM, call_groups, module_field,
-    note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
+    CATEGORY, CallGroup, OperatorContext, OperatorRow, STEM, call_groups, module_field, note_field,
+    rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
 use crate::analysis::JaxAnalysis;
 use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
@@ -76,14 +76,15 @@ pub(super) fn op_sheets<'a>() -> impl Iterator<Item = (Members, Sheet<'a, JaxAna
 }
 
 fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
-    type F<'a> = OperatorField<'a>;
     let mut fields = vec![
-        F::from_column(STEM, |_, row| stem(&row.operator.name).into()),
+        STEM.field(|row: &OperatorRow<'_>| stem(&row.operator.name).into()),
         module_field(),
-        F::from_column(CATEGORY, |_, row| row.operator.category.as_str().into()),
-        F::new(Count, "instructions", |_, row| row.group.instructions().into()).described(
+        CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
+        Column::count(
+            "instructions",
             "Instructions of the row: those of one name, numbers aside, with the same operands and work.",
-        ),
+        )
+        .field(|row: &OperatorRow<'_>| row.group.instructions().into()),
         parameter_field(|row: &OperatorRow<'_>, name| {
             let value = row.operator.parameters().iter().find(|(parameter, _)| *parameter == name);
             value.map(|(_, value)| value.to_string()).into()
@@ -92,31 +93,33 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
     fields.extend(work_fields(WORK_OF_FIRST));
     fields.extend(rate_fields());
     fields.extend([
-        F::from_column(PROCESS_NAME, |context, row| {
+        PROCESS_NAME.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
             let trace = context.analysis.trace();
             let name = trace.process(track(context, row)).name;
             name.map_or("Unknown", |name| trace.text(name)).into()
         }),
-        F::from_column(PROCESS_LABEL, |_, _| "Unknown".into()),
-        F::from_column(THREAD_NAME, |context, row| {
+        PROCESS_LABEL.field(|_: &OperatorRow<'_>| "Unknown".into()),
+        THREAD_NAME.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
             context.analysis.trace().thread_name(track(context, row)).into()
         }),
     ]);
     fields.extend(roofline_fields());
     fields.extend([
-        F::from_column(DETAILS, |context, row| row.kernels.details(context.analysis.trace()).into()),
-        F::from_column(DIMS, |_, row| {
+        DETAILS.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            row.kernels.details(context.analysis.trace()).into()
+        }),
+        DIMS.field(|row: &OperatorRow<'_>| {
             row.operator.record.as_ref().map(|record| number_tuples(&record.dims)).into()
         }),
-        F::from_column(TYPES, |_, row| {
+        TYPES.field(|row: &OperatorRow<'_>| {
             row.operator.record.as_ref().map(|record| text_tuple(&record.types)).into()
         }),
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.extend([
-        F::from_column(TIME_SUM, |_, row| row.time.to_microseconds().into()),
-        F::from_column(COUNT, |_, row| row.group.calls.len().into()),
-        F::from_column(UID, |_, row| row.uid.into()),
+        TIME_SUM.field(|row: &OperatorRow<'_>| row.time.to_microseconds().into()),
+        COUNT.field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
+        UID.field(|row: &OperatorRow<'_>| row.uid.into()),
     ]);
     fields.extend(warm_up_fields());
     fields.push(note_field());

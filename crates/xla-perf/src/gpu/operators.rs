@@ -7,16 +7,14 @@ use operator_sheets::columns::{
     SHARE_OF_KERNEL_TIME,
 };
 use operator_sheets::per_iteration;
-use sheets::ColumnKind::{Count, Number, Text};
+use sheets::ColumnKind::{Count, Number};
 use sheets::Unit::{Microseconds, Milliseconds};
-use sheets::{
-    Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Role, Sheet, Statistics, shares, statistics,
-};
+use sheets::{Cell, Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, Statistics, shares, statistics};
 use trace_ingest::Picoseconds;
 
 use super::call_groups::{
-    CATEGORY, CallGroup, INSTRUCTION, OperatorContext, OperatorField, OperatorRow, STEM, call_groups,
-    module_field, note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
+    CATEGORY, CallGroup, INSTRUCTION, OperatorContext, OperatorRow, STEM, call_groups, module_field,
+    note_field, rate_fields, roofline_fields, warm_up_fields, work_fields,
 };
 use super::kernels::{EX_UID, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPE};
 use crate::IndexSet;
@@ -58,24 +56,22 @@ fn sums<'a, K: Eq + std::hash::Hash>(analysis: &'a JaxAnalysis, key: impl Fn(usi
 }
 
 fn sum_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, Sum<'a>>> {
-    type F<'a> = Field<&'a JaxAnalysis, Sum<'a>>;
     let fields = [
-        F::from_column(CALLS, |_, row| row.group.calls.len().into()),
-        F::new(Count, "num_kernels", |_, row| {
+        CALLS.field(|row: &Sum<'_>| row.group.calls.len().into()),
+        Column::count("num_kernels", "Kernels of these calls.").field(|row: &Sum<'_>| {
             row.group.calls.iter().map(|call| call.kernels.len()).sum::<usize>().into()
-        })
-        .described("Kernels of these calls."),
-        F::from_column(DIRECT_MS, |_, row| row.time.to_milliseconds().into()),
-        per_iteration(|row: &Sum<'_>| row.time.0 as f64),
+        }),
+        DIRECT_MS.field(|row: &Sum<'_>| row.time.to_milliseconds().into()),
+        per_iteration(&[], |row: &Sum<'_>| row.time.0 as f64),
     ];
     fields.into_iter().chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Sum<'_>| row.time.0))
 }
 
 /// One row per category.
 fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, Sum<'a>>;
-    let category =
-        F::from_column(CATEGORY, |analysis, row| row.group.operator(analysis).category.as_str().into());
+    let category = CATEGORY.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| {
+        row.group.operator(analysis).category.as_str().into()
+    });
     gpu_sheet(
         "ops_summary_by_category",
         "Kernel time by kind of work of the instructions, most time first; copies and fills included.",
@@ -96,17 +92,17 @@ fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
 
 /// One row per name without number.
 fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, Sum<'a>>;
     let fields = [
-        F::from_column(STEM, |analysis, row| row.group.name(analysis).into()),
-        F::new(ColumnKind::Names, "Categories", |analysis, row| {
-            let of_calls = row.group.calls.iter();
-            let of_calls = of_calls.map(|call| analysis.operators()[call.operator].category.as_str());
-            text_list(of_calls.collect::<BTreeSet<_>>()).into()
-        })
-        .described("Kinds of work of these instructions, by name."),
-        F::new(Count, "instructions", |_, row| row.group.instructions().into())
-            .described("Instructions of this name, numbers aside."),
+        STEM.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| row.group.name(analysis).into()),
+        Column::names("Categories", "Kinds of work of these instructions, by name.").field_in(
+            |analysis: &&JaxAnalysis, row: &Sum<'_>| {
+                let of_calls = row.group.calls.iter();
+                let of_calls = of_calls.map(|call| analysis.operators()[call.operator].category.as_str());
+                text_list(of_calls.collect::<BTreeSet<_>>()).into()
+            },
+        ),
+        Column::count("instructions", "Instructions of this name, numbers aside.")
+            .field(|row: &Sum<'_>| row.group.instructions().into()),
     ];
     gpu_sheet(
         "ops_summary",
@@ -138,51 +134,42 @@ fn excerpt(rows: usize, header: &'static str, name: Column) -> Excerpt {
 
 /// One row per instruction of a program.
 fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = OperatorField<'a>;
     let mut fields = vec![
-        F::from_column(INSTRUCTION, |_, row| row.operator.name.as_str().into()),
+        INSTRUCTION.field(|row: &OperatorRow<'_>| row.operator.name.as_str().into()),
         module_field(),
-        F::new(Text, "program_id", |_, row| {
+        Column::text("program_id", "Id of that program in the profile.").with_role(Role::Provenance).field(|row: &OperatorRow<'_>| {
             row.operator.program.and_then(|program| program.id).map(|id| id.to_string()).into()
-        })
-        .described("Id of that program in the profile.").with_role(Role::Provenance),
-        F::from_column(CATEGORY, |_, row| row.operator.category.as_str().into()),
-        F::from_column(INPUT_DIMS.distinguishing(), |_, row| record(row, |record| number_tuples(&record.dims).into())),
-        F::from_column(INPUT_TYPE.distinguishing(), |_, row| record(row, |record| text_tuple(&record.types).into())),
-        F::from_column(INPUT_STRIDES.distinguishing(), |_, row| record(row, |record| number_tuples(&record.strides).into())),
-        F::new(Text, "Output", |_, row| record(row, |record| record.output.as_str().into()))
-            .described("Shape of the result.").with_role(Role::Detail),
-        F::new(Text, "custom_call_target", |_, row| {
+        }),
+        CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
+        INPUT_DIMS.distinguishing().field(|row: &OperatorRow<'_>| record(row, |record| number_tuples(&record.dims).into())),
+        INPUT_TYPE.distinguishing().field(|row: &OperatorRow<'_>| record(row, |record| text_tuple(&record.types).into())),
+        INPUT_STRIDES.distinguishing().field(|row: &OperatorRow<'_>| record(row, |record| number_tuples(&record.strides).into())),
+        Column::text("Output", "Shape of the result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| record.output.as_str().into())),
+        Column::text("custom_call_target", "Library call of the instruction; empty where it makes none.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| {
             record(row, |record| unless_empty(&record.custom_call_target))
-        })
-        .described("Library call of the instruction; empty where it makes none.").with_role(Role::Detail),
-        F::new(Text, "op_name", |_, row| record(row, |record| unless_empty(&record.op_name)))
-            .described("Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result.").with_role(Role::Detail),
-        F::new(Text, "source", |_, row| record(row, |record| unless_empty(&record.source)))
-            .described("Source file and line that the instruction comes from; empty where the program does not say.").with_role(Role::Detail),
-        F::new(Count, "operation_count", |_, row| row.group.calls.len().into())
-            .described("Calls, of all GPUs."),
-        F::new(Count, "gpus", |context, row| gpus(context.analysis, &row.group).into())
-            .described("GPUs that ran it."),
-        F::new(Count, "num_kernels", |_, row| row.group.calls[0].kernels.len().into())
-            .described("Kernels of the first call.").per("call"),
+        }),
+        Column::text("op_name", "Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.op_name))),
+        Column::text("source", "Source file and line that the instruction comes from; empty where the program does not say.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.source))),
+        Column::count("operation_count", "Calls, of all GPUs.").field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
+        Column::count("gpus", "GPUs that ran it.").field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| gpus(context.analysis, &row.group).into()),
+        Column::count("num_kernels", "Kernels of the first call.").per("call").field(|row: &OperatorRow<'_>| row.group.calls[0].kernels.len().into()),
     ];
     fields.extend(DIRECT_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.push(
-        F::new(Number(Microseconds), "total_direct_kernel_time_sum", |_, row| {
-            row.time.to_microseconds().into()
-        })
-        .described("Sum over calls of the kernel time in µs.")
-        .with_role(Role::Headline),
+        Column::microseconds("total_direct_kernel_time_sum", "Sum over calls of the kernel time in µs.")
+            .with_role(Role::Headline)
+            .field(|row: &OperatorRow<'_>| row.time.to_microseconds().into()),
     );
     fields.extend(warm_up_fields());
     fields.extend(work_fields([GFLOPS, DATA_MOVED, FLOPS_PER_BYTE]));
     fields.extend(rate_fields());
     fields.extend(roofline_fields());
     fields.extend([
-        F::from_column(EX_UID, |_, row| row.uid.into()),
-        F::from_column(KERNEL_DETAILS, |context, row| row.kernels.details(context.analysis.trace()).into()),
-        F::from_column(KERNEL_DETAILS_SHORT, |context, row| {
+        EX_UID.field(|row: &OperatorRow<'_>| row.uid.into()),
+        KERNEL_DETAILS.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
+            row.kernels.details(context.analysis.trace()).into()
+        }),
+        KERNEL_DETAILS_SHORT.field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
             row.kernels.shortened(context.analysis.trace()).into()
         }),
     ]);

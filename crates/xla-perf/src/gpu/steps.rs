@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
-use sheets::ColumnKind::{Count, Flag, Identifier, Number, Text};
-use sheets::Unit::{Microseconds, Milliseconds, Percent};
+use sheets::ColumnKind::{Identifier, Number};
+use sheets::Unit::{Microseconds, Milliseconds};
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, Statistics};
 use trace_ingest::Picoseconds;
 
@@ -51,17 +51,13 @@ fn program_fields<'a, R>(
     execution: impl Fn(&R) -> &Execution + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 3] {
     [
-        Field::<&JaxAnalysis, R>::from_column(MODULE.with_role(Role::Name), move |analysis, row| {
+        MODULE.with_role(Role::Name).field_in(move |analysis: &&JaxAnalysis, row| {
             analysis.program_name(&execution(row).program).into()
         }),
-        Field::<&JaxAnalysis, R>::new(Text, "program_id", move |_, row| {
-            execution(row).program.id.map(|id| id.to_string()).into()
-        })
-        .described("Id of that program in the profile.")
-        .with_role(Role::Provenance),
-        Field::<&JaxAnalysis, R>::from_column(GPU, move |analysis, row| {
-            analysis.gpus()[execution(row).gpu].pid.into()
-        }),
+        Column::text("program_id", "Id of that program in the profile.")
+            .with_role(Role::Provenance)
+            .field(move |row| execution(row).program.id.map(|id| id.to_string()).into()),
+        GPU.field_in(move |analysis: &&JaxAnalysis, row| analysis.gpus()[execution(row).gpu].pid.into()),
     ]
 }
 
@@ -76,26 +72,20 @@ struct Step<'a> {
 
 /// One row per execution.
 pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, Step<'a>>;
-    let mut fields = vec![F::from_column(STEP, |_, row| row.execution.number.into())];
+    let mut fields = vec![STEP.field(|row: &Step<'_>| row.execution.number.into())];
     fields.extend(program_fields(|row: &Step<'_>| row.execution));
     fields.extend([
-        F::new(Number(Milliseconds), "start ms", |_, row| row.execution.start.to_milliseconds().into())
-            .described("Start of the first kernel in ms since the profile's first event."),
-        F::new(Number(Milliseconds), "duration ms", |_, row| {
+        Column::milliseconds("start ms", "Start of the first kernel in ms since the profile's first event.").field(|row: &Step<'_>| row.execution.start.to_milliseconds().into()),
+        Column::milliseconds("duration ms", "From the start of the first kernel to the end of the last, in ms.").field(|row: &Step<'_>| {
             (row.execution.end - row.execution.start).to_milliseconds().into()
-        })
-        .described("From the start of the first kernel to the end of the last, in ms."),
-        F::from_column(BUSY, |_, row| row.execution.busy.to_milliseconds().into()),
-        F::new(Number(Milliseconds), "gap ms", |_, row| row.gap.map(Picoseconds::to_milliseconds).into())
-            .described("From the end of the program's execution before on the GPU to the start, in ms; empty for the first."),
-        F::new(Count, "num_kernels", |_, row| row.execution.kernels.into()).described("Kernels."),
-        F::new(Flag, "is_warm_up", |_, row| row.execution.is_warm_up.into())
-            .described("Whether it is at the program's beginning and busy for over 1.1 times the median of the later half of executions; never with fewer than three."),
-        F::new(Number(Percent), "busy of steady (%)", |_, row| {
+        }),
+        BUSY.field(|row: &Step<'_>| row.execution.busy.to_milliseconds().into()),
+        Column::milliseconds("gap ms", "From the end of the program's execution before on the GPU to the start, in ms; empty for the first.").field(|row: &Step<'_>| row.gap.map(Picoseconds::to_milliseconds).into()),
+        Column::count("num_kernels", "Kernels.").field(|row: &Step<'_>| row.execution.kernels.into()),
+        Column::flag("is_warm_up", "Whether it is at the program's beginning and busy for over 1.1 times the median of the later half of executions; never with fewer than three.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
+        Column::percent("busy of steady (%)", "Busy time as a share of the mean of the program's steady executions on the GPU, in percent.").field(|row: &Step<'_>| {
             row.steady.map(|steady| row.execution.busy.0 as f64 / steady * 100.0).into()
-        })
-        .described("Busy time as a share of the mean of the program's steady executions on the GPU, in percent."),
+        }),
     ]);
     sheet(
         "steps",
@@ -151,26 +141,29 @@ struct ProgramSteps<'a> {
 
 /// One row per program and GPU.
 pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<&'a JaxAnalysis, ProgramSteps<'a>>;
     let mut fields = Vec::from(program_fields(|row: &ProgramSteps<'_>| &row.executions[0]));
     fields.extend([
-        F::new(Count, "steps", |_, row| row.executions.len().into())
-            .described("Executions, warm-up included."),
-        F::new(Count, "warm_up_steps", |_, row| row.warm_up.into())
-            .described("Executions that count as warm-up."),
-        F::new(Number(Milliseconds), "warm_up busy ms", |_, row| row.warm_up_busy.to_milliseconds().into())
-            .described("Busy time of these in ms."),
-        F::from_column(BUSY, |_, row| row.busy.to_milliseconds().into())
-            .described("Busy time of all executions in ms."),
+        Column::count("steps", "Executions, warm-up included.")
+            .field(|row: &ProgramSteps<'_>| row.executions.len().into()),
+        Column::count("warm_up_steps", "Executions that count as warm-up.")
+            .field(|row: &ProgramSteps<'_>| row.warm_up.into()),
+        Column::milliseconds("warm_up busy ms", "Busy time of these in ms.")
+            .field(|row: &ProgramSteps<'_>| row.warm_up_busy.to_milliseconds().into()),
+        BUSY.described("Busy time of all executions in ms.")
+            .field(|row: &ProgramSteps<'_>| row.busy.to_milliseconds().into()),
     ]);
     fields.extend(STEP_TIME.fields(|row: &ProgramSteps<'_>| &row.steady_us));
     fields.extend([
-        F::new(Number(Microseconds), "Step Time (µs)_sum", |analysis, row| {
-            row.steady.map(|steady| analysis.us(steady.sum)).into()
-        })
-        .described("Sum of the same."),
-        F::new(Number(Percent), "jitter (%)", |_, row| jitter(row.steady).into())
-            .described("Standard deviation over mean of the steady executions' busy time, in percent."),
+        Column::microseconds("Step Time (µs)_sum", "Sum of the same.").field_in(
+            |analysis: &&JaxAnalysis, row: &ProgramSteps<'_>| {
+                row.steady.map(|steady| analysis.us(steady.sum)).into()
+            },
+        ),
+        Column::percent(
+            "jitter (%)",
+            "Standard deviation over mean of the steady executions' busy time, in percent.",
+        )
+        .field(|row: &ProgramSteps<'_>| jitter(row.steady).into()),
     ]);
     sheet(
         "steps_summary",

@@ -2,7 +2,7 @@
 
 use gpu_timeline::Breakdown;
 use operator_sheets::{TIME_SHARE, kinds_of_time, per_iteration};
-use sheets::ColumnKind::{Count, Identifier, Number, Text};
+use sheets::ColumnKind::{Identifier, Number, Text};
 use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
 
@@ -32,7 +32,6 @@ const GPU: Column = Column::new(
 
 /// The sheets of GPUs' time, in order.
 pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
-    type F<'a> = Field<&'a JaxAnalysis, GpuTime>;
     let parts = &["computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle_time"];
     let stacked = ChartShape::Stacked { parts, per: None };
     let per_gpu = ChartShape::Stacked { parts, per: Some(GPU.name) };
@@ -42,11 +41,11 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
             "gpu_timeline",
             "Where the time of each GPU went: one row per GPU with events and kind of time.",
             [
-                F::from_column(TYPE, |_, row| row.kind.into()),
-                F::from_column(TIME, |analysis, row| analysis.ms(row.time).into()),
-                per_iteration(|row: &GpuTime| row.time as f64),
-                F::from_column(TIME_SHARE, |_, row| row.percent.into()),
-                F::from_column(GPU, |_, row| row.pid.into()),
+                TYPE.field(|row: &GpuTime| row.kind.into()),
+                TIME.field_in(|analysis: &&JaxAnalysis, row: &GpuTime| analysis.ms(row.time).into()),
+                per_iteration(&[], |row: &GpuTime| row.time as f64),
+                TIME_SHARE.field(|row: &GpuTime| row.percent.into()),
+                GPU.field(|row: &GpuTime| row.pid.into()),
             ],
             gpu_times,
         )
@@ -103,15 +102,16 @@ struct MeanTime {
 }
 
 fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 5] {
-    type F<'a> = Field<&'a JaxAnalysis, MeanTime>;
     [
-        F::from_column(TYPE, |_, row| row.kind.into()),
-        F::from_column(MEAN_TIME, |analysis, row| (analysis.ms(row.sum) / row.gpus as f64).into()),
-        per_iteration(|row: &MeanTime| row.sum as f64 / row.gpus as f64),
-        F::from_column(TIME_SHARE, |_, row| (row.sum as f64 / row.total as f64 * 100.0).into()),
-        F::new(Count, "gpus", |_, row| row.gpus.into())
-            .described("GPUs with events, over which the mean is taken.")
-            .with_role(Role::Detail),
+        TYPE.field(|row: &MeanTime| row.kind.into()),
+        MEAN_TIME.field_in(|analysis: &&JaxAnalysis, row: &MeanTime| {
+            (analysis.ms(row.sum) / row.gpus as f64).into()
+        }),
+        per_iteration(&[], |row: &MeanTime| row.sum as f64 / row.gpus as f64),
+        TIME_SHARE.field(|row: &MeanTime| (row.sum as f64 / row.total as f64 * 100.0).into()),
+        Column::count("gpus", "GPUs with events, over which the mean is taken.")
+            .with_role(Role::Detail)
+            .field(|row: &MeanTime| row.gpus.into()),
     ]
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sheets::ColumnKind::{Count, Number, Text, Whole};
-use sheets::Unit::{Bytes, GigabytesPerSecond, Microseconds};
-use sheets::{ColumnKind, Field, Role, Sheet};
+use sheets::ColumnKind::{Number, Whole};
+use sheets::Unit::{Bytes, GigabytesPerSecond};
+use sheets::{Column, Role, Sheet};
 use trace_ingest::Picoseconds;
 
 use super::analysis::TpuAnalysis;
@@ -134,59 +134,66 @@ fn replica_groups(expression: &str) -> &str {
 
 /// The table as a sheet.
 pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F<'a> = Field<(), CollectiveRow<'a>>;
     let fields = [
-        F::new(Text, "Program id", |_, row| row.program.to_string().into())
-            .described("Number of the program.")
-            .with_role(Role::Provenance),
-        F::new(Text, "HLO op category", |_, row| row.op.category.as_str().into())
-            .described("Kind of exchange."),
-        F::new(Text, "HLO op name", |_, row| row.op.name.as_str().into()).described("Name of the operation."),
-        F::new(Count, "Index", |_, row| (row.index as u64).into())
-            .described("Position among the exchanges of the operation, from 0.")
-            .with_role(Role::Name),
-        F::new(ColumnKind::Nested, "Replica groups", |_, row| row.replica_groups.into())
-            .described("Who exchanges with whom, as the instruction has it."),
-        F::new(Text, "Shape", |_, row| row.op.shape.as_str().into())
-            .described("Shape of the result on one core.")
-            .with_role(Role::Detail),
-        F::new(Text, "Cores", |_, row| {
-            let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
-            cores.sort_unstable();
-            let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
-            cores.join(", ").into()
-        })
-        .described("Numbers of the devices that took part.")
-        .with_role(Role::Detail),
-        F::new(Number(Microseconds), "Start (us)", |_, row| {
-            row.cores.iter().map(|core| core.1.start).min().map(Picoseconds::to_microseconds).into()
-        })
-        .described("Start of the first core, in µs."),
-        F::new(Number(Microseconds), "Shortest time (us)", |_, row| {
-            row.time_range().0.to_microseconds().into()
-        })
-        .described("Time of the core that took least, which waited least for others, in µs.")
-        .per("core"),
-        F::new(Number(Microseconds), "Longest time (us)", |_, row| {
-            row.time_range().1.to_microseconds().into()
-        })
-        .described("Time of the core that took most, in µs.")
-        .per("core"),
-        F::new(Number(Microseconds), "Shared time (us)", |_, row| row.shared_time().to_microseconds().into())
-            .described("From the last start to the first end, in which all took part, in µs."),
-        F::new(Number(Microseconds), "Start skew (us)", |_, row| row.start_skew().to_microseconds().into())
-            .described("Between the first start and the last, in µs."),
-        F::new(Number(Microseconds), "End skew (us)", |_, row| row.end_skew().to_microseconds().into())
-            .described("Between the first end and the last, in µs."),
-        F::new(Whole(Bytes), "Bytes per core", |_, row| row.bytes().into())
-            .described("Bytes that one core moved from and to its memory.")
-            .per("core"),
-        F::new(Number(GigabytesPerSecond), "Bandwidth (GB/s)", |_, row| row.bandwidth().into())
-            .described("These bytes over the shortest time, in GB/s.")
-            .per("core"),
-        F::new(Text, "Framework op name", |_, row| row.op.framework.as_str().into())
-            .described("Operation of the framework that it came from.")
-            .with_role(Role::Detail),
+        Column::text("Program id", "Number of the program.")
+            .with_role(Role::Provenance)
+            .field(|row: &CollectiveRow<'_>| row.program.to_string().into()),
+        Column::text("HLO op category", "Kind of exchange.")
+            .field(|row: &CollectiveRow<'_>| row.op.category.as_str().into()),
+        Column::text("HLO op name", "Name of the operation.")
+            .field(|row: &CollectiveRow<'_>| row.op.name.as_str().into()),
+        Column::count("Index", "Position among the exchanges of the operation, from 0.")
+            .with_role(Role::Name)
+            .field(|row: &CollectiveRow<'_>| (row.index as u64).into()),
+        Column::nested("Replica groups", "Who exchanges with whom, as the instruction has it.")
+            .field(|row: &CollectiveRow<'_>| row.replica_groups.into()),
+        Column::text("Shape", "Shape of the result on one core.")
+            .with_role(Role::Detail)
+            .field(|row: &CollectiveRow<'_>| row.op.shape.as_str().into()),
+        Column::text("Cores", "Numbers of the devices that took part.").with_role(Role::Detail).field(
+            |row: &CollectiveRow<'_>| {
+                let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
+                cores.sort_unstable();
+                let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
+                cores.join(", ").into()
+            },
+        ),
+        Column::microseconds("Start (us)", "Start of the first core, in µs.").field(
+            |row: &CollectiveRow<'_>| {
+                row.cores.iter().map(|core| core.1.start).min().map(Picoseconds::to_microseconds).into()
+            },
+        ),
+        Column::microseconds(
+            "Shortest time (us)",
+            "Time of the core that took least, which waited least for others, in µs.",
+        )
+        .per("core")
+        .field(|row: &CollectiveRow<'_>| row.time_range().0.to_microseconds().into()),
+        Column::microseconds("Longest time (us)", "Time of the core that took most, in µs.")
+            .per("core")
+            .field(|row: &CollectiveRow<'_>| row.time_range().1.to_microseconds().into()),
+        Column::microseconds(
+            "Shared time (us)",
+            "From the last start to the first end, in which all took part, in µs.",
+        )
+        .field(|row: &CollectiveRow<'_>| row.shared_time().to_microseconds().into()),
+        Column::microseconds("Start skew (us)", "Between the first start and the last, in µs.")
+            .field(|row: &CollectiveRow<'_>| row.start_skew().to_microseconds().into()),
+        Column::microseconds("End skew (us)", "Between the first end and the last, in µs.")
+            .field(|row: &CollectiveRow<'_>| row.end_skew().to_microseconds().into()),
+        Column::new("Bytes per core", Whole(Bytes), "Bytes that one core moved from and to its memory.")
+            .per("core")
+            .field(|row: &CollectiveRow<'_>| row.bytes().into()),
+        Column::new(
+            "Bandwidth (GB/s)",
+            Number(GigabytesPerSecond),
+            "These bytes over the shortest time, in GB/s.",
+        )
+        .per("core")
+        .field(|row: &CollectiveRow<'_>| row.bandwidth().into()),
+        Column::text("Framework op name", "Operation of the framework that it came from.")
+            .with_role(Role::Detail)
+            .field(|row: &CollectiveRow<'_>| row.op.framework.as_str().into()),
     ];
     tpu_sheet(
         "tpu_collectives",

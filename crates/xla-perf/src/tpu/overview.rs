@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sheets::ColumnKind::{Number, Text};
+use sheets::ColumnKind::Number;
 use sheets::Unit::One;
-use sheets::{Field, Role, Sheet};
+use sheets::{Column, Role, Sheet};
 use trace_ingest::Picoseconds;
 
 use super::analysis::{TpuAnalysis, Work};
@@ -178,20 +178,23 @@ fn element_bits(shape: &str) -> Option<u32> {
 
 /// The table as a sheet.
 pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
-    type F = Field<(), Row>;
     let fields = [
-        F::new(Text, "Metric", |_, row| row.metric.as_str().into()).described("What the row is about."),
-        F::new(Number(One), "Value", |_, row| row.value.into())
-            .described("The figure, in the unit of the row; empty when the profile does not have it."),
-        F::new(Text, "Unit", |_, row| row.unit.into())
-            .described("Unit of the figure.")
-            .with_role(Role::Detail),
-        F::new(Text, "Text", |_, row| row.text.as_str().into())
-            .described("What is no figure: names, findings, why a figure is absent.")
-            .with_role(Role::Detail),
-        F::new(Text, "Meaning", |_, row| row.meaning.into())
-            .described("What the metric is and how it is computed.")
-            .with_role(Role::Detail),
+        Column::text("Metric", "What the row is about.").field(|row: &Row| row.metric.as_str().into()),
+        Column::new(
+            "Value",
+            Number(One),
+            "The figure, in the unit of the row; empty when the profile does not have it.",
+        )
+        .field(|row: &Row| row.value.into()),
+        Column::text("Unit", "Unit of the figure.")
+            .with_role(Role::Detail)
+            .field(|row: &Row| row.unit.into()),
+        Column::text("Text", "What is no figure: names, findings, why a figure is absent.")
+            .with_role(Role::Detail)
+            .field(|row: &Row| row.text.as_str().into()),
+        Column::text("Meaning", "What the metric is and how it is computed.")
+            .with_role(Role::Detail)
+            .field(|row: &Row| row.meaning.into()),
     ];
     tpu_sheet(
         "overview",

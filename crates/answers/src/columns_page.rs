@@ -1,0 +1,86 @@
+//! The handbook's page of all columns, in Markdown.
+
+use sheets::{Column, ColumnKind};
+use trace_ingest::RecordingKind;
+
+use crate::known_sheets::{KnownSheet, ReportOf, known_sheets};
+
+/// What the columns of all sheets mean, report by report.
+#[must_use]
+pub fn columns_page() -> String {
+    let mut text = "# Columns\n\nWhat the columns of all sheets mean, report by report.\n".to_owned();
+    let sheets = known_sheets();
+    for (report, title) in [
+        (ReportOf::Recording(RecordingKind::Trace), "Traces of PyTorch"),
+        (ReportOf::Recording(RecordingKind::XPlane), "XPlane profiles"),
+        (ReportOf::Recording(RecordingKind::Rocprof), "rocprofv3 profiles"),
+        (ReportOf::Recording(RecordingKind::Nsys), "Recordings of Nsight Systems, beside those of traces"),
+        (ReportOf::Recording(RecordingKind::TenstorrentOps), "Tenstorrent operations"),
+        (ReportOf::Job, "Jobs of many ranks"),
+        (ReportOf::Comparison, "Comparisons of runs"),
+        (ReportOf::Trees, "Trees of two runs"),
+    ] {
+        text.push_str(&format!("\n## {title}\n"));
+        let mut left: Vec<&KnownSheet> = sheets.iter().filter(|sheet| sheet.report == report).collect();
+        // Sheets with the same columns are described together, where the first of them stands.
+        while let Some(first) = left.first().copied() {
+            let (same, others) = left.into_iter().partition(|sheet| sheet.columns == first.columns);
+            left = others;
+            describe(&mut text, first, &same);
+        }
+    }
+    text
+}
+
+fn describe(text: &mut String, first: &KnownSheet, sheets: &[&KnownSheet]) {
+    match sheets.len() {
+        1 => text.push_str(&format!("\n### `{}`\n\n{}\n", first.name, first.description)),
+        all => {
+            text.push_str(&format!("\n### `{}` and {} more\n\n", first.name, all - 1));
+            for sheet in sheets {
+                text.push_str(&format!("- `{}`: {}\n", sheet.name, sheet.description));
+            }
+        }
+    }
+    for sheet in sheets {
+        if let Some(name) = sheet.reference_name {
+            text.push_str(&format!("\nTraceLens calls `{}` `{name}`.\n", sheet.name));
+        }
+    }
+    text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
+    for column in &first.columns {
+        let meaning = column.full_description().replace('|', "\\|").replace('<', "&lt;");
+        text.push_str(&format!("| `{}` | {} | {meaning} |\n", column.name, unit(column)));
+    }
+}
+
+fn unit(column: &Column) -> String {
+    let unit = match column.kind {
+        ColumnKind::Text => "text",
+        ColumnKind::Nested => "list or record",
+        ColumnKind::Names => "list of names",
+        ColumnKind::Count => "count",
+        ColumnKind::Identifier => "identifier",
+        ColumnKind::Flag => "True or False",
+        ColumnKind::Whole(unit) | ColumnKind::Number(unit) => unit.symbol(),
+    };
+    column.per.map_or_else(|| unit.to_owned(), |per| format!("{unit} per {per}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sheet_and_every_column_is_on_the_page() {
+        let page = columns_page();
+        for sheet in known_sheets() {
+            let name = &sheet.name;
+            let stands = [format!("### `{name}`"), format!("- `{name}`: {}", sheet.description)];
+            assert!(stands.iter().any(|line| page.contains(line)), "{name}");
+            for column in &sheet.columns {
+                assert!(page.contains(&format!("\n| `{}` | {} |", column.name, unit(column))), "{name}");
+            }
+        }
+    }
+}
