@@ -39,8 +39,9 @@ pub(crate) fn run(root: &Path) -> ChoreResult {
                 let released = String::from_utf8_lossy(&released.stdout);
                 faults.extend(fault_of_schema(document, &schema, &released, &tag));
             }
+            faults.extend(fault_of_interfaces(root, &tag));
         }
-        None => println!("no release before this one: nothing to compare the schemas with"),
+        None => println!("no release before this one: nothing to compare schemas and interfaces with"),
     }
     let workflow = std::fs::read_to_string(root.join(WORKFLOW))?;
     faults.extend(moving_actions(&workflow).map(|action| {
@@ -51,6 +52,20 @@ pub(crate) fn run(root: &Path) -> ChoreResult {
         println!("release-check: {version} is ready");
     }
     Ok(if faults.is_empty() { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Whether the published crates break programs that the release of this tag built, by `cargo semver-checks`. It is no part
+/// of the build: who makes a release has it installed.
+fn fault_of_interfaces(root: &Path, tag: &str) -> Option<String> {
+    let check = ["semver-checks", "check-release", "--workspace", "--baseline-rev", tag];
+    match Command::new("cargo").args(check).current_dir(root).status() {
+        Ok(status) if status.success() => None,
+        _ => Some(format!(
+            "`cargo {}` fails: raise the version, or keep the interface of {tag} (`cargo install cargo-semver-checks` \
+             installs it)",
+            check.join(" ")
+        )),
+    }
 }
 
 /// The tag of the last release.

@@ -864,6 +864,7 @@ fn of_tree(warning: &TreeWarning) -> (Option<u64>, Option<Place>, Option<Lost>) 
         TreeWarning::ReattachedHostEvents { count, first_uid }
         | TreeWarning::Pass { count, first_uid, .. } => (Some(count), Some(Place::Uid(first_uid)), None),
         TreeWarning::SharedCorrelations { count } => (Some(count), None, None),
+        _ => (None, None, None),
     }
 }
 

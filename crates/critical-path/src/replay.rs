@@ -300,7 +300,7 @@ impl Recorded<'_> {
                 own.iter().copied().filter(has_ended).collect()
             }
             // What it waits for is not recorded: that which ended last while it waited.
-            (WaitsFor::Unrecorded, Some(HostWait::Stream | HostWait::Event | HostWait::EventQuery)) => {
+            (WaitsFor::Unrecorded, Some(_)) => {
                 let found =
                     of_streams(&|_| true).into_iter().map(|work| (self.works[work as usize].end, work));
                 found.filter(|&(end, _)| end > call.start).max().map(|(_, work)| work).into_iter().collect()

@@ -46,6 +46,7 @@ pub struct TimelineEvent {
 ///
 /// The default is that of no time at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Breakdown {
     /// Time with at least one computation.
     pub computation: i64,
@@ -72,6 +73,7 @@ pub struct Breakdown {
 ///
 /// A gap ends where the next event starts, and an event of length zero is an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IdleSplit {
     /// Time in gaps shorter than the threshold.
     pub micro_idle: i64,

@@ -2,6 +2,7 @@ use std::num::NonZeroUsize;
 
 /// Counts of values in bins of equal width.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Histogram {
     /// The `bins + 1` edges of the bins, ascending: the least value first, the greatest last.
     pub edges: Vec<f64>,

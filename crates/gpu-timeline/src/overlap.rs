@@ -226,6 +226,7 @@ impl Overlaps {
 
 /// How much of a group of events overlaps other events: the result of [`Overlaps::of_group`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GroupOverlap {
     /// Time during which at least one event of the group runs.
     pub runtime: i64,
@@ -248,6 +249,7 @@ impl GroupOverlap {
 
 /// The time that two overlapping events share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SharedTime {
     /// Position of the event of the group.
     pub event: u32,

@@ -11,6 +11,7 @@ const LOOKS: usize = 32;
 
 /// A sequence of symbols that occurs several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RepeatedSequence {
     /// Number of symbols, at least 2.
     pub length: usize,

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 /// # Ok::<(), &str>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Number of values, at least 1.
     pub count: usize,

@@ -124,7 +124,7 @@ impl PftraceOptions {
         self.kernel_names.unwrap_or(match source {
             // The name of a slice is the demangled one, with the suffix of the code object if it has that.
             SourceFormat::Pftrace | SourceFormat::ChromeJson => KernelNames::Demangled,
-            SourceFormat::Json | SourceFormat::Csv | SourceFormat::Rocpd => KernelNames::Formatted,
+            _ => KernelNames::Formatted,
         })
     }
 }

@@ -6,6 +6,7 @@ use crate::facts::RecordingKind;
 
 /// Why a file could not be read as a trace. Every message names the file, what was found, and what to do.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IngestError {
     /// The file cannot be opened or read.
     #[error("{path}: cannot be read: {source}; check the path and its permissions", path = .path.display())]

@@ -44,6 +44,7 @@ pub enum Phase {
 
 /// Who a Python frame is and who called it, by the profiler's frame numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PythonFrame {
     /// `Python id`
     pub id: Option<u32>,
@@ -146,6 +147,7 @@ pub struct NvtxRange {
 
 /// Time that the driver or the recorder took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Overhead {
     /// Kind of work: `Lazy Function Loading`, `Command Buffer Full`.
     pub kind: StringId,
@@ -155,6 +157,7 @@ pub struct Overhead {
 
 /// What Nsight Systems alone says of device work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CudaWork {
     /// CUDA context.
     pub context: Option<u32>,
@@ -245,6 +248,7 @@ pub struct EventTable {
 
 /// Sparse columns of event arguments. All fields are `None` for an event whose trace entry lacks them.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ArgumentColumns {
     /// `External id`: number that an operator shares with the calls and device events it caused.
     pub external_id: SparseColumn<i64>,
@@ -450,6 +454,7 @@ pub enum FlowEnd {
 
 /// What a flow arrow connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FlowKind {
     /// `ac2g`: a launch and the device event it caused.
     Launch,

@@ -138,6 +138,7 @@ pub struct RecorderLog {
 
 /// Kinds of devices beside the GPUs of NVIDIA and AMD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Accelerator {
     /// Meta's inference and training accelerator.
     Mtia,

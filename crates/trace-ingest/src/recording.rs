@@ -5,6 +5,7 @@ use crate::trace::Trace;
 
 /// What was recorded, as the reader of its kind gives it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Recording {
     /// Events on a timeline, in no other form than a [`Trace`]: what PyTorch's profiler and Nsight Systems record, and
     /// whatever reader makes traces alone.

@@ -38,6 +38,7 @@ pub struct Track {
 
 /// What the metadata events say of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProcessInfo {
     /// `process_name`
     pub name: Option<StringId>,
@@ -49,6 +50,7 @@ pub struct ProcessInfo {
 
 /// What the metadata events say of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ThreadInfo {
     /// `thread_name`
     pub name: Option<StringId>,

@@ -5,6 +5,7 @@ use std::fmt;
 /// A recoverable fault of an input. Each kind occurs once per recording (and list of records) with its count; none
 /// ends the run and none is silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Warning {
     /// The file ends in the middle; every complete event before was read.
     Truncated {
@@ -147,6 +148,7 @@ pub enum Warning {
 
 /// A fault of single events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EventFault {
     /// Spans or moments without a readable `ts` cannot be placed in time and were left out.
     WithoutTimestamp,
@@ -176,6 +178,7 @@ pub enum EventFault {
 
 /// A fault of single records of a profile of rocprofv3 or Nsight Systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RecordFault {
     /// Records that end before they begin were read as having no length.
     NegativeDuration,

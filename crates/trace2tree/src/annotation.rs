@@ -4,6 +4,7 @@ use trace_ingest::{EventId, Trace};
 
 /// An event and the annotation around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Annotated {
     /// The event.
     pub event: EventId,

@@ -14,6 +14,7 @@ use crate::tree::TreeOptions;
 /// Autograd numbers the operators of each thread that it records and gives an operator and its backward one
 /// sequence number. A backward is an event named `autograd::engine::evaluate_function: …`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LinkBackwardBy {
     /// By the sequence number alone, as TraceLens does: the first backward of a number belongs to the event
     /// with that number on another thread that starts last, the innermost. Numbers that several forward

@@ -4,6 +4,7 @@ use trace_ingest::{EventId, Trace, TrackId};
 
 /// When a capture of a graph was under way: from behind the call that begins it to the call that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CaptureSpan {
     /// The thread that captures.
     pub track: TrackId,

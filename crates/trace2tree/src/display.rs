@@ -15,6 +15,7 @@ const NAME_LIMIT: usize = 64;
 
 /// An argument of operators that text output can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OperatorField {
     /// `Input Dims`
     InputDims,

@@ -9,6 +9,7 @@ use crate::tree::TraceTree;
 
 /// What a child is to its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EdgeKind {
     /// The child ran inside the parent on the host.
     Call,
@@ -27,6 +28,7 @@ impl fmt::Display for EdgeKind {
 
 /// A node of the graph. Displays as the event's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GraphNode<'t> {
     /// The event.
     pub event: EventId,

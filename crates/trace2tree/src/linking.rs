@@ -11,6 +11,7 @@ use crate::warning::TreeStatistics;
 
 /// How the launch of a device event is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LinkBy {
     /// By the correlation id that the profiler gave both. A call may launch any number of device events.
     /// When several calls carry one correlation id, a graph launch is taken before a call whose name contains

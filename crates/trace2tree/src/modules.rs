@@ -18,6 +18,7 @@ pub fn module_name(name: &str) -> &str {
 
 /// Device time of one `nn.Module`. Times are in the trace's time unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModuleTime {
     /// The module's Python frame.
     pub module: EventId,

@@ -54,6 +54,7 @@ pub fn is_graph_launch(name: &str) -> bool {
 
 /// What a runtime or driver call of CUDA, HIP or another runtime may hold the host for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HostWait {
     /// All work of a device or context.
     Device,
@@ -108,6 +109,7 @@ pub(crate) const TRACELENS_GRAPH_LAUNCHES: [&str; 2] = ["cudaGraphLaunch", "hipG
 
 /// What a runtime or driver call of some name starts, the likeliest to start device work first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum CallKind {
     /// A captured graph, see [`is_graph_launch`].
     GraphLaunch,

@@ -46,6 +46,7 @@ pub trait TreePass {
 
 /// Why a pass could not be carried out.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PassError {
     /// An operator could not be inserted.
     #[error(transparent)]

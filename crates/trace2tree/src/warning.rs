@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Counts of one build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TreeStatistics {
     /// Host events placed in the tree.
     pub host_events: u64,
@@ -38,6 +39,7 @@ impl TreeStatistics {
 /// A contradiction or gap of the trace that building, or a pass after it, recovered from. Each kind occurs once
 /// with its count.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum TreeWarning {
     /// Host events outlive the event they start in.
     ReattachedHostEvents {

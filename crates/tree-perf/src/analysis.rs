@@ -56,6 +56,7 @@ pub type WorkOfSteps = fn(&Analysis) -> Vec<IterationWork>;
 
 /// Device time that is part of the figures, and that is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Coverage {
     /// Device events whose launch is in the trace.
     pub linked_events: usize,

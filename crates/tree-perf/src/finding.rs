@@ -14,6 +14,7 @@ use crate::analysis::Analysis;
 
 /// What bounds the work on the GPUs, with the figures that say so. Shares are 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TraceFinding {
     /// What it is.
     pub bound: Bound,
@@ -28,6 +29,7 @@ pub struct TraceFinding {
 
 /// All kernels of one name.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct KernelTotal {
     /// Name, as the profiler gives it.
     pub name: String,

@@ -93,6 +93,7 @@ impl Sum for GapParts {
 
 /// A stretch in which a device had nothing to do.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Gap {
     /// The device.
     pub device: i64,
@@ -112,6 +113,7 @@ pub struct Gap {
 
 /// Where a stretch of time of a device went. The parts add up to its length.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TimeBudget {
     /// Name of the iterations; `None` for the whole window.
     pub range: Option<String>,
@@ -133,6 +135,7 @@ pub struct TimeBudget {
 
 /// What the idlest device did nothing for, and its longest gap.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GapFinding {
     /// The device.
     pub device: i64,
@@ -182,6 +185,7 @@ impl fmt::Display for GapFinding {
 
 /// The iteration that took longest, on the device that was idle most of it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LongestIteration {
     /// Name of the iterations.
     pub name: String,
@@ -214,6 +218,7 @@ impl fmt::Display for LongestIteration {
 
 /// A device in one of equal parts of its time.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Utilization {
     /// The device.
     pub device: i64,

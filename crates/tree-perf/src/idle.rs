@@ -121,6 +121,7 @@ pub(crate) struct IdleRows {
 
 /// The largest cause of the devices' idle time.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct IdleFinding {
     /// The cause.
     pub cause: IdleCause,
@@ -282,6 +283,7 @@ pub struct IdleStretch {
 
 /// A call that held a thread of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostHold {
     /// The call.
     pub event: EventId,

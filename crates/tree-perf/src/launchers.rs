@@ -38,6 +38,7 @@ pub(crate) struct LauncherPart {
 
 /// An operator call that launched device work itself; a runtime call where no operator did.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct LauncherRow<'a> {
     /// The operator or call.
     pub event: EventId,
@@ -49,6 +50,7 @@ pub struct LauncherRow<'a> {
 
 /// The work of one kind that a launcher did. The times of its parts add up to its own.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct LauncherWork<'a> {
     /// The operator or call.
     pub event: EventId,

@@ -172,6 +172,7 @@ impl Lifetime {
 
 /// A device's memory in words.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct MemoryFinding {
     /// The device with the largest peak; the CPU only where nothing else is recorded.
     pub device: MemoryDevice,
@@ -194,6 +195,7 @@ pub struct MemoryFinding {
 
 /// An allocation for which there was not enough memory.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FailedAllocation {
     /// Device.
     pub device: MemoryDevice,

@@ -20,6 +20,7 @@ pub enum ReportLayout {
 
 /// Which sheets of memory are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MemorySheets {
     /// None.
     None,
@@ -33,6 +34,7 @@ pub enum MemorySheets {
 
 /// Names of ranges and operators that are iterations. Runs of digits count as `#` in them.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum IterationName {
     /// This name, `step 17` as well as `step #`.
     Exactly(String),
@@ -87,6 +89,7 @@ pub(crate) fn without_numbers(name: &str) -> String {
 
 /// Which stretch of time the budget of an iteration divides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BudgetBounds {
     /// From the begin to the end of the iteration on the host, whatever the device does then.
     #[default]

@@ -13,6 +13,7 @@ const NAME_LENGTH: usize = 80;
 
 /// The device's work as the tables have it, beside the device's own. Communication is in neither.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SanityCheck {
     /// Time in µs in which at least one device event ran that is neither communication nor a copy and whose
     /// launch is in the trace.
@@ -27,6 +28,7 @@ pub struct SanityCheck {
 
 /// Sums over a table.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct KernelSums {
     /// Kernel time in µs of all rows.
     pub kernel_time_us: f64,
@@ -40,6 +42,7 @@ pub struct KernelSums {
 
 /// A kernel that a table does not count as often as it ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CountMismatch {
     /// Name, cut after 80 characters and `...`.
     pub kernel: String,

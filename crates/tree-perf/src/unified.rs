@@ -214,6 +214,7 @@ pub(crate) fn unified_groups(
 
 /// An operator call with the device events that it accounts for: what a row of `unified_perf_summary` sums up.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ChargedWork<'a> {
     /// The operator; the call of the runtime where no operator launched the events.
     pub operator: EventId,
@@ -249,6 +250,7 @@ impl ChargedWork<'_> {
 
 /// A call with what its own model says of it, whichever operator is charged with its device events.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ModelledCall<'a> {
     /// The device events of the work, by start.
     pub device_events: Vec<EventId>,

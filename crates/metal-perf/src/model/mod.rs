@@ -164,7 +164,7 @@ fn kind(row: &OpRow, name: &str) -> OpKind {
         OpType::Signpost => OpKind::Signpost,
         OpType::PythonFallback | OpType::Cpu => OpKind::Host,
         OpType::Other if name.contains(HOST_MARK) => OpKind::Host,
-        OpType::Device | OpType::Other => OpKind::Device,
+        _ => OpKind::Device,
     }
 }
 

@@ -128,7 +128,7 @@ fn library_name(strings: &StringTable, (domain, kind): Library) -> &str {
         Domain::Rccl => "RCCL",
         Domain::Rocdecode => "ROCDECODE",
         Domain::Rocjpeg => "ROCJPEG",
-        Domain::Marker | Domain::Other => strings.get(kind),
+        _ => strings.get(kind),
     }
 }
 

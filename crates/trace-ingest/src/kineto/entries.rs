@@ -17,6 +17,7 @@ use crate::track_table::{RowId, Track, TrackId};
 
 /// An entry of the event list as it stands in the file.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RawEntry<'t> {
     /// Index in the list, the one that [`crate::EventTable::find_uid`] takes.
     pub uid: u32,

@@ -27,6 +27,7 @@ pub struct OpsTable {
 
 /// Form of the header, by the version of the profiler that wrote it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CsvFormat {
     /// Plain shapes (`INPUT_0_W`).
     #[default]
@@ -81,6 +82,7 @@ pub struct OptionalColumns {
 
 /// What kind of row it is (`OP TYPE`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OpType {
     /// `tt_dnn_device`: ran on a device.
     Device,
@@ -195,6 +197,7 @@ pub struct Dim {
 
 /// Faults that did not stop reading, counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OpsWarning {
     /// Rows that could not be read were left out.
     MalformedRows {

@@ -15,6 +15,7 @@ use crate::sqlite::Broken;
 
 /// What identifies the session of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Session {
     /// When it began, in nanoseconds since 1970 (UTC), where the export says it.
     pub start: Option<i64>,

@@ -44,6 +44,7 @@ pub struct Profile {
 
 /// The format that a profile was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SourceFormat {
     /// `--output-format json`: `*_results.json`
     #[default]
@@ -73,6 +74,7 @@ pub struct Process {
 
 /// What an agent is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AgentKind {
     /// A processor of the host.
     Cpu,
@@ -232,6 +234,7 @@ pub struct MemoryCopy {
 
 /// Which library a call belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Domain {
     /// HIP runtime and compiler.
     Hip,
@@ -297,6 +300,7 @@ pub struct Allocation {
 
 /// Scratch memory that was handed out or taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScratchEvent {
     /// When it began.
     pub start: Nanoseconds,

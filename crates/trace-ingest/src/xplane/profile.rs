@@ -87,6 +87,7 @@ impl Plane {
 
 /// What a plane stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PlaneKind {
     /// A GPU.
     Gpu {
@@ -120,6 +121,7 @@ pub enum PlaneKind {
 
 /// A stream of a device or a thread of a host.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Line {
     /// Number: the stream of a GPU. Host threads have large or negative ones.
     pub id: i64,
@@ -135,6 +137,7 @@ pub struct Line {
 
 /// A sum over events of one kind, without a position in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AggregatedEvent {
     /// What the events are ([`Profile::kind`]).
     pub kind: KindId,
@@ -158,6 +161,7 @@ impl KindId {
 
 /// What events of one kind share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventMetadata {
     /// Its key in the plane's table.
     pub id: i64,
@@ -180,6 +184,7 @@ impl EventMetadata {
 
 /// Which instruction of which program an event ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct XlaCall {
     /// `hlo_op`: name of the instruction; several joined by `::` when calls nest, the innermost last. On a
     /// TPU's line of operations, whose events lack the stat, the event's short name.

@@ -30,6 +30,7 @@ impl fmt::Debug for FileBytes {
 
 /// An HLO module as the profile embeds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EncodedProgram<'a> {
     /// Its `xla.HloProto` message.
     pub bytes: &'a [u8],

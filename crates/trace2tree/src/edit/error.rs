@@ -6,6 +6,7 @@ use trace_ingest::{EventId, Trace};
 
 /// An event in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventLabel {
     /// Index in the file's event list.
     pub uid: u32,
@@ -28,6 +29,7 @@ impl fmt::Display for EventLabel {
 
 /// Why an edit cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EditError {
     /// The event is not a host node: it cannot be moved, and has no forward or backward.
     #[error("{0} is not a host event of the tree")]

@@ -83,6 +83,7 @@ fn overlap_rows(analysis: &Analysis) -> Vec<OverlapRow> {
 
 /// Copies, or fills, of one kind.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CopyKind {
     /// The device, where it is recorded.
     pub device: Option<i64>,
@@ -104,6 +105,7 @@ pub struct CopyKind {
 
 /// The rate of copies, or fills, of one kind over time.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CopyRateOverTime {
     /// The device, where it is recorded.
     pub device: Option<i64>,

@@ -14,6 +14,7 @@ use crate::analysis::Analysis;
 
 /// The queue of one stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamQueue {
     /// The device, where it is recorded.
     pub device: Option<i64>,
@@ -119,6 +120,7 @@ pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
 
 /// The queue of one stream over time.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StreamQueueOverTime {
     /// The device, where it is recorded.
     pub device: Option<i64>,

@@ -65,6 +65,7 @@ impl GroupRow for Row<'_> {
 
 /// A row of `unified_perf_summary` as values.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct UnifiedSummaryRow<'a> {
     /// Name of the operator, or of one of its device events that no other row accounts for.
     pub name: Cow<'a, str>,
