@@ -10,7 +10,7 @@ use sheets::numbers::{decimal, duration};
 
 use crate::facts::Facts;
 use crate::finding::{Alternative, Bucket, Finding, Gain, KernelShare};
-use crate::rule::{Claim, Inspection, Limits, Part, Slot};
+use crate::rule::{Claim, Inspection, Limits, Part, Rule, Slot};
 use crate::rules::RULES;
 use crate::shift::Shift;
 
@@ -53,11 +53,17 @@ impl Advice {
     /// What the rules find.
     #[must_use]
     pub fn new(facts: &Facts, limits: &Limits, recording: &dyn Recording) -> Self {
+        Advice::with_rules(facts, limits, recording, &[])
+    }
+
+    /// What these rules find, and those of this crate behind them: of rules that claim the same time, the first has it.
+    #[must_use]
+    pub fn with_rules(facts: &Facts, limits: &Limits, recording: &dyn Recording, own: &[&dyn Rule]) -> Self {
         let look = Inspection::new(facts, limits);
         let shift = Shift::new(facts);
         let mut budget = Budget::new(facts);
-        let mut found: Vec<Draft> = Vec::new();
-        for (rule, position) in RULES.iter().zip(0..) {
+        let mut found: Vec<Draft<'_>> = Vec::new();
+        for &rule in own.iter().chain(RULES) {
             let mut claims = rule.claims(&look);
             claims.sort_by_key(|claim| Reverse(claim.mid()));
             for claim in claims {
@@ -82,7 +88,7 @@ impl Advice {
                     }
                     None => {
                         let claim = Claim { parts, ..claim };
-                        found.push(Draft { rule: position, claim, alternatives: Vec::new() });
+                        found.push(Draft { rule, claim, alternatives: Vec::new() });
                     }
                 }
             }
@@ -202,16 +208,15 @@ impl<'f> Budget<'f> {
 }
 
 /// A claim that became a finding.
-struct Draft {
-    rule: usize,
+struct Draft<'r> {
+    rule: &'r dyn Rule,
     claim: Claim,
     alternatives: Vec<Alternative>,
 }
 
-impl Draft {
+impl Draft<'_> {
     fn finding(self, facts: &Facts, shift: &Shift, recording: &dyn Recording) -> Finding {
         let Draft { rule, claim, alternatives } = self;
-        let rule = RULES[rule];
         let mid = claim.mid();
         let works = claim.parts.iter().filter_map(|part| match part.slot {
             Slot::Work(work) => Some((work, part.mid)),

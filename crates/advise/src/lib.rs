@@ -25,6 +25,6 @@ pub use facts::{
 };
 pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
 pub use product::{Product, Tile};
-pub use rule::Limits;
+pub use rule::{Claim, Inspection, Limits, Part, Rule, Slot};
 pub use rules::{means_rule, rule_names};
 pub use sheet::{ADVICE, advice_sheet};

@@ -10,8 +10,40 @@ use crate::finding::{Bucket, Confidence, EvidenceRow};
 use crate::late_launches::{LateLaunch, late_launches};
 use crate::rows::rows;
 
-/// A rule.
-pub(crate) trait Rule: Sync {
+/// A rule: what it looks for, and the time of the recording that it claims. Those of this crate are in [`crate::rule_names`];
+/// [`crate::Advice::with_rules`] takes others.
+///
+/// ```
+/// use advise::{Advice, Claim, Facts, Inspection, Limits, Program, Rule};
+///
+/// /// Copies that the program waits for in its debugging mode.
+/// struct DebugCopies;
+///
+/// impl Rule for DebugCopies {
+///     fn id(&self) -> &'static str {
+///         "DEBUG-COPIES"
+///     }
+///
+///     fn what(&self) -> &'static str {
+///         "copies of the debugging mode"
+///     }
+///
+///     fn remedy(&self, _: Program) -> &'static str {
+///         "Run with DEBUG=0."
+///     }
+///
+///     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+///         let is_debugging = |&work: &u32| look.name_of(work).starts_with("debug_");
+///         let works: Vec<u32> = (0..look.facts.works.len() as u32).filter(is_debugging).collect();
+///         let parts = look.whole_from_the_end(&works, i64::MAX);
+///         if parts.is_empty() { Vec::new() } else { vec![Claim::new("debug_* kernels", parts)] }
+///     }
+/// }
+///
+/// let advice = Advice::with_rules(&Facts::default(), &Limits::default(), &(), &[&DebugCopies]);
+/// assert!(advice.findings.iter().all(|finding| finding.rule != "DEBUG-COPIES"));
+/// ```
+pub trait Rule: Sync {
     /// Its identifier, such as `IDLE-SYNC`.
     fn id(&self) -> &'static str;
     /// What it looks for, in a line.
@@ -23,7 +55,7 @@ pub(crate) trait Rule: Sync {
 }
 
 /// The facts with what several rules make of them.
-pub(crate) struct Inspection<'f> {
+pub struct Inspection<'f> {
     /// The facts.
     pub facts: &'f Facts,
     /// From where on something is worth a finding.
@@ -84,7 +116,13 @@ impl<'f> Inspection<'f> {
             .filter(|&idle| self.facts.idle[idle as usize].cause == IdleCause::BetweenKernels)
     }
 
-    pub(crate) fn work(&self, work: u32) -> &'f Work {
+    /// The name of a device event.
+    pub fn name_of(&self, work: u32) -> &'f str {
+        &self.facts.names[self.work(work).name as usize]
+    }
+
+    /// A device event, by its position.
+    pub fn work(&self, work: u32) -> &'f Work {
         &self.facts.works[work as usize]
     }
 
@@ -99,14 +137,14 @@ impl<'f> Inspection<'f> {
     }
 
     /// The device events of a call, where all of them compute.
-    pub(crate) fn kernels(&self, call: u32) -> Option<&[u32]> {
+    pub fn kernels(&self, call: u32) -> Option<&[u32]> {
         let works = self.works_of[call as usize].as_slice();
         let computes = |&work: &u32| self.work(work).activity == Activity::Computation;
         (!works.is_empty() && works.iter().all(computes)).then_some(works)
     }
 
     /// So much of the time of these device events: they go from the last one on until that is reached.
-    pub(crate) fn whole_from_the_end(&self, works: &[u32], time: i64) -> Vec<Part> {
+    pub fn whole_from_the_end(&self, works: &[u32], time: i64) -> Vec<Part> {
         let mut left = time;
         let part = |&work: &u32| {
             let mid = self.work(work).duration().min(left);
@@ -117,7 +155,7 @@ impl<'f> Inspection<'f> {
     }
 
     /// So much of a call's time, divided among its device events by their lengths.
-    pub(crate) fn divided(&self, works: &[u32], time: i64) -> Vec<Part> {
+    pub fn divided(&self, works: &[u32], time: i64) -> Vec<Part> {
         let all: i64 = works.iter().map(|&work| self.work(work).duration()).sum();
         let share = |work: u32| self.work(work).duration() as f64 / all.max(1) as f64;
         let part =
@@ -182,7 +220,7 @@ impl Default for Limits {
 
 /// Something whose time can be claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Slot {
+pub enum Slot {
     /// A device event, by position: time charged to it.
     Work(u32),
     /// A stretch without any, by position.
@@ -191,7 +229,7 @@ pub(crate) enum Slot {
 
 /// Time that a change would probably give back.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Part {
+pub struct Part {
     /// Of what.
     pub slot: Slot,
     /// In the recording's unit.
@@ -200,7 +238,7 @@ pub(crate) struct Part {
 
 /// What a rule found.
 #[derive(Clone, Debug)]
-pub(crate) struct Claim {
+pub struct Claim {
     /// Which part of the window it is about, where it has no time of its own; otherwise the time says it.
     pub bucket: Option<Bucket>,
     /// Where: operator, kernels or call.
@@ -225,7 +263,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     /// A claim of these parts, of which three quarters to all of it come back where the middle is seven eighths.
-    pub(crate) fn new(subject: impl Into<String>, parts: Vec<Part>) -> Self {
+    pub fn new(subject: impl Into<String>, parts: Vec<Part>) -> Self {
         Claim {
             bucket: None,
             subject: subject.into(),
@@ -241,22 +279,27 @@ impl Claim {
     }
 
     /// Something to know that has no time of its own.
-    pub(crate) fn without_time(bucket: Bucket, subject: impl Into<String>) -> Self {
+    pub fn without_time(bucket: Bucket, subject: impl Into<String>) -> Self {
         Claim { bucket: Some(bucket), worth: 1.0, ..Claim::new(subject, Vec::new()) }
     }
 
-    pub(crate) fn with_confidence(mut self, confidence: Confidence) -> Self {
+    /// As sure as this.
+    #[must_use]
+    pub fn with_confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = confidence;
         self
     }
 
-    pub(crate) fn with_evidence(mut self, evidence: impl Into<String>) -> Self {
+    /// With a sentence that the figure rests on.
+    #[must_use]
+    pub fn with_evidence(mut self, evidence: impl Into<String>) -> Self {
         self.evidence.push(evidence.into());
         self
     }
 
     /// With the row of the report that has this value, where the report has the sheet.
-    pub(crate) fn with_row(mut self, sheet: Option<SheetColumn>, value: &str) -> Self {
+    #[must_use]
+    pub fn with_row(mut self, sheet: Option<SheetColumn>, value: &str) -> Self {
         let row = |(sheet, column): SheetColumn| EvidenceRow {
             table: sheet.to_owned(),
             key: (column.to_owned(), value.to_owned()),
@@ -265,18 +308,22 @@ impl Claim {
         self
     }
 
-    pub(crate) fn with_range(mut self, low: f64, high: f64) -> Self {
+    /// With the least and the most that comes back, as multiples of the probable.
+    #[must_use]
+    pub fn with_range(mut self, low: f64, high: f64) -> Self {
         (self.low, self.high) = (low, high);
         self
     }
 
-    pub(crate) fn with_events(mut self, events: impl IntoIterator<Item = u32>) -> Self {
+    /// With the calls of the host that show it.
+    #[must_use]
+    pub fn with_events(mut self, events: impl IntoIterator<Item = u32>) -> Self {
         self.events.extend(events);
         self
     }
 
     /// The probable time, in the recording's unit.
-    pub(crate) fn mid(&self) -> i64 {
+    pub fn mid(&self) -> i64 {
         self.parts.iter().map(|part| part.mid).sum()
     }
 }
