@@ -1,16 +1,15 @@
 //! Where the time of each stream went, from the event columns alone, without a tree:
-//! `cargo run -p examples --bin device_timeline [TRACE]`
+//! `cargo run -p examples device_timeline [TRACE]`
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::path::PathBuf;
+use std::io::Write;
 
 use gpu_timeline::{Interval, IntervalSet};
 use trace_ingest::{ReadOptions, read_path};
 
-#[allow(clippy::print_stdout)] // an example's output
-fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args_os().nth(1).map_or_else(default_trace, PathBuf::from);
+pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let path = crate::trace(arguments);
     let trace = read_path(&path, &ReadOptions::default())?;
     let events = trace.events();
 
@@ -23,17 +22,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let count = spans.len();
         let busy: IntervalSet = spans.into_iter().collect();
         let longest_gap = busy.gaps().iter().map(Interval::length).max().unwrap_or(0);
-        println!(
+        writeln!(
+            out,
             "device {} stream {}: {count} events, busy {:.1} µs, longest gap {:.1} µs",
             device.map_or("?".to_string(), |device| device.to_string()),
             stream.map_or("?".to_string(), |stream| stream.to_string()),
             trace.to_microseconds(busy.total_length()),
             trace.to_microseconds(longest_gap),
-        );
+        )?;
     }
     Ok(())
-}
-
-fn default_trace() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz"))
 }

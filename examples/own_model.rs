@@ -1,11 +1,11 @@
 //! A performance model of one's own over a trace, asked before the built-in ones: the optimizer step
-//! `aten::_fused_adamw_`: `cargo run -p examples --bin own_model [TRACE [ELEMENT_TYPE]]`
+//! `aten::_fused_adamw_`: `cargo run -p examples own_model [TRACE [ELEMENT_TYPE]]`
 //!
 //! The trace does not record the element type of lists of tensors. With `float` instead of `c10::BFloat16` the step
 //! would be faster than the device allows: `coverage` then says `above peak`, and so that the guess is wrong.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::io::Write;
 use std::sync::Arc;
 
 use perf_models::{
@@ -107,16 +107,14 @@ impl AnalysisExtension for Optimizers {
     }
 }
 
-#[allow(clippy::print_stdout)] // an example's output
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args_os().skip(1);
-    let path = arguments.next().map_or_else(default_trace, PathBuf::from);
-    let element_type = arguments.next().map(|name| name.to_string_lossy().into_owned());
-    let optimizers = Optimizers { element_type: element_type.unwrap_or_else(|| "c10::BFloat16".to_owned()) };
+pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let path = crate::trace(arguments);
+    let element_type = arguments.get(1).map_or("c10::BFloat16", String::as_str);
+    let optimizers = Optimizers { element_type: element_type.to_owned() };
     let trace = read_path(&path, &ReadOptions::default())?;
     let analysis = Analysis::with_extension(trace, AnalysisOptions::default(), Box::new(optimizers));
     for notice in analysis.notices() {
-        println!("note: {notice}");
+        writeln!(out, "note: {notice}")?;
     }
 
     let sheets = ["unified_perf_summary", "coverage"].map(|name| rows_of(&analysis, name));
@@ -131,18 +129,23 @@ fn main() -> Result<(), Box<dyn Error>> {
             Cell::Number(number) => number,
             _ => f64::NAN,
         };
-        println!("{} ({}), {} calls", text("name"), text("op category"), text("operation_count"));
-        println!("  FLOPs      {:.3} G", number("GFLOPS"));
-        println!("  bytes      {:.1} MiB", number("Data Moved (MB)"));
-        println!("  intensity  {:.3} FLOP/B", number("FLOPS/Byte"));
-        println!("  least time {:.1} µs, {}", number("Roofline Time (µs)_first"), text("Roofline Bound"));
-        println!("  took       {:.1} µs", number("Kernel Time (µs)_mean"));
-        println!("  reached    {:.1} % of the roofline", number("Pct Roofline_mean"));
-        println!("  note       {}", text("note"));
+        writeln!(out, "{} ({}), {} calls", text("name"), text("op category"), text("operation_count"))?;
+        writeln!(out, "  FLOPs      {:.3} G", number("GFLOPS"))?;
+        writeln!(out, "  bytes      {:.1} MiB", number("Data Moved (MB)"))?;
+        writeln!(out, "  intensity  {:.3} FLOP/B", number("FLOPS/Byte"))?;
+        writeln!(
+            out,
+            "  least time {:.1} µs, {}",
+            number("Roofline Time (µs)_first"),
+            text("Roofline Bound")
+        )?;
+        writeln!(out, "  took       {:.1} µs", number("Kernel Time (µs)_mean"))?;
+        writeln!(out, "  reached    {:.1} % of the roofline", number("Pct Roofline_mean"))?;
+        writeln!(out, "  note       {}", text("note"))?;
     }
     for (table, row) in coverage? {
         let status = table.column("status").map_or(Cell::Missing, |column| column.cell(row));
-        println!("coverage: {}", status.text());
+        writeln!(out, "coverage: {}", status.text())?;
     }
     Ok(())
 }
@@ -154,8 +157,4 @@ fn rows_of(analysis: &Analysis, name: &str) -> Result<Vec<(Table, usize)>, Box<d
     let names = table.column("name").ok_or("no such column")?;
     let rows = (0..table.height()).filter(|&row| names.cell(row).text() == ADAMW);
     Ok(rows.map(|row| (table.clone(), row)).collect())
-}
-
-fn default_trace() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz"))
 }

@@ -1,8 +1,8 @@
 //! A rule of one's own on the tree: the kernels of the backward pass of flash attention, which the trace records
-//! as one operator, become operators: `cargo run -p examples --bin own_pass [TRACE]`
+//! as one operator, become operators: `cargo run -p examples own_pass [TRACE]`
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::io::Write;
 
 use sheets::Cell;
 use trace_ingest::{ReadOptions, read_path};
@@ -60,18 +60,17 @@ impl AnalysisExtension for FlashAttentionBackward {
     }
 }
 
-#[allow(clippy::print_stdout)] // an example's output
-fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args_os().nth(1).map_or_else(default_trace, PathBuf::from);
+pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let path = crate::trace(arguments);
     let trace = read_path(&path, &ReadOptions::default())?;
     let analysis =
         Analysis::with_extension(trace, AnalysisOptions::default(), Box::new(FlashAttentionBackward));
     let tree = analysis.tree();
     for warning in tree.warnings() {
-        println!("note: {warning}");
+        writeln!(out, "note: {warning}")?;
     }
     if let Some(&call) = tree.find_by_name(OPERATOR).first() {
-        print!("{}", tree.print_subtree(call, &PrintOptions::default()));
+        write!(out, "{}", tree.print_subtree(call, &PrintOptions::default()))?;
     }
 
     // Every sheet sees the new operators: they are what launched the kernels now.
@@ -86,12 +85,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         if let Cell::Number(time) = times.cell(row)
             && PARTS.iter().any(|(_, part)| *part == name.text())
         {
-            println!("{}: {} calls, {time:.3} ms", name.text(), calls.cell(row).text());
+            writeln!(out, "{}: {} calls, {time:.3} ms", name.text(), calls.cell(row).text())?;
         }
     }
     Ok(())
-}
-
-fn default_trace() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz"))
 }

@@ -1,7 +1,8 @@
 //! A report of one's own: two sheets of the PyTorch report, and a table that it does not have, in one
-//! workbook: `cargo run -p examples --bin own_report [TRACE [WORKBOOK]]`
+//! workbook: `cargo run -p examples own_report [TRACE [WORKBOOK]]`
 
 use std::error::Error;
+use std::io::Write;
 use std::path::PathBuf;
 
 use report_writers::{Report, Workbook, Writer};
@@ -9,11 +10,10 @@ use sheets::{Column, ColumnKind, Table, TableColumn};
 use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
-#[allow(clippy::print_stdout)] // an example's output
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
-    let trace = arguments.next().unwrap_or_else(default_trace);
-    let workbook = arguments.next().unwrap_or_else(|| std::env::temp_dir().join("own_report.xlsx"));
+pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let trace = crate::trace(arguments);
+    let workbook =
+        arguments.get(1).map_or_else(|| std::env::temp_dir().join("own_report.xlsx"), PathBuf::from);
     let analysis = Analysis::new(read_path(&trace, &ReadOptions::default())?, AnalysisOptions::default());
 
     let mut tables = Vec::new();
@@ -36,10 +36,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     tables.push(Table::new("matrix products", columns)?);
 
     let written = Workbook.write(&Report::new("own report", tables)?, &workbook)?;
-    println!("wrote {}", written.paths[0].display());
+    writeln!(out, "wrote {}", written.paths[0].display())?;
     Ok(())
-}
-
-fn default_trace() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/generated/cuda_training_step.json.gz"))
 }

@@ -1,31 +1,29 @@
 //! From how many tokens on a projection is bound by arithmetic, asked of the models alone, without a trace:
-//! `cargo run -p examples --bin rooflines_without_trace [ARCHITECTURE...]`
+//! `cargo run -p examples rooflines_without_trace [ARCHITECTURE...]`
 
 use std::error::Error;
+use std::io::Write;
 
 use perf_models::{Architecture, Attention, AttentionMask, Gemm, PerfModel, Roofline, architecture};
 
 const BF16: &str = "c10::BFloat16";
 
-#[allow(clippy::print_stdout)] // an example's output
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut names: Vec<String> = std::env::args().skip(1).collect();
-    if names.is_empty() {
-        names = vec!["h100-sxm".to_owned(), "mi300x".to_owned()];
-    }
+pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let usual = ["h100-sxm".to_owned(), "mi300x".to_owned()];
+    let names = if arguments.is_empty() { &usual[..] } else { arguments };
     let devices = names
         .iter()
         .map(|name| architecture(name).ok_or_else(|| format!("no bundled architecture is called {name}")))
         .collect::<Result<Vec<_>, _>>()?;
 
-    print!("{:<22}{:>8}{:>12}{:>12}{:>10}", "work", "tokens", "GFLOP", "MB", "FLOP/B");
+    write!(out, "{:<22}{:>8}{:>12}{:>12}{:>10}", "work", "tokens", "GFLOP", "MB", "FLOP/B")?;
     for device in &devices {
-        print!("  {:>24}", device.name);
+        write!(out, "  {:>24}", device.name)?;
     }
-    println!();
+    writeln!(out)?;
     // A layer with 64 heads of queries and 8 of keys, each of 128 channels.
     for tokens in [1, 64, 256, 512, 4096] {
-        row("down projection", tokens, &Gemm::new(tokens, 8192, 28672, BF16), &devices)?;
+        row(out, "down projection", tokens, &Gemm::new(tokens, 8192, 28672, BF16), &devices)?;
         let prefill = Attention {
             batch: 1,
             query_length: tokens,
@@ -39,24 +37,24 @@ fn main() -> Result<(), Box<dyn Error>> {
             key_type: BF16.to_owned(),
             ..Attention::default()
         };
-        row("attention of a prefill", tokens, &prefill, &devices)?;
+        row(out, "attention of a prefill", tokens, &prefill, &devices)?;
     }
     Ok(())
 }
 
-#[allow(clippy::print_stdout)] // an example's output
 fn row(
+    out: &mut dyn Write,
     work: &str,
     tokens: u64,
     model: &dyn PerfModel,
     devices: &[&Architecture],
 ) -> Result<(), Box<dyn Error>> {
     let (flops, bytes) = (model.flops()?, model.bytes()?);
-    print!("{work:<22}{tokens:>8}{:>12.3}{:>12.3}{:>10.1}", flops / 1e9, bytes / 1e6, flops / bytes);
+    write!(out, "{work:<22}{tokens:>8}{:>12.3}{:>12.3}{:>10.1}", flops / 1e9, bytes / 1e6, flops / bytes)?;
     for device in devices {
         let roofline = Roofline::from_model(model, device)?;
-        print!("  {:>24}", format!("{:.2} µs {}", roofline.time_us(), roofline.bound()));
+        write!(out, "  {:>24}", format!("{:.2} µs {}", roofline.time_us(), roofline.bound()))?;
     }
-    println!();
+    writeln!(out)?;
     Ok(())
 }

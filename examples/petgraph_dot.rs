@@ -1,16 +1,15 @@
 //! Prints the subtree of the first operator with device work in Graphviz format, by way of petgraph:
-//! `cargo run --example petgraph_dot [TRACE] | dot -Tsvg > tree.svg`
+//! `cargo run -p examples petgraph_dot [TRACE] | dot -Tsvg > tree.svg`
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::io::Write;
 
 use petgraph::dot::{Config, Dot};
 use trace_ingest::{ReadOptions, read_path};
 use trace2tree::{EventSet, TraceTree, TreeOptions};
 
-#[allow(clippy::print_stdout)] // an example's output
-fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args_os().nth(1).map_or_else(default_trace, PathBuf::from);
+pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let path = crate::trace(arguments);
     let tree = TraceTree::build(read_path(&path, &ReadOptions::default())?, &TreeOptions::default());
     let Some(&root) = tree.operator_roots().iter().find(|&&root| !tree.non_gpu_path(root)) else {
         return Err("no operator of the trace launched device work".into());
@@ -24,10 +23,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let graph = tree
         .to_graph()
         .filter_map(|_, node| subtree.contains(node.event).then_some(*node), |_, kind| Some(*kind));
-    print!("{}", Dot::with_config(&graph, &[Config::EdgeNoLabel]));
+    write!(out, "{}", Dot::with_config(&graph, &[Config::EdgeNoLabel]))?;
     Ok(())
-}
-
-fn default_trace() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/cuda_training_step.json.gz"))
 }

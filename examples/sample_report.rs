@@ -1,8 +1,7 @@
 //! Writes a small report in every format: `sample_report DIRECTORY`.
 
-#![allow(clippy::print_stdout, reason = "an example shows its result")]
-
 use std::error::Error;
+use std::io::Write;
 use std::path::PathBuf;
 
 use report_writers::step_timeline::{MeasuredOn, StepBar, StepEngine, StepTimeline};
@@ -22,8 +21,8 @@ fn column<'c, C: Into<Cell<'c>>>(
     TableColumn::new(Column::new(name, kind, description), cells.into_iter().map(Into::into))
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let directory = std::env::args_os().nth(1).map(PathBuf::from).ok_or("usage: sample_report DIRECTORY")?;
+pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let directory = arguments.first().map(PathBuf::from).ok_or("usage: sample_report DIRECTORY")?;
     std::fs::create_dir_all(&directory)?;
     let report =
         Report::new("Sample report", vec![timeline()?, categories()?, kernels()?, histogram()?, steps()?])?
@@ -31,16 +30,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     for writer in WRITERS {
         let written = writer.write(&report, &directory.join(format!("sample.{}", writer.name())))?;
         for path in written.paths {
-            println!("{}", path.display());
+            writeln!(out, "{}", path.display())?;
         }
         for warning in written.warnings {
-            println!("warning: {warning}");
+            writeln!(out, "warning: {warning}")?;
         }
     }
 
     let picture = directory.join("steps.svg");
     std::fs::write(&picture, step_picture()?)?;
-    println!("{}", picture.display());
+    writeln!(out, "{}", picture.display())?;
 
     let style = terminal::Style { width: 72, colored: true, unicode: true };
     let parts = [
@@ -48,12 +47,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         terminal::Segment { label: "exposed communication", fraction: 0.031, color: terminal::Color::Yellow },
         terminal::Segment { label: "idle", fraction: 0.055, color: terminal::Color::Red },
     ];
-    print!("\n{}\n", terminal::bar(&parts, style));
+    write!(out, "\n{}\n", terminal::bar(&parts, style))?;
     let columns = [
         terminal::TextColumn::left("kernel", |kernel: &Kernel| kernel.1),
         terminal::TextColumn::right("time (µs)", |kernel: &Kernel| format!("{:.3}", kernel.2)),
     ];
-    print!("{}", terminal::table(&columns, &KERNELS, style));
+    write!(out, "{}", terminal::table(&columns, &KERNELS, style))?;
     Ok(())
 }
 
