@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod advice;
-pub mod agent;
 mod facts;
 mod finding;
 #[cfg(test)]

@@ -32,26 +32,6 @@ pub enum Error {
         /// The baseline.
         baseline: PathBuf,
     },
-    /// The files of the reference's agent for something else than a trace.
-    #[error(
-        "{path}: is {kind}; the files of TraceLens's agent are made from traces of PyTorch's profiler only: run tracelens advise without --compat",
-        path = .path.display()
-    )]
-    AgentOfTrace {
-        /// The recording.
-        path: PathBuf,
-        /// What it is.
-        kind: RecordingKind,
-    },
-    /// The files of the reference's agent without peaks.
-    #[error(
-        "{path}: names no device whose peaks are known, which TraceLens's agent needs; name it with --gpu_arch_platform or --gpu_arch_json_path",
-        path = .path.display()
-    )]
-    PeaksOfAgent {
-        /// The trace.
-        path: PathBuf,
-    },
     /// A comparison of less than two runs.
     #[error("{given} run is named; name at least two, the one that the others are compared with first")]
     OneRun {
@@ -362,8 +342,6 @@ impl Error {
     pub fn input(&self) -> Option<&Path> {
         match self {
             Error::BaselineOfTrace { path, .. }
-            | Error::AgentOfTrace { path, .. }
-            | Error::PeaksOfAgent { path }
             | Error::NothingInCommon { path, .. }
             | Error::NotRecorded { path, .. }
             | Error::OneAtATime { second: path, .. }

@@ -120,8 +120,6 @@ pub(crate) enum Failure {
     NotCopyable { path: PathBuf, found: RecordingKind, instead: String },
     #[error("{path}: none of these operators can run again, so nothing is written", path = .path.display())]
     NothingToReplay { path: PathBuf },
-    #[error("--compat agent writes the files of one trace, and {given} are given; name one")]
-    OneTraceOfAgent { given: usize },
     #[error(transparent)]
     Split(#[from] SplitError),
     #[error(

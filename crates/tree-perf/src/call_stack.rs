@@ -53,13 +53,11 @@ pub(crate) fn call_stack(tree: &TraceTree, operator: EventId, kernels: &[EventId
 /// The Python function through which the program reached an operator: the first frame inside it that bears
 /// its name, else the nearest frame around it that is no wrapper of the framework.
 pub(crate) fn entry_point(tree: &TraceTree, operator: EventId, kernels: &[EventId]) -> String {
-    found_entry_point(tree, operator, kernels).unwrap_or_else(|| NOT_FOUND.to_owned())
-}
-
-/// [`entry_point`], if there is one.
-pub(crate) fn found_entry_point(tree: &TraceTree, operator: EventId, kernels: &[EventId]) -> Option<String> {
-    let path = kernel_path(tree, operator, *kernels.first()?);
-    entry_point_of(&path, tree.trace().name(operator)).map(str::to_owned)
+    let found = kernels.first().and_then(|&kernel| {
+        let path = kernel_path(tree, operator, kernel);
+        entry_point_of(&path, tree.trace().name(operator)).map(str::to_owned)
+    });
+    found.unwrap_or_else(|| NOT_FOUND.to_owned())
 }
 
 fn entry_point_of<'p>(path: &'p [Cow<'_, str>], operator: &str) -> Option<&'p str> {
@@ -76,7 +74,7 @@ fn entry_point_of<'p>(path: &'p [Cow<'_, str>], operator: &str) -> Option<&'p st
 }
 
 /// Names from the root to a kernel: operators, modules and frames, numbers of instances removed.
-pub(crate) fn kernel_path<'t>(tree: &'t TraceTree, operator: EventId, kernel: EventId) -> Vec<Cow<'t, str>> {
+fn kernel_path<'t>(tree: &'t TraceTree, operator: EventId, kernel: EventId) -> Vec<Cow<'t, str>> {
     let trace = tree.trace();
     let kept = |event: EventId| {
         let name = trace.name(event);

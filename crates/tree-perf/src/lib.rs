@@ -47,7 +47,6 @@ pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
 pub use sheets::concurrency::{CopyKind, CopyRateOverTime};
 pub use sheets::kernel_summary::{KernelRow, KernelTable};
 pub use sheets::launches::{StreamQueue, StreamQueueOverTime};
-pub use sheets::unified_perf_summary::UnifiedSummaryRow;
 pub use sheets::{all_sheets, budget_sheets, inference_sheets, pytorch_sheets};
 pub use unified::{ChargedWork, ModelledCall};
 

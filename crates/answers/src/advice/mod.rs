@@ -1,6 +1,5 @@
 //! What to change first: the facts of recordings, brought to the rules of `advise`.
 
-mod agent;
 mod job;
 mod tenstorrent;
 mod trace;
@@ -8,7 +7,6 @@ mod xla;
 
 use std::path::{Path, PathBuf};
 
-use advise::agent::AgentReport;
 use advise::{
     Advice, AttentionSpeed, Copied, Finding, LeastTime, Limits, Machine, Regression, Step, advice_sheet,
 };
@@ -102,39 +100,6 @@ impl Advisor {
                 Ok((of_operations(&report, &self.limits), notices))
             }
         }
-    }
-
-    /// The findings of the reference's agent in a trace, with the figures of the reference's report: measured peaks where no
-    /// others are asked for. Baseline and limits do not count.
-    ///
-    /// # Errors
-    /// When the file is no trace of PyTorch's profiler, cannot be read or has no device work, and when the device's peaks
-    /// are not known.
-    pub fn agent_report(
-        &self,
-        path: &Path,
-        reading: &ReadOptions<'_>,
-    ) -> Result<(AgentReport, Vec<Notice>), Error> {
-        let kind = recognise(path, reading)?;
-        if !matches!(kind, RecordingKind::Trace) {
-            return Err(Error::AgentOfTrace { path: path.to_path_buf(), kind });
-        }
-        let options = agent::options(AnalysisOptions {
-            architecture: self.architecture.clone(),
-            peak_basis: self.peak_basis,
-            communication: self.communication.clone(),
-            link_by: self.link_by,
-            ..AnalysisOptions::default()
-        });
-        let trace = read_path(path, reading)?;
-        let tree_options = TreeOptions { threads: reading.thread_count(), ..options.tree_options() };
-        let analysis = Analysis::from_tree(TraceTree::build(trace, &tree_options), options);
-        let notices = analysis.trace().warnings().iter().cloned().map(Notice::Reading).collect();
-        let Some(architecture) = analysis.architecture() else {
-            return Err(Error::PeaksOfAgent { path: path.to_path_buf() });
-        };
-        let report = agent::report(&analysis, architecture, path.display().to_string());
-        Ok((report.ok_or_else(|| no_gpu_events(path, analysis.trace()))?, notices))
     }
 
     fn advise_on_trace(

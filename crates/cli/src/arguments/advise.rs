@@ -6,7 +6,6 @@ use clap::Args;
 
 use super::answer_output::{AnswerOutput, JSON_DOCUMENT};
 use super::devices::DeviceArguments;
-use super::one_of;
 use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -15,16 +14,7 @@ Examples:
   tracelens advise trace.json.gz --json                    the same for programs
   tracelens advise trace.json.gz --markdown advice.md      the same for a ticket
   tracelens advise trace.json.gz --baseline old.json.gz    with what became slower since then
-  tracelens advise trace.json.gz --fail-on 'IDLE-*'        exit code 3 when such a finding is there
-  tracelens advise trace.json.gz --compat agent -o agent   the files of TraceLens's agent, by its rules";
-
-/// What other program the findings are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AdviceFormat {
-    Agent,
-}
-
-const FORMATS: &[(&str, AdviceFormat)] = &[("agent", AdviceFormat::Agent)];
+  tracelens advise trace.json.gz --fail-on 'IDLE-*'        exit code 3 when such a finding is there";
 
 #[derive(Args)]
 pub(crate) struct AdviseArguments {
@@ -39,7 +29,7 @@ pub(crate) struct AdviseArguments {
     #[command(flatten)]
     pub(crate) answer: AnswerOutput,
 
-    /// Write the JSON here; with --compat agent to this file, or all of the agent's files to this directory
+    /// Write the JSON here
     #[arg(long, short = 'o', value_name = "FILE", group = JSON_DOCUMENT)]
     pub(crate) output: Option<PathBuf>,
 
@@ -58,16 +48,6 @@ pub(crate) struct AdviseArguments {
     /// End with exit code 3 when a finding of these rules is shown, such as IDLE-*; may be given several times
     #[arg(long = "fail-on", value_name = "PATTERN", value_parser = rule_pattern)]
     pub(crate) fail_on: Vec<String>,
-
-    /// Write priority_data.json of one trace as TraceLens's agent does, by its rules and with its figures, faults included;
-    /// with a directory as --output also its manifest, metrics of categories and fusion candidates
-    #[arg(
-        long,
-        value_name = "PROGRAM",
-        value_parser = one_of(FORMATS),
-        conflicts_with_all = ["baseline", "markdown", "rules", "min_share", "fail_on", "AnswerOutput", "FilesOutput", "DocumentOutput"]
-    )]
-    pub(crate) compat: Option<AdviceFormat>,
 
     #[command(flatten)]
     pub(crate) device: DeviceArguments,

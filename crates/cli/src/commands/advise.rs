@@ -14,8 +14,7 @@ use trace_ingest::ReadOptions;
 
 use super::report::{check_destinations, save};
 use crate::answering;
-use crate::arguments::Reference;
-use crate::arguments::advise::{AdviceFormat, AdviseArguments};
+use crate::arguments::advise::AdviseArguments;
 use crate::console;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
@@ -37,14 +36,11 @@ struct Document<'a> {
 }
 
 pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
-    if let Some(AdviceFormat::Agent) = arguments.compat {
-        return super::advise_agent::run(&advisor(arguments, Some(Reference::TraceLens))?, arguments);
-    }
     let sources: Vec<_> = arguments.files.iter().chain(&arguments.baseline).cloned().collect();
     let markdown = arguments.markdown.iter().map(|path| ("markdown", path.as_path()));
     let json = arguments.output.iter().map(|path| ("json", path.as_path()));
     check_destinations(&sources, markdown.chain(json))?;
-    let advisor = advisor(arguments, None)?;
+    let advisor = advisor(arguments)?;
     let mut advised = Vec::with_capacity(arguments.files.len());
     let mut notices = Vec::new();
     for path in &arguments.files {
@@ -96,8 +92,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     }
 }
 
-/// Who answers, with the figures of the reference where it is named.
-fn advisor(arguments: &AdviseArguments, reference: Option<Reference>) -> Result<Advisor, Failure> {
+fn advisor(arguments: &AdviseArguments) -> Result<Advisor, Failure> {
     let architecture = arguments.device.architecture()?;
     if let Some(warning) = arguments.device.warning(architecture.as_ref()) {
         console::warning(format_args!("{warning}"));
@@ -105,7 +100,7 @@ fn advisor(arguments: &AdviseArguments, reference: Option<Reference>) -> Result<
     Ok(Advisor {
         architecture,
         peak_basis: arguments.device.peak_basis(),
-        communication: arguments.device.communication(reference),
+        communication: arguments.device.communication(None),
         link_by: arguments.reading.link_by,
         baseline: arguments.baseline.clone(),
         limits: Limits { least_share: arguments.min_share / 100.0, ..Limits::default() },

@@ -1,7 +1,6 @@
 //! One file per subcommand.
 
 pub(crate) mod advise;
-mod advise_agent;
 pub(crate) mod archs;
 pub(crate) mod columns;
 pub(crate) mod compare;

@@ -542,7 +542,6 @@ fn options_of_json_want_json() {
         place.run(&["advise", "trace.json.gz", option, "-o", "advice.json"]).exits_with(0);
     }
     place.run(&["archs", "--json", "--no-hash"]).exits_with(2);
-    place.run(&["advise", "trace.json.gz", "--compat", "agent", "-o", "a.json", "--stamp"]).exits_with(2);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test helper may stop at a fault
 
 mod advise;
-mod advise_agent;
 mod advise_corpus;
 mod answers;
 mod bad_input;

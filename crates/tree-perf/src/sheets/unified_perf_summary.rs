@@ -1,14 +1,12 @@
 //! Every device event once, under the operator that accounts for it, with the figures of its model.
 
-use std::borrow::Cow;
-
 use gpu_timeline::Spread;
 use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
 use operator_sheets::{CallFigures, Evaluated, KernelList, absence, nested_parameters};
-use perf_models::{Parameter, Undefined};
+use perf_models::Undefined;
 use sheets::names::UNIFIED_PERF_SUMMARY;
 use sheets::{Absence, Column, ColumnKind, Field, Figure, Role, Sheet, Statistics, Unit, shares, statistics};
-use trace_ingest::{EventId, StringId};
+use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
 use crate::call_groups::{
@@ -16,7 +14,6 @@ use crate::call_groups::{
     overlap_fields, overlapping_names,
 };
 use crate::call_overlap::OverlapFigures;
-use crate::call_stack::{found_entry_point, kernel_path};
 use crate::derived::UnifiedRow;
 use crate::other_run::{OtherTimes, other_run_fields};
 use crate::sheets::host_ops::sheet_by_arguments;
@@ -60,70 +57,6 @@ impl GroupRow for Row<'_> {
 
     fn kernels(&self) -> &KernelList {
         &self.kernels
-    }
-}
-
-/// A row of `unified_perf_summary` as values.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct UnifiedSummaryRow<'a> {
-    /// Name of the operator, or of one of its device events that no other row accounts for.
-    pub name: Cow<'a, str>,
-    /// Kind of work, such as `GEMM`.
-    pub category: String,
-    /// Operator of the first call.
-    pub first: EventId,
-    /// Calls.
-    pub count: usize,
-    /// Sum of their time on the host in µs; `None` if all ran when a graph was captured.
-    pub host_us: Option<f64>,
-    /// Work of a call, and rates over all calls.
-    pub figures: CallFigures,
-    /// Kernel time over calls in µs.
-    pub kernel_us: Spread,
-    /// Sum of kernel time over calls in µs.
-    pub total_us: f64,
-    /// Names of the device events of a call, in the order of the cell that lists them.
-    pub kernels: Vec<StringId>,
-    /// Parameters of the model, such as `M`; empty without one.
-    pub parameters: &'a [Parameter],
-    /// Python function through which the program reached the operator; `None` where frames do not tell it, or call stacks
-    /// were not asked for.
-    pub entry_point: Option<String>,
-    /// Frames from the outermost to the first kernel of the first call; empty where call stacks were not asked for.
-    pub call_stack: Vec<Cow<'a, str>>,
-}
-
-impl Analysis {
-    /// The rows of `unified_perf_summary` as values, in its order.
-    pub fn unified_summary(&self) -> Vec<UnifiedSummaryRow<'_>> {
-        let rows = rows(self, false).map(|(_, rows)| rows).unwrap_or_default();
-        rows.into_iter().map(|row| row.into_values(self)).collect()
-    }
-}
-
-impl<'a> Row<'a> {
-    fn into_values(self, analysis: &'a Analysis) -> UnifiedSummaryRow<'a> {
-        let (tree, trace) = (analysis.tree(), analysis.trace());
-        let with_call_stack = analysis.options().include_call_stack;
-        let first = self.group.first();
-        let kernels = self.kernels.in_order(self.group.calls[0].device_events(analysis));
-        let entry_point = || found_entry_point(tree, first, &kernels);
-        let call_stack = || kernels.first().map(|&kernel| kernel_path(tree, first, kernel));
-        UnifiedSummaryRow {
-            name: self.group.key.name.text(analysis),
-            category: self.group.key.category.as_str().to_owned(),
-            first,
-            count: self.group.calls.len(),
-            host_us: total_host_us(analysis, &self.group),
-            figures: self.figures,
-            kernel_us: self.kernel_us,
-            total_us: analysis.us(self.time),
-            parameters: self.evaluated.map_or(&[], |evaluated| &evaluated.parameters),
-            entry_point: with_call_stack.then(entry_point).flatten(),
-            call_stack: with_call_stack.then(call_stack).flatten().unwrap_or_default(),
-            kernels: kernels.iter().map(|&kernel| trace.events().name(kernel)).collect(),
-        }
     }
 }
 
