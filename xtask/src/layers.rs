@@ -35,6 +35,7 @@ const ORDER: &[&str] = &[
     "nsys-perf",
     "metal-perf",
     "multi-rank",
+    "reference-tools",
     "report-writers",
     "answers",
     "mcp",

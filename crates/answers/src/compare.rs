@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use reference_tools::{Conventions, ParityTables, SheetGroup, compare_as_tracelens, tracelens};
 use rocprof_perf::RocprofOptions;
 use sheets::{Table, names_a_file};
 use trace_diff::{
-    CompareOptions, Comparison, Joined, ParityTables, Row, SheetGroup, Side, Status, all_comparison_sheets,
-    compare, compare_as_tracelens, comparison_sheets, is_compared, read_report, report_format,
+    CompareOptions, Comparison, Joined, Row, Side, Status, all_comparison_sheets, compare, comparison_sheets,
+    is_compared, read_report, report_format,
 };
 use trace_ingest::{RecordingKind, is_standard_input, recognise};
 
@@ -113,18 +114,21 @@ impl CompareReporter {
             return Ok(read_report(path, format, &is_compared)?);
         }
         let paths = [path.to_path_buf()];
-        let parity = self.as_tracelens.is_some();
-        let sheet_names = if parity { SheetNames::Current } else { SheetNames::Documented };
+        let (sheet_names, conventions) = match &self.as_tracelens {
+            Some(_) => (SheetNames::Current, tracelens()),
+            None => (SheetNames::Documented, Conventions::default()),
+        };
         let made = match recognise(path, &run.reading)? {
             // Kernels are compared, too.
             RecordingKind::Trace | RecordingKind::Nsys => {
                 let mut reporter = TraceReporter { sheet_names, ..TraceReporter::default() };
                 reporter.analysis.kernel_summary = true;
-                reporter.analysis.parity = parity;
+                reporter.analysis.conventions = conventions.traces;
                 reporter.report(&paths, run)?
             }
             RecordingKind::Rocprof => {
-                let analysis = RocprofOptions { parity, ..RocprofOptions::default() };
+                let analysis =
+                    RocprofOptions { conventions: conventions.rocprof, ..RocprofOptions::default() };
                 RocprofReporter { analysis, sheet_names, window: None }.report(&paths, run)?
             }
             RecordingKind::XPlane | RecordingKind::TenstorrentOps => {

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use critical_path::{CriticalPath, PathClass, PathOptions, Scope, critical_path_sheets};
 use iterations::Window;
+use reference_tools::read_as_hta;
 use report_writers::shortened_apart;
 use sheets::{Layout, percent};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{ReadOptions, RecordingKind, read_path};
-use trace2tree::{LinkBy, TraceTree, TreeOptions, read_as_hta};
+use trace2tree::{LinkBy, TraceTree, TreeOptions};
 
 use crate::error::Error;
 use crate::notice::Notice;
@@ -60,7 +61,7 @@ impl Reporter for CriticalPathReporter {
             self.path.scope = Scope::Cut(selected.time);
         }
         if let Some((name, numbers)) = &self.annotation {
-            let annotated = if self.as_hta { Scope::annotated_as_hta } else { Scope::annotated };
+            let annotated = if self.as_hta { Scope::containing } else { Scope::annotated };
             let scope = annotated(tree.trace(), name, numbers.clone());
             self.path.scope = scope.map_err(|error| Error::NoSuchAnnotation {
                 path: path.to_path_buf(),

@@ -6,10 +6,11 @@ use iterations::WindowError;
 use metal_perf::MetalError;
 use multi_rank::Error as JobError;
 use perf_gate::BaselineError;
+use reference_tools::ParityError;
 use report_writers::{DrawError, ReportError};
 use sheets::TableError;
 use thiserror::Error as ThisError;
-use trace_diff::{ParityError, ReadError};
+use trace_diff::ReadError;
 use trace_ingest::{IngestError, RecordingKind};
 
 /// Why a question has no answer.

@@ -8,6 +8,7 @@ use inference_phase::sheets::phase_sheets;
 use metal_perf::metal_sheets;
 use multi_rank::job_sheets;
 use nsys_perf::{nsys_sheets, nsys_stats_sheets};
+use reference_tools::hta_sheets;
 use rocprof_perf::rocprof_sheets;
 use serde_json::{Value, json};
 use sheets::{Column, Sheet, Unit};
@@ -80,6 +81,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     let mut all = known(of(RecordingKind::Trace), overview());
     all.extend(known(of(RecordingKind::Trace), vec![advice_sheet()]));
     all.extend(known(of(RecordingKind::Trace), all_sheets()));
+    all.extend(known(of(RecordingKind::Trace), hta_sheets()));
     all.extend(known(of(RecordingKind::Trace), phase_sheets()));
     all.extend(known(of(RecordingKind::Trace), critical_path_sheets()));
     all.extend(known(of(RecordingKind::Trace), vec![graph_replays_sheet()]));
@@ -164,6 +166,7 @@ mod tests {
     #[test]
     fn columns_have_roles_that_a_reader_can_use() {
         check(&all_sheets());
+        check(&hta_sheets());
         check(&phase_sheets());
         check(&critical_path_sheets());
         check(&[graph_replays_sheet()]);
@@ -224,6 +227,7 @@ mod tests {
             }
         }
         check(&all_sheets());
+        check(&hta_sheets());
         check(&phase_sheets());
         check(&jax_sheets());
         check(&rocprof_sheets());

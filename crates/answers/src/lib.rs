@@ -54,6 +54,6 @@ pub use rocprof::RocprofReporter;
 pub use rows::{Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, nearest, table_named};
 pub use summary::{LeftOut, Summary, Timeline};
 pub use tenstorrent::TenstorrentReporter;
-pub use trace::{NsysTables, OtherTrace, SheetNames, TraceReporter};
+pub use trace::{HtaTables, NsysTables, OtherTrace, SheetNames, TraceReporter};
 pub use why::{Cost, NamedIn, Part, TargetKind, Why, WhyError};
 pub use xla::XlaReporter;

@@ -12,6 +12,7 @@ use multi_rank::{
     single_events, waits,
 };
 use perf_models::CommunicationPatterns;
+use sheets::Scope;
 use tempfile::TempDir;
 use trace_doctor::{Diagnosis, Finding};
 use trace_ingest::{IngestError, ReadOptions, RecordingKind, check_entries, read_path};
@@ -349,7 +350,7 @@ impl Reporter for RanksReporter {
             self.analysis.gpus_per_node = job.visible_devices();
         }
         let most = self.analysis.detail_rows;
-        let parity = self.analysis.parity;
+        let conventions = self.analysis.conventions;
         let analysis = JobAnalysis::new(job, self.analysis)?;
         if !analysis.has_details() {
             notices.push(Notice::TooManyCollectives { kernels: analysis.kernels(), most });
@@ -360,8 +361,8 @@ impl Reporter for RanksReporter {
             [first, ..] => format!("{} and {} more", title(first), paths.len() - 1),
             [] => String::new(),
         };
-        let layout = self.sheet_names.layout(parity);
-        let advised = self.sheet_names == SheetNames::Documented && !parity;
+        let layout = self.sheet_names.layout(conventions.layout);
+        let advised = self.sheet_names == SheetNames::Documented && conventions.scope == Scope::Full;
         let advice = advised.then(|| advice::of_job(&analysis, &Limits::default())).flatten();
         let (mut made, mut known) = tables(&analysis, job_sheets(), layout)?;
         if let Some(advice) = &advice {

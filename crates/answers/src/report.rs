@@ -264,11 +264,6 @@ pub(crate) fn tables<'a, A>(
     Ok((tables, sheets.into_iter().map(|sheet| sheet.name.into_owned()).collect()))
 }
 
-/// The layout of tables: that of the reference tool where its figures are asked for.
-pub(crate) fn layout(of_reference: bool) -> Layout {
-    if of_reference { Layout::Reference } else { Layout::Roles }
-}
-
 /// A report of these tables. `known` names all tables that a report of this kind may have, so that a writer of several
 /// files removes those of an earlier run.
 pub(crate) fn titled(

@@ -7,10 +7,10 @@ use advise::{ADVICE, Limits};
 use hashbrown::HashSet;
 use iterations::Window;
 use rocprof_perf::{
-    AgentTimeline, RocprofAnalysis, RocprofOptions, agent_timelines, rocprof_finding, rocprof_notices,
-    rocprof_sheets,
+    AgentTimeline, KernelCategories, RocprofAnalysis, RocprofOptions, TimeUnits, agent_timelines,
+    rocprof_finding, rocprof_notices, rocprof_sheets,
 };
-use sheets::Layout;
+use sheets::{Layout, Scope};
 use trace_ingest::rocprof::{Agent, AgentKind, Domain, Process, Profile, read_profile};
 use trace_ingest::{Nanoseconds, RecordingKind};
 use tree_perf::{Analysis, AnalysisOptions, budget_sheets};
@@ -43,8 +43,10 @@ impl Reporter for RocprofReporter {
         let profile = read_profile(path, &run.reading)?;
         run.count_events(records(&profile));
         run.begin(Stage::Analysis);
-        let layout = self.sheet_names.layout(self.analysis.parity);
-        self.analysis.tracelens_categories |= layout == Layout::Reference;
+        let layout = self.sheet_names.layout(self.analysis.conventions.layout);
+        if layout == Layout::Reference {
+            self.analysis.conventions.categories = KernelCategories::Short;
+        }
         let (analysis, selected) = match &self.window {
             None => (RocprofAnalysis::new(profile, self.analysis), None),
             Some(window) => {
@@ -57,10 +59,11 @@ impl Reporter for RocprofReporter {
         run.begin(Stage::Sheets);
         let title = title(path);
         let (mut made, mut known) = tables(&*analysis, rocprof_sheets(), layout)?;
-        if analysis.options().parity {
+        if analysis.options().conventions.units == TimeUnits::AThousandthBelow {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }
-        let advised = self.sheet_names == SheetNames::Documented && !analysis.options().parity;
+        let tells_all = analysis.options().conventions.scope == Scope::Full;
+        let advised = self.sheet_names == SheetNames::Documented && tells_all;
         let traced = advised.then(|| traced(&analysis)).flatten();
         let advice =
             traced.as_ref().map(|trace| advice::of_trace(trace, None, Vec::new(), &Limits::default()));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use advise::Limits;
 use metal_perf::{MetalOptions, MetalReport, Op, metal_sheets};
-use sheets::{Layout, Sheet, TableError};
+use sheets::{Layout, Scope, Sheet, TableError};
 use trace_diff::{
     CompareOptions, Comparison, Side, TIME_CHANGE, all_comparison_sheets, compare, comparison_sheets,
     is_compared,
@@ -17,9 +17,7 @@ use crate::compare::{names_of, statements};
 use crate::envelope::{Input, Losses, Trust};
 use crate::error::Error;
 use crate::notice::{NothingToDraw, Notice};
-use crate::report::{
-    Analysed, Picture, Report, Reporter, Run, Stage, layout, pictures, tables, title, titled,
-};
+use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
 use crate::stacked_picture;
 use crate::summary::Summary;
 
@@ -35,7 +33,8 @@ pub struct TenstorrentReporter {
 impl Reporter for TenstorrentReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
         let Some(first) = paths.first() else { return Err(Error::NoRecording) };
-        let is_compat = self.analysis.compat;
+        let conventions = self.analysis.conventions;
+        let tells_all = conventions.scope == Scope::Full;
         let analysis = analysis(paths, self.analysis.clone(), run)?;
         let comparison = match &self.baseline {
             Some(path) => {
@@ -49,13 +48,13 @@ impl Reporter for TenstorrentReporter {
         };
         run.begin(Stage::Sheets);
         let title = title(first);
-        let (mut made, mut known) = tables(&analysis, metal_sheets(), layout(is_compat))?;
+        let (mut made, mut known) = tables(&analysis, metal_sheets(), conventions.layout)?;
         known.extend(baseline_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
         if let Some(comparison) = &comparison {
-            made.extend(tables(comparison, comparison_sheets(comparison, BASELINE), layout(is_compat))?.0);
+            made.extend(tables(comparison, comparison_sheets(comparison, BASELINE), conventions.layout)?.0);
         }
         // The findings have a sheet of that name among those of operations.
-        let advice = (!is_compat).then(|| advice::of_operations(&analysis, &Limits::default()));
+        let advice = tells_all.then(|| advice::of_operations(&analysis, &Limits::default()));
         let tables = titled(&title, (made, known), run)?;
         let mut notices: Vec<Notice> = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();
         let of_both = comparison.iter().flat_map(|comparison| comparison.notices.iter().cloned());
@@ -72,7 +71,7 @@ impl Reporter for TenstorrentReporter {
         };
         let analysis = Analysed::Tenstorrent(Box::new(analysis), comparison);
         let report = Report { tables, summary, notices, pictures, advice, analysis };
-        if is_compat { Ok(report) } else { report.with_overview(run) }
+        if tells_all { report.with_overview(run) } else { Ok(report) }
     }
 }
 

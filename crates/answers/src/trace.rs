@@ -15,9 +15,10 @@ use inference_phase::sheets::{
 use iterations::{Program, Selected, Window, WindowError};
 use nsys_perf::{NsysAnalysis, NsysOptions, nsys_findings, nsys_sheets, nsys_stats_sheets};
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
+use reference_tools::{Hta, hta_sheets};
 use script_extension::Extension;
 use sheets::names::GRAPH_REPLAYS;
-use sheets::{Layout, Sheet, Table};
+use sheets::{Layout, Scope, Sheet, Table};
 use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{
@@ -26,7 +27,8 @@ use trace_ingest::{
 };
 use trace2tree::{CallKind, TraceTree, TreeOptions, TreeWarning, is_graph_launch};
 use tree_perf::{
-    Analysis, AnalysisOptions, MemorySheets, ReportLayout, SharedWork, inference_sheets, pytorch_sheets,
+    Analysis, AnalysisOptions, MemorySheets, RecomputeRule, ReportLayout, SharedWork, inference_sheets,
+    pytorch_sheets,
 };
 
 use crate::compare::names_of_runs;
@@ -36,8 +38,8 @@ use crate::notice::{NothingToDraw, Notice};
 use crate::numbers::{counted, grouped};
 use crate::parallel::map_in_order;
 use crate::report::{
-    Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, layout, lost_events, only, pictures,
-    tables, title, titled,
+    Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, lost_events, only, pictures, tables,
+    title, titled,
 };
 use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
@@ -62,6 +64,8 @@ pub struct TraceReporter {
     pub other: Option<OtherTrace>,
     /// Sheets that only recordings of Nsight Systems have.
     pub nsys: NsysTables,
+    /// Whether the tables of Holistic Trace Analysis are written, too, and which.
+    pub hta: Option<HtaTables>,
     /// Whether to tell the modules that work belongs to, though no sheet has them: a page shows them. Reads Python frames.
     pub modules: bool,
 }
@@ -73,6 +77,13 @@ pub struct NsysTables {
     pub options: NsysOptions,
     /// Write the tables of `nsys stats`, with its names and units, and no others.
     pub names_of_nsys: bool,
+}
+
+/// The tables of Holistic Trace Analysis.
+#[derive(Clone, Debug, Default)]
+pub struct HtaTables {
+    /// Among them the sequences of kernels below operators whose names contain this; reads Python frames.
+    pub sequences_of: Option<String>,
 }
 
 /// A trace that another one is compared with, tree by tree.
@@ -95,10 +106,10 @@ pub enum SheetNames {
 }
 
 impl SheetNames {
-    /// The layout of the tables: that of the reference tool with its names, or where its figures are asked for.
-    pub(crate) fn layout(self, has_figures_of_reference: bool) -> Layout {
+    /// The layout of the tables: that of the report's conventions, or the one that goes with the names.
+    pub(crate) fn layout(self, of_conventions: Layout) -> Layout {
         match self {
-            SheetNames::Documented => layout(has_figures_of_reference),
+            SheetNames::Documented => of_conventions,
             SheetNames::Current => Layout::Reference,
         }
     }
@@ -129,18 +140,25 @@ impl TraceReporter {
             || self.phases.is_some()
             || self.extension.is_some()
             || self.analysis.layout == ReportLayout::Inference
+            || self.follows_sequences()
             || self.analysis.tree_options().python_frames
     }
 
-    /// Whether the report says what is wrong with the recording: where it is to be like TraceLens's, it does not.
+    /// Whether the report says what is wrong with the recording.
     fn examines_recording(&self) -> bool {
-        self.sheet_names == SheetNames::Documented && !self.analysis.parity
+        self.sheet_names == SheetNames::Documented && self.analysis.conventions.scope == Scope::Full
+    }
+
+    /// Whether HTA's sequences are asked for, which are of operators below frames, too.
+    fn follows_sequences(&self) -> bool {
+        self.hta.as_ref().is_some_and(|hta| hta.sequences_of.is_some())
     }
 
     /// How trees are built. Captured operators and those of another trace are told by the modules around them, too.
     fn tree_options(&self, reading: &ReadOptions<'_>) -> TreeOptions {
         let mut options = self.analysis.tree_options();
-        options.python_frames |= self.captures.is_some() || self.other.is_some() || self.modules;
+        options.python_frames |=
+            self.captures.is_some() || self.other.is_some() || self.modules || self.follows_sequences();
         options.threads = reading.thread_count();
         options
     }
@@ -231,7 +249,7 @@ impl Reporter for TraceReporter {
         }
         let mut compared = None;
         if let Some((of_other, other)) = &other {
-            let layout = self.sheet_names.layout(analysis.options().parity);
+            let layout = self.sheet_names.layout(analysis.options().conventions.layout);
             let names = names_of_runs(&[], &[path.to_path_buf(), of_other.clone()])?;
             let mut found = Compared::new(&analysis, other, [&names[0], &names[1]], layout, &mut notices)?;
             analysis.compare_with(mem::take(&mut found.work));
@@ -246,6 +264,10 @@ impl Reporter for TraceReporter {
         }
         run.begin(Stage::Sheets);
         let title = title(path);
+        let hta = self.hta.map(|asked| Hta::new(analysis.tree(), asked.sequences_of));
+        if let Some(part) = hta.as_ref().and_then(Hta::without_sequences) {
+            notices.push(Notice::Analysis(tree_perf::Notice::NoSequences { part: part.to_owned() }));
+        }
         let (of_comparison, compared) =
             compared.map_or_else(Default::default, |found| (found.tables, found.statements));
         let examined = Examined {
@@ -255,6 +277,7 @@ impl Reporter for TraceReporter {
             diagnosis: diagnosis.as_ref(),
             of_comparison,
             nsys: &self.nsys,
+            hta: hta.as_ref(),
         };
         let (tables, mut summary, advice) =
             tables_and_summary(&examined, &title, self.sheet_names, threads_of_sheets, run)?;
@@ -349,6 +372,7 @@ struct Examined<'a> {
     /// Sheets of this trace and another one.
     of_comparison: Vec<Table>,
     nsys: &'a NsysTables,
+    hta: Option<&'a Hta<'a>>,
 }
 
 /// A piece of the work of making a report.
@@ -356,6 +380,7 @@ enum Piece<'s, 'a, 'n, 't> {
     /// What several sheets share.
     Shared(fn(&Analysis)),
     Sheet(&'s Sheet<'a, Analysis>),
+    OfHta(&'a Hta<'a>, &'s Sheet<'a, Hta<'a>>),
     Summary,
     Advice,
     OfNsys(&'n OfNsys<'t>, &'s Sheet<'n, NsysAnalysis<'t>>),
@@ -380,10 +405,10 @@ fn tables_and_summary(
         ReportLayout::Standard => pytorch_sheets(),
         ReportLayout::Inference => inference_sheets(),
     };
-    let layout = names.layout(analysis.options().parity);
+    let layout = names.layout(analysis.options().conventions.layout);
     let summary = LazyLock::new(|| summary(analysis, phases, title.to_owned()));
-    // Reports that are to be like TraceLens's have none.
-    let advised = names == SheetNames::Documented && !analysis.options().parity && !analysis.is_host_only();
+    let tells_all = names == SheetNames::Documented && analysis.options().conventions.scope == Scope::Full;
+    let advised = tells_all && !analysis.is_host_only();
     let advice = LazyLock::new(|| advice::of_trace(analysis, diagnosis, Vec::new(), &Limits::default()));
     let of_nsys = (analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys)).then(|| OfNsys {
         analysis: NsysAnalysis::new(analysis.tree(), examined.nsys.options.clone()),
@@ -394,10 +419,17 @@ fn tables_and_summary(
         Some(_) => nsys_sheets(),
         None => Vec::new(),
     };
+    let sheets_of_hta = hta_sheets();
     let shared = if threads > 1 { Analysis::SHARED_WORK.as_slice() } else { &[] };
     let pieces = shared.iter().copied().map(Piece::Shared);
     let pieces: Vec<Piece<'_, '_, '_, '_>> = pieces
         .chain(sheets.iter().map(Piece::Sheet))
+        .chain(
+            examined
+                .hta
+                .iter()
+                .flat_map(|&hta| sheets_of_hta.iter().map(move |sheet| Piece::OfHta(hta, sheet))),
+        )
         .chain([Piece::Summary])
         .chain(advised.then_some(Piece::Advice))
         .chain(
@@ -417,6 +449,7 @@ fn tables_and_summary(
                 let table = sheet.table_in(analysis, layout)?;
                 return Ok(table.map(|table| table.renamed(names.of(sheet))).transpose()?);
             }
+            Piece::OfHta(hta, sheet) => return Ok(sheet.table_in(hta, layout)?),
             Piece::Summary => _ = LazyLock::force(&summary),
             Piece::Advice => _ = LazyLock::force(&advice),
             Piece::OfNsys(of_nsys, sheet) => return Ok(sheet.table_in(&of_nsys.analysis, of_nsys.layout)?),
@@ -434,6 +467,7 @@ fn tables_and_summary(
         [SheetNames::Documented, SheetNames::Current].map(|names| names.of(sheet).to_owned())
     };
     known.extend(sheets.iter().flat_map(both_names));
+    known.extend(sheets_of_hta.iter().map(|sheet| sheet.name.to_string()));
     let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
     for (position, made) in made.into_iter().skip(shared.len()).enumerate() {
         all.extend(made?);
@@ -608,7 +642,9 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
     let events = trace.events();
     let has_noted_stacks = !events.arguments().call_stack.is_empty();
     let needs_frames = (options.include_call_stack && !has_noted_stacks)
-        || (options.detect_recompute && (options.parity || events.arguments().forward_thread.is_empty()))
+        || (options.detect_recompute
+            && (options.conventions.recompute == RecomputeRule::Frames
+                || events.arguments().forward_thread.is_empty()))
         || options.group_by_parent_module;
     if needs_frames && !events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION) {
         let recordable = trace.facts().recorder.python_frames;

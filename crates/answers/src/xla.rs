@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use advise::{ADVICE, Limits};
 use iterations::{LevelKind, Window};
 use operator_sheets::{Iterated, RooflineShares};
-use sheets::Layout;
+use sheets::{Layout, Scope};
 use trace_ingest::Picoseconds;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile, read_profile};
 use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
 use xla_perf::tpu::{TpuCore, TpuNotice, tpu_finding};
-use xla_perf::{Execution, JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
+use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
 
 use crate::advice::{first_of, tables_of};
 use crate::envelope::{Losses, Trust, linked_percent};
@@ -80,17 +80,15 @@ impl XlaReporter {
     }
 
     fn layout(&self) -> Layout {
-        self.sheet_names.layout(self.analysis.figures == JaxFigures::TraceLens)
+        self.sheet_names.layout(self.analysis.conventions.layout)
     }
 
     fn report_of_profile(self, path: &Path, run: &mut Run<'_>) -> Result<Report, Error> {
         let Read { analysis, events, window } = self.read(path, run)?;
         run.begin(Stage::Sheets);
         let title = title(path);
-        let advice = match (self.sheet_names, self.analysis.figures) {
-            (SheetNames::Documented, JaxFigures::Correct) => {
-                advice::of_profile(&analysis, &Limits::default())
-            }
+        let advice = match (self.sheet_names, self.analysis.conventions.scope) {
+            (SheetNames::Documented, Scope::Full) => advice::of_profile(&analysis, &Limits::default()),
             _ => None,
         };
         let (mut made, mut known) = tables(&analysis, jax_sheets(), self.layout())?;

@@ -21,13 +21,13 @@ pub(crate) mod phases;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
 pub(crate) mod reading;
-mod reference_tools;
 pub(crate) mod replay;
 pub(crate) mod report_output;
 pub(crate) mod rocprof;
 pub(crate) mod split;
 pub(crate) mod table;
 pub(crate) mod timings;
+mod tool_names;
 pub(crate) mod tree;
 pub(crate) mod window;
 
@@ -42,6 +42,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
+use reference_tools::Conventions;
 
 use advise::AdviseArguments;
 use answer_output::{AnswerOutput, DocumentOutput, JSON_DOCUMENT};
@@ -58,12 +59,12 @@ use model::ModelArguments;
 use nsys::NsysArguments;
 use pytorch::TraceArguments;
 use ranks::{FuseArguments, MapArguments, PackArguments, RanksArguments};
-use reference_tools::ReferenceTool;
 use replay::ReplayArguments;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
 use table::{TableArguments, WhyArguments};
 use timings::TimingsForm;
+use tool_names::ReferenceTool;
 use tree::TreeArguments;
 use window::WINDOW_OPTIONS;
 
@@ -411,6 +412,15 @@ pub(crate) enum Reference {
     TraceLens,
     /// Holistic Trace Analysis, which reads PyTorch's traces alone.
     Hta,
+}
+
+/// What reports by the figures of a tool, or by ours, do.
+pub(crate) fn conventions(parity: Option<Reference>) -> Conventions {
+    match parity {
+        Some(Reference::TraceLens) => reference_tools::tracelens(),
+        // Its tables stand beside ours.
+        Some(Reference::Hta) | None => Conventions::default(),
+    }
 }
 
 /// What reports of any recorder can take after.

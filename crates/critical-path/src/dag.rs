@@ -4,11 +4,26 @@
 
 use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, PerString};
-use trace2tree::HTA_QUEUED_CALLS;
 
 use crate::class::PathClass;
 use crate::graph::{Edge, Graph};
 use crate::recorded::{NONE, Recorded, WaitsFor, some};
+
+/// Calls of which HTA knows that they put one kernel, copy or fill into a queue.
+pub const QUEUED_CALLS: [&str; 12] = [
+    "cudaLaunchKernel",
+    "cudaLaunchKernelExC",
+    "cuLaunchKernel",
+    "cuLaunchKernelEx",
+    "cudaMemcpyAsync",
+    "cudaMemsetAsync",
+    "hipLaunchKernel",
+    "hipExtModuleLaunchKernel",
+    "hipMemsetAsync",
+    "hipMemcpyAsync",
+    "hipMemcpyWithStream",
+    "runFunction - job_prep_and_submit_for_execution",
+];
 
 /// What an edge of the graph stands for, with HTA's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -402,7 +417,7 @@ impl<'r, 't> Builder<'r, 't> {
     fn launched_alone(&self) -> Vec<bool> {
         let recorded = self.recorded;
         let trace = recorded.trace();
-        let mut is_queued = PerString::new(trace.strings(), |name: &str| HTA_QUEUED_CALLS.contains(&name));
+        let mut is_queued = PerString::new(trace.strings(), |name: &str| QUEUED_CALLS.contains(&name));
         // Launches first where times are equal.
         let mut points: Vec<(u32, i64, bool, u32)> = Vec::new();
         for (work, position) in recorded.works.iter().zip(0..) {

@@ -18,7 +18,7 @@ mod wall;
 
 pub use analysis::{CriticalPath, PathGroup, PathMode, PathOptions, PathPart, WhatIf};
 pub use class::PathClass;
-pub use dag::{DagEdge, DagEdgeKind, DagPath, DagSegment};
+pub use dag::{DagEdge, DagEdgeKind, DagPath, DagSegment, QUEUED_CALLS};
 pub use fault::Fault;
 pub use graph_replays::{Dependencies, GraphReplay, GraphReplays};
 pub use recorded::{NoSuchAnnotation, Recorded, Scope};

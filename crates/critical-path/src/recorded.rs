@@ -68,12 +68,11 @@ impl Scope {
         Scope::around(trace, &found, numbers)
     }
 
-    /// The same as Holistic Trace Analysis counts: of all events whose names contain the text, those of devices too, in the
-    /// order of the file.
+    /// The same of all events whose names contain a text, those of devices too, in the order of the file.
     ///
     /// # Errors
     /// When the recording has fewer of them.
-    pub fn annotated_as_hta(
+    pub fn containing(
         trace: &Trace,
         part: &str,
         numbers: RangeInclusive<usize>,

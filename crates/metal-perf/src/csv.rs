@@ -6,13 +6,13 @@ use std::io::{self, Write};
 use csv::{Terminator, WriterBuilder};
 use sheets::{Cell, Column, ColumnKind, Layout, Sheet, TableColumn, Unit, escaped};
 
+use crate::conventions::BlankCells;
 use crate::options::GroupBy;
 use crate::report::MetalReport;
 use crate::sheets::ops::{
     self, ADVICE, CALL_COUNT, INPUT_0_DATATYPE, INPUT_1_DATATYPE, OUTPUT_DATATYPE, OWN_COLUMNS, RAW_OP_CODE,
 };
 use crate::sheets::summary;
-use crate::tt_perf_report::BlankCells;
 
 /// What the file of operations holds besides the columns that it always has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +35,11 @@ impl Default for CsvOptions {
 /// # Errors
 /// When `out` cannot be written to.
 pub fn write_csv(report: &MetalReport, options: CsvOptions, out: &mut impl Write) -> io::Result<()> {
-    let compat = report.options.compat;
+    let is_plain = report.options.conventions.plain_csv;
     let sheet = ops::sheet();
     let shared = sheet.columns.len() - OWN_COLUMNS;
     let is_shown = |position: usize, _: Option<&TableColumn>| match sheet.columns[position].name {
-        _ if position >= shared => !compat,
+        _ if position >= shared => !is_plain,
         name if name == ADVICE.name => options.advice,
         name if name == RAW_OP_CODE.name => options.raw_op_codes,
         _ => true,
@@ -50,10 +50,10 @@ pub fn write_csv(report: &MetalReport, options: CsvOptions, out: &mut impl Write
         (INPUT_0_DATATYPE.name, has.input_0_datatype),
         (INPUT_1_DATATYPE.name, has.input_1_datatype),
     ];
-    let blank = compat.then(|| BlankCells::new(&report.table, datatypes, CALL_COUNT.name));
+    let blank = is_plain.then(|| BlankCells::new(&report.table, datatypes, CALL_COUNT.name));
     let cell = |column: &Column, cell: Cell<'_>| match &blank {
-        Some(blank) => text(&blank.cell(column.name, cell), compat),
-        None => text(&cell, compat),
+        Some(blank) => text(&blank.cell(column.name, cell), is_plain),
+        None => text(&cell, is_plain),
     };
     write(report, &sheet, Terminator::CRLF, is_shown, |column| column.name.into(), cell, out)
 }
@@ -81,7 +81,7 @@ pub fn write_summary_csv(report: &MetalReport, out: &mut impl Write) -> io::Resu
     };
     let cell = |_: &Column, cell: Cell<'_>| match cell {
         Cell::Number(number) if number.is_finite() => format!("{number:.2}"),
-        cell => text(&cell, report.options.compat),
+        cell => text(&cell, report.options.conventions.plain_csv),
     };
     write(report, &sheet, Terminator::Any(b'\n'), is_shown, header, cell, out)
 }
@@ -114,12 +114,12 @@ fn write<'a>(
 
 /// Numbers have the fewest digits that read back as the same number; figures that do not exist are empty. Text cannot be
 /// taken for a formula: a spreadsheet would run what starts with one of these characters. A row is one line unless
-/// `compat` asks for the texts as they are.
-fn text(cell: &Cell<'_>, compat: bool) -> String {
+/// `is_plain` asks for the texts as they are.
+fn text(cell: &Cell<'_>, is_plain: bool) -> String {
     match cell {
         Cell::Number(number) if !number.is_finite() => String::new(),
         Cell::Text(text) => {
-            let text = if compat { Cow::Borrowed(&**text) } else { escaped(text) };
+            let text = if is_plain { Cow::Borrowed(&**text) } else { escaped(text) };
             match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
                 true => format!("'{text}"),
                 false => text.into_owned(),

@@ -67,7 +67,7 @@ impl FromStr for IdRange {
 pub(crate) fn filter(ops: &mut Vec<Op>, rows: &[OpRow], options: &MetalOptions) {
     if let Some(range) = options.id_range {
         ops.retain(|op| range.contains(op.id));
-        if options.rules().one_timeline {
+        if options.conventions.one_timeline {
             if let Some(op) = ops.first_mut() {
                 op.gap_us = None;
             }
@@ -95,6 +95,7 @@ fn blank_first_gaps(ops: &mut [Op], rows: &[OpRow]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hand_made::THEIRS;
 
     fn op(id: u32, device: Option<u32>, kind: OpKind) -> Op {
         Op { id, device, kind, gap_us: Some(1.0), ..Op::default() }
@@ -160,7 +161,7 @@ mod tests {
             ours.iter().map(|op| (op.id, op.gap_us)).collect::<Vec<_>>(),
             [(3, None), (4, None), (5, Some(1.0))]
         );
-        options.compat = true;
+        options.conventions = THEIRS;
         let mut reference = rows();
         filter(&mut reference, &[], &options);
         assert_eq!(reference.iter().map(|op| op.gap_us).collect::<Vec<_>>(), [None, Some(1.0), Some(1.0)]);

@@ -1,9 +1,39 @@
 //! Small tables for tests.
 
+use sheets::{Layout, Scope};
 use trace_ingest::metal::{CsvFormat, Dim, OpRow, OpType, OpsFile, OpsTable, OptionalColumns, Tensor};
 
+use crate::conventions::Conventions;
 use crate::options::MetalOptions;
 use crate::report::MetalReport;
+
+/// The conventions that differ from ours in every rule: those of tt-perf-report.
+pub(crate) const THEIRS: Conventions = Conventions {
+    scope: Scope::Core,
+    layout: Layout::Reference,
+    first_signposts: true,
+    merges_by_front: true,
+    plain_csv: true,
+    kinds_by_name: true,
+    traffic_of_matmul_only: true,
+    blank_without_traffic: true,
+    one_product_per_convolution: true,
+    absent_is_on: true,
+    one_timeline: true,
+    silent_above_hundred: true,
+    drops_unplaced: true,
+    short_host_names: true,
+    listed_attention_only: true,
+    no_buffers: true,
+    weighs_all_devices: true,
+    keeps_grid_if_both_bound: true,
+    fidelity_with_config_only: true,
+};
+
+/// [`THEIRS`], or ours.
+pub(crate) fn conventions(are_theirs: bool) -> Conventions {
+    if are_theirs { THEIRS } else { Conventions::default() }
+}
 
 /// A row.
 #[derive(Clone, Copy, Debug)]

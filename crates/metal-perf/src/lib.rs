@@ -5,6 +5,7 @@ mod advice;
 mod align;
 mod attributes;
 mod chips;
+mod conventions;
 mod csv;
 mod derive;
 mod devices;
@@ -19,7 +20,6 @@ mod report;
 mod sheets;
 mod stacked;
 mod timing;
-mod tt_perf_report;
 mod window;
 
 #[cfg(test)]
@@ -27,6 +27,7 @@ mod hand_made;
 
 pub use advice::{Advice, Finding, HIGH_GAP_US, USUAL_GAP_US, advice_of, findings};
 pub use chips::{Chip, UnknownChip, chip, chips};
+pub use conventions::Conventions;
 pub use csv::{CsvOptions, write_csv, write_summary_csv};
 pub use derive::Totals;
 pub use devices::{DeviceLoad, OpImbalance, device_loads, imbalances};

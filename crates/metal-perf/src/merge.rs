@@ -5,10 +5,10 @@ use trace_ingest::StringId;
 use trace_ingest::metal::{OpRow, OpType, OpsTable};
 
 use crate::align::align;
+use crate::conventions::by_fronts;
 use crate::notice::MetalNotice;
 use crate::options::{CollectiveTime, MetalOptions};
 use crate::timing::{duration_ns, is_valid};
-use crate::tt_perf_report;
 
 /// Calls are numbered in steps of this: the rest of a call count is the device.
 const CALL_COUNT_STEP: i64 = 1024;
@@ -69,8 +69,8 @@ pub(crate) fn merge(
         notices.push(MetalNotice::DeviceUnknown { rows: unknown });
     }
     let blocks =
-        if options.compat {
-            let (blocks, differing) = tt_perf_report::by_fronts(&queues, |entry| entry.name);
+        if options.conventions.merges_by_front {
+            let (blocks, differing) = by_fronts(&queues, |entry| entry.name);
             notices.extend(differing.map(|(times, first)| MetalNotice::FrontsDiffer {
                 times,
                 first: table.text(first).to_owned(),

@@ -3,12 +3,13 @@
 use std::num::NonZeroU64;
 
 use crate::chips::UnknownChip;
+use crate::conventions::Conventions;
 
 /// What to report and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetalOptions {
-    /// Figures and rules of tt-perf-report 1.4.1, also where it is held to be wrong.
-    pub compat: bool,
+    /// How figures are made and shown where reports differ.
+    pub conventions: Conventions,
     /// Report what comes after this signpost.
     pub start_signpost: Option<String>,
     /// Report what comes before this signpost.
@@ -44,7 +45,7 @@ pub struct MetalOptions {
 impl Default for MetalOptions {
     fn default() -> Self {
         MetalOptions {
-            compat: false,
+            conventions: Conventions::default(),
             start_signpost: None,
             end_signpost: None,
             occurrence: None,

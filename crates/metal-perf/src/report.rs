@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use trace_ingest::metal::{OpsTable, SubDevice};
 
 use crate::chips::{Chip, hardware};
+use crate::conventions::Conventions;
 use crate::derive::{Totals, derive};
 use crate::filters::filter;
 use crate::merge::{MergedRow, merge};
@@ -14,7 +15,6 @@ use crate::notice::MetalNotice;
 use crate::op::{Counts, Op, OpCategory, OpKind};
 use crate::options::{MetalError, MetalOptions};
 use crate::timing::PreviousRow;
-use crate::tt_perf_report::Rules;
 use crate::window::window;
 
 /// Operations of one or several files, each with its times, its part of what the chip could do, and what bounds it.
@@ -60,7 +60,7 @@ impl MetalReport {
         let context = ModelContext { chip, worker_cores, options: &options };
         let mut ops = model_rows(&table, &merged, &context);
         let window_counts = Counts::of(&ops);
-        observe(&table, &ops, options.rules(), &mut notices);
+        observe(&table, &ops, options.conventions, &mut notices);
         filter(&mut ops, &table.rows, &options);
         if ops.is_empty() && !notices.iter().any(MetalNotice::says_nothing_to_report) {
             notices.push(MetalNotice::NothingLeft { of: window_counts.rows() });
@@ -89,7 +89,7 @@ fn model_rows(table: &OpsTable, merged: &[MergedRow], context: &ModelContext<'_>
     let mut ops = Vec::with_capacity(merged.len());
     for row in merged {
         let device = table.rows[row.row as usize].device;
-        let previous = match device.filter(|_| !context.options.rules().one_timeline) {
+        let previous = match device.filter(|_| !context.options.conventions.one_timeline) {
             Some(device) => last_of_device.get(&device).copied(),
             None => last,
         };
@@ -111,7 +111,7 @@ fn model_rows(table: &OpsTable, merged: &[MergedRow], context: &ModelContext<'_>
 const NAME_LENGTH: usize = 80;
 
 /// Adds what a reader should know about the rows of the window.
-fn observe(table: &OpsTable, ops: &[Op], rules: Rules, notices: &mut Vec<MetalNotice>) {
+fn observe(table: &OpsTable, ops: &[Op], rules: Conventions, notices: &mut Vec<MetalNotice>) {
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for op in ops.iter().filter(|op| op.category == Some(OpCategory::Other)) {
         let name = op.label.split_whitespace().next().unwrap_or("");
@@ -156,7 +156,7 @@ fn tell_above_hundred(ops: &[Op], notices: &mut Vec<MetalNotice>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hand_made::{Line, names, report, table};
+    use crate::hand_made::{Line, conventions, names, report, table};
     use crate::options::IdRange;
 
     #[test]
@@ -175,8 +175,11 @@ mod tests {
             line("H", 100.0, None),
             line("I", 0.0, Some(0.0)),
         ];
-        for compat in [true, false] {
-            let report = report(&lines, MetalOptions { compat, ..MetalOptions::default() });
+        for are_theirs in [true, false] {
+            let report = report(
+                &lines,
+                MetalOptions { conventions: conventions(are_theirs), ..MetalOptions::default() },
+            );
             let ten = Some(10.0);
             let times: Vec<_> = report.ops.iter().map(|op| op.device_time_us).collect();
             assert_eq!(times, [ten, ten, None, None, ten, None, ten, None, Some(0.0)]);
@@ -189,8 +192,12 @@ mod tests {
     #[test]
     fn a_signpost_between_operations_keeps_the_gap() {
         let lines = [Line::op("A"), Line::signpost("s"), Line { gap: Some(700.0), ..Line::op("B") }];
-        for compat in [true, false] {
-            let options = MetalOptions { compat, ignore_signposts: true, ..MetalOptions::default() };
+        for are_theirs in [true, false] {
+            let options = MetalOptions {
+                conventions: conventions(are_theirs),
+                ignore_signposts: true,
+                ..MetalOptions::default()
+            };
             let gaps: Vec<_> = report(&lines, options).ops.iter().map(|op| op.gap_us).collect();
             assert_eq!(gaps, [None, None, Some(0.7)]);
         }

@@ -47,7 +47,7 @@ pub struct FlopsSpread {
 /// Rows that are shown, signposts left out, by group; the group that takes longest first.
 pub fn stacked(report: &MetalReport) -> Vec<StackedGroup> {
     let split = !report.options.merge_devices;
-    let rules = report.options.rules();
+    let rules = report.options.conventions;
     let mut groups: IndexMap<(Key, Option<u32>), Vec<&Op>> = IndexMap::new();
     for op in report.ops.iter().filter(|op| op.kind != OpKind::Signpost) {
         let Some(key) = key(report, op) else { continue };
@@ -105,7 +105,7 @@ fn time_us(op: &Op) -> f64 {
 
 /// Group of an operation, if it has one.
 fn key(report: &MetalReport, op: &Op) -> Option<Key> {
-    let rules = report.options.rules();
+    let rules = report.options.conventions;
     let name = || match op.kind == OpKind::Host && !rules.short_host_names {
         true => report.table.text(op.raw_op_code).to_owned(),
         false => op.label.split_whitespace().next().unwrap_or("").to_owned(),
@@ -167,7 +167,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::hand_made::{Line, report};
+    use crate::hand_made::{Line, THEIRS, conventions, report};
     use crate::options::MetalOptions;
 
     fn at(name: &'static str, memory: &'static str, us: f64) -> Line {
@@ -202,9 +202,9 @@ mod tests {
                 ("Transpose (in0:dram_interleaved)", Some("DRAM"), 1.0, 1),
             ]
         );
-        let compat = MetalOptions { compat: true, ..MetalOptions::default() };
+        let theirs = MetalOptions { conventions: THEIRS, ..MetalOptions::default() };
         assert_eq!(
-            rows(&stacked(&report(&lines, compat))),
+            rows(&stacked(&report(&lines, theirs))),
             [
                 ("Transpose (in0:height_sharded)", None, 6.0, 2),
                 ("Halo", None, 3.0, 1),
@@ -216,9 +216,13 @@ mod tests {
     #[test]
     fn memories_without_a_layout_and_host_operations_keep_their_rows() {
         let lines = [at("Copy", "HOST", 1.0), Line::host("add (torch)"), Line::signpost("run")];
-        let of = |compat, merge_devices| {
-            let options =
-                MetalOptions { compat, merge_devices, ignore_signposts: true, ..MetalOptions::default() };
+        let of = |are_theirs, merge_devices| {
+            let options = MetalOptions {
+                conventions: conventions(are_theirs),
+                merge_devices,
+                ignore_signposts: true,
+                ..MetalOptions::default()
+            };
             stacked(&report(&lines, options)).into_iter().map(|group| group.name).collect::<Vec<_>>()
         };
         assert_eq!(of(false, true), ["Copy (in0:host)", "add (torch)"]);
@@ -257,8 +261,12 @@ mod tests {
     #[test]
     fn devices_kept_apart_have_groups_and_weights_of_their_own() {
         let on = |device, us| Line { device: Some(device), ..at("A", "", us) };
-        let of = |compat| {
-            let options = MetalOptions { compat, merge_devices: false, ..options(GroupBy::Op) };
+        let of = |are_theirs| {
+            let options = MetalOptions {
+                conventions: conventions(are_theirs),
+                merge_devices: false,
+                ..options(GroupBy::Op)
+            };
             let mut report = report(&[on(0, 1.0), on(1, 3.0)], options);
             report.ops[0].flops_percent = Some(10.0);
             report.ops[1].flops_percent = Some(30.0);

@@ -2,9 +2,9 @@
 
 use trace_ingest::metal::{OpType, OpsTable};
 
+use crate::conventions::first_signposts;
 use crate::notice::{MetalNotice, SignpostMark};
 use crate::options::MetalOptions;
-use crate::tt_perf_report;
 
 /// Rows of the window, in order, by position in the table.
 pub(crate) fn window(table: &OpsTable, options: &MetalOptions, notices: &mut Vec<MetalNotice>) -> Vec<u32> {
@@ -25,7 +25,10 @@ pub(crate) fn window(table: &OpsTable, options: &MetalOptions, notices: &mut Vec
         return rows;
     }
     let cut = Cut { table, options, rows: &rows, signposts: &signposts };
-    let mut kept = if options.compat { cut.by_first_names(notices) } else { cut.per_file(notices) };
+    let mut kept = match options.conventions.first_signposts {
+        true => cut.by_first_names(notices),
+        false => cut.per_file(notices),
+    };
     if !options.print_signposts {
         kept.retain(|&row| !is_signpost(table, row));
     }
@@ -68,12 +71,12 @@ impl Cut<'_> {
         self.table.text(self.table.rows[row as usize].op_code)
     }
 
-    /// Cuts all files at once, by the rule of tt-perf-report.
+    /// Cuts all files at once, by [`first_signposts`].
     fn by_first_names(&self, notices: &mut Vec<MetalNotice>) -> Vec<u32> {
         let named = |name: &String| -> Vec<u32> {
             self.signposts.iter().copied().filter(|&row| self.name(row) == name).collect()
         };
-        let (start, end) = tt_perf_report::signposts(self.options, named, notices);
+        let (start, end) = first_signposts(self.options, named, notices);
         let asked = start.is_some() || end.is_some();
         let (kept, start) = if asked {
             let id = |row: u32| self.table.rows[row as usize].id;

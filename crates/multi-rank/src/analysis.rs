@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::upper_median;
 use perf_models::CollectiveKind;
+use sheets::Scope;
 
 use crate::causes::{Cause, CauseKind, causes};
 use crate::clocks::{ClockMode, Clocks};
 use crate::collectives::Collectives;
+use crate::conventions::Conventions;
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::exchange::Entry;
@@ -20,9 +22,8 @@ use crate::tables::{CollectiveRow, StepRow};
 /// How a job is analysed.
 #[derive(Clone, Debug)]
 pub struct JobOptions {
-    /// Figures as TraceLens has them: collectives are matched by their place alone, clocks are taken as they are, and
-    /// types that it does not know have no size.
-    pub parity: bool,
+    /// How figures are made and shown where reports differ.
+    pub conventions: Conventions,
     /// How collectives are matched.
     pub pairing: Pairing,
     /// Whether clocks are brought together.
@@ -42,7 +43,7 @@ pub struct JobOptions {
 impl Default for JobOptions {
     fn default() -> Self {
         JobOptions {
-            parity: false,
+            conventions: Conventions::default(),
             pairing: Pairing::default(),
             clock: ClockMode::default(),
             gpus_per_node: None,
@@ -51,6 +52,12 @@ impl Default for JobOptions {
             heatmap: false,
             statistics: Statistic::USUAL.to_vec(),
         }
+    }
+}
+
+impl JobOptions {
+    pub(crate) fn tells_all(&self) -> bool {
+        self.conventions.scope == Scope::Full
     }
 }
 
@@ -166,8 +173,8 @@ impl JobAnalysis {
     /// # Errors
     /// When a table cannot be read, or there is no space for what does not fit in memory.
     pub fn new(job: Job, options: JobOptions) -> Result<Self, Error> {
-        let pairing = if options.parity { Pairing::Position } else { options.pairing };
-        let clock = if options.parity { ClockMode::Raw } else { options.clock };
+        let pairing = options.conventions.pairing.unwrap_or(options.pairing);
+        let clock = options.conventions.clock.unwrap_or(options.clock);
         let Matching { lanes, signatures, entries, of_ranks, clock_pairs, windows, diagnostics } =
             match_collectives(&job, pairing)?;
         let clocks = Clocks::solve(&job, &clock_pairs, clock);
@@ -233,7 +240,7 @@ impl JobAnalysis {
             clocks,
             job,
         };
-        if !analysis.options.parity {
+        if analysis.options.tells_all() {
             analysis.causes = causes(&analysis)?;
         }
         analysis.collectives = Collectives::new(&analysis)?;
@@ -248,7 +255,7 @@ impl JobAnalysis {
             *sums = (sums.0 + class.contradictions, sums.1 + class.ends_apart);
         }
         for (recording, figures) in
-            self.job.recordings.iter().zip(&self.ranks).filter(|_| !self.options.parity)
+            self.job.recordings.iter().zip(&self.ranks).filter(|_| self.options.tells_all())
         {
             let (rank, [before, collectives, after]) = (recording.rank, figures.lacks);
             if collectives > 0 {
@@ -264,7 +271,7 @@ impl JobAnalysis {
                 let collectives = contradictions;
                 self.diagnostics.push(Diagnostic::Contradiction { group: group.clone(), collectives });
             }
-            if ends_apart > 0 && !self.options.parity {
+            if ends_apart > 0 && self.options.tells_all() {
                 self.diagnostics.push(Diagnostic::EndsApart { group, collectives: ends_apart });
             }
         }
@@ -302,10 +309,10 @@ impl JobAnalysis {
         names
     }
 
-    /// How late each rank was in each step; `None` with the figures of TraceLens, which do not say.
+    /// How late each rank was in each step; `None` in a report of the core.
     #[must_use]
     pub fn step_lateness(&self) -> Option<StepLateness> {
-        if self.options.parity {
+        if !self.options.tells_all() {
             return None;
         }
         let (ranks, steps) = (self.job.recordings.len(), self.steps.len());

@@ -6,6 +6,9 @@ use hashbrown::{HashMap, HashSet};
 use perf_models::CollectiveKind;
 
 use crate::analysis::{JobAnalysis, Times};
+use crate::conventions::{
+    BandwidthRule, LabelRule, MetadataRule, RankColumns, ShareRule, SynchronisingRule, TieRule,
+};
 use crate::error::Error;
 use crate::exchange::Entry;
 use crate::job::Group;
@@ -145,7 +148,10 @@ impl Collectives {
         if analysis.options.heatmap {
             collectives.sent = sent(analysis, &collectives);
         }
-        if analysis.options.parity || analysis.job.present().len() <= analysis.options.wide_ranks {
+        let options = &analysis.options;
+        if options.conventions.rank_columns == RankColumns::Always
+            || analysis.job.present().len() <= options.wide_ranks
+        {
             collectives.rank_columns = rank_columns(&collectives.synchronising);
             collectives.uneven_ranks =
                 in_order_of_appearance(collectives.uneven.iter().flat_map(|uneven| &uneven.members));
@@ -181,7 +187,8 @@ fn ids(analysis: &JobAnalysis) -> Vec<String> {
     let job = &analysis.job;
     let name =
         |group: &Group| group.name.as_deref().filter(|name| *name != "Unknown_Group").map(str::to_owned);
-    if analysis.options.parity && job.groups.iter().all(|group| name(group).is_none()) {
+    let labels = analysis.options.conventions.labels;
+    if labels == LabelRule::GroupName && job.groups.iter().all(|group| name(group).is_none()) {
         let streams = |recording: usize| {
             let rows = analysis.rows(recording).unwrap_or_default();
             let mut streams: Vec<Option<i64>> = rows.iter().map(|row| row.stream).collect();
@@ -201,7 +208,7 @@ fn ids(analysis: &JobAnalysis) -> Vec<String> {
         let group = &job.groups[lane.group];
         let own = name(group);
         let is_shared =
-            groups_of_name.get(&own).is_some_and(|&groups| groups > 1) && !analysis.options.parity;
+            groups_of_name.get(&own).is_some_and(|&groups| groups > 1) && labels == LabelRule::Unique;
         let own = own.unwrap_or_else(|| "Unknown_Group".to_owned());
         let members = if is_shared { format!("[{}]", group.members) } else { String::new() };
         let pair = lane.pair.map_or_else(String::new, |(a, b)| format!("_p2p_{a}_{b}"));
@@ -238,12 +245,13 @@ impl Build<'_> {
                 let of = &self.analysis.job.recordings[recording];
                 let number = numbers.get(&(recording as u32, position));
                 let id = number.map(|&(lane, index)| (format!("{}{index}", self.ids[lane as usize]), index));
-                if self.analysis.options.parity && row.described_by.as_deref() == Some("kernel name") {
+                let metadata = self.analysis.options.conventions.metadata;
+                if metadata == MetadataRule::Recorded && row.described_by.as_deref() == Some("kernel name") {
                     row.name = None;
                 }
                 places.insert((recording as u32, position), self.collectives.kernels.len());
-                let known = !self.analysis.options.parity
-                    || (row.in_elements.is_some() && row.dtype.as_deref().is_some_and(has_size_in_tracelens));
+                let known = metadata == MetadataRule::Deduced
+                    || (row.in_elements.is_some() && row.dtype.as_deref().is_some_and(is_usual_type));
                 self.collectives.kernels.push(Kernel {
                     recording,
                     group: of.group_of[row.group as usize],
@@ -280,13 +288,14 @@ impl Build<'_> {
         let name = first.row.name.as_deref();
         let kind = name.map_or(CollectiveKind::Other, CollectiveKind::from_name);
         let is_uneven = name == Some("all_to_allv");
-        let parity = self.analysis.options.parity;
-        // Without any metadata TraceLens takes every kernel but those that it knows to be uneven.
-        let simplified = parity && self.ids.iter().all(String::is_empty);
-        let synchronises = match (parity, name) {
-            (true, Some(name)) => synchronises_in_tracelens(name) || simplified,
-            (true, None) => simplified,
-            (false, _) => !matches!(kind, CollectiveKind::Other | CollectiveKind::CollectivePermute),
+        let conventions = &self.analysis.options.conventions;
+        let synchronises = match conventions.synchronising {
+            SynchronisingRule::Listed => {
+                name.is_some_and(is_listed_as_synchronising) || self.ids.iter().all(String::is_empty)
+            }
+            SynchronisingRule::Kind => {
+                !matches!(kind, CollectiveKind::Other | CollectiveKind::CollectivePermute)
+            }
         };
         if is_uneven {
             let (earliest_start, latest_end) = (times.earliest_start, times.latest_end);
@@ -303,7 +312,8 @@ impl Build<'_> {
             let group = &self.analysis.job.groups[first.group];
             let bytes = if kind == CollectiveKind::AllGather { first.out_bytes } else { first.in_bytes };
             let bytes = bytes.filter(|_| kind != CollectiveKind::Other);
-            let is_whole = parity || group.expected().is_none_or(|expected| expected == members.len());
+            let is_whole = conventions.bandwidth == BandwidthRule::Any
+                || group.expected().is_none_or(|expected| expected == members.len());
             let algorithm_bandwidth = bytes.filter(|_| times.latency > 0 && is_whole).map(|bytes| {
                 let gibibytes = bytes as f64 / (1024.0 * 1024.0) / 1024.0;
                 gibibytes / (us(times.latency) / 1e6)
@@ -322,7 +332,7 @@ impl Build<'_> {
                 latency: times.latency,
                 start_skew: times.start_skew(),
                 end_skew: times.end_skew(),
-                earliest: earliest.filter(|rank| parity || !is_tied(rank)),
+                earliest: earliest.filter(|rank| conventions.ties == TieRule::ByOrder || !is_tied(rank)),
                 bytes,
                 algorithm_bandwidth,
                 bus_bandwidth,
@@ -336,13 +346,13 @@ pub(crate) fn us(ns: i64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// Types that TraceLens knows the size of.
-fn has_size_in_tracelens(dtype: &str) -> bool {
+/// The element types of [`MetadataRule::Recorded`].
+fn is_usual_type(dtype: &str) -> bool {
     ["Float", "Int", "Long", "BFloat16", "Bool", "Byte", "Double", "Half", "Short"].contains(&dtype)
 }
 
-/// Names of collectives that TraceLens measures the waiting of.
-fn synchronises_in_tracelens(name: &str) -> bool {
+/// The names of [`SynchronisingRule::Listed`].
+fn is_listed_as_synchronising(name: &str) -> bool {
     [
         "allreduce",
         "allreduce_coalesced",
@@ -367,8 +377,9 @@ fn stragglers(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Straggle
             kernel.row.duration_ns;
     }
     let all = collectives.synchronising.len() as u64;
-    let parity = analysis.options.parity;
-    // In the order in which ranks first take part, which decides between equals in TraceLens.
+    let conventions = &analysis.options.conventions;
+    let ties_count = conventions.ties == TieRule::ByOrder;
+    // In the order in which ranks first take part, which may decide between equals.
     let mut order: Vec<u32> = Vec::new();
     let mut by_rank: BTreeMap<u32, Straggler> = BTreeMap::new();
     for collective in &collectives.synchronising {
@@ -395,15 +406,15 @@ fn stragglers(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Straggle
         let is_tied = last.is_some_and(|last| {
             collective.members.iter().filter(|member| member.wait == last.wait).count() > 1
         });
-        if let Some(last) = last.filter(|_| parity || !is_tied) {
+        if let Some(last) = last.filter(|_| ties_count || !is_tied) {
             by_rank.entry(last.rank).and_modify(|straggler| straggler.last += 1);
         }
-        if let Some(first) = collective.earliest.filter(|_| parity || collective.members.len() > 1) {
+        if let Some(first) = collective.earliest.filter(|_| ties_count || collective.members.len() > 1) {
             by_rank.entry(first).and_modify(|straggler| straggler.first += 1);
         }
     }
     let mut stragglers: Vec<Straggler> = order.iter().filter_map(|rank| by_rank.get(rank).copied()).collect();
-    if !parity {
+    if conventions.shares == ShareRule::OfRank {
         for straggler in &mut stragglers {
             straggler.of = straggler.collectives;
         }
@@ -432,7 +443,7 @@ fn sent(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Sent> {
         let size = bytes.checked_div(elements).unwrap_or(0);
         let rank = analysis.job.recordings[kernel.recording].rank;
         for (destination, part) in
-            destinations(&group.members, parts.len(), analysis.options.parity).zip(parts)
+            destinations(&group.members, parts.len(), analysis.options.conventions.metadata).zip(parts)
         {
             let sum = pairs.entry((rank, destination)).or_default();
             *sum = (sum.0 + part * size, sum.1 + 1);
@@ -444,9 +455,14 @@ fn sent(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Sent> {
         .collect()
 }
 
-/// The ranks that the parts go to: the members of the group. TraceLens, and who does not know them, counts from 0.
-fn destinations(members: &Members, parts: usize, parity: bool) -> Box<dyn Iterator<Item = u32> + '_> {
-    if parity || members.len() != parts { Box::new(0..parts as u32) } else { Box::new(members.iter()) }
+/// The ranks that the parts go to: the members of the group, or from 0 on where these are not known.
+fn destinations(
+    members: &Members,
+    parts: usize,
+    metadata: MetadataRule,
+) -> Box<dyn Iterator<Item = u32> + '_> {
+    let are_known = metadata == MetadataRule::Deduced && members.len() == parts;
+    if are_known { Box::new(members.iter()) } else { Box::new(0..parts as u32) }
 }
 
 /// Sizes of parts as recorders write them; `None` where the list is cut.

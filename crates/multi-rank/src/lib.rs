@@ -6,6 +6,7 @@ mod analysis;
 mod causes;
 mod clocks;
 mod collectives;
+mod conventions;
 mod diagnostic;
 mod error;
 mod exchange;
@@ -30,6 +31,10 @@ mod waits;
 pub use analysis::{JobAnalysis, JobOptions, StepLateness};
 pub use causes::CauseKind;
 pub use clocks::ClockMode;
+pub use conventions::{
+    BandwidthRule, Conventions, LabelRule, MetadataRule, RankColumns, Rounding, ShareRule, SynchronisingRule,
+    TieRule,
+};
 pub use diagnostic::Diagnostic;
 pub use error::Error;
 pub use finding::{JobFinding, Steps, Straggler};

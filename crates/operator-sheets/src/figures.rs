@@ -64,11 +64,12 @@ impl Evaluated {
 }
 
 /// What is made of calls whose arithmetic the architecture states no peak for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingPeak {
     /// They have no roofline.
     NoRoofline,
     /// They are held against the bandwidth alone ([`Roofline::with_known_peaks`]).
+    #[default]
     BytesAlone,
 }
 

@@ -13,11 +13,12 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use reference_tools::tracelens;
 use trace_ingest::{
     ArgumentValue, EventId, LaunchGeometry, Phase, ReadOptions, RowId, StringId, Trace, read_path,
 };
 use trace2tree::{CallStackOptions, OperatorField, PrintOptions, TraceTree, busy_time};
-use tree_perf::{Analysis, AnalysisOptions};
+use tree_perf::{Analysis, AnalysisOptions, Conventions};
 
 use crate::table::Table;
 use crate::timeline::{self, AskedWindow};
@@ -46,7 +47,7 @@ impl Asked {
         };
         Ok(AnalysisOptions {
             architecture: chosen,
-            parity: self.parity,
+            conventions: if self.parity { tracelens().traces } else { Conventions::default() },
             include_unlinked_kernels: self.include_unlinked_kernels,
             detect_recompute: self.detect_recompute,
             enable_pseudo_ops: self.enable_pseudo_ops,

@@ -8,14 +8,15 @@ use hashbrown::HashMap;
 use iterations::{DetectOptions, Iterations, MeasuredIterations, Selected, Window, WindowError};
 use operator_sheets::Iterated;
 use perf_models::{Category, CommunicationPatterns, kernel_class, tracelens_rocprof_category};
-use trace_ingest::rocprof::{Dispatch, KernelNames, MemoryCopy, Profile};
+use sheets::Scope;
+use trace_ingest::rocprof::{Dispatch, KernelNames, MemoryCopy, Profile, SourceFormat};
 use trace_ingest::{Category as EventCategory, Nanoseconds, PerString, Trace};
 use trace2tree::{TraceTree, TreeOptions};
 
+use crate::conventions::{KernelCategories, Processes, TimeUnits};
 use crate::options::{PftraceOptions, RocprofOptions};
 use crate::pftrace::gpu_kernels::GpuKernels;
 use crate::pftrace::hip_launches::HipLaunches;
-use crate::tracelens;
 
 /// A profile of `rocprofv3` with the names and categories of its kernels. All sheets are made from it.
 pub struct RocprofAnalysis {
@@ -104,16 +105,17 @@ impl RocprofAnalysis {
         })
     }
 
-    /// The category that the sheets show for a kernel: its [`class`](Self::class), or what TraceLens says of the name
-    /// shown where its categories are asked for.
+    /// The category that the sheets show for a kernel: that of its [`class`](Self::class), or a [short](KernelCategories::Short) one.
     pub fn category(&self, kernel: u32) -> &'static str {
-        match self.options.shows_tracelens_categories() {
-            true => tracelens_rocprof_category(&self.names[self.name_of_kernel(kernel) as usize]),
-            false => self.class(kernel).as_str(),
+        match self.options.conventions.categories {
+            KernelCategories::Short => {
+                tracelens_rocprof_category(&self.names[self.name_of_kernel(kernel) as usize])
+            }
+            KernelCategories::OfTraces => self.class(kernel).as_str(),
         }
     }
 
-    /// The kernels that count: all, but those of the first process alone for the figures of TraceLens.
+    /// The kernels that count, see [`Processes`].
     pub fn dispatches(&self) -> impl Iterator<Item = &Dispatch> + Clone {
         self.profile.dispatches.iter().filter(|dispatch| self.counts(dispatch.process))
     }
@@ -130,12 +132,18 @@ impl RocprofAnalysis {
 
     /// A time in nanoseconds as columns in µs have it.
     pub(crate) fn us(&self, nanoseconds: f64) -> f64 {
-        if self.options.parity { nanoseconds } else { nanoseconds / 1e3 }
+        match self.options.conventions.units {
+            TimeUnits::OfHeader => nanoseconds / 1e3,
+            TimeUnits::AThousandthBelow => nanoseconds,
+        }
     }
 
     /// A time in nanoseconds as columns in ms have it.
     pub(crate) fn ms(&self, nanoseconds: f64) -> f64 {
-        if self.options.parity { nanoseconds / 1e3 } else { nanoseconds / 1e6 }
+        match self.options.conventions.units {
+            TimeUnits::OfHeader => nanoseconds / 1e6,
+            TimeUnits::AThousandthBelow => nanoseconds / 1e3,
+        }
     }
 
     /// The kernels of each GPU, for the tables known from Perfetto traces. Computed once.
@@ -145,7 +153,8 @@ impl RocprofAnalysis {
 
     /// The HIP calls with what they launched, for the tables known from Perfetto traces. Computed once.
     pub(crate) fn hip_launches(&self, options: &PftraceOptions) -> &HipLaunches {
-        self.hip_launches.get_or_init(|| HipLaunches::new(&self.profile, options, self.options.parity))
+        let rule = self.options.conventions.launches;
+        self.hip_launches.get_or_init(|| HipLaunches::new(&self.profile, options, rule))
     }
 
     /// Whether it is of a part of a profile.
@@ -168,14 +177,15 @@ impl RocprofAnalysis {
     }
 
     fn counts(&self, process: u32) -> bool {
-        !self.options.parity || tracelens::reads_process(&self.profile, process)
+        let first_alone = self.options.conventions.processes == Processes::First;
+        !first_alone || process == 0 || self.profile.source != SourceFormat::Json
     }
 }
 
 impl Iterated for RocprofAnalysis {
     /// Found on the profile as a trace, its GPUs together. Computed once.
     fn iterations(&self) -> Option<&MeasuredIterations> {
-        if self.options.parity {
+        if self.options.conventions.scope == Scope::Core {
             return None;
         }
         Some(self.iterations.get_or_init(|| {

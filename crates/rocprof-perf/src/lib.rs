@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod conventions;
 mod finding;
 #[cfg(test)]
 mod fixture;
@@ -12,9 +13,11 @@ mod pftrace;
 mod sheets;
 #[cfg(test)]
 mod tests;
-mod tracelens;
 
 pub use analysis::RocprofAnalysis;
+pub use conventions::{
+    Conventions, Cumulation, KernelCategories, LaunchRule, OverlapRule, Processes, TimeUnits, TimelineRule,
+};
 pub use finding::{RocprofFinding, rocprof_finding};
 pub use notice::{RocprofNotice, rocprof_notices};
 pub use options::{

@@ -5,6 +5,7 @@ use std::fmt;
 use trace_ingest::Nanoseconds;
 
 use crate::analysis::RocprofAnalysis;
+use crate::conventions::TimeUnits;
 use crate::pftrace::hip_launches::hip_calls;
 use crate::sheets::kernels::short_kernels;
 use crate::sheets::timeline::{outside_process_times, window};
@@ -70,7 +71,7 @@ pub enum RocprofNotice {
 pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
     let options = analysis.options();
     let mut notices = Vec::new();
-    if options.parity {
+    if options.conventions.units == TimeUnits::AThousandthBelow {
         notices.push(RocprofNotice::TraceLensFigures);
     }
     let has_kernels = analysis.dispatches().next().is_some();

@@ -7,6 +7,8 @@ use regex::Regex;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{KernelNames, SourceFormat};
 
+use crate::conventions::Conventions;
+
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
 #[derive(Clone, Debug)]
 pub struct RocprofOptions {
@@ -24,12 +26,8 @@ pub struct RocprofOptions {
     pub topk_kernels: Option<usize>,
     /// Which of a kernel's names the sheets show. Kernels with the same name share a row.
     pub kernel_names: KernelNames,
-    /// Figures as TraceLens prints them, for comparison, where they are known to be wrong: times in nanoseconds (or
-    /// microseconds) under headers that say µs (or ms), percentages cumulated before rows are sorted, the threshold of
-    /// short kernels taken as nanoseconds, and of several processes only the first. Implies its categories.
-    pub parity: bool,
-    /// Categories of kernels as TraceLens has them, instead of those of reports of traces.
-    pub tracelens_categories: bool,
+    /// How figures are made and shown where reports differ.
+    pub conventions: Conventions,
     /// Options of the tables that are made of Perfetto traces; no such table when `None`.
     pub pftrace: Option<PftraceOptions>,
 }
@@ -44,16 +42,9 @@ impl Default for RocprofOptions {
             short_kernel_histogram_bins: NonZeroUsize::MIN.saturating_add(99),
             topk_kernels: None,
             kernel_names: KernelNames::default(),
-            parity: false,
-            tracelens_categories: false,
+            conventions: Conventions::default(),
             pftrace: None,
         }
-    }
-}
-
-impl RocprofOptions {
-    pub(crate) fn shows_tracelens_categories(&self) -> bool {
-        self.parity || self.tracelens_categories
     }
 }
 

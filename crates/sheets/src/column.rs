@@ -160,6 +160,17 @@ pub enum Layout {
     Reference,
 }
 
+/// How much a report tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All that is known of the recording.
+    #[default]
+    Full,
+    /// What reports of most tools have: timeline, operators, kernels, collectives. Nothing of iterations, budgets of time, counters or
+    /// the quality of the recording, and no findings.
+    Core,
+}
+
 /// What a column is there for. It decides where the column stands in [`Layout::Roles`], and how a workbook shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {

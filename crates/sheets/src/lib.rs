@@ -17,7 +17,7 @@ mod table;
 pub use caveat::{Absence, AbsenceCode, Caveat};
 pub use cell::{Cell, Nested};
 pub use chart::{Chart, ChartShape, ScatterPoints};
-pub use column::{Column, ColumnKind, Layout, Role, Unit, Verdict};
+pub use column::{Column, ColumnKind, Layout, Role, Scope, Unit, Verdict};
 pub use escape::{escaped, is_obeyed, markdown_text};
 pub use excerpt::Excerpt;
 pub use field::{Field, Statistics, percent, shares, shares_of};

@@ -6,7 +6,6 @@ mod keys;
 mod limit;
 mod markdown;
 mod names;
-mod parity;
 mod read;
 mod rules;
 mod tables;
@@ -19,7 +18,6 @@ pub use compare::{
 pub use limit::{Exceeded, Limit, NoLimit, Unknown};
 pub use markdown::markdown;
 pub use names::NameClasses;
-pub use parity::{ParityError, ParityNotice, ParityTables, SheetGroup, compare_as_tracelens};
 pub use read::{ReadError, ReportFormat, read_report, report_format};
 pub use rules::{Subject, is_compared};
 pub use tables::{TIME_CHANGE, all_comparison_sheets, comparison_sheets};

@@ -15,7 +15,6 @@ mod forward_thread;
 mod graft;
 #[cfg(feature = "petgraph")]
 mod graph;
-mod hta;
 mod id_index;
 mod iterations;
 mod launchers;
@@ -50,7 +49,6 @@ pub use event_set::EventSet;
 pub use graft::{Graft, RecordedCalls};
 #[cfg(feature = "petgraph")]
 pub use graph::{EdgeKind, GraphNode};
-pub use hta::{HTA_QUEUED_CALLS, HtaReading, is_device_to_hta, read_as_hta};
 pub use iterations::{Iteration, iteration_roots};
 pub use launchers::KernelLaunchers;
 pub use linking::LinkBy;

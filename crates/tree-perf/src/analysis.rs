@@ -10,6 +10,7 @@ use trace_ingest::{Category as EventCategory, EventId, Trace};
 use trace2tree::{EventSet, PassError, TraceTree, insert_pseudo_operators, normalise_names};
 
 use crate::analysis_extension::{AnalysisExtension, TreeChanges};
+use crate::conventions::RecomputeRule;
 use crate::derived::Derived;
 use crate::device::{DeviceEvents, interval};
 use crate::extended_operators::ExtendedOperators;
@@ -70,7 +71,7 @@ pub struct Coverage {
 
 impl Iterated for Analysis {
     fn iterations(&self) -> Option<&MeasuredIterations> {
-        (!self.options.parity).then(|| self.iterations())
+        self.options.conventions.is_full().then(|| self.iterations())
     }
 
     fn ms(&self, time: f64) -> f64 {
@@ -140,14 +141,14 @@ impl Analysis {
         });
         let recomputed = options.detect_recompute.then(|| {
             let mut roots = tree.recompute_roots();
-            if !options.parity {
+            if options.conventions.recompute == RecomputeRule::FramesAndCalls {
                 roots.extend(tree.forward_events_in_backward());
             }
             tree.events_below(&roots)
         });
         let device = DeviceEvents::collect(&tree, &options.communication);
-        let models = Models::new(tree.trace(), extended, &options.communication, options.tables());
-        let launchers = Launchers::find(&tree, &options.communication, &models, options.parity);
+        let models = Models::new(tree.trace(), extended, &options.communication, options.conventions.models);
+        let launchers = Launchers::find(&tree, &options.communication, &models, &options.conventions);
         let given = options.architecture.as_ref().or_else(|| recognised_architecture(tree.trace()));
         let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis()));
         Analysis {

@@ -26,8 +26,11 @@ pub(crate) fn charged_operators(analysis: &Analysis) -> Vec<ChargedOperator> {
         walk.visit(root);
     }
     walk.leftovers();
-    if !analysis.options().parity {
+    let conventions = &analysis.options().conventions;
+    if conventions.includes_communication() {
         walk.communication();
+    }
+    if conventions.divides_by_kernel() {
         walk.divide_by_category();
     }
     walk.rows

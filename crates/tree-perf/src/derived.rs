@@ -12,7 +12,6 @@ use trace_ingest::{EventId, StringId};
 use trace2tree::EventSet;
 
 use crate::gaps::GapCauses;
-use crate::hta::HtaEvents;
 use crate::idle::IdleRows;
 use crate::memory::MemoryUse;
 use crate::models::AnswerId;
@@ -26,7 +25,6 @@ pub(crate) struct Derived {
     pub(crate) roofline_members: OnceLock<RooflineMembers>,
     /// Calls that the lists of kernels leave out.
     pub(crate) calls_outside_lists: OnceLock<usize>,
-    pub(crate) hta: OnceLock<HtaEvents>,
     pub(crate) idle: OnceLock<IdleRows>,
     pub(crate) gap_causes: OnceLock<GapCauses>,
     pub(crate) host_operators: OnceLock<Vec<HostOperator>>,

@@ -1,8 +1,7 @@
-//! What the work of a call is held against: the device's units and memory, or the link that a copy passes.
-//!
-//! With the figures of TraceLens it is the model's word alone.
+//! What the work of a call is held against: the device's units and memory, or the link that a copy passes; with
+//! [`RooflineRule::Model`](crate::RooflineRule::Model) what the model says.
 
-use operator_sheets::{Figures, MissingPeak, Work};
+use operator_sheets::{Figures, Work};
 use perf_models::{ComputeSpec, ComputeUnit, MemoryCopy, Precision, fp32_matrix_spec};
 use trace_ingest::{Category, EventId};
 
@@ -21,10 +20,7 @@ pub(crate) fn figures(
         return copy_figures(analysis, device_events, time_us);
     }
     let spec = spec.map(|spec| arithmetic(analysis, spec, device_events).unwrap_or(spec));
-    let missing_peak = match analysis.options().parity {
-        true => MissingPeak::NoRoofline,
-        false => MissingPeak::BytesAlone,
-    };
+    let missing_peak = analysis.options().conventions.missing_peak;
     Figures::new(work, spec, time_us, analysis.architecture(), missing_peak)
 }
 
@@ -35,7 +31,7 @@ pub(crate) fn is_copy(analysis: &Analysis, device_events: &[EventId]) -> bool {
         trace.events().category(event) == Category::GPU_MEMCPY
             && MemoryCopy::parse(trace.name(event)).is_some()
     };
-    !analysis.options().parity && !device_events.is_empty() && device_events.iter().all(is_copy)
+    looks_at_what_ran(analysis) && !device_events.is_empty() && device_events.iter().all(is_copy)
 }
 
 /// The figures of copies; `None` where the size of one is not recorded.
@@ -51,10 +47,14 @@ pub(crate) fn copy_figures(analysis: &Analysis, device_events: &[EventId], time_
 
 /// The arithmetic of FP32 matrices, where the name of a kernel tells it.
 fn arithmetic(analysis: &Analysis, spec: ComputeSpec, device_events: &[EventId]) -> Option<ComputeSpec> {
-    if analysis.options().parity || !is_fp32_matrix(spec) {
+    if !looks_at_what_ran(analysis) || !is_fp32_matrix(spec) {
         return None;
     }
     device_events.iter().find_map(|&event| fp32_matrix_spec(analysis.trace().name(event)))
+}
+
+fn looks_at_what_ran(analysis: &Analysis) -> bool {
+    analysis.options().conventions.looks_at_what_ran()
 }
 
 fn is_fp32_matrix(spec: ComputeSpec) -> bool {
@@ -68,7 +68,7 @@ pub(crate) fn note(
     figures: &Figures,
     device_events: &[EventId],
 ) -> Option<String> {
-    if analysis.options().parity {
+    if !looks_at_what_ran(analysis) {
         return None;
     }
     let trace = analysis.trace();

@@ -42,7 +42,7 @@ impl Analysis {
         let have_device_time = links_all && launchers.any(|category| category == Category::CPU_OP);
         options.host_ops
             || self.is_host_only()
-            || (!options.parity && !self.is_gpu_only() && !have_device_time)
+            || (options.conventions.is_full() && !self.is_gpu_only() && !have_device_time)
     }
 
     /// The operators that the host ran, each before those inside it. Operators that were inserted or captured are none of

@@ -9,6 +9,7 @@ use trace_ingest::{EventId, Trace};
 use trace2tree::TraceTree;
 
 use crate::IndexMap;
+use crate::conventions::{CategoryRule, Conventions};
 use crate::device::interval;
 use crate::models::Models;
 
@@ -79,16 +80,15 @@ pub(crate) struct Launchers {
 }
 
 impl Launchers {
-    /// With the figures of TraceLens, a launcher has one part, of the category of its first kernel, and communication is
-    /// left out.
     pub(crate) fn find(
         tree: &TraceTree,
         communication: &CommunicationPatterns,
         models: &Models,
-        parity: bool,
+        conventions: &Conventions,
     ) -> Self {
         let trace = tree.trace();
-        let found = tree.kernel_launchers(|name| !parity || !communication.is_communication(name));
+        let included = conventions.includes_communication();
+        let found = tree.kernel_launchers(|name| included || !communication.is_communication(name));
         let mut all = Launchers {
             launchers: Vec::with_capacity(found.len()),
             parts: Vec::with_capacity(found.len()),
@@ -112,9 +112,11 @@ impl Launchers {
                 kernels: first as u32..all.kernels.len() as u32,
                 parts: 0..0,
             };
-            let categories: Vec<OpCategory> = match parity {
-                true => vec![models.category(tree, event, kernels.first().copied())],
-                false => kernels.iter().map(|&kernel| models.work(tree, event, kernel)).collect(),
+            let categories: Vec<OpCategory> = match conventions.categories {
+                CategoryRule::FirstKernel => vec![models.category(tree, event, kernels.first().copied())],
+                CategoryRule::EachKernel => {
+                    kernels.iter().map(|&kernel| models.work(tree, event, kernel)).collect()
+                }
             };
             all.push(trace, launcher, &categories);
         }

@@ -7,6 +7,7 @@ mod call_groups;
 mod call_overlap;
 mod call_stack;
 mod charged_operators;
+mod conventions;
 mod derived;
 mod device;
 mod extended_operators;
@@ -15,7 +16,6 @@ mod gaps;
 mod held_against;
 mod host_collectives;
 mod host_operators;
-mod hta;
 mod idle;
 mod kernel_records;
 mod launchers;
@@ -34,6 +34,9 @@ mod unified;
 
 pub use analysis::{Analysis, Coverage, WorkOfSteps};
 pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
+pub use conventions::{
+    CategoryRule, CommunicationRule, Conventions, MessageTypes, RecomputeRule, RooflineRule,
+};
 pub use finding::{KernelTotal, TraceFinding};
 pub use gaps::{Gap, GapFinding, GapParts, LongestIteration, TimeBudget, Utilization};
 pub use idle::{Dependency, HostActivity, HostHold, IdleCause, IdleFinding, IdleStretch};

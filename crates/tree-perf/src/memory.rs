@@ -294,7 +294,7 @@ impl Analysis {
     pub(crate) fn memory(&self) -> Option<&MemoryUse> {
         match self.options().memory {
             MemorySheets::None => return None,
-            MemorySheets::Recorded if self.options().parity => return None,
+            MemorySheets::Recorded if !self.options().conventions.is_full() => return None,
             MemorySheets::Recorded | MemorySheets::WithModules => {}
         }
         let found = || {

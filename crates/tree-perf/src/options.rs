@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use perf_models::{Architecture, CommunicationPatterns, PeakBasis, Tables};
+use perf_models::{Architecture, CommunicationPatterns, PeakBasis};
 use regex::Regex;
 use trace_ingest::{Accelerator, RecorderFacts, RecordingKind, TraceFacts};
 use trace2tree::{LinkBy, TreeOptions};
+
+use crate::conventions::Conventions;
 
 /// Which report the sheets are for, where reports differ in columns that no other option decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,8 +26,8 @@ pub enum ReportLayout {
 pub enum MemorySheets {
     /// None.
     None,
-    /// All, where the trace has allocations, but without modules unless another option reads Python frames. None where
-    /// figures are those of TraceLens ([`AnalysisOptions::parity`]).
+    /// All, where the trace has allocations, but without modules unless another option reads Python frames. None in a report
+    /// of the core alone ([`Scope::Core`](sheets::Scope::Core)).
     #[default]
     Recorded,
     /// All, with modules; reads Python frames.
@@ -105,14 +107,8 @@ pub struct AnalysisOptions {
     pub link_by: LinkBy,
     /// Which report the sheets are for.
     pub layout: ReportLayout,
-    /// Figures as TraceLens has them: an operator has the category of its name or its first kernel, operators that
-    /// TraceLens has no model of have none, the tables of operators leave communication out, and work is held against what
-    /// its model says, copies included.
-    pub parity: bool,
-    /// Write the tables of Holistic Trace Analysis too, with its figures, which are of times that it rounds.
-    pub hta: bool,
-    /// Among these tables the sequences of kernels below operators whose names contain this; reads Python frames.
-    pub hta_sequences_of: Option<String>,
+    /// How figures are made and shown where reports differ.
+    pub conventions: Conventions,
     /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
     /// ([`RecorderFacts::launches`], [`RecorderFacts::all_launches`], [`Accelerator::links_all_work`]): the timeline would be empty, or lack a part.
     pub include_unlinked_kernels: bool,
@@ -177,8 +173,7 @@ pub struct AnalysisOptions {
     /// What the device can do at most; `None` takes the bundled architecture of the device that the trace
     /// names, if there is one.
     pub architecture: Option<Architecture>,
-    /// Which of the architecture's peaks count; `None` takes the nominal ones, so that devices compare, and with the
-    /// figures of TraceLens the achievable ones, which are all that it knows.
+    /// Which of the architecture's peaks count; `None` takes those of [`Conventions::peak_basis`].
     pub peak_basis: Option<PeakBasis>,
     /// Kernel names that mean communication.
     pub communication: CommunicationPatterns,
@@ -189,9 +184,7 @@ impl Default for AnalysisOptions {
         AnalysisOptions {
             link_by: LinkBy::default(),
             layout: ReportLayout::default(),
-            parity: false,
-            hta: false,
-            hta_sequences_of: None,
+            conventions: Conventions::default(),
             include_unlinked_kernels: false,
             micro_idle_threshold_us: None,
             detect_recompute: false,
@@ -229,10 +222,7 @@ impl Default for AnalysisOptions {
 impl AnalysisOptions {
     /// Which peaks count where nobody says it.
     pub(crate) fn peak_basis(&self) -> PeakBasis {
-        self.peak_basis.unwrap_or(match self.parity {
-            true => PeakBasis::Achievable,
-            false => PeakBasis::Nominal,
-        })
+        self.peak_basis.unwrap_or(self.conventions.peak_basis)
     }
 
     /// Turns on what a trace without host calls, or without those of some work, needs, where its recorder cannot know them.
@@ -244,11 +234,6 @@ impl AnalysisOptions {
         self.kernel_summary |= !operators || kind == Some(RecordingKind::Nsys);
     }
 
-    /// The tables of operators that answer for the trace.
-    pub(crate) fn tables(&self) -> Tables {
-        if self.parity { Tables::TraceLens } else { Tables::All }
-    }
-
     /// What a tree must be built from so that an analysis with these options can be made of it
     /// ([`Analysis::from_tree`]).
     ///
@@ -258,7 +243,6 @@ impl AnalysisOptions {
             || self.detect_recompute
             || self.enable_pseudo_ops
             || self.group_by_parent_module
-            || self.hta_sequences_of.is_some()
             || self.memory == MemorySheets::WithModules;
         TreeOptions { python_frames, link_by: self.link_by, ..TreeOptions::default() }
     }

@@ -47,7 +47,6 @@ impl Analysis {
             self.communication_guessed(),
             self.memory_missing(),
             self.memory_without_totals(),
-            self.no_sequences(),
             self.no_range_of_name(),
         ];
         let of_models = self.models().failures(self.tree());
@@ -74,13 +73,6 @@ impl Analysis {
     fn memory_without_totals(&self) -> Option<Notice> {
         let count = self.memory()?.without_totals;
         (count > 0).then_some(Notice::MemoryWithoutTotals { count })
-    }
-
-    /// That HTA's sequences were asked for operators that have none.
-    fn no_sequences(&self) -> Option<Notice> {
-        let part = self.options().hta_sequences_of.as_deref()?;
-        let is_empty = self.hta()?.sequences(self.tree(), part).is_empty();
-        is_empty.then(|| Notice::NoSequences { part: part.to_owned() })
     }
 
     /// The kernels that are taken for communication for a word in their names, if there are any.

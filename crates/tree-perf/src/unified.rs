@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Spread, busy_time};
 use hashbrown::HashMap;
-use operator_sheets::{Evaluated, Figures, OpCategory, RooflineShares};
+use operator_sheets::{Evaluated, Figures, MissingPeak, OpCategory, RooflineShares};
 use perf_models::{Category, Gap, Parameter, Undefined};
 use trace_ingest::EventId;
 use trace2tree::{EventSet, is_graph_launch};
@@ -64,7 +64,7 @@ impl UnifiedRow {
             Some(figures) if figures.bytes.is_none() => Status::BytesNotKnown,
             Some(figures) if figures.percent_of_roofline().is_some_and(|share| share > 100.0) => {
                 match figures.explaining_cache(analysis.architecture()) {
-                    Some(_) if !analysis.options().parity => Status::InCache,
+                    Some(_) if analysis.options().conventions.looks_at_what_ran() => Status::InCache,
                     _ => Status::AbovePeak,
                 }
             }
@@ -119,7 +119,7 @@ impl UnifiedRow {
             return has_none.then(|| missing(Gap::Arguments, "the size of the copy is not recorded"));
         }
         let Some(answer) = self.answer else {
-            let is_launch = !analysis.options().parity && self.is_of_launch(analysis);
+            let is_launch = analysis.options().conventions.is_full() && self.is_of_launch(analysis);
             let (gap, reason) = match is_launch {
                 _ if self.category == Category::Communication.into() => (
                     Gap::NoFormula,
@@ -393,13 +393,13 @@ pub(crate) fn peaks_missing(analysis: &Analysis) -> Option<Notice> {
     }
     let architecture = architecture.name.clone();
     let calls: Vec<(String, usize)> = calls.into_iter().collect();
-    let have_bytes = !analysis.options().parity;
+    let have_bytes = analysis.options().conventions.missing_peak == MissingPeak::BytesAlone;
     (!calls.is_empty()).then_some(Notice::PeaksMissing { architecture, calls, have_bytes })
 }
 
 fn category(analysis: &Analysis, row: &UnifiedRow) -> OpCategory {
     let (tree, models) = (analysis.tree(), analysis.models());
-    if !analysis.options().parity {
+    if analysis.options().conventions.divides_by_kernel() {
         return work(analysis, &row.charged);
     }
     let first_kernel = row.charged.device_events.first().copied();

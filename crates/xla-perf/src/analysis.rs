@@ -10,6 +10,7 @@ use iterations::{
 };
 use operator_sheets::{DevicePart, Figures, Iterated, Roof};
 use perf_models::{Architecture, Device, architecture_of_device};
+use sheets::Scope;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
 use trace_ingest::{EventId, Picoseconds, Trace};
 use trace2tree::{TraceTree, TreeOptions};
@@ -19,7 +20,7 @@ use crate::device_events::{self, DeviceEvent, gpu_planes};
 use crate::executions::{self, Call, Execution};
 use crate::gpu::call_groups::figures;
 use crate::operators::{self, Operator, Program};
-use crate::options::{JaxFigures, JaxOptions};
+use crate::options::JaxOptions;
 use crate::programs::{DecodedPrograms, ProgramError};
 use crate::tpu::{TpuAnalysis, TpuProfile, core_activities};
 
@@ -38,7 +39,7 @@ pub struct JaxAnalysis {
     pub(crate) collectives: OnceLock<CollectiveAnalysis>,
     /// As asked for, else that of the device that the profile describes.
     architecture: Option<Architecture>,
-    /// `None` where the figures are those of TraceLens, which has none.
+    /// `None` in a report of the core.
     iterations: Option<MeasuredIterations>,
     /// What each plane of several did in each part of the recording.
     device_parts: Vec<DevicePart>,
@@ -96,13 +97,13 @@ impl JaxAnalysis {
         let operators = operators::assign(&profile, &programs, &options, &mut device_events);
         let (executions, calls) = executions::find(&profile, &device_events, &operators);
         let given = options.architecture.as_ref().or_else(|| recognised_architecture(&profile));
-        let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis));
-        let (iterations, device_parts) = match options.figures {
-            JaxFigures::Correct => {
+        let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis()));
+        let (iterations, device_parts) = match options.conventions.scope {
+            Scope::Full => {
                 let (iterations, parts) = measured_iterations(&mut profile, &gpus, &mut device_events, known);
                 (Some(iterations), parts)
             }
-            JaxFigures::TraceLens => (None, Vec::new()),
+            Scope::Core => (None, Vec::new()),
         };
         JaxAnalysis {
             profile,

@@ -11,6 +11,7 @@ mod findings;
 #[cfg(test)]
 mod fixture;
 mod gpu;
+mod library_kernels;
 mod operators;
 mod options;
 mod programs;
@@ -18,14 +19,13 @@ mod report;
 mod rooflines;
 mod sheet;
 pub mod tpu;
-mod tracelens;
 
 pub use analysis::{Gpu, JaxAnalysis};
 pub use device_events::{DeviceEvent, gpus_at_work};
 pub use executions::{Call, Execution};
 pub use findings::{JaxFinding, JaxNotice, jax_finding};
 pub use operators::{Operator, Program, Record};
-pub use options::{CopyKernels, JaxFigures, JaxOptions};
+pub use options::{Conventions, CopyKernels, JaxOptions, WorkRule};
 pub use report::jax_sheets;
 
 /// A map in the order in which its keys were first seen.

@@ -83,7 +83,7 @@ impl Advisor {
                 let notices = profile.trace.warnings().iter().cloned().map(Notice::Reading).collect();
                 let options = JaxOptions {
                     architecture: self.architecture.clone(),
-                    peak_basis: self.peak_basis.unwrap_or_default(),
+                    peak_basis: self.peak_basis,
                     communication: self.communication.clone(),
                     ..JaxOptions::default()
                 };

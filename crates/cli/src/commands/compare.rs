@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use answers::numbers::{decimal, grouped, unit_of_time};
 use answers::{Analysed, CompareReporter, Report};
+use reference_tools::SheetGroup;
 use report_writers::shortened_apart;
 use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
 use trace_diff::{
-    CompareOptions, Comparison, Joined, Limit, NameClasses, Row, SheetGroup, Status, Step, markdown,
-    waterfall,
+    CompareOptions, Comparison, Joined, Limit, NameClasses, Row, Status, Step, markdown, waterfall,
 };
 
 use super::report::{Extras, Request, check_destinations, save};

@@ -1,14 +1,13 @@
 //! `tracelens jax`.
 
 use answers::{Picture, XlaReporter};
-use perf_models::PeakBasis;
 use trace_ingest::RecordingKind;
-use xla_perf::{CopyKernels, JaxFigures, JaxOptions};
+use xla_perf::{CopyKernels, JaxOptions};
 
 use super::report::{PERF_REPORT, Request};
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments, JaxOutput};
 use crate::arguments::window::WINDOW_OPTIONS;
-use crate::arguments::{Given, Reference};
+use crate::arguments::{Given, conventions};
 use crate::error::Failure;
 use crate::timings::Timings;
 
@@ -58,15 +57,9 @@ fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
     let defaults = JaxOptions::default();
     Ok(JaxOptions {
         architecture: asked.devices.architecture()?,
-        peak_basis: asked.devices.peak_basis().unwrap_or(match asked.parity {
-            Some(Reference::TraceLens) => PeakBasis::Achievable,
-            Some(Reference::Hta) | None => PeakBasis::Nominal,
-        }),
+        peak_basis: asked.devices.peak_basis(),
         keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
-        figures: match asked.parity {
-            Some(Reference::TraceLens) => JaxFigures::TraceLens,
-            Some(Reference::Hta) | None => JaxFigures::Correct,
-        },
+        conventions: conventions(asked.parity).xla,
         copy_kernels: match asked.rebucket_copy_kernels {
             true => CopyKernels::Memcpy,
             false => CopyKernels::Computation,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use answers::{Analysed, NsysTables, OtherTrace, Picture, Report, TraceReporter, write_counters};
+use answers::{Analysed, HtaTables, NsysTables, OtherTrace, Picture, Report, TraceReporter, write_counters};
 use inference_phase::capture::CaptureLibrary;
 use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
@@ -12,7 +12,7 @@ use super::report::{Extras, PERF_REPORT, Request, check_destinations, save};
 use super::trace_copy::TraceCopy;
 use crate::arguments::inference::InferenceArguments;
 use crate::arguments::pytorch::TraceArguments;
-use crate::arguments::{Given, Reference};
+use crate::arguments::{Given, Reference, conventions};
 use crate::error::Failure;
 use crate::phases;
 use crate::standard_input;
@@ -156,9 +156,7 @@ pub(super) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
             architecture: asked.devices.architecture()?,
             peak_basis: asked.devices.peak_basis(),
             communication: asked.devices.communication(asked.parity),
-            parity: asked.parity == Some(Reference::TraceLens),
-            hta: asked.parity == Some(Reference::Hta),
-            hta_sequences_of: asked.hta_sequences_of.clone(),
+            conventions: conventions(asked.parity).traces,
             ..AnalysisOptions::default()
         },
         phases: phases::options(&arguments.phases)?,
@@ -168,6 +166,8 @@ pub(super) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
         window: arguments.window.window(),
         other: None,
         nsys: NsysTables::default(),
+        hta: (asked.parity == Some(Reference::Hta))
+            .then(|| HtaTables { sequences_of: asked.hta_sequences_of.clone() }),
         modules: output.tables.html.is_some(),
     })
 }

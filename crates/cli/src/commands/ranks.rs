@@ -12,7 +12,7 @@ use trace_ingest::RecordingKind;
 use super::report::Request;
 use crate::answering;
 use crate::arguments::ranks::{MapArguments, PackArguments, RanksArguments, Recordings, Sources};
-use crate::arguments::{Given, Reference, long_name};
+use crate::arguments::{Given, conventions, long_name};
 use crate::console;
 use crate::error::Failure;
 use crate::standard_input;
@@ -102,7 +102,6 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
 /// `tracelens ranks`.
 pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
     let asked = &arguments.analysis;
-    let parity = asked.parity == Some(Reference::TraceLens);
     let found = recordings(&arguments.recordings)?;
     let files = &found.files;
     let picture = arguments.output.step_svg.as_deref();
@@ -116,7 +115,7 @@ pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timin
     request.warnings.extend(no_effect_on_tables("ranks", files, &of_reading, given));
     let reporter = RanksReporter {
         analysis: JobOptions {
-            parity,
+            conventions: conventions(asked.parity).ranks,
             pairing: asked.pairing,
             clock: asked.clock,
             gpus_per_node: asked.gpus_per_node.map(Into::into),
@@ -131,7 +130,7 @@ pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timin
             rank_pattern: arguments.recordings.rank_regex.clone(),
             rank_by_place: found.rank_by_place,
         },
-        count_devices: parity,
+        count_devices: asked.parity.is_some(),
         sheet_names: arguments.output.naming.sheet_names,
     };
     request.answer(reporter, &(), timings)

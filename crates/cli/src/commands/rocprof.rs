@@ -6,7 +6,7 @@ use trace_ingest::{Nanoseconds, RecordingKind};
 
 use super::report::{PERF_REPORT, Request};
 use crate::arguments::rocprof::{PftraceArguments, RocprofArguments};
-use crate::arguments::{Given, Reference};
+use crate::arguments::{Given, conventions};
 use crate::error::Failure;
 use crate::timings::Timings;
 
@@ -37,9 +37,7 @@ fn options(arguments: &RocprofArguments) -> RocprofOptions {
         short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,
         topk_kernels: asked.kernel_details.topk_kernels,
         kernel_names: asked.kernel_names.unwrap_or_default(),
-        parity: asked.parity == Some(Reference::TraceLens),
-        // Follow from the layout.
-        tracelens_categories: false,
+        conventions: conventions(asked.parity).rocprof,
         pftrace: pftrace.pftrace_tables.then(|| pftrace_options(arguments, pftrace)),
     }
 }

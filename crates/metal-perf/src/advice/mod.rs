@@ -36,7 +36,7 @@ pub fn findings(report: &MetalReport) -> Vec<Finding> {
                 at_most_us: above_its_bound_us(op),
             }
         });
-    let is_remarked = !report.options.rules().silent_above_hundred;
+    let is_remarked = !report.options.conventions.silent_above_hundred;
     let beyond =
         report.ops.iter().enumerate().filter(|(_, op)| is_remarked && exceeds(op)).map(|(position, op)| {
             Finding::AboveRoofline {
@@ -107,7 +107,7 @@ pub fn advice_of(report: &MetalReport, op: &Op) -> Vec<Advice> {
         Some(Bound::Dram) => of_dram_bound(report, op, &mut advice),
         Some(Bound::Both) => {
             of_dram_bound(report, op, &mut advice);
-            if !report.options.rules().keeps_grid_if_both_bound {
+            if !report.options.conventions.keeps_grid_if_both_bound {
                 advice.extend(larger_grid(op));
             }
         }
@@ -138,7 +138,7 @@ fn larger_grid(op: &Op) -> Option<Advice> {
 }
 
 fn of_slow(report: &MetalReport, op: &Op, row: &OpRow, advice: &mut Vec<Advice>) {
-    let with_config_only = report.options.rules().fidelity_with_config_only;
+    let with_config_only = report.options.conventions.fidelity_with_config_only;
     let memory = report.table.inputs(row).first().map_or("", |input| report.table.text(input.memory));
     if !memory.is_empty() && !memory.contains("L1") {
         advice.push(Advice::InputOutsideL1 { memory: memory.to_owned() });

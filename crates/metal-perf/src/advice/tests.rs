@@ -3,6 +3,7 @@
 use trace_ingest::metal::ops_from_bytes;
 
 use super::*;
+use crate::hand_made::conventions;
 use crate::op::SparseBatches;
 use crate::options::MetalOptions;
 
@@ -24,14 +25,15 @@ fn product(fidelity: &str, [input_0, input_1, output]: [&str; 3], memory: &str) 
     )
 }
 
-fn report(rows: &str, compat: bool) -> MetalReport {
+fn report(rows: &str, are_theirs: bool) -> MetalReport {
     let table = ops_from_bytes(vec![("ops.csv".into(), format!("{HEADER}{rows}").into_bytes())]).unwrap();
-    MetalReport::new(table, MetalOptions { compat, ..MetalOptions::default() }).unwrap()
+    MetalReport::new(table, MetalOptions { conventions: conventions(are_theirs), ..MetalOptions::default() })
+        .unwrap()
 }
 
 /// Advice on the only operation after `change`.
-fn advice(rows: &str, compat: bool, change: impl FnOnce(&mut Op)) -> Vec<Advice> {
-    let mut report = report(rows, compat);
+fn advice(rows: &str, are_theirs: bool, change: impl FnOnce(&mut Op)) -> Vec<Advice> {
+    let mut report = report(rows, are_theirs);
     change(&mut report.ops[0]);
     advice_of(&report, &report.ops[0])
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::hand_made::{Line, names, report, table};
+use crate::hand_made::{Line, THEIRS, conventions, names, report, table};
 
 fn on(device: u32, name: &'static str, duration: f64) -> Line {
     Line { device: Some(device), duration: Some(duration), ..Line::op(name) }
@@ -13,8 +13,8 @@ fn merged(lines: &[Line], options: &MetalOptions) -> (Vec<MergedRow>, Vec<MetalN
     (merge(&table(lines), &rows, options, &mut notices), notices)
 }
 
-fn compat() -> MetalOptions {
-    MetalOptions { compat: true, ..MetalOptions::default() }
+fn theirs() -> MetalOptions {
+    MetalOptions { conventions: THEIRS, ..MetalOptions::default() }
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn the_slowest_device_stands_for_a_call_and_collectives_take_the_mean() {
         let op = |(device, time): (usize, f64)| Line { call: Some(call), ..on(device as u32, name, time) };
         lines.extend(times.into_iter().enumerate().map(op));
     }
-    for options in [compat(), MetalOptions::default()] {
+    for options in [theirs(), MetalOptions::default()] {
         let report = report(&lines, options);
         let rows: Vec<_> = report.ops.iter().map(|op| (op.id, op.device, op.device_time_us)).collect();
         assert_eq!(rows, [(4, Some(2), Some(94.25)), (10, Some(0), Some(195.727_625))]);
@@ -53,7 +53,7 @@ fn an_operation_that_one_device_lacks_does_not_disturb_the_others() {
             line(1, "B", 2),
             line(1, "C", 3),
         ];
-        assert_eq!(names(&report(&lines, compat())), "A B C X A B C");
+        assert_eq!(names(&report(&lines, theirs())), "A B C X A B C");
         let ours = report(&lines, MetalOptions::default());
         assert_eq!(names(&ours), "A B C X");
         assert_eq!(ours.ops.iter().map(|op| op.merged_rows.len()).collect::<Vec<_>>(), [1, 1, 1, 0]);
@@ -94,7 +94,7 @@ fn the_same_calls_of_two_hosts_are_one() {
 #[test]
 fn durations_that_cannot_be_right_do_not_count() {
     let invalid = Line { duration: None, ..on(0, "A", 0.0) };
-    for options in [compat(), MetalOptions::default()] {
+    for options in [theirs(), MetalOptions::default()] {
         let (rows, _) = merged(&[invalid, on(1, "A", 3.0)], &options);
         assert_eq!(rows[0].row, 1);
         let gather = |line: Line| Line { name: "AllGather", ..line };
@@ -120,8 +120,12 @@ fn rows_without_a_device_stay_where_they_are() {
 fn devices_are_kept_apart_on_request_each_without_its_first_gap() {
     let line = |device, name| Line { gap: Some(500.0), ..on(device, name, 1.0) };
     let lines = [line(0, "A"), line(1, "A"), line(0, "B"), line(1, "B")];
-    let gaps = |compat| {
-        let options = MetalOptions { compat, merge_devices: false, ..MetalOptions::default() };
+    let gaps = |are_theirs| {
+        let options = MetalOptions {
+            conventions: conventions(are_theirs),
+            merge_devices: false,
+            ..MetalOptions::default()
+        };
         report(&lines, options).ops.iter().map(|op| op.gap_us).collect::<Vec<_>>()
     };
     assert_eq!(gaps(false), [None, None, Some(0.5), Some(0.5)]);
@@ -132,7 +136,7 @@ proptest! {
     #[test]
     fn every_row_occurs_once_and_no_device_twice_in_a_row(
         picks in prop::collection::vec((0_u32..4, 0_usize..3, any::<bool>()), 0..60),
-        compat in any::<bool>(),
+        are_theirs in any::<bool>(),
         numbered in any::<bool>(),
     ) {
         let name = |at: usize| ["A", "B", "AllGather"][at];
@@ -145,7 +149,7 @@ proptest! {
                 Line { call: numbered.then_some(at as i64 / 4), ..on(device, name(op), at as f64) }
             })
             .collect();
-        let (rows, _) = merged(&lines, &MetalOptions { compat, ..MetalOptions::default() });
+        let (rows, _) = merged(&lines, &MetalOptions { conventions: conventions(are_theirs), ..MetalOptions::default() });
         let mut all = Vec::new();
         for row in &rows {
             let members: Vec<u32> = std::iter::once(row.row).chain(row.others.iter().copied()).collect();

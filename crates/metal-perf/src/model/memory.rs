@@ -72,7 +72,7 @@ const WRITE_PART: &[&str] = &["SliceWrite", "ShardedToInterleavedPartial"];
 const CACHE: &[&str] = &["Cache", "AttentionDecode", "SdpaDecode", "AttentionGQADecode"];
 
 pub(super) fn unmodelled(call: &Call<'_>) -> Modelled {
-    let is_modelled = !call.options.rules().traffic_of_matmul_only;
+    let is_modelled = !call.options.conventions.traffic_of_matmul_only;
     let bytes = dram_bytes(call).filter(|bytes| is_modelled && *bytes > 0.0);
     let analysed = if bytes.is_some() { Analysed::DramOnly } else { Analysed::None };
     Modelled { analysed, bytes, ..Modelled::default() }

@@ -7,10 +7,10 @@ use trace_ingest::metal::{OpRow, OpType, OpsTable, Tensor};
 
 use crate::attributes::program_config;
 use crate::chips::Chip;
+use crate::conventions::kind_by_name;
 use crate::op::{Analysed, HOST_MARK, Op, OpCategory, OpKind, SparseBatches, category};
 use crate::options::MetalOptions;
 use crate::timing::{PreviousRow, duration_ns, gap_us, is_valid};
-use crate::tt_perf_report;
 
 /// What holds for all rows of a report.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +92,8 @@ pub(crate) fn model_op(
     let Some(source) = table.rows.get(row as usize) else { return Op { row, ..Op::default() } };
     let name = table.text(source.op_code);
     let options = context.options;
-    let by_name = options.rules().kinds_by_name;
-    let kind = if by_name { tt_perf_report::kind(source, name) } else { kind(source, name) };
+    let by_name = options.conventions.kinds_by_name;
+    let kind = if by_name { kind_by_name(source, name) } else { kind(source, name) };
     let duration = merged_duration_ns.unwrap_or_else(|| duration_ns(source, options.duration));
     let valid = is_valid(duration, source.op_to_op_ns);
     let config = program_config(table.text(source.attributes));
@@ -151,7 +151,7 @@ pub(crate) fn model_op(
         }
     }
     op.category = match kind {
-        OpKind::Device => Some(category(&op.label, options.rules().listed_attention_only)),
+        OpKind::Device => Some(category(&op.label, options.conventions.listed_attention_only)),
         OpKind::Host => Some(OpCategory::Host),
         OpKind::Signpost => None,
     };
@@ -185,7 +185,7 @@ fn set_figures(
     if let Some(bytes) = modelled.bytes {
         op.bytes = Some(bytes);
         // A product that leaves DRAM alone uses 0 % of its bandwidth, so that arithmetic is what may bound it.
-        let is_blank = context.options.rules().blank_without_traffic;
+        let is_blank = context.options.conventions.blank_without_traffic;
         if bytes > 0.0 || (!is_blank && modelled.analysed == Analysed::Full) {
             let rate = bytes / seconds / 1e9;
             op.dram_gb_per_s = Some(rate);

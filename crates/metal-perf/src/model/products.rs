@@ -95,7 +95,7 @@ fn bytes_of_one(call: &Call<'_>, m: u64, k: u64, n: u64) -> Option<f64> {
 /// Convolutions as matrix products of gathered windows: `m` output points, `k = channels / groups · h · w` and `n`
 /// output channels.
 pub(super) fn convolution(call: &Call<'_>) -> Modelled {
-    let has_traffic = !call.options.rules().traffic_of_matmul_only;
+    let has_traffic = !call.options.conventions.traffic_of_matmul_only;
     let analysed = if has_traffic { Analysed::Full } else { Analysed::FlopsOnly };
     let Some(Product { m, k, n, batches }) = as_product(call) else {
         return Modelled::unknown_shape(analysed);
@@ -123,7 +123,7 @@ fn as_product(call: &Call<'_>) -> Option<Product> {
     let channels = length(call.inputs.first(), 3)?;
     let k = channels.checked_mul(height)?.checked_mul(width)?;
     let (m, n) = (length(call.outputs.first(), 2)?, length(call.inputs.get(1), 3)?);
-    if call.options.rules().one_product_per_convolution {
+    if call.options.conventions.one_product_per_convolution {
         return Some(Product { m, k, n, batches: 1 });
     }
     let groups = value(call.attributes, "groups").and_then(|text| text.trim().parse::<u64>().ok());
@@ -139,7 +139,7 @@ fn blocks(call: &Call<'_>) -> String {
     };
     let switched_on = |name: &str| match call.attributes.split_once(&format!("{name}': '")) {
         Some((_, rest)) => rest.starts_with("true'"),
-        None => call.options.rules().absent_is_on,
+        None => call.options.conventions.absent_is_on,
     };
     let double_buffer = if switched_on("enable_act_double_buffer") { " ADB" } else { "" };
     let split_reader = if switched_on("enable_split_reader") { " SR" } else { "" };

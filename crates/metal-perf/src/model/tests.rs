@@ -7,6 +7,7 @@ use trace_ingest::metal::{Dim, OpRow, OpType, OpsTable, Tensor};
 use super::{ModelContext, model_op};
 use crate::chips::chip;
 use crate::derive::derive;
+use crate::hand_made::THEIRS;
 use crate::op::{Analysed, Bound, Op, OpCategory, OpKind, SparseBatches};
 use crate::options::MetalOptions;
 use crate::timing::PreviousRow;
@@ -75,8 +76,8 @@ fn table(rows: &[Row]) -> OpsTable {
     table
 }
 
-fn compat() -> MetalOptions {
-    MetalOptions { compat: true, ..MetalOptions::default() }
+fn theirs() -> MetalOptions {
+    MetalOptions { conventions: THEIRS, ..MetalOptions::default() }
 }
 
 /// All rows, one after the other, with shares and bounds.
@@ -126,13 +127,13 @@ fn products_have_the_figures_of_their_shapes() {
         outputs: vec![([1, 1, 3200, 1536], BF16, L1)],
         ..Row::device("MatmulDeviceOperation")
     };
-    let op = one(&weights_first, "blackhole", &compat());
+    let op = one(&weights_first, "blackhole", &theirs());
     assert_eq!(op.label, "MatmulDeviceOperation 3200 x 1792 x 1536");
     assert_eq!(op.math_fidelity, "HiFi2 BF16 x BFP8 => BF16");
     assert_eq!((op.bytes, op.bound, op.analysed), (Some(14_221_312.0), Some(Bound::Flop), Analysed::Full));
     let expected = [150.88925198938992, 29.47055702917772, 186.90797665782495, 67.60271146478043];
     assert_eq!(figures(&op), expected.map(Some));
-    assert_eq!(one(&weights_first, "p100", &compat()).dram_percent, Some(33.680636604774534));
+    assert_eq!(one(&weights_first, "p100", &theirs()).dram_percent, Some(33.680636604774534));
 
     let batched = Row {
         fidelity: "HiFi4",
@@ -142,7 +143,7 @@ fn products_have_the_figures_of_their_shapes() {
         outputs: vec![([1, 20, 32, 32], BF16, DRAM)],
         ..Row::device("Matmul")
     };
-    let op = one(&batched, "wormhole_b0", &compat());
+    let op = one(&batched, "wormhole_b0", &theirs());
     assert_eq!(op.label, "Matmul b={20} x 32 x 64 x 32");
     let expected = [6.1959218248926, 2.151361744754375, 0.0793077993586253, 7.716434532190569];
     assert_eq!(figures(&op), expected.map(Some));
@@ -155,14 +156,14 @@ fn products_have_the_figures_of_their_shapes() {
         outputs: vec![([1, 1, 25312, 256], BF16, DRAM)],
         ..Row::device("Matmul")
     };
-    let op = one(&padded, "wormhole", &compat());
+    let op = one(&padded, "wormhole", &theirs());
     let expected = [148.11653851055695, 51.42935364949894, 32.88706862087033, 79.99557232103594];
     assert_eq!((figures(&op), op.bound), (expected.map(Some), Some(Bound::Flop)));
 }
 
 #[test]
 fn weights_sharded_over_dram_banks_use_a_core_per_bank() {
-    let op = one(&square(DRAM), "blackhole", &compat());
+    let op = one(&square(DRAM), "blackhole", &theirs());
     assert_eq!(figures(&op), [157.2864, 30.72, 26.843545599999995, 15.170370370370367].map(Some));
     assert_eq!((op.bytes, op.bound, op.dram_sharded), (Some(1_572_864.0), Some(Bound::Slow), false));
     let sharded = Row {
@@ -170,7 +171,7 @@ fn weights_sharded_over_dram_banks_use_a_core_per_bank() {
         duration: Some(20000.0),
         ..square(DRAM)
     };
-    let op = one(&sharded, "blackhole", &compat());
+    let op = one(&sharded, "blackhole", &theirs());
     assert_eq!((op.cores, op.dram_sharded, op.inner_block_width), (Some(8), true, Some(4)));
     assert_eq!(op.flops_percent, Some(60.68148148148147));
 }
@@ -178,7 +179,7 @@ fn weights_sharded_over_dram_banks_use_a_core_per_bank() {
 #[test]
 fn a_product_that_leaves_dram_alone_is_bounded_by_arithmetic() {
     let row = Row { cores: Some(8), duration: Some(100_000.0), ..square(L1) };
-    let op = one(&row, "blackhole", &compat());
+    let op = one(&row, "blackhole", &theirs());
     assert_eq!(op.flops_percent, Some(12.136296296296296));
     assert_eq!((op.dram_gb_per_s, op.dram_percent, op.bound), (None, None, None));
     let op = one(&row, "blackhole", &MetalOptions::default());
@@ -189,7 +190,7 @@ fn a_product_that_leaves_dram_alone_is_bounded_by_arithmetic() {
 fn products_without_shape_or_time_are_not_analysed() {
     let unknown = Row { inputs: vec![([1, 1, 512, 512], BF16, L1)], ..square(L1) };
     let still = Row { duration: Some(0.0), ..square(DRAM) };
-    for options in [compat(), MetalOptions::default()] {
+    for options in [theirs(), MetalOptions::default()] {
         let op = one(&unknown, "blackhole", &options);
         assert_eq!((op.label.as_str(), op.bound), ("Matmul unknown shape", None));
         assert_eq!(figures(&op), [None; 4]);
@@ -246,13 +247,13 @@ fn conv_2d() -> Row {
 
 #[test]
 fn convolutions_are_products_of_windows() {
-    let op = one(&conv(), "wormhole", &compat());
+    let op = one(&conv(), "wormhole", &theirs());
     assert_eq!(op.label, "OptimizedConvNew 122880 x 392 x 64 [ABH=192|1]");
     assert_eq!(op.math_fidelity, "HiFi4 BF16 x BFP8 => BF16");
     assert_eq!(figures(&op), [None, None, Some(6.836878442348186), Some(33.26048971953172)]);
     assert_eq!((op.analysed, op.bound), (Analysed::FlopsOnly, None));
 
-    let op = one(&conv_2d(), "blackhole", &compat());
+    let op = one(&conv_2d(), "blackhole", &theirs());
     assert_eq!(op.label, "Conv2dDeviceOperation 32768 x 576 x 64 [ABH=12|4 ADB SR]");
     assert_eq!(figures(&op)[2..], [Some(96.77612177535651), Some(19.888032706491288)]);
     let op = one(&conv_2d(), "blackhole", &MetalOptions::default());
@@ -267,7 +268,7 @@ fn groups_divide_the_work_of_a_convolution() {
     let grouped = "{'groups': '4'; 'sliding_window_config': 'Config(window_hw=(3;3); stride_hw=(1;1))'}";
     let row = Row { attributes: grouped, ..conv_2d() };
     let (all, grouped) =
-        (one(&row, "blackhole", &compat()), one(&row, "blackhole", &MetalOptions::default()));
+        (one(&row, "blackhole", &theirs()), one(&row, "blackhole", &MetalOptions::default()));
     assert_eq!(grouped.label, "Conv2dDeviceOperation 32768 x 144 x 64 [ABH=x|x]");
     assert_eq!(grouped.tflop_per_s, all.tflop_per_s.map(|rate| rate / 4.0));
 }
@@ -288,10 +289,10 @@ fn halos_show_their_window() {
             'output_memory_config_': 'MemoryConfig(memory_layout=TensorMemoryLayout::HEIGHT_SHARDED;buffer_type=L1)'}",
         ..Row::device("HaloDeviceOperation")
     };
-    let op = one(&row, "blackhole", &compat());
+    let op = one(&row, "blackhole", &theirs());
     let expected = "HaloDeviceOperation w=(3,3) s=(1,1) p=((1, 1), (1, 0)) d=(1,1) | HEIGHT_SHARDED";
     assert_eq!((op.label.as_str(), op.category), (expected, Some(OpCategory::Dm)));
-    let bare = one(&Row { attributes: "", ..row }, "blackhole", &compat());
+    let bare = one(&Row { attributes: "", ..row }, "blackhole", &theirs());
     assert_eq!(bare.label, "HaloDeviceOperation w=x s=x p=x d=x | x");
 }
 
@@ -310,13 +311,13 @@ fn sparse(attributes: &'static str) -> Row {
 #[test]
 fn sparse_products_count_active_batches() {
     let expected = [17.12776000253429, 3.345265625494979, 1.0961766401621946, 13.215864199486335].map(Some);
-    let op = one(&sparse("{'nnz': '8'; 'is_input_b_sparse': 'true'}"), "blackhole", &compat());
+    let op = one(&sparse("{'nnz': '8'; 'is_input_b_sparse': 'true'}"), "blackhole", &theirs());
     assert_eq!(op.label, "SparseMatmulDeviceOperation active=8/128 x 32 x 2816 x 96");
     assert_eq!(figures(&op), expected);
-    let experts = MetalOptions { active_experts: NonZeroU64::new(8), ..compat() };
+    let experts = MetalOptions { active_experts: NonZeroU64::new(8), ..theirs() };
     let op = one(&sparse("{'nnz': 'std::nullopt'}"), "blackhole", &experts);
     assert_eq!((figures(&op), op.sparse), (expected, Some(SparseBatches { active: Some(8), dense: 128 })));
-    let op = one(&sparse("{}"), "blackhole", &compat());
+    let op = one(&sparse("{}"), "blackhole", &theirs());
     assert_eq!(op.label, "SparseMatmulDeviceOperation active=?/128 x 32 x 2816 x 96");
     assert_eq!(figures(&op), [None; 4]);
 }
@@ -335,7 +336,7 @@ fn groups_of_a_sparse_product_depend_on_which_side_is_sparse() {
             inputs: vec![([3, 4, 32, 64], BF16, L1), ([1, 4, 64, 32], BF16, L1)],
             ..sparse("")
         };
-        let options = MetalOptions { active_experts: NonZeroU64::new(2), ..compat() };
+        let options = MetalOptions { active_experts: NonZeroU64::new(2), ..theirs() };
         let op = one(&row, "blackhole", &options);
         assert_eq!(op.sparse, Some(SparseBatches { active: Some(2 * groups), dense }), "{attributes}");
     }
@@ -355,7 +356,7 @@ fn gaps_and_durations_that_cannot_be_right_are_blank() {
         (Some(0.0), Some(0.0)),
     ];
     let rows = given.map(|(gap, duration)| Row { gap, duration, ..Row::device("Copy") });
-    for options in [compat(), MetalOptions::default()] {
+    for options in [theirs(), MetalOptions::default()] {
         let ops = model(&rows, "blackhole", &options);
         let times: Vec<Option<f64>> = ops.iter().map(|op| op.device_time_us).collect();
         let (ten, zero) = (Some(10.0), Some(0.0));
@@ -371,7 +372,7 @@ fn the_host_is_known_by_type_and_under_the_old_rules_by_name() {
     let op = |name| Row { duration: Some(10000.0), gap: Some(500.0), ..Row::device(name) };
     let host = |name| Row { name, op_type: OpType::PythonFallback, ..Row::default() };
     let rows = [op("Copy"), host("add (torch)"), host("sub"), op("Copy")];
-    let ops = model(&rows, "blackhole", &compat());
+    let ops = model(&rows, "blackhole", &theirs());
     assert_eq!(kinds(&ops), [OpKind::Device, OpKind::Host, OpKind::Device, OpKind::Device]);
     assert_eq!((ops[1].bound, ops[1].total_percent, ops[1].device_time_us), (Some(Bound::Host), None, None));
     assert_eq!((ops[1].category, figures(&ops[1])), (Some(OpCategory::Host), [None; 4]));
@@ -390,13 +391,13 @@ fn kinds(ops: &[Op]) -> Vec<OpKind> {
 fn signposts_have_a_name_and_nothing_else() {
     let mark = |name| Row { name, op_type: OpType::Signpost, ..Row::default() };
     let rows = [mark("Matmul starts"), Row { duration: Some(5.0), ..Row::device("signpost_kernel") }];
-    for options in [compat(), MetalOptions::default()] {
+    for options in [theirs(), MetalOptions::default()] {
         let ops = model(&rows, "blackhole", &options);
         assert_eq!(ops[0].label, "Matmul starts (signpost)");
         assert_eq!((ops[0].kind, ops[0].category, ops[0].analysed), (OpKind::Signpost, None, Analysed::None));
         assert_eq!((ops[0].math_fidelity.as_str(), ops[0].invalid_duration), ("", false));
     }
-    assert_eq!(model(&rows, "blackhole", &compat())[1].kind, OpKind::Signpost);
+    assert_eq!(model(&rows, "blackhole", &theirs())[1].kind, OpKind::Signpost);
     assert_eq!(model(&rows, "blackhole", &MetalOptions::default())[1].kind, OpKind::Device);
 }
 
@@ -416,7 +417,7 @@ fn operations_without_a_model_show_what_they_move() {
         outputs: vec![tensor],
         ..Row::device("CopyDeviceOperation")
     };
-    let op = one(&copy, "blackhole", &compat());
+    let op = one(&copy, "blackhole", &theirs());
     assert_eq!((op.analysed, op.bytes, op.bound), (Analysed::None, None, None));
     assert_eq!(op.math_fidelity, "BF16 => BF16");
     let op = one(&copy, "blackhole", &MetalOptions::default());
@@ -439,7 +440,7 @@ fn operations_without_a_model_show_what_they_move() {
 #[test]
 fn the_time_of_merged_rows_takes_the_place_of_the_rows_own() {
     let table = table(&[square(DRAM)]);
-    let options = compat();
+    let options = theirs();
     let context = ModelContext { chip: chip("blackhole").unwrap(), worker_cores: 64, options: &options };
     let op = model_op(&table, 0, Some(Some(20000.0)), None, &context);
     assert_eq!((op.device_time_us, op.dram_percent), (Some(20.0), Some(15.36)));

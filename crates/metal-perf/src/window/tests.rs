@@ -1,5 +1,5 @@
 use super::*;
-use crate::hand_made::{Line, names, report, table};
+use crate::hand_made::{Line, conventions, names, report, table};
 
 /// Upper-case letters are operations, all else are signposts.
 fn lines(text: &'static str) -> Vec<Line> {
@@ -34,7 +34,7 @@ fn shown(text: &'static str, options: &MetalOptions) -> (String, Vec<MetalNotice
 fn windows_between_signposts() {
     const RUNS: &str = "P run A B end run C D end E";
     // Start, end, what tt-perf-report shows, what is shown.
-    for (text, start, end, compat, ours) in [
+    for (text, start, end, theirs, ours) in [
         (RUNS, None, None, "C D E", "E"),
         (RUNS, Some("run"), Some("end"), "A B", "A B"),
         (RUNS, Some("run"), Some("run"), "A B", "A B"),
@@ -50,9 +50,9 @@ fn windows_between_signposts() {
         ("A run B", Some("nowhere"), None, "B", "B"),
         ("A run B", Some("run"), Some("run"), "B", "B"),
     ] {
-        for (is_compat, expected) in [(true, compat), (false, ours)] {
-            let options = MetalOptions { compat: is_compat, ..options(start, end) };
-            assert_eq!(shown(text, &options).0, expected, "{text}: {start:?} {end:?}, compat {is_compat}");
+        for (are_theirs, expected) in [(true, theirs), (false, ours)] {
+            let options = MetalOptions { conventions: conventions(are_theirs), ..options(start, end) };
+            assert_eq!(shown(text, &options).0, expected, "{text}: {start:?} {end:?}, theirs {are_theirs}");
         }
     }
 }
@@ -127,8 +127,15 @@ fn files_are_cut_at_their_own_signposts() {
         line(1, 12, Line::signpost("run")),
         line(1, 21, Line::op("B")),
     ];
-    let of = |lines: &[Line], compat, start: Option<&str>| {
-        names(&report(lines, MetalOptions { compat, merge_devices: false, ..options(start, None) }))
+    let of = |lines: &[Line], are_theirs, start: Option<&str>| {
+        names(&report(
+            lines,
+            MetalOptions {
+                conventions: conventions(are_theirs),
+                merge_devices: false,
+                ..options(start, None)
+            },
+        ))
     };
     assert_eq!(of(&two, true, Some("run")), "WARM A B");
     assert_eq!(of(&two, false, Some("run")), "A B");

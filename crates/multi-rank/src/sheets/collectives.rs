@@ -8,6 +8,7 @@ use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Role, 
 
 use crate::analysis::JobAnalysis;
 use crate::collectives::{Kernel, Member, OfRank, Sent, Straggler, Synchronising, Uneven, us};
+use crate::conventions::{MetadataRule, Rounding};
 use crate::job::Group;
 use crate::members::Members;
 use crate::statistic::Statistic;
@@ -248,7 +249,6 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
         let mut classes: HashMap<_, (usize, &Kernel, Vec<i64>)> = HashMap::new();
         for (place, kernel) in job.collectives.kernels.iter().enumerate() {
             let (row, group) = (&kernel.row, group_of(job, kernel));
-            // TraceLens leaves out rows that lack any of these.
             let is_whole = row.name.is_some()
                 && row.dtype.is_some()
                 && row.in_elements.is_some()
@@ -257,7 +257,7 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
                 && row.out_split.is_some()
                 && group.ranks_text.is_some()
                 && group.size.is_some();
-            if job.options.parity && !is_whole {
+            if job.options.conventions.metadata == MetadataRule::Recorded && !is_whole {
                 continue;
             }
             let key = (
@@ -875,11 +875,10 @@ const LAST_PERCENT: Column = Column::percent(
 
 fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
     type R = Straggler;
-    /// One decimal, as TraceLens rounds: half to even.
-    fn tenth(value: f64) -> f64 {
-        (value * 10.0).round_ties_even() / 10.0
-    }
-    let shown = |job: &Job<'_>, value: f64| if job.options.parity { tenth(value) } else { value };
+    let shown = |job: &Job<'_>, value: f64| match job.options.conventions.rounding {
+        Rounding::Exact => value,
+        Rounding::Tenths => (value * 10.0).round_ties_even() / 10.0,
+    };
     let fields: Vec<Field<Job<'a>, R>> = vec![
         RANK.field(|rank: &R| rank.rank.into()),
         WAITED.field_in(move |job: &Job<'a>, rank: &R| shown(job, us(rank.waiting)).into()),

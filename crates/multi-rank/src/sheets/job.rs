@@ -16,7 +16,7 @@ pub(super) fn sheets<'a>() -> Vec<Sheet<'a, JobAnalysis>> {
 
 type Job<'a> = &'a JobAnalysis;
 
-/// A sheet with the rows that a job has, left out where there are none and where the figures of TraceLens are asked for.
+/// A sheet with the rows that a job has, left out where there are none and in a report of the core.
 fn sheet<'a, R: 'a>(
     name: &'static str,
     description: &'static str,
@@ -25,7 +25,7 @@ fn sheet<'a, R: 'a>(
 ) -> Sheet<'a, JobAnalysis> {
     Sheet::with_context(name, description, fields, move |job: &'a JobAnalysis| {
         Some(job)
-            .filter(|job| !job.options.parity)
+            .filter(|job| job.options.tells_all())
             .map(|job| (job, rows(job)))
             .filter(|(_, rows)| !rows.is_empty())
     })

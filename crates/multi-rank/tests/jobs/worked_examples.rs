@@ -4,8 +4,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use multi_rank::{Job, JobAnalysis, JobFolder, JobOptions, Source, job_sheets, rank_tables};
-use sheets::{Layout, Table};
+use multi_rank::{
+    BandwidthRule, ClockMode, Conventions, Job, JobAnalysis, JobFolder, JobOptions, LabelRule, MetadataRule,
+    Pairing, RankColumns, Rounding, ShareRule, Source, SynchronisingRule, TieRule, job_sheets, rank_tables,
+};
+use sheets::{Layout, Scope, Table};
 use tempfile::TempDir;
 use testdata::corpus;
 use trace_ingest::{ReadOptions, read_path};
@@ -60,8 +63,24 @@ fn add(job: &mut JobFolder, path: &Path) {
     job.add(&tables, Source::of(path).unwrap()).unwrap();
 }
 
-fn parity() -> JobOptions {
-    JobOptions { parity: true, heatmap: true, gpus_per_node: Some(2), ..JobOptions::default() }
+/// The conventions that differ from ours in every rule: those of TraceLens.
+const THEIRS: Conventions = Conventions {
+    scope: Scope::Core,
+    layout: Layout::Reference,
+    pairing: Some(Pairing::Position),
+    clock: Some(ClockMode::Raw),
+    metadata: MetadataRule::Recorded,
+    labels: LabelRule::GroupName,
+    synchronising: SynchronisingRule::Listed,
+    bandwidth: BandwidthRule::Any,
+    ties: TieRule::ByOrder,
+    shares: ShareRule::OfJob,
+    rounding: Rounding::Tenths,
+    rank_columns: RankColumns::Always,
+};
+
+fn theirs() -> JobOptions {
+    JobOptions { conventions: THEIRS, heatmap: true, gpus_per_node: Some(2), ..JobOptions::default() }
 }
 
 fn table(analysis: &JobAnalysis, name: &str) -> Table {
@@ -152,7 +171,7 @@ fn four_ranks() -> Vec<Vec<Kernel>> {
 
 #[test]
 fn four_ranks_give_the_figures_of_the_reference() {
-    let (_folder, analysis) = analysed(&four_ranks(), parity());
+    let (_folder, analysis) = analysed(&four_ranks(), theirs());
     assert_rows(
         &table(&analysis, "nccl_implicit_sync"),
         &[
@@ -278,7 +297,7 @@ fn kernels_without_metadata_are_matched_by_place() {
         vec![kernel("", 7, 100.0, 10.0), custom(200.0, 12.0), kernel("", 7, 300.0, 5.0)],
         vec![kernel("", 7, 103.0, 7.0), custom(201.0, 11.0), kernel("", 7, 302.0, 4.0)],
     ];
-    let options = JobOptions { gpus_per_node: None, ..parity() };
+    let options = JobOptions { gpus_per_node: None, ..theirs() };
     let (_folder, analysis) = analysed(&ranks, options);
     assert_rows(
         &table(&analysis, "nccl_implicit_sync"),
@@ -306,7 +325,7 @@ fn a_later_window_shifts_the_reference_but_not_us() {
             vec![kernel(same, 7, 101.0, 9.0), kernel(same, 7, 201.0, 9.0)],
         ]
     };
-    let (_folder, reference) = analysed(&ranks(), JobOptions { gpus_per_node: None, ..parity() });
+    let (_folder, reference) = analysed(&ranks(), JobOptions { gpus_per_node: None, ..theirs() });
     let skews =
         |analysis: &JobAnalysis| cells(&table(analysis, "nccl_implicit_sync"), &["skew in start time"]);
     assert_eq!(skews(&reference), [["101.0"], ["101.0"], ["0.0"]]);
@@ -358,7 +377,7 @@ fn assert_numbers(row: &[String], expected: &[f64]) {
 #[test]
 fn eight_ranks_of_sharded_training_give_the_figures_of_the_reference() {
     let (_folder, analysis) =
-        analysed(&sharded_training(), JobOptions { gpus_per_node: Some(8), ..parity() });
+        analysed(&sharded_training(), JobOptions { gpus_per_node: Some(8), ..theirs() });
     let collectives = table(&analysis, "nccl_implicit_sync");
     let columns = [
         "Full msg size (MB)",

@@ -11,7 +11,7 @@ use trace_ingest::Nanoseconds;
 use super::gpu_kernels::{GpuKernels, KernelRun, Labels};
 use super::summaries::{Timed, timed};
 use crate::analysis::RocprofAnalysis;
-use crate::tracelens;
+use crate::conventions::{KernelCategories, OverlapRule, overlapped_pairs};
 
 pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
@@ -86,7 +86,7 @@ struct CategoryRow {
 
 /// The categories in the order of their rows, which is the same for every GPU.
 fn categories(analysis: &RocprofAnalysis, kernels: &GpuKernels, min_event: Nanoseconds) -> Vec<&'static str> {
-    if analysis.options().shows_tracelens_categories() {
+    if analysis.options().conventions.categories == KernelCategories::Short {
         return TRACELENS_CATEGORIES.map(PftraceKernel::as_str).to_vec();
     }
     let counted = kernels.all().filter(|run| run.duration() >= min_event);
@@ -104,7 +104,7 @@ fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
     let mut rows = Vec::new();
     for (gpu, runs) in kernels.gpus.iter().enumerate() {
         let runs: Vec<&KernelRun> = runs.iter().filter(|run| run.duration() >= options.min_event).collect();
-        let figures = figures_of_gpu(&categories, &runs, analysis.options().parity);
+        let figures = figures_of_gpu(&categories, &runs, analysis.options().conventions.overlap);
         rows.extend(figures.map(|(category, figures)| CategoryRow {
             gpu: gpu.to_string(),
             category,
@@ -129,7 +129,7 @@ fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
 fn figures_of_gpu(
     categories: &[&'static str],
     runs: &[&KernelRun],
-    parity: bool,
+    rule: OverlapRule,
 ) -> impl Iterator<Item = (&'static str, [f64; 4])> {
     let spans = |communicates: bool| -> Vec<Interval> {
         let runs = runs.iter().filter(|run| run.kind.communicates == communicates);
@@ -138,12 +138,12 @@ fn figures_of_gpu(
     let sum = |spans: &[Interval]| spans.iter().map(|span| span.length()).sum::<i64>();
     let (communication, computation) = (spans(true), spans(false));
     let (compute, communicate) = (sum(&computation), sum(&communication));
-    let [overlapped, exposed] = match parity {
-        true => {
-            let overlapped = tracelens::overlapped_communication(&communication, &computation);
+    let [overlapped, exposed] = match rule {
+        OverlapRule::Time => communication_time(&communication, &computation),
+        OverlapRule::Pairs => {
+            let overlapped = overlapped_pairs(&communication, &computation);
             [overlapped, communicate - overlapped]
         }
-        false => communication_time(&communication, &computation),
     };
     let mut times = vec![(0_i64, 0_u64); categories.len()];
     for run in runs {
@@ -203,7 +203,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tracelens::overlapped_communication;
 
     fn spans(spans: &[(i64, i64)]) -> Vec<Interval> {
         spans.iter().map(|&(start, end)| Interval::new(start, end)).collect()
@@ -213,7 +212,7 @@ mod tests {
     fn computation_that_overlaps_itself_counts_once_in_time_and_twice_in_pairs() {
         let (communication, computation) = (spans(&[(60, 140)]), spans(&[(0, 100), (50, 150)]));
         // 60..100 and 60..140: 40 + 80.
-        assert_eq!(overlapped_communication(&communication, &computation), 120);
+        assert_eq!(overlapped_pairs(&communication, &computation), 120);
         assert_eq!(communication_time(&communication, &computation), [80, 0]);
     }
 
@@ -221,7 +220,7 @@ mod tests {
     fn a_kernel_that_outlasts_the_collective_hides_later_ones_from_pairs() {
         let (communication, computation) = (spans(&[(10, 50)]), spans(&[(0, 20), (15, 115), (30, 40)]));
         // 10..20 and 15..50; 30..40 begins behind the kernel that outlasts the collective.
-        assert_eq!(overlapped_communication(&communication, &computation), 45);
+        assert_eq!(overlapped_pairs(&communication, &computation), 45);
         assert_eq!(communication_time(&communication, &computation)[0], 40);
     }
 
@@ -256,7 +255,7 @@ mod tests {
             let apart = |spans: Vec<Interval>| spans.into_iter().collect::<IntervalSet>().as_slice().to_vec();
             let (communication, computation) = (apart(communication), apart(computation));
             prop_assert_eq!(
-                overlapped_communication(&communication, &computation),
+                overlapped_pairs(&communication, &computation),
                 communication_time(&communication, &computation)[0]
             );
         }

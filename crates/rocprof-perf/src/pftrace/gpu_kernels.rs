@@ -10,6 +10,7 @@ use trace_ingest::rocprof::{Dispatch, KernelNames, Profile};
 
 use crate::IndexSet;
 use crate::analysis::{RocprofAnalysis, interval};
+use crate::conventions::KernelCategories;
 use crate::options::PftraceOptions;
 
 /// GPUs in the order in which their first kernels stand in the file, which is how the tables number them.
@@ -123,9 +124,9 @@ impl GpuKernels {
             let span = interval(dispatch.start, dispatch.end);
             let name = names.intern_kernel(dispatch.kernel);
             let kind = *kinds[dispatch.kernel as usize].get_or_insert_with(|| {
-                match analysis.options().shows_tracelens_categories() {
-                    true => KernelKind::of_tracelens(names.text(name)),
-                    false => KernelKind::of_class(analysis.class(dispatch.kernel)),
+                match analysis.options().conventions.categories {
+                    KernelCategories::Short => KernelKind::of_tracelens(names.text(name)),
+                    KernelCategories::OfTraces => KernelKind::of_class(analysis.class(dispatch.kernel)),
                 }
             });
             gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch, kind });

@@ -6,8 +6,8 @@ use trace_ingest::rocprof::{Call, Domain, MemoryCopy, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
 use super::gpu_kernels::{DisplayNames, GpuOrder};
+use crate::conventions::{LaunchRule, is_kernel};
 use crate::options::PftraceOptions;
-use crate::tracelens;
 
 /// HIP calls with a length of threads that were asked for.
 pub(crate) fn hip_calls<'a>(
@@ -75,10 +75,9 @@ struct Work {
 }
 
 impl HipLaunches {
-    /// Matches calls and work by process and correlation number; for the figures of TraceLens (`parity`) by the
-    /// number alone, whatever it is.
-    pub(crate) fn new(profile: &Profile, options: &PftraceOptions, parity: bool) -> Self {
-        let matching = Matching { profile, options, parity };
+    /// Matches calls and work by a rule.
+    pub(crate) fn new(profile: &Profile, options: &PftraceOptions, rule: LaunchRule) -> Self {
+        let matching = Matching { profile, options, by_number: rule == LaunchRule::Number };
         let (work, names) = matching.work();
         let mut found = HipLaunches { names, ..HipLaunches::default() };
         for (key, call, launches) in matching.calls() {
@@ -97,7 +96,7 @@ impl HipLaunches {
                 launch(work.device, Some(LaunchedWork { name: work.name, queue, kernel: work.length }))
             };
             // A record without a length tells less than any with one, however early it begins.
-            let rank = |work: &&Work| (!parity && work.length == Nanoseconds(0), work.start);
+            let rank = |work: &&Work| (!matching.by_number && work.length == Nanoseconds(0), work.start);
             let candidates = &work[begin..end];
             match candidates.iter().min_by_key(rank) {
                 Some(_) if options.allow_multi_kernel_per_api => {
@@ -116,18 +115,19 @@ impl HipLaunches {
 struct Matching<'a> {
     profile: &'a Profile,
     options: &'a PftraceOptions,
-    parity: bool,
+    /// Whether the correlation number alone matches.
+    by_number: bool,
 }
 
 impl<'a> Matching<'a> {
     fn key(&self, process: u32, correlation: Option<u64>) -> Option<Key> {
-        let process = if self.parity { 0 } else { process };
-        Some((process, correlation.filter(|&correlation| self.parity || correlation != 0)?))
+        let process = if self.by_number { 0 } else { process };
+        Some((process, correlation.filter(|&correlation| self.by_number || correlation != 0)?))
     }
 
     /// Kernels and copies with a correlation number, by key, those of one key in file order; and their names.
     fn work(&self) -> (Vec<Work>, Vec<String>) {
-        let Matching { profile, options, parity } = *self;
+        let Matching { profile, options, by_number } = *self;
         let mut names = DisplayNames::new(profile, options.names_of(profile.source));
         let gpus = GpuOrder::new(profile);
         let mut all = Vec::with_capacity(profile.dispatches.len() + profile.copies.len());
@@ -142,7 +142,7 @@ impl<'a> Matching<'a> {
             |copy: &MemoryCopy| gpus.number(copy.destination).or_else(|| gpus.number(copy.source));
         for copy in &profile.copies {
             let Some(key) = self.key(copy.process, copy.correlation) else { continue };
-            let device = device_of(copy).filter(|_| !parity).unwrap_or(0);
+            let device = device_of(copy).filter(|_| !by_number).unwrap_or(0);
             let (name, length) = (names.intern(profile.text(copy.name)), copy.duration());
             all.push(Work { key, start: copy.start, length, device, name });
         }
@@ -152,16 +152,16 @@ impl<'a> Matching<'a> {
             names.iter().map(|name| pattern.is_some_and(|pattern| pattern.matches(name))).collect();
         all.retain(|work| {
             let name = work.name as usize;
-            !excluded[name] && (!parity || tracelens::is_kernel(&names[name], work.length))
+            !excluded[name] && (!by_number || is_kernel(&names[name], work.length))
         });
         all.sort_by_key(|work| work.key);
         (all, names)
     }
 
     /// The calls that count, each with its key and whether it is known to launch something. Of several with one key
-    /// the one counts that began last, being the innermost; for the figures of TraceLens it is the last in the file.
+    /// the one counts that began last, being the innermost; by number alone it is the last in the file.
     fn calls(&self) -> impl Iterator<Item = (Key, &'a Call, bool)> {
-        let Matching { profile, options, parity } = *self;
+        let Matching { profile, options, by_number } = *self;
         let mut positions: HashMap<Key, usize> = HashMap::new();
         let mut calls: Vec<(Key, &Call)> = Vec::new();
         for call in profile.calls.iter().filter(|call| call.domain == Domain::Hip) {
@@ -169,7 +169,7 @@ impl<'a> Matching<'a> {
             match positions.entry(key) {
                 Entry::Occupied(position) => {
                     let known = &mut calls[*position.get()].1;
-                    if parity || call.start >= known.start {
+                    if by_number || call.start >= known.start {
                         *known = call;
                     }
                 }

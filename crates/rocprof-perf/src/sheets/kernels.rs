@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Summary, summaries};
 use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::{per_iteration, short_kernel_histogram};
-use sheets::ColumnKind::{Count, Number, Text};
-use sheets::Unit::Milliseconds;
+use sheets::ColumnKind::{Count, Number, Text, Whole};
+use sheets::Unit::{Milliseconds, Nanoseconds};
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
 use crate::analysis::{KernelGroup, RocprofAnalysis};
-use crate::tracelens;
+use crate::conventions::{Cumulation, TimeUnits, cumulated_as_found};
 
 /// What the rows of these sheets share.
 type Context<'a> = &'a RocprofAnalysis;
@@ -37,13 +37,15 @@ fn whole_time<'a, R>(
     column: Column,
     nanoseconds: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
 ) -> Field<Context<'a>, R> {
-    let kind = move |analysis: &Context<'_>| match analysis.options().parity {
-        true => tracelens::WHOLE_TIME,
-        false => column.kind,
+    let kind = move |analysis: &Context<'_>| match analysis.options().conventions.units {
+        TimeUnits::OfHeader => column.kind,
+        TimeUnits::AThousandthBelow => Whole(Nanoseconds),
     };
-    Field::with_kind(column, kind, move |analysis: &Context<'_>, row| match analysis.options().parity {
-        true => nanoseconds(row).into(),
-        false => analysis.us(nanoseconds(row) as f64).into(),
+    Field::with_kind(column, kind, move |analysis: &Context<'_>, row| {
+        match analysis.options().conventions.units {
+            TimeUnits::OfHeader => analysis.us(nanoseconds(row) as f64).into(),
+            TimeUnits::AThousandthBelow => nanoseconds(row).into(),
+        }
     })
 }
 
@@ -65,8 +67,8 @@ struct Summed {
 /// The rows, most time first.
 fn ranked<K>(analysis: &RocprofAnalysis, mut rows: Vec<(K, Summed)>) -> Vec<Ranked<K>> {
     let total = analysis.groups().total;
-    if analysis.options().parity {
-        let rows = tracelens::ranked(rows, total, |(_, summed)| summed.time);
+    if analysis.options().conventions.cumulation == Cumulation::AsFound {
+        let rows = cumulated_as_found(rows, total, |(_, summed)| summed.time);
         return rows.into_iter().map(|((key, summed), running)| (key, summed, running)).collect();
     }
     rows.sort_by_key(|(_, summed)| Reverse(summed.time));
@@ -236,7 +238,7 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
         size(Column::count("block_z", "Work items of a work group along z.").per("work group"), |launch| launch.workgroup[2]),
         Column::text("agent_id", "GPU, as the profile's records call it; empty where they name none.").with_role(Role::Detail).field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
             Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
-            None => analysis.options().parity.then_some(tracelens::UNKNOWN_AGENT).into(),
+            None => analysis.options().conventions.unknown_agent.into(),
         }),
         Column::identifier("thread_id", "Thread that launched it; 0 where the profile does not say.").field(|dispatch: &&Dispatch| dispatch.thread.into()),
     ];

@@ -7,10 +7,10 @@ use sheets::ColumnKind::{Number, Text};
 use sheets::Unit::Milliseconds;
 use sheets::{Chart, ChartShape, Column, Role, Sheet, percent};
 use trace_ingest::Nanoseconds;
-use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy};
+use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process, SourceFormat};
 
 use crate::analysis::{RocprofAnalysis, interval};
-use crate::tracelens;
+use crate::conventions::{Processes, TimelineRule};
 
 const TYPE: Column = Column::new(
     "type",
@@ -62,10 +62,11 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
 /// The row of the whole time.
 const TOTAL: &str = "total_time";
 
-/// The rows: name and time in nanoseconds. TraceLens has none where no kernel ran, whatever was copied.
+/// The rows: name and time in nanoseconds.
 fn times(analysis: &RocprofAnalysis) -> Vec<(&'static str, i64)> {
     let has_kernels = analysis.dispatches().next().is_some();
-    if !has_kernels && (analysis.options().parity || analysis.copies().next().is_none()) {
+    let needs_kernels = analysis.options().conventions.timeline == TimelineRule::Kernels;
+    if !has_kernels && (needs_kernels || analysis.copies().next().is_none()) {
         return Vec::new();
     }
     let total = window(analysis).total;
@@ -92,7 +93,7 @@ pub(crate) struct Window {
 /// The time of the processes, widened to all that ran; without such times the time from the first start to the last
 /// end.
 pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
-    if let Some(total) = parity_total(analysis) {
+    if let Some(total) = time_of_first_process(analysis) {
         return Window { total: total.0, is_of_processes: true };
     }
     let processes = process_times(analysis);
@@ -101,14 +102,18 @@ pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
     Window { total: hull.map_or(0, Interval::length), is_of_processes: processes.is_some() }
 }
 
-/// The total of TraceLens where its figures are asked for.
-fn parity_total(analysis: &RocprofAnalysis) -> Option<Nanoseconds> {
-    tracelens::total_time(analysis.profile()).filter(|_| analysis.options().parity && !analysis.is_window())
+/// The total where the first process alone counts; `None` of formats other than JSON.
+fn time_of_first_process(analysis: &RocprofAnalysis) -> Option<Nanoseconds> {
+    let (options, profile) = (analysis.options(), analysis.profile());
+    let counts = options.conventions.processes == Processes::First && profile.source == SourceFormat::Json;
+    let process = profile.processes.first();
+    let time = |of: fn(&Process) -> Option<Nanoseconds>| process.and_then(of).unwrap_or_default();
+    (counts && !analysis.is_window()).then(|| time(|process| process.fini) - time(|process| process.init))
 }
 
 /// How many kernels and copies lie outside of the time of the processes.
 pub(crate) fn outside_process_times(analysis: &RocprofAnalysis) -> usize {
-    let times = process_times(analysis).filter(|_| parity_total(analysis).is_none());
+    let times = process_times(analysis).filter(|_| time_of_first_process(analysis).is_none());
     let Some(times) = times else { return 0 };
     records(analysis).filter(|span| span.start < times.start || span.end > times.end).count()
 }

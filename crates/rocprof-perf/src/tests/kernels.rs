@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use trace_ingest::rocprof::KernelNames;
 
-use super::{everything, reference, small};
+use super::{everything, reference, small, with_short_categories};
 use crate::fixture::{Recorded, built, headers, rows};
 use crate::{RocprofNotice, RocprofOptions, rocprof_notices};
 
@@ -118,8 +118,8 @@ fn kernels_of_one_name_have_a_row_for_each_kind_of_work() {
             vec!["GEMM | 2".to_owned(), "SDPA_fwd | 1".to_owned()]
         )
     );
-    let tracelens = RocprofOptions { tracelens_categories: true, ..RocprofOptions::default() };
-    assert_eq!(summary(tracelens), (vec!["kentry | 3 | Other".to_owned()], vec!["Other | 3".to_owned()]));
+    let short = RocprofOptions { conventions: with_short_categories(), ..RocprofOptions::default() };
+    assert_eq!(summary(short), (vec!["kentry | 3 | Other".to_owned()], vec!["Other | 3".to_owned()]));
 }
 
 #[test]

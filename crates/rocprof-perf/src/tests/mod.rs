@@ -6,13 +6,36 @@ mod pftrace;
 mod records;
 mod timelines;
 
+use sheets::{Layout, Scope};
 use trace_ingest::rocprof::CopyDirection::HostToDevice;
 
+use crate::conventions::{
+    Conventions, Cumulation, KernelCategories, LaunchRule, OverlapRule, Processes, TimeUnits, TimelineRule,
+};
 use crate::fixture::{Recorded, built, headers};
 use crate::{RocprofNotice, RocprofOptions, rocprof_notices, rocprof_sheets};
 
+/// The conventions that differ from ours in every rule: those of TraceLens.
+const THEIRS: Conventions = Conventions {
+    scope: Scope::Core,
+    layout: Layout::Reference,
+    categories: KernelCategories::Short,
+    units: TimeUnits::AThousandthBelow,
+    processes: Processes::First,
+    cumulation: Cumulation::AsFound,
+    overlap: OverlapRule::Pairs,
+    launches: LaunchRule::Number,
+    timeline: TimelineRule::Kernels,
+    unknown_agent: Some("0"),
+};
+
+/// Ours, with their categories of kernels.
+fn with_short_categories() -> Conventions {
+    Conventions { categories: KernelCategories::Short, ..Conventions::default() }
+}
+
 fn reference() -> RocprofOptions {
-    RocprofOptions { parity: true, ..everything() }
+    RocprofOptions { conventions: THEIRS, ..everything() }
 }
 
 fn everything() -> RocprofOptions {

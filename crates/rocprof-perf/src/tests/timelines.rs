@@ -3,7 +3,7 @@
 use trace_ingest::rocprof::CopyDirection::*;
 use trace_ingest::rocprof::{Agent, SourceFormat};
 
-use super::{reference, small};
+use super::{THEIRS, reference, small};
 use crate::fixture::{Recorded, rows};
 use crate::{RocprofAnalysis, RocprofNotice, RocprofOptions, rocprof_notices};
 
@@ -86,7 +86,7 @@ fn records_outside_of_the_processes_widen_the_total_and_are_told() {
     assert_eq!(rocprof_notices(&analysis), [RocprofNotice::OutsideProcessTimes { records: 4 }]);
 
     let analysis =
-        small(Some((120, 450))).analyse(RocprofOptions { parity: true, ..RocprofOptions::default() });
+        small(Some((120, 450))).analyse(RocprofOptions { conventions: THEIRS, ..RocprofOptions::default() });
     let found = rows(&analysis, "gpu_timeline", &["type", "time ms"]);
     assert_eq!((found[0].as_str(), found[4].as_str()), ("total_time | 0.00033", "idle | 0.000289"));
     assert_eq!(rocprof_notices(&analysis), [RocprofNotice::TraceLensFigures]);

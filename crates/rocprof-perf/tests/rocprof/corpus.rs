@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rocprof_perf::{RocprofAnalysis, RocprofOptions, rocprof_sheets};
+use rocprof_perf::{
+    Conventions, Cumulation, KernelCategories, Processes, RocprofAnalysis, RocprofOptions, TimeUnits,
+    rocprof_sheets,
+};
 use sheets::{Cell, Layout, Table};
 use trace_ingest::ReadOptions;
 use trace_ingest::rocprof::read_profile;
@@ -16,6 +19,11 @@ fn analysis(options: RocprofOptions) -> Option<(PathBuf, RocprofAnalysis)> {
 
 fn everything() -> RocprofOptions {
     RocprofOptions { kernel_details: true, short_kernel_study: true, ..RocprofOptions::default() }
+}
+
+/// Those that the reference has.
+fn short_categories() -> Conventions {
+    Conventions { categories: KernelCategories::Short, ..Conventions::default() }
 }
 
 fn table(analysis: &RocprofAnalysis, name: &str) -> Table {
@@ -92,7 +100,7 @@ fn sheets_agree_with_tracelens_cell_by_cell() {
         ("short_kernel_histogram", None),
     ];
     for (reference, options) in [("reference", RocprofOptions::default()), ("reference-full", everything())] {
-        let options = RocprofOptions { tracelens_categories: true, ..options };
+        let options = RocprofOptions { conventions: short_categories(), ..options };
         let Some((folder, analysis)) = analysis(options) else { return };
         let (mut wrong, mut agreed) = (Vec::new(), 0);
         for (name, key) in sheets {
@@ -148,8 +156,13 @@ fn kernels_one_by_one_are_in_order() {
 
 #[test]
 fn figures_of_the_reference_are_its_raw_ones() {
-    let parity = RocprofOptions { parity: true, ..everything() };
-    let Some((_, analysis)) = analysis(parity) else { return };
+    let raw = Conventions {
+        units: TimeUnits::AThousandthBelow,
+        cumulation: Cumulation::AsFound,
+        processes: Processes::First,
+        ..short_categories()
+    };
+    let Some((_, analysis)) = analysis(RocprofOptions { conventions: raw, ..everything() }) else { return };
     let rows = select(
         &table(&analysis, "kernel_summary"),
         &[

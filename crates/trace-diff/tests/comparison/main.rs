@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod joining;
-mod parity;
 mod reading;
 mod trees_of_corpus;
 

@@ -10,6 +10,7 @@ use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Tra
 
 use crate::IndexMap;
 use crate::analysis::Analysis;
+use crate::conventions::{Conventions, MessageTypes};
 use crate::host_collectives::{HostCollective, Timed, host_collectives};
 
 /// What distinguishes kinds of collectives.
@@ -35,8 +36,7 @@ struct Kinds<'a> {
     rank: i64,
     /// Whether some collectives have no kernel.
     of_host: bool,
-    /// Whether the sheet is TraceLens's.
-    parity: bool,
+    conventions: Conventions,
 }
 
 impl Kinds<'_> {
@@ -51,8 +51,8 @@ impl Kinds<'_> {
     /// Size of so many elements in bytes.
     fn bytes(&self, elements: Option<i64>, key: &Key<'_>) -> Option<f64> {
         let dtype = self.text(key.collective.dtype);
-        // TraceLens knows no size of these.
-        if self.parity && dtype.is_some_and(|dtype| dtype == "Char" || dtype.starts_with("Float8")) {
+        let are_known = self.conventions.message_types == MessageTypes::All;
+        if !are_known && dtype.is_some_and(|dtype| dtype == "Char" || dtype.starts_with("Float8")) {
             return None;
         }
         let size = match dtype {
@@ -164,7 +164,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         )
         .per("message")
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(key).into())
-        .when(|kinds| !kinds.parity),
+        .when(|kinds| kinds.conventions.is_full()),
         bandwidth(
             "algorithm bandwidth (GB/s)_mean",
             "Size of the message over the mean duration, in GB/s (10⁹ bytes). Waiting for other ranks is part of the duration: a small figure beside a large maximum is waiting.",
@@ -234,7 +234,7 @@ fn size<'a>(
     )
 }
 
-/// A rate that TraceLens's sheet does not have.
+/// A rate, where the report tells all.
 fn bandwidth<'a>(
     name: &'static str,
     description: &'static str,
@@ -244,7 +244,7 @@ fn bandwidth<'a>(
         .showing(&[Figure::SumsOfDeviceTime])
         .per("collective")
         .field_in(move |kinds: &Kinds<'_>, (key, durations): &Row<'_>| rate(kinds, key, durations).into())
-        .when(|kinds: &Kinds<'_>| !kinds.parity)
+        .when(|kinds: &Kinds<'_>| kinds.conventions.is_full())
 }
 
 fn duration<'a>(column: Column, time: fn(&Summary) -> Option<f64>) -> KindField<'a> {
@@ -264,7 +264,8 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         .filter(|&id| events.category(id) == EventCategory::KERNEL)
         .filter(|&id| events.correlation(id).or(events.external_id(id)).is_some())
         .collect();
-    let of_host = if analysis.options().parity { Vec::new() } else { host_collectives(analysis) };
+    let conventions = analysis.options().conventions;
+    let of_host = if conventions.is_full() { host_collectives(analysis) } else { Vec::new() };
     if kernels.is_empty() && of_host.is_empty() {
         return None;
     }
@@ -311,8 +312,8 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
     let no_group_anywhere = rows.iter().all(|(key, _)| key.collective.group_name.is_none());
     let unknown_group = if no_group_anywhere && streams.len() <= 1 { "all" } else { "Unknown_Group" };
     let rank = trace.facts().distributed.as_ref().and_then(|distributed| distributed.rank).unwrap_or(0);
-    let (of_host, parity) = (!of_host.is_empty(), analysis.options().parity);
-    Some((Kinds { trace, unknown_group, rank, of_host, parity }, rows))
+    let of_host = !of_host.is_empty();
+    Some((Kinds { trace, unknown_group, rank, of_host, conventions }, rows))
 }
 
 /// Numbers that the trace records as a text, as the list or tuple that they stand for.

@@ -48,10 +48,10 @@ const SHORTEST_STRETCH: i64 = 5;
 /// A clock below this share of the highest seen is throttled.
 const THROTTLED: f64 = 0.9;
 
-/// `None` where nothing was sampled, or figures are those of TraceLens.
+/// `None` where nothing was sampled, or the report is of the core alone.
 fn counters(analysis: &Analysis) -> Option<Counters> {
     let trace = analysis.trace();
-    if trace.counters().is_empty() || analysis.options().parity {
+    if trace.counters().is_empty() || !analysis.options().conventions.is_full() {
         return None;
     }
     let events = trace.events();

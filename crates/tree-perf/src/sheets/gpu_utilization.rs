@@ -42,7 +42,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
         "How busy each device was in 30 equal parts of the time from its first start to its last end; with --waits.",
         fields,
         |analysis: &'a Analysis| {
-            let is_asked = analysis.options().waits && !analysis.options().parity;
+            let is_asked = analysis.options().waits && analysis.options().conventions.is_full();
             let rows = if is_asked { analysis.utilizations(PARTS) } else { Vec::new() };
             (!rows.is_empty()).then_some((analysis, rows))
         },

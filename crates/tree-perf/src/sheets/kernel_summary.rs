@@ -198,7 +198,7 @@ impl Categories {
     }
 
     fn category(&mut self, analysis: &Analysis, record: &KernelRecord) -> Option<OpCategory> {
-        if !analysis.options().parity {
+        if analysis.options().conventions.divides_by_kernel() {
             let charged = record.operator.or(record.launch)?;
             return Some(analysis.models().work(analysis.tree(), charged, record.kernel));
         }

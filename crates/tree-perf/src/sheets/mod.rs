@@ -10,7 +10,6 @@ pub(crate) mod frequent_sequences;
 pub(crate) mod gpu_timeline;
 mod gpu_utilization;
 pub(crate) mod host_ops;
-pub(crate) mod hta;
 pub(crate) mod idle_causes;
 pub(crate) mod kernel_details;
 pub(crate) mod kernel_summary;
@@ -110,11 +109,5 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         annotations::sheet(),
         coll_analysis::sheet(),
     ];
-    before
-        .into_iter()
-        .chain(rooflines::sheets(layout))
-        .chain(after)
-        .chain(memory_and_counters)
-        .chain(hta::sheets())
-        .collect()
+    before.into_iter().chain(rooflines::sheets(layout)).chain(after).chain(memory_and_counters).collect()
 }

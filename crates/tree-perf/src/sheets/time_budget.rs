@@ -30,9 +30,9 @@ fn part_fields<'a, R: 'static>(of: fn(&R) -> GapParts) -> impl Iterator<Item = F
     })
 }
 
-/// Whether there are launches that tell what the host did, and the report is ours.
+/// Whether budgets are told, and there are launches that say what the host did.
 fn is_told(analysis: &Analysis) -> bool {
-    !analysis.options().parity && analysis.coverage().linked_events > 0
+    analysis.options().conventions.is_full() && analysis.coverage().linked_events > 0
 }
 
 /// The budget of each device for the whole window and for each iteration.

@@ -10,8 +10,8 @@ use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
 use crate::call_groups::{
-    CallGroup, CallTable, CountedCall, GroupRow, call_stack_fields, kernel_fields, key_fields,
-    overlap_fields, overlapping_names,
+    CallGroup, CallTable, GroupRow, call_stack_fields, kernel_fields, key_fields, overlap_fields,
+    overlapping_names,
 };
 use crate::call_overlap::OverlapFigures;
 use crate::derived::UnifiedRow;

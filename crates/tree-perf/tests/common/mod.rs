@@ -3,10 +3,34 @@
 
 mod table;
 
-use sheets::{Layout, Sheet};
-use tree_perf::{Analysis, all_sheets};
+use operator_sheets::MissingPeak;
+use perf_models::{PeakBasis, Tables};
+use sheets::{Layout, Scope, Sheet};
+use tree_perf::{
+    Analysis, CategoryRule, CommunicationRule, Conventions, MessageTypes, RecomputeRule, RooflineRule,
+    all_sheets,
+};
 
 pub(crate) use table::Table;
+
+/// The conventions that differ from ours in every rule: those of TraceLens.
+pub(crate) const THEIRS: Conventions = Conventions {
+    scope: Scope::Core,
+    layout: Layout::Reference,
+    categories: CategoryRule::FirstKernel,
+    communication: CommunicationRule::LeftOut,
+    models: Tables::TraceLens,
+    roofline: RooflineRule::Model,
+    missing_peak: MissingPeak::NoRoofline,
+    peak_basis: PeakBasis::Achievable,
+    recompute: RecomputeRule::Frames,
+    message_types: MessageTypes::WithoutCharAndFp8,
+};
+
+/// [`THEIRS`], or ours.
+pub(crate) fn conventions(are_theirs: bool) -> Conventions {
+    if are_theirs { THEIRS } else { Conventions::default() }
+}
 
 /// The sheet with this name.
 pub(crate) fn sheet<'a>(name: &str) -> Sheet<'a, Analysis> {
@@ -16,7 +40,7 @@ pub(crate) fn sheet<'a>(name: &str) -> Sheet<'a, Analysis> {
 impl Table {
     /// Builds a sheet in the layout of its report; `None` when the report leaves it out.
     pub(crate) fn build(analysis: &Analysis, name: &str) -> Option<Table> {
-        let layout = if analysis.options().parity { Layout::Reference } else { Layout::Roles };
+        let layout = analysis.options().conventions.layout;
         sheet(name).table_in(analysis, layout).unwrap().map(|table| Table::new(&table))
     }
 

@@ -4,7 +4,7 @@ use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, Collective, DistributedInfo, EventArguments, ProcessGroup, TraceFacts};
 use tree_perf::{AnalysisOptions, Notice};
 
-use crate::common::Table;
+use crate::common::{THEIRS, Table};
 use crate::fixture::Fixture;
 
 const SHEET: &str = "coll_analysis";
@@ -149,12 +149,12 @@ fn a_sheet_of_tracelens_has_no_bandwidth_and_no_size_of_eight_bit_floats() {
     let ours = Table::build(&trace, SHEET).unwrap();
     assert_eq!(ours.select(&["In msg size (MB)_first", "message size (bytes)"]), ["1 | 1048576"]);
 
-    let parity = AnalysisOptions { parity: true, ..AnalysisOptions::default() };
+    let options = AnalysisOptions { conventions: THEIRS, ..AnalysisOptions::default() };
     let mut fixture = self::trace();
     let dtype = Some(fixture.builder.intern("Float8_e4m3fn"));
     let collective = Collective { dtype, ..all_reduce(&mut fixture, Some("0"), 1 << 20) };
     fixture.collective(("ncclDevKernel_AllReduce", 4, 1000.0, 10.0), collective);
-    let theirs = Table::build(&fixture.analyse(parity), SHEET).unwrap();
+    let theirs = Table::build(&fixture.analyse(options), SHEET).unwrap();
     assert_eq!(theirs.select(&["In msg size (MB)_first"]), ["-"]);
     assert!(!theirs.headers.iter().any(|header| header.contains("bandwidth")));
 }
@@ -311,8 +311,8 @@ fn collectives_on_the_host_have_its_time() {
         ]
     );
     // TraceLens knows kernels alone.
-    let parity = AnalysisOptions { parity: true, ..AnalysisOptions::default() };
-    assert!(Table::build(&gloo(None).analyse(parity), SHEET).is_none());
+    let options = AnalysisOptions { conventions: THEIRS, ..AnalysisOptions::default() };
+    assert!(Table::build(&gloo(None).analyse(options), SHEET).is_none());
 }
 
 #[test]

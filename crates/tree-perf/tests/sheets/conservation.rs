@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tree_perf::{Analysis, AnalysisOptions};
 
-use crate::common::Table;
+use crate::common::{Table, conventions};
 use crate::fixture::Fixture;
 
 const KERNELS: [&str; 4] =
@@ -88,11 +88,11 @@ fn trace(steps: &[Step]) -> Fixture {
     fixture
 }
 
-fn analyse(steps: &[Step], parity: bool) -> Analysis {
+fn analyse(steps: &[Step], are_theirs: bool) -> Analysis {
     trace(steps).analyse(AnalysisOptions {
         kernel_summary: true,
         group_by_num_kernels: true,
-        parity,
+        conventions: conventions(are_theirs),
         ..AnalysisOptions::default()
     })
 }
@@ -132,11 +132,11 @@ proptest! {
     #[test]
     fn the_operator_sheets_agree_on_the_direct_time(
         steps in prop::collection::vec(step(), 0..8),
-        parity in any::<bool>(),
+        are_theirs in any::<bool>(),
     ) {
-        let analysis = analyse(&steps, parity);
+        let analysis = analyse(&steps, are_theirs);
         // The figures of TraceLens leave communication out.
-        let counts = |kernel: &&Kernel| !parity || computes(kernel);
+        let counts = |kernel: &&Kernel| !are_theirs || computes(kernel);
         let launched: usize =
             steps.iter().map(|step| step.kernels.iter().chain(&step.inner).filter(counts).count()).sum();
         let Some(calls) = Table::build(&analysis, "ops_all") else {
@@ -162,7 +162,7 @@ proptest! {
         let calls_of_rows: f64 = calls_of_rows.iter().sum();
         prop_assert_eq!(categories.numbers("Count").iter().sum::<f64>(), calls_of_rows);
         let calls_of_operators: f64 = names.numbers("Count").iter().sum();
-        prop_assert!(calls_of_operators == calls_of_rows || (!parity && calls_of_operators < calls_of_rows));
+        prop_assert!(calls_of_operators == calls_of_rows || (!are_theirs && calls_of_operators < calls_of_rows));
 
         // The same kinds of work have the same time in each sheet.
         let by_category = |table: &Table, category: &str, time: &str, per_unit: f64| -> BTreeMap<String, i64> {
@@ -188,7 +188,7 @@ proptest! {
     fn every_device_event_is_in_one_row_of_the_unified_table_or_of_the_rest(
         mut steps in prop::collection::vec(step(), 1..8),
         include_call_stack in any::<bool>(),
-        parity in any::<bool>(),
+        are_theirs in any::<bool>(),
     ) {
         // One kernel after the other: nothing overlaps, so times add up.
         let mut start = 0;
@@ -208,7 +208,7 @@ proptest! {
         let analysis = trace(&steps).analyse(AnalysisOptions {
             group_by_num_kernels: true,
             include_call_stack,
-            parity,
+            conventions: conventions(are_theirs),
             ..AnalysisOptions::default()
         });
         let Some(coverage) = Table::build(&analysis, "coverage") else {
@@ -221,7 +221,7 @@ proptest! {
         let mut rest = 0;
         for row in coverage.select(&["status", "operation_count", "Kernel Time (µs)_sum"]) {
             let cells: Vec<&str> = row.split(" | ").collect();
-            if cells[0] == "unlinked" || (parity && cells[0] == "communication") {
+            if cells[0] == "unlinked" || (are_theirs && cells[0] == "communication") {
                 device_events += cells[1].parse::<f64>().unwrap();
                 rest += (cells[2].parse::<f64>().unwrap() * 1e3).round() as i64;
             }
@@ -238,7 +238,7 @@ proptest! {
         // The launchers account for the same, but for what they leave out.
         let direct = Table::build(&analysis, "ops_summary")
             .map_or(0, |table| nanoseconds(&table, "total_direct_kernel_time_ms", 1e6));
-        let left_out = if parity { communication } else { 0 };
+        let left_out = if are_theirs { communication } else { 0 };
         prop_assert_eq!(direct + left_out + unlinked, total);
         if total > 0 {
             let shares: f64 = coverage.numbers("Percentage (%)").iter().sum();

@@ -3,7 +3,7 @@
 use trace_ingest::{Category, CounterSample, EventArguments};
 use tree_perf::{Analysis, AnalysisOptions};
 
-use crate::common::Table;
+use crate::common::{THEIRS, Table};
 use crate::fixture::Fixture;
 
 /// A sample per millisecond for 100 ms. The device computes from 20 to 60 ms, and until 62 ms it copies, too.
@@ -119,9 +119,9 @@ fn without_samples_or_with_the_figures_of_another_tool_there_are_no_sheets() {
     let mut plain = Fixture::new();
     plain.call("aten::mm", 0.0, &[("gemm", 7, 5.0, 5.0)]);
     let plain = analyse(plain);
-    let options = AnalysisOptions { parity: true, ..AnalysisOptions::default() };
-    let parity = sampled("Power (W)", |_| 1.0).analyse(options);
+    let options = AnalysisOptions { conventions: THEIRS, ..AnalysisOptions::default() };
+    let theirs = sampled("Power (W)", |_| 1.0).analyse(options);
     for sheet in sheets {
-        assert!(Table::build(&plain, sheet).is_none() && Table::build(&parity, sheet).is_none(), "{sheet}");
+        assert!(Table::build(&plain, sheet).is_none() && Table::build(&theirs, sheet).is_none(), "{sheet}");
     }
 }

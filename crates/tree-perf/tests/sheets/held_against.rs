@@ -4,7 +4,7 @@ use perf_models::{PeakBasis, architecture};
 use trace_ingest::{Category, EventArguments, MemoryTransfer};
 use tree_perf::{Analysis, AnalysisOptions};
 
-use crate::common::Table;
+use crate::common::{THEIRS, Table, conventions};
 use crate::fixture::{Fixture, Input};
 
 const UNIFIED: &str = "unified_perf_summary";
@@ -102,7 +102,7 @@ fn a_copy_over_a_link_of_unknown_rate_has_its_rate_and_no_roofline() {
 fn with_the_figures_of_tracelens_copies_are_what_their_model_says() {
     let mut fixture = Fixture::new();
     copied(&mut fixture, 0.0, "Memcpy HtoD (Pinned -> Device)", Some(63_000_000));
-    let table = fixture.table_with(UNIFIED, AnalysisOptions { parity: true, ..on("h100") });
+    let table = fixture.table_with(UNIFIED, AnalysisOptions { conventions: THEIRS, ..on("h100") });
     assert_eq!(table.select(&["Roofline Bound", "note"]), ["MEMORY_BOUND | -"]);
     let moved = table.numbers("Data Moved (MB)")[0] * 1024.0 * 1024.0;
     assert!((moved - 126e6).abs() < 1e-3, "{moved}");
@@ -134,11 +134,12 @@ fn fp32_products_are_held_against_the_arithmetic_that_the_kernel_names() {
         ("volta_sgemm_128x32_nt", "v100", false, "vector_fp32", format!("{told} without matrix units"), 15.7),
         ("ampere_sgemm_32x32_tn", "h100", true, "matrix_fp32", "-".to_owned(), 494.7),
     ];
-    for (kernel, device, parity, spec, note, tflops) in cases {
+    for (kernel, device, are_theirs, spec, note, tflops) in cases {
         let mut fixture = Fixture::new();
         let square: Input<'_> = (&[4096, 4096], "float", "");
         fixture.modelled_call("aten::mm", 0.0, &[square, square], &[(kernel, 7, 1000.0, 20_000.0)]);
-        let analysis = fixture.analyse(AnalysisOptions { parity, ..on(device) });
+        let analysis =
+            fixture.analyse(AnalysisOptions { conventions: conventions(are_theirs), ..on(device) });
         for sheet in [UNIFIED, "GEMM"] {
             let table = Table::of_sheet(&analysis, sheet);
             assert_eq!(
@@ -190,6 +191,6 @@ fn the_basis_decides_which_peak_counts() {
     assert_eq!(roofline(mi300x()), nominal);
     assert_eq!(roofline(with(PeakBasis::Achievable)), achievable);
     // TraceLens knows the achievable ones only.
-    assert_eq!(roofline(AnalysisOptions { parity: true, ..mi300x() }), achievable);
-    assert_eq!(roofline(AnalysisOptions { parity: true, ..with(PeakBasis::Nominal) }), nominal);
+    assert_eq!(roofline(AnalysisOptions { conventions: THEIRS, ..mi300x() }), achievable);
+    assert_eq!(roofline(AnalysisOptions { conventions: THEIRS, ..with(PeakBasis::Nominal) }), nominal);
 }

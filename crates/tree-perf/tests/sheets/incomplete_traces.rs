@@ -3,7 +3,7 @@
 use trace_ingest::{Category, EventArguments};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
-use crate::common::Table;
+use crate::common::{Table, conventions};
 use crate::fixture::Fixture;
 
 /// Every sheet that can be asked for.
@@ -74,7 +74,7 @@ fn a_trace_without_linked_work_has_no_operator_sheets() {
 
 #[test]
 fn a_trace_that_only_communicates_has_operator_sheets_but_not_as_tracelens_has_them() {
-    for (parity, expected) in [
+    for (are_theirs, expected) in [
         (
             true,
             &[
@@ -107,7 +107,12 @@ fn a_trace_that_only_communicates_has_operator_sheets_but_not_as_tracelens_has_t
     ] {
         let mut fixture = Fixture::new();
         fixture.call("c10d::allreduce_", 0.0, &[("ncclDevKernel_AllReduce", 7, 1000.0, 20.0)]);
-        assert_eq!(sheets(&fixture.analyse(AnalysisOptions { parity, ..everything() })), expected);
+        assert_eq!(
+            sheets(
+                &fixture.analyse(AnalysisOptions { conventions: conventions(are_theirs), ..everything() })
+            ),
+            expected
+        );
     }
 }
 

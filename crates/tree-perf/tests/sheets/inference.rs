@@ -5,7 +5,7 @@ use trace_ingest::{Category, EventArguments};
 use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
 
-use crate::common::Table;
+use crate::common::{THEIRS, Table};
 use crate::fixture::Fixture;
 
 fn by_module() -> AnalysisOptions {
@@ -85,7 +85,7 @@ fn the_summary_of_operators_has_the_columns_of_its_report() {
         (ReportLayout::Inference, "total_subtree_kernel_time_count", "total_subtree_kernel_time_ms"),
         (ReportLayout::Standard, "total_subtree_kernel_time_ms", "total_subtree_kernel_time_count"),
     ] {
-        let options = AnalysisOptions { layout, parity: true, ..Default::default() };
+        let options = AnalysisOptions { layout, conventions: THEIRS, ..Default::default() };
         let table = four_calls().table_with("ops_summary", options);
         assert!(table.headers.iter().any(|header| header == has), "{layout:?}");
         assert!(!table.headers.iter().any(|header| header == lacks), "{layout:?}");

@@ -3,7 +3,7 @@
 use trace_ingest::{Category, EventArguments};
 use tree_perf::AnalysisOptions;
 
-use crate::common::Table;
+use crate::common::{Table, conventions};
 use crate::fixture::Fixture;
 use crate::launchers::every_kind_of_launcher;
 
@@ -15,11 +15,12 @@ fn options() -> AnalysisOptions {
 
 #[test]
 fn kernels_are_under_the_launcher_of_the_operator_sheets() {
-    for (parity, [runtime, graph, communication]) in
+    for (are_theirs, [runtime, graph, communication]) in
         [(true, ["runtime", "graph", "other"]), (false, ["other", "other", "communication"])]
     {
-        let rows =
-            every_kind_of_launcher().table_with(SHEET, AnalysisOptions { parity, ..options() }).select(&[
+        let rows = every_kind_of_launcher()
+            .table_with(SHEET, AnalysisOptions { conventions: conventions(are_theirs), ..options() })
+            .select(&[
                 "Parent op category",
                 "Parent cpu_op",
                 "Kernel name",

@@ -3,7 +3,7 @@
 use trace_ingest::{Category, EventArguments};
 use tree_perf::AnalysisOptions;
 
-use crate::common::Table;
+use crate::common::{THEIRS, Table};
 use crate::fixture::Fixture;
 
 /// The operator sheet as `name | num_kernels | direct | subtree`, by name.
@@ -93,8 +93,8 @@ fn communication_is_work_of_its_own_and_in_the_figures_of_tracelens_part_of_the_
         launchers(fixture()),
         ["c10d::allreduce | 1 | 40 | 40", "mixed | 1 | 30 | 30", "mixed | 1 | 40 | 40"]
     );
-    let parity = AnalysisOptions { parity: true, ..AnalysisOptions::default() };
-    assert_eq!(launchers_with(fixture(), parity), ["mixed | 1 | 30 | 70"]);
+    let options = AnalysisOptions { conventions: THEIRS, ..AnalysisOptions::default() };
+    assert_eq!(launchers_with(fixture(), options), ["mixed | 1 | 30 | 70"]);
 }
 
 #[test]

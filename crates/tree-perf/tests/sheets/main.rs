@@ -18,7 +18,6 @@ mod gpu_timeline;
 mod hardware_counters;
 mod held_against;
 mod host_ops;
-mod hta;
 mod incomplete_traces;
 mod inference;
 mod kernel_overlap;

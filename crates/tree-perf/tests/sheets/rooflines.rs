@@ -6,7 +6,7 @@ use perf_models::{PeakBasis, architecture};
 use trace_ingest::{Category, DeviceProperties, EventArguments, EventId, ReadOptions, TraceFacts, read_path};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
-use crate::common::Table;
+use crate::common::{Table, conventions};
 use crate::fixture::{Fixture, Input, Kernel};
 
 /// Measured peaks of MI300X.
@@ -245,14 +245,18 @@ fn peaks_that_the_architecture_lacks_are_told() {
     toaster.name = "toaster".to_owned();
     toaster.nominal_tflops.clear();
     toaster.achievable_tflops.clear();
-    for (parity, consequence, bound) in
+    for (are_theirs, consequence, bound) in
         [(true, "have no roofline", "-"), (false, "are held against the bandwidth alone", "BANDWIDTH_ONLY")]
     {
         let mut fixture = Fixture::new();
         fixture.mm(0.0, &[("k", 7, 1000.0, 5.0)]);
         fixture.mm(20.0, &[("k", 7, 1100.0, 5.0)]);
         let architecture = Some(toaster.clone());
-        let options = AnalysisOptions { architecture, parity, ..AnalysisOptions::default() };
+        let options = AnalysisOptions {
+            architecture,
+            conventions: conventions(are_theirs),
+            ..AnalysisOptions::default()
+        };
         let analysis = fixture.analyse(options);
         let notices: Vec<String> = analysis.notices().iter().map(ToString::to_string).collect();
         let expected = format!(
@@ -269,11 +273,12 @@ fn models_of_ours_are_not_in_reports_as_tracelens_makes_them() {
     let softmax: &[Input<'_>] = &[(&[64, 128], "float", ""), (&[], "Scalar", "-1"), (&[], "Scalar", "False")];
     let vector: &[Input<'_>] = &[(&[64, 128], "float", ""), (&[128], "float", "")];
     let elementwise = "void at::native::vectorized_elementwise_kernel<4, at::native::unheard_of>";
-    let rows = |parity: bool| {
+    let rows = |are_theirs: bool| {
         let mut fixture = Fixture::new();
         fixture.modelled_call("aten::_softmax", 0.0, softmax, &[("softmax_warp_forward", 7, 1000.0, 9.0)]);
         fixture.modelled_call("aten::unheard_of", 20.0, vector, &[(elementwise, 7, 1100.0, 5.0)]);
-        let analysis = fixture.analyse(AnalysisOptions { parity, ..AnalysisOptions::default() });
+        let analysis = fixture
+            .analyse(AnalysisOptions { conventions: conventions(are_theirs), ..AnalysisOptions::default() });
         let unified = Table::of_sheet(&analysis, "unified_perf_summary");
         let shown = unified.select(&["name", "op category", "has_perf_model", "Data Moved (MB)"]);
         (

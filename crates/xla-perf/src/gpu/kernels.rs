@@ -18,11 +18,11 @@ use super::kernel_rows::{Arguments, Entry, KernelRow, gpu_kernels, kernel_list};
 use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
 use crate::device_events::DeviceEvent;
+use crate::library_kernels;
 use crate::operators::{Operator, Record, number_tuples, text_list, text_tuple};
-use crate::options::JaxFigures;
+use crate::options::WorkRule;
 use crate::programs::innermost;
 use crate::sheet::gpu_sheet;
-use crate::tracelens;
 
 const KERNEL: Column = Column::new("name", Text, "Kernel.");
 const KERNEL_CATEGORY: Column = Column::new(
@@ -202,13 +202,13 @@ fn input_bytes_field<'a>() -> Field<&'a JaxAnalysis, KernelRow<'a>> {
 }
 
 /// `None` where the profile does not embed the instruction.
-fn arguments(operator: &Operator, figures: JaxFigures) -> Option<Arguments<'_>> {
+fn arguments(operator: &Operator, rule: WorkRule) -> Option<Arguments<'_>> {
     let record = operator.record.as_ref()?;
-    Some(match figures {
-        JaxFigures::Correct => {
+    Some(match rule {
+        WorkRule::Instruction => {
             Arguments { dims: &record.dims, types: &record.types, strides: &record.strides, concrete: &[] }
         }
-        JaxFigures::TraceLens => tracelens::arguments(record),
+        WorkRule::LibraryKernel => library_kernels::arguments(record),
     })
 }
 
@@ -217,7 +217,7 @@ fn argument_fields<'a, R>(
 ) -> [Field<&'a JaxAnalysis, R>; 4] {
     let field = |column: Column, cell: fn(Arguments<'_>) -> Nested| {
         column.distinguishing().field_in(move |analysis: &&JaxAnalysis, row| {
-            arguments(operator(row), analysis.options().figures).map(cell).into()
+            arguments(operator(row), analysis.options().conventions.work).map(cell).into()
         })
     };
     [
@@ -233,8 +233,7 @@ fn instruction(analysis: &JaxAnalysis, operator: &Operator) -> [Entry; 4] {
     let text = |text: Option<String>| Nested::Text(text.unwrap_or_else(|| "NA".to_owned()));
     let record = operator.record.as_ref();
     let target = record.map(|record| record.custom_call_target.as_str()).filter(|target| !target.is_empty());
-    // TraceLens fills in neither results nor where an instruction comes from.
-    let known = record.filter(|_| analysis.options().figures == JaxFigures::Correct);
+    let known = record.filter(|_| analysis.options().conventions.work == WorkRule::Instruction);
     [
         ("custom_call_target".into(), text(target.map(|target| format!("custom_call_target=\"{target}\"")))),
         ("operands".into(), record.map_or_else(|| text(None), |record| text_list(&record.operands))),
@@ -253,10 +252,10 @@ struct KernelGroup<'a> {
 
 /// The groups, most time first.
 fn kernel_groups(analysis: &JaxAnalysis) -> Vec<KernelGroup<'_>> {
-    let figures = analysis.options().figures;
+    let rule = analysis.options().conventions.work;
     let mut groups: IndexMap<_, (KernelRow<'_>, Vec<i64>)> = IndexMap::default();
     for row in gpu_kernels(analysis) {
-        let key = (row.name, row.category, arguments(row.operator, figures));
+        let key = (row.name, row.category, arguments(row.operator, rule));
         groups.entry(key).or_insert_with(|| (row, Vec::new())).1.push(row.time);
     }
     let group = |(first, times): (_, Vec<i64>)| {

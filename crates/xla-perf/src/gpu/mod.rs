@@ -13,9 +13,9 @@ mod timeline;
 use sheets::Sheet;
 
 use crate::analysis::JaxAnalysis;
-use crate::options::JaxFigures;
+use crate::library_kernels;
+use crate::options::WorkRule;
 use crate::rooflines::roofline_sheets;
-use crate::tracelens;
 
 /// The sheets of GPUs, in order.
 pub(crate) fn gpu_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
@@ -24,8 +24,8 @@ pub(crate) fn gpu_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
     all.extend([steps::steps_summary_sheet(), steps::steps_sheet()]);
     all.extend(roofline_sheets());
     all.extend(op_sheets::op_sheets().map(|(members, sheet)| {
-        sheet.replaced_by(tracelens::op_sheet(members), |analysis| {
-            analysis.options().figures == JaxFigures::TraceLens
+        sheet.replaced_by(library_kernels::op_sheet(members), |analysis| {
+            analysis.options().conventions.work == WorkRule::LibraryKernel
         })
     }));
     all.extend(kernels::kernel_sheets());

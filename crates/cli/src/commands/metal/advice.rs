@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use metal_perf::{Finding, MetalReport, Op, findings};
 use report_writers::terminal::{Color, Grid, TextColumn};
+use sheets::Layout;
 
 use super::columns::{is_minor, micros_text, op_columns};
 use super::request::Screen;
@@ -23,7 +24,7 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
         let Some(first) = section.first() else { continue };
         let title = first.title();
         out.push_str(&format!("\n{title}\n{}\n", "-".repeat(title.chars().count())));
-        match report.options.compat {
+        match report.options.conventions.layout == Layout::Reference {
             true => one_by_one(report, section, screen, out),
             false => grouped_by_text(report, section, screen, out),
         }

@@ -2,6 +2,7 @@
 
 use metal_perf::{Bound, Counts, HIGH_GAP_US, MetalReport, Op, OpKind, Verdict};
 use report_writers::terminal::{Color, TextCell, TextColumn};
+use sheets::Layout;
 use trace_ingest::metal::SubDevice;
 
 use answers::numbers::{counted, decimal, grouped};
@@ -11,7 +12,7 @@ const FEW_CORES: u32 = 10;
 
 /// The columns of the operations of a report.
 pub(super) fn op_columns(report: &MetalReport) -> Vec<TextColumn<'_, Op>> {
-    let compat = report.options.compat;
+    let compat = report.options.conventions.layout == Layout::Reference;
     let totals = &report.totals;
     let row = |op: &Op| report.table.rows.get(op.row as usize);
     let has_sub_devices =
@@ -86,7 +87,8 @@ pub(super) fn op_columns(report: &MetalReport) -> Vec<TextColumn<'_, Op>> {
 /// time.
 pub(super) fn is_minor(report: &MetalReport, op: &Op) -> bool {
     let least = report.options.min_percentage;
-    let holds_device_time = op.device_percent.is_some_and(|share| share >= least) && !report.options.compat;
+    let holds_device_time = op.device_percent.is_some_and(|share| share >= least)
+        && report.options.conventions.layout != Layout::Reference;
     op.kind != OpKind::Host && op.total_percent.is_some_and(|share| share < least) && !holds_device_time
 }
 
@@ -125,7 +127,7 @@ fn fidelity_color(report: &MetalReport, op: &Op) -> Option<Color> {
 fn counts_text(report: &MetalReport) -> String {
     let Counts { device_ops, host_ops, signposts } = report.window_counts;
     let shown = report.shown_counts;
-    if report.options.compat {
+    if report.options.conventions.layout == Layout::Reference {
         return format!("{device_ops} device ops, {host_ops} host ops, {signposts} signposts");
     }
     let of = |shown: usize, all: usize, one: &str, several: &str| {

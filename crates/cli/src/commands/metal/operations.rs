@@ -5,6 +5,7 @@ use std::path::Path;
 
 use metal_perf::{MetalReport, Op};
 use report_writers::terminal::Grid;
+use sheets::Layout;
 use trace_ingest::is_standard_input;
 
 use super::columns::{is_minor, micros_text, op_columns, percent_text};
@@ -27,7 +28,7 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
 }
 
 fn title(report: &MetalReport, screen: &Screen, out: &mut String) {
-    if report.options.compat {
+    if report.options.conventions.layout == Layout::Reference {
         out.push_str("🚀 Operations 🚀\n================\n\n");
         return;
     }

@@ -1,6 +1,7 @@
 //! The arguments of the report, validated.
 
-use metal_perf::MetalOptions;
+use metal_perf::{Conventions, MetalOptions};
+use reference_tools::tt_perf_report;
 use report_writers::terminal::{Frame, Style};
 
 use crate::arguments::Given;
@@ -11,7 +12,7 @@ use crate::console;
 pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
     let (rows, figures, terminal) = (&arguments.rows, &arguments.figures, &arguments.terminal);
     MetalOptions {
-        compat: figures.compat,
+        conventions: if figures.compat { tt_perf_report().tenstorrent } else { Conventions::default() },
         start_signpost: rows.start_signpost.clone(),
         end_signpost: rows.end_signpost.clone(),
         occurrence: rows.occurrence.map(Into::into),

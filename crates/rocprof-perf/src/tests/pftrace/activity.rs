@@ -85,7 +85,7 @@ fn categories_of_each_gpu_and_their_means() {
     assert_eq!(category(&analysis, "1", "total_incl_comm")[..2], [0.045, 0.0]);
     assert_eq!(category(&analysis, "Avg", "other"), [0.03, 1.5, 0.4487179487179487, 0.4215686274509804]);
 
-    let analysis = two_gpus().with_tracelens_categories(PftraceOptions::default());
+    let analysis = two_gpus().with_short_categories(PftraceOptions::default());
     assert_eq!(category(&analysis, "0", "xla"), [0.03, 2.0, 3.0 / 13.0, 3.0 / 17.0]);
     assert_eq!(category(&analysis, "0", "rccl"), [0.04, 1.0, of_compute, of_total]);
     assert_eq!(category(&analysis, "0", "overlapped_comm"), [0.04, 0.0, of_compute, of_total]);
@@ -120,7 +120,7 @@ fn rows_of_categories_have_the_same_order_for_every_gpu_and_means_an_alphabetica
     ];
     for (analysis, order) in [
         (two_gpus().analysis(PftraceOptions::default()), &by_time[..]),
-        (two_gpus().with_tracelens_categories(PftraceOptions::default()), &tracelens),
+        (two_gpus().with_short_categories(PftraceOptions::default()), &tracelens),
     ] {
         let frame = table(&analysis, "category_summary");
         let (gpus, categories) = (texts(&frame, "GPU ID"), texts(&frame, "Category"));
@@ -307,7 +307,7 @@ fn classes_see_the_namespaces_that_perfetto_traces_have() {
     let truncated = Some(profile.strings.intern("fmha_fwd_hd128"));
     let kernel = &mut profile.kernels[0];
     (kernel.formatted, kernel.truncated) = (kernel.truncated, truncated);
-    let analysis = fixture.with_tracelens_categories(PftraceOptions::default());
+    let analysis = fixture.with_short_categories(PftraceOptions::default());
     assert_eq!(category(&analysis, "0", "aiterfwd")[1], 1.0);
     assert_eq!(category(&fixture.analysis(PftraceOptions::default()), "0", "SDPA_fwd")[1], 1.0);
     let short = PftraceOptions { kernel_names: Some(KernelNames::Truncated), ..PftraceOptions::default() };

@@ -83,17 +83,21 @@ impl Fixture {
         RocprofAnalysis::new(self.recorded.profile.clone(), options)
     }
 
-    fn with_tracelens_categories(&self, pftrace: PftraceOptions) -> RocprofAnalysis {
+    fn with_short_categories(&self, pftrace: PftraceOptions) -> RocprofAnalysis {
         let options = RocprofOptions {
             pftrace: Some(pftrace),
-            tracelens_categories: true,
+            conventions: super::with_short_categories(),
             ..RocprofOptions::default()
         };
         RocprofAnalysis::new(self.recorded.profile.clone(), options)
     }
 
     fn reference(&self, pftrace: PftraceOptions) -> RocprofAnalysis {
-        let options = RocprofOptions { pftrace: Some(pftrace), parity: true, ..RocprofOptions::default() };
+        let options = RocprofOptions {
+            pftrace: Some(pftrace),
+            conventions: super::THEIRS,
+            ..RocprofOptions::default()
+        };
         RocprofAnalysis::new(self.recorded.profile.clone(), options)
     }
 }

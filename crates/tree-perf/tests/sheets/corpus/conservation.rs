@@ -7,7 +7,7 @@ use trace2tree::busy_time;
 use tree_perf::{Analysis, AnalysisOptions};
 
 use super::{cases, read};
-use crate::common::Table;
+use crate::common::{THEIRS, Table, conventions};
 
 /// The recorded traces of PyTorch and of inference engines, and those of the repository.
 fn traces() -> Vec<PathBuf> {
@@ -46,10 +46,10 @@ fn check(analysis: &Analysis, what: &str) -> bool {
     let all: Vec<EventId> = events.ids().filter(|&event| events.category(event).is_device()).collect();
     let communication = &analysis.options().communication;
     let is_linked = |event: &EventId| tree.launch(*event).is_some();
-    let parity = analysis.options().parity;
+    let are_theirs = analysis.options().conventions == THEIRS;
     // The figures of TraceLens leave communication out.
     let computes =
-        |event: &EventId| !parity || !communication.is_communication(analysis.trace().name(*event));
+        |event: &EventId| !are_theirs || !communication.is_communication(analysis.trace().name(*event));
     let launched: Vec<EventId> = all.iter().copied().filter(is_linked).filter(computes).collect();
     assert_eq!(all.len(), analysis.device_event_count(), "{what}");
 
@@ -63,7 +63,7 @@ fn check(analysis: &Analysis, what: &str) -> bool {
             let (count, time): (usize, f64) = (cells[1].parse().unwrap(), cells[2].parse().unwrap());
             let time = (time * 1e3).round() as i64;
             match cells[0] {
-                "communication" if !parity => {
+                "communication" if !are_theirs => {
                     (charged_calls, charged_time) = (charged_calls + count, charged_time + time)
                 }
                 "communication" | "unlinked" => (rest, rest_time) = (rest + count, rest_time + time),
@@ -100,13 +100,13 @@ fn every_device_event_of_recorded_traces_is_accounted_for_once() {
     assert!(traces.len() > 4, "{traces:?}");
     let (mut one_by_one, mut checked) = (0, 0);
     for path in &traces {
-        for (enable_pseudo_ops, include_call_stack, parity) in
+        for (enable_pseudo_ops, include_call_stack, are_theirs) in
             [(false, false, false), (true, false, false), (false, true, false), (false, false, true)]
         {
             let options = AnalysisOptions {
                 enable_pseudo_ops,
                 include_call_stack,
-                parity,
+                conventions: conventions(are_theirs),
                 group_by_num_kernels: true,
                 ..AnalysisOptions::default()
             };
@@ -115,7 +115,7 @@ fn every_device_event_of_recorded_traces_is_accounted_for_once() {
                 continue;
             }
             let what = format!(
-                "{} pseudo {enable_pseudo_ops} frames {include_call_stack} parity {parity}",
+                "{} pseudo {enable_pseudo_ops} frames {include_call_stack} theirs {are_theirs}",
                 path.display()
             );
             one_by_one += usize::from(check(&analysis, &what));

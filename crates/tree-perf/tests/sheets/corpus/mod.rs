@@ -7,7 +7,6 @@ mod budget;
 mod conformance;
 mod conservation;
 mod devices;
-mod hta;
 mod memory;
 mod reference;
 mod roofline;

@@ -6,7 +6,7 @@ use trace2tree::LinkBy;
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use super::conformance::{Comparison, Meant, Reference, Verdicts};
-use crate::common::Table;
+use crate::common::{THEIRS, Table};
 
 /// Sheets that the reference does not have.
 const ADDED_SHEETS: &[&str] =
@@ -158,7 +158,7 @@ fn sheets_agree_with_the_reference_cell_by_cell() {
             link_by: LinkBy::Flow,
             kernel_summary: true,
             short_kernel_study: true,
-            parity: true,
+            conventions: THEIRS,
             communication: CommunicationPatterns::tracelens(),
             ..AnalysisOptions::default()
         };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use trace_ingest::ReadOptions;
 use trace_ingest::xplane::read_profile;
-use xla_perf::{JaxAnalysis, JaxFigures, JaxOptions, jax_finding, jax_sheets};
+use xla_perf::{Conventions, JaxAnalysis, JaxOptions, WorkRule, jax_finding, jax_sheets};
 
 use super::conformance::{Meant, Verdicts};
 use super::{folder, tables};
@@ -74,10 +74,19 @@ const MEANT: &[Meant] = &[
     },
 ];
 
-fn analysis(figures: JaxFigures) -> Option<(PathBuf, JaxAnalysis)> {
+fn analysis(work: WorkRule) -> Option<(PathBuf, JaxAnalysis)> {
     let case = folder(CASE)?;
     let profile = read_profile(&case.join("trace.xplane.pb"), &ReadOptions::default()).unwrap();
-    Some((case, JaxAnalysis::new(profile, JaxOptions { figures, ..JaxOptions::default() })))
+    Some((
+        case,
+        JaxAnalysis::new(
+            profile,
+            JaxOptions {
+                conventions: Conventions { work, ..Conventions::default() },
+                ..JaxOptions::default()
+            },
+        ),
+    ))
 }
 
 fn table(analysis: &JaxAnalysis, name: &str) -> Table {
@@ -86,8 +95,8 @@ fn table(analysis: &JaxAnalysis, name: &str) -> Table {
     Table::new(&sheet.table_in(analysis, Layout::Reference).unwrap().unwrap())
 }
 
-fn check(figures: JaxFigures, meant: &'static [Meant]) {
-    let Some((case, analysis)) = analysis(figures) else { return };
+fn check(work: WorkRule, meant: &'static [Meant]) {
+    let Some((case, analysis)) = analysis(work) else { return };
     let mut verdicts = Verdicts::new(meant, ADDED_COLUMNS);
     for (name, reference) in tables(&case.join("reference")) {
         assert!(!reference.is_empty(), "{name}");
@@ -110,17 +119,17 @@ fn check(figures: JaxFigures, meant: &'static [Meant]) {
 
 #[test]
 fn sheets_with_the_figures_of_the_reference_are_its_sheets() {
-    check(JaxFigures::TraceLens, &[]);
+    check(WorkRule::LibraryKernel, &[]);
 }
 
 #[test]
 fn sheets_differ_from_the_reference_where_it_is_wrong() {
-    check(JaxFigures::Correct, MEANT);
+    check(WorkRule::Instruction, MEANT);
 }
 
 #[test]
 fn figures_of_a_recorded_convolution_are_right() {
-    let Some((_, analysis)) = analysis(JaxFigures::Correct) else { return };
+    let Some((_, analysis)) = analysis(WorkRule::Instruction) else { return };
     for (sheet, columns, row, expected) in [
         // The GPU that only copied, then the one that computed.
         ("gpu_timeline", &["type", "time ms", "gpu_pid"][..], 2, "exposed_memcpy_time | 0.889028 | 1"),
@@ -184,7 +193,7 @@ fn figures_of_a_recorded_convolution_are_right() {
 
 #[test]
 fn every_kernel_is_in_one_call_and_every_call_in_one_row() {
-    let Some((_, analysis)) = analysis(JaxFigures::Correct) else { return };
+    let Some((_, analysis)) = analysis(WorkRule::Instruction) else { return };
     let mut kernels: Vec<usize> = analysis.calls().iter().flat_map(|call| call.kernels.clone()).collect();
     kernels.sort_unstable();
     assert_eq!(kernels, (0..analysis.device_events().len()).collect::<Vec<_>>());
@@ -202,7 +211,7 @@ fn every_kernel_is_in_one_call_and_every_call_in_one_row() {
 
 #[test]
 fn keywords_keep_what_comes_from_them_and_nothing_is_no_fault() {
-    let Some((case, _)) = analysis(JaxFigures::Correct) else { return };
+    let Some((case, _)) = analysis(WorkRule::Instruction) else { return };
     for (keyword, kernels) in [("conv_general_dilated", 10), ("no such operation", 0)] {
         let profile = read_profile(&case.join("trace.xplane.pb"), &ReadOptions::default()).unwrap();
         let options = JaxOptions { keyword_filters: vec![keyword.to_owned()], ..JaxOptions::default() };

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Breakdown, Interval, TimelineEvent, busy_time};
 use iterations::{LevelKind, Part, Window};
 use operator_sheets::Iterated;
-use sheets::Layout;
+use sheets::{Layout, Scope};
 use trace_ingest::ReadOptions;
 use trace_ingest::xplane::{Profile, read_profile};
-use xla_perf::{JaxAnalysis, JaxFigures, JaxOptions, jax_sheets};
+use xla_perf::{Conventions, JaxAnalysis, JaxOptions, jax_sheets};
 
 const GPUS: &str = "mi300-conv3d-jax06";
 const TPUS: &str = "tpu-v6e-inference";
@@ -138,9 +138,10 @@ fn runs_of_all_cores_are_one_iteration_though_they_run_at_other_times() {
 }
 
 #[test]
-fn figures_of_tracelens_have_no_iterations() {
+fn a_report_of_the_core_has_no_iterations() {
     let Some(profile) = profile(GPUS) else { return };
-    let options = JaxOptions { figures: JaxFigures::TraceLens, ..JaxOptions::default() };
+    let conventions = Conventions { scope: Scope::Core, ..Conventions::default() };
+    let options = JaxOptions { conventions, ..JaxOptions::default() };
     assert!(JaxAnalysis::new(profile, options).iterations().is_none());
 }
 

@@ -1,30 +1,14 @@
-//! A recording as Holistic Trace Analysis (HTA) reads it. Only figures that must be those of HTA need this.
+//! A recording as HTA reads it.
 
 use hashbrown::HashSet;
 use trace_ingest::{Category, EventId, PerString, Phase, Trace};
-
-/// Calls of which HTA knows that they put one kernel, copy or fill into a queue.
-pub const HTA_QUEUED_CALLS: [&str; 12] = [
-    "cudaLaunchKernel",
-    "cudaLaunchKernelExC",
-    "cuLaunchKernel",
-    "cuLaunchKernelEx",
-    "cudaMemcpyAsync",
-    "cudaMemsetAsync",
-    "hipLaunchKernel",
-    "hipExtModuleLaunchKernel",
-    "hipMemsetAsync",
-    "hipMemcpyAsync",
-    "hipMemcpyWithStream",
-    "runFunction - job_prep_and_submit_for_execution",
-];
 
 /// What HTA keeps of a recording, and when it says that it was.
 ///
 /// Where any time has a fraction of a microsecond, HTA rounds starts up and ends down to whole ones, so that an event
 /// loses up to 2 µs and may end before it starts. Of several steps of the profiler it leaves out the last: host events
 /// that start in it or behind it, and the device events of all calls that are left out.
-pub struct HtaReading {
+pub(super) struct Reading {
     microsecond: i64,
     /// Time of the recording's origin, in its unit.
     origin: i64,
@@ -33,31 +17,29 @@ pub struct HtaReading {
     cut: Option<(i64, HashSet<i64>)>,
 }
 
-impl HtaReading {
+impl Reading {
     /// How HTA reads this trace, about whose events alone it may be asked.
-    #[must_use]
-    pub fn new(trace: &Trace) -> Self {
+    pub(super) fn new(trace: &Trace) -> Self {
         let events = trace.events();
         let microsecond = trace.time_unit().per_microsecond();
         let spans = || events.ids().filter(|&event| is_span(trace, event));
         let has_fraction = |event| (trace.origin() + events.start(event)).rem_euclid(microsecond) != 0;
         let rounds = spans().any(has_fraction);
-        let mut reading = HtaReading { microsecond, origin: trace.origin(), rounds, cut: None };
+        let mut reading = Reading { microsecond, origin: trace.origin(), rounds, cut: None };
         let mut is_step = PerString::new(trace.strings(), |name: &str| name.starts_with("ProfilerStep"));
         let steps: Vec<EventId> = spans().filter(|&event| *is_step.get(events.name(event))).collect();
         let names: HashSet<_> = steps.iter().map(|&step| events.name(step)).collect();
         let last = steps.iter().map(|&step| reading.span(trace, step).0).max();
         reading.cut = last.filter(|_| names.len() > 1).map(|last| {
             let is_before = |&event: &EventId| reading.span(trace, event).0 < last;
-            let hosts = spans().filter(|&event| !is_device_to_hta(trace, event)).filter(is_before);
+            let hosts = spans().filter(|&event| !is_device_event(trace, event)).filter(is_before);
             (last, hosts.filter_map(|event| events.correlation(event)).collect())
         });
         reading
     }
 
     /// Start and end in µs, from where the recording counts. The end may lie before the start.
-    #[must_use]
-    pub fn span(&self, trace: &Trace, event: EventId) -> (i64, i64) {
+    pub(super) fn span(&self, trace: &Trace, event: EventId) -> (i64, i64) {
         let events = trace.events();
         let start = self.origin + events.start(event);
         let up = if self.rounds { self.microsecond - 1 } else { 0 };
@@ -66,11 +48,10 @@ impl HtaReading {
     }
 
     /// Whether HTA keeps an event.
-    #[must_use]
-    pub fn keeps(&self, trace: &Trace, event: EventId) -> bool {
+    pub(super) fn keeps(&self, trace: &Trace, event: EventId) -> bool {
         let in_steps = || match &self.cut {
             None => true,
-            Some((_, launched)) if is_device_to_hta(trace, event) => {
+            Some((_, launched)) if is_device_event(trace, event) => {
                 trace.events().correlation(event).is_some_and(|id| launched.contains(&id))
             }
             Some((last, _)) => self.span(trace, event).0 < *last,
@@ -80,8 +61,7 @@ impl HtaReading {
 }
 
 /// Whether HTA takes an event for one of the device: one that has a stream and a correlation id.
-#[must_use]
-pub fn is_device_to_hta(trace: &Trace, event: EventId) -> bool {
+pub(super) fn is_device_event(trace: &Trace, event: EventId) -> bool {
     let events = trace.events();
     let has = |id: Option<i64>| id.is_some_and(|id| id >= 0);
     has(events.stream(event)) && has(events.correlation(event))
@@ -96,7 +76,7 @@ fn is_span(trace: &Trace, event: EventId) -> bool {
 
 /// Leaves of a recording what HTA keeps, with its times.
 pub fn read_as_hta(trace: &mut Trace) {
-    let reading = HtaReading::new(trace);
+    let reading = Reading::new(trace);
     let unit = reading.microsecond;
     let kept: Vec<Option<(i64, i64)>> =
         (trace.events().ids().map(|event| reading.keeps(trace, event).then(|| reading.span(trace, event))))

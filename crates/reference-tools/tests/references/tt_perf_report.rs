@@ -1,15 +1,15 @@
 //! Compares reports of recorded runs with those of tt-perf-report, row by row and cell by cell.
 //!
 //! The runs are not part of the repository; `testdata` says where they lie and what their absence means.
-#![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use metal_perf::{
-    Advice, Analysed, CsvOptions, IdRange, MetalOptions, MetalReport, OpKind, advice_of, write_csv,
-    write_summary_csv,
+    Advice, Analysed, Conventions, CsvOptions, IdRange, MetalOptions, MetalReport, OpKind, advice_of,
+    write_csv, write_summary_csv,
 };
+use reference_tools::tt_perf_report;
 use trace_ingest::metal::read_ops;
 
 fn cases() -> Vec<PathBuf> {
@@ -62,9 +62,9 @@ const RUNS: [Run; 4] = [
 ];
 
 impl Run {
-    fn report(&self, case: &Path, compat: bool) -> MetalReport {
+    fn report(&self, case: &Path, conventions: Conventions) -> MetalReport {
         let options = MetalOptions {
-            compat,
+            conventions,
             ignore_signposts: self.ignore_signposts,
             merge_devices: self.merge_devices,
             id_range: self.id_range,
@@ -149,11 +149,11 @@ fn kinds_of(report: &MetalReport, id: u32) -> Vec<Kind> {
 }
 
 #[test]
-fn under_compat_every_cell_is_that_of_the_reference() {
+fn in_its_manner_every_cell_is_that_of_the_reference() {
     for case in cases() {
         for run in &RUNS {
             let place = format!("{}/{}", case.file_name().unwrap().display(), run.file);
-            let report = run.report(&case, true);
+            let report = run.report(&case, tt_perf_report().tenstorrent);
             let written = run.csv(&report);
             let reference = std::fs::read(case.join(run.file)).unwrap();
             let (ours, theirs) = (table(&written), table(&reference));
@@ -177,10 +177,10 @@ fn under_compat_every_cell_is_that_of_the_reference() {
 }
 
 #[test]
-fn under_compat_the_summary_is_that_of_the_reference() {
+fn in_its_manner_the_summary_is_that_of_the_reference() {
     for case in cases() {
         let mut written = Vec::new();
-        write_summary_csv(&RUNS[1].report(&case, true), &mut written).unwrap();
+        write_summary_csv(&RUNS[1].report(&case, tt_perf_report().tenstorrent), &mut written).unwrap();
         let reference = std::fs::read_to_string(case.join("ref_summary.csv")).unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), reference, "{}", case.display());
     }
@@ -323,7 +323,7 @@ fn under_the_defaults_every_difference_is_meant() {
     for case in &cases {
         for run in &RUNS {
             let name = case.file_name().unwrap().to_str().unwrap();
-            let report = run.report(case, false);
+            let report = run.report(case, Conventions::default());
             let (ours, theirs) =
                 (table(&run.csv(&report)), table(&std::fs::read(case.join(run.file)).unwrap()));
             assert!(ours.columns.starts_with(&theirs.columns), "{name}/{}: columns", run.file);

@@ -1,20 +1,28 @@
-//! The figures of Holistic Trace Analysis (HTA), its rounding and its quirks included, as its main branch at f4d0062c has
-//! them. Only its sheets need this; our own sheets answer the same questions from exact times.
+//! The tables of Holistic Trace Analysis (HTA) with its figures, its rounding and its quirks included, as its main branch at
+//! f4d0062c has them. Our own sheets answer the same questions from exact times.
+
+mod reading;
+mod sheets;
 
 use std::collections::BTreeMap;
 use std::iter;
 
+use critical_path::QUEUED_CALLS;
 use gpu_timeline::quantile;
 use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, PerString, StringId, Trace, TrackId};
-use trace2tree::{HTA_QUEUED_CALLS, HtaReading, TraceTree, is_device_to_hta};
+use trace2tree::TraceTree;
 
-use crate::IndexMap;
-use crate::analysis::Analysis;
+use reading::{Reading, is_device_event};
+
+pub use reading::read_as_hta;
+pub use sheets::hta_sheets;
+
+type IndexMap<K, V> = indexmap::IndexMap<K, V, hashbrown::DefaultHashBuilder>;
 
 /// What HTA takes a device event for, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum KernelType {
+enum KernelType {
     Computation,
     Communication,
     Memory,
@@ -46,7 +54,7 @@ impl KernelType {
         }
     }
 
-    pub(crate) const fn as_str(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             KernelType::Computation => "COMPUTATION",
             KernelType::Communication => "COMMUNICATION",
@@ -88,8 +96,8 @@ struct OnStream {
 }
 
 /// What HTA has read of a trace.
-pub(crate) struct HtaEvents {
-    reading: HtaReading,
+struct HtaEvents {
+    reading: Reading,
     /// By start.
     on_streams: Vec<OnStream>,
     /// By correlation id: the last host event and the last device event.
@@ -101,31 +109,32 @@ pub(crate) struct HtaEvents {
     earliest: i64,
 }
 
-/// What HTA makes of a trace. Times are in µs.
-#[derive(Clone, Copy)]
-pub(crate) struct Hta<'a> {
+/// A trace as HTA reads it, for [`hta_sheets`]. Times are in µs.
+pub struct Hta<'a> {
     trace: &'a Trace,
-    read: &'a HtaEvents,
+    tree: &'a TraceTree,
+    read: HtaEvents,
+    sequences_of: Option<String>,
 }
 
-pub(crate) struct TemporalBreakdown {
-    pub(crate) idle: i64,
-    pub(crate) compute: i64,
-    pub(crate) non_compute: i64,
-    pub(crate) kernel: i64,
+struct TemporalBreakdown {
+    idle: i64,
+    compute: i64,
+    non_compute: i64,
+    kernel: i64,
 }
 
 /// A sum of times with the statistics that pandas' `describe` has.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Described {
-    pub(crate) count: usize,
-    pub(crate) sum: f64,
-    pub(crate) mean: f64,
+struct Described {
+    count: usize,
+    sum: f64,
+    mean: f64,
     /// `None` for one value.
-    pub(crate) std: Option<f64>,
-    pub(crate) min: f64,
-    pub(crate) quartiles: [f64; 3],
-    pub(crate) max: f64,
+    std: Option<f64>,
+    min: f64,
+    quartiles: [f64; 3],
+    max: f64,
 }
 
 impl Described {
@@ -149,68 +158,68 @@ impl Described {
 }
 
 /// The times of the events of one name.
-pub(crate) struct NamedTimes {
-    pub(crate) kind: KernelType,
+struct NamedTimes {
+    kind: KernelType,
     /// `None`: all that have no row of their own.
-    pub(crate) name: Option<StringId>,
-    pub(crate) times: Described,
+    name: Option<StringId>,
+    times: Described,
 }
 
 /// The gaps of a stream with one cause.
-pub(crate) struct IdleTime {
-    pub(crate) stream: i64,
-    pub(crate) category: &'static str,
-    pub(crate) time: i64,
+struct IdleTime {
+    stream: i64,
+    category: &'static str,
+    time: i64,
     /// Of the gaps of the stream; `None` without any.
-    pub(crate) ratio: Option<f64>,
+    ratio: Option<f64>,
 }
 
-pub(crate) struct QueueSummary {
-    pub(crate) stream: i64,
-    pub(crate) lengths: Described,
+struct QueueSummary {
+    stream: i64,
+    lengths: Described,
     /// Time with a full queue, in µs and as a share, where time passes; of the last stream alone.
-    pub(crate) full: Option<(i64, Option<f64>)>,
+    full: Option<(i64, Option<f64>)>,
 }
 
 /// The length of a stream's queue after a launch or a start.
-pub(crate) struct QueuePoint {
-    pub(crate) time: i64,
+struct QueuePoint {
+    time: i64,
     /// What was launched, or starts.
-    pub(crate) work: EventId,
-    pub(crate) stream: i64,
-    pub(crate) length: i64,
+    work: EventId,
+    stream: i64,
+    length: i64,
 }
 
 /// The bandwidth of the copies of a kind after one starts or ends.
-pub(crate) struct BandwidthPoint {
-    pub(crate) time: i64,
-    pub(crate) copy: EventId,
-    pub(crate) kind: String,
-    pub(crate) gb_per_s: f64,
+struct BandwidthPoint {
+    time: i64,
+    copy: EventId,
+    kind: String,
+    gb_per_s: f64,
 }
 
 /// Kernels that calls of an operator launch.
-pub(crate) struct Sequence {
+struct Sequence {
     /// Names of the operator and the kernels.
-    pub(crate) pattern: String,
+    pattern: String,
     /// Calls that launch these.
-    pub(crate) count: usize,
+    count: usize,
     /// Durations of their kernels.
-    pub(crate) device: i64,
+    device: i64,
     /// Durations of the calls.
-    pub(crate) host: i64,
+    host: i64,
 }
 
-pub(crate) struct LaunchTimes {
-    pub(crate) correlation: i64,
-    pub(crate) cpu: i64,
-    pub(crate) gpu: i64,
-    pub(crate) delay: i64,
+struct LaunchTimes {
+    correlation: i64,
+    cpu: i64,
+    gpu: i64,
+    delay: i64,
 }
 
 impl HtaEvents {
     fn new(trace: &Trace) -> Self {
-        let (events, reading) = (trace.events(), HtaReading::new(trace));
+        let (events, reading) = (trace.events(), Reading::new(trace));
         let mut kinds = PerString::new(trace.strings(), KernelType::of_name);
         let mut all = HtaEvents {
             on_streams: Vec::new(),
@@ -224,7 +233,7 @@ impl HtaEvents {
             let span = all.reading.span(trace, event);
             all.earliest = all.earliest.min(span.0);
             if let Some(id) = events.correlation(event).filter(|&id| id >= 0) {
-                let side = if is_device_to_hta(trace, event) { &mut all.device } else { &mut all.host };
+                let side = if is_device_event(trace, event) { &mut all.device } else { &mut all.host };
                 side.insert(id, event);
             }
             if let Some(stream) = events.stream(event).filter(|&stream| stream != -1) {
@@ -242,7 +251,20 @@ impl HtaEvents {
     }
 }
 
-impl Hta<'_> {
+impl<'a> Hta<'a> {
+    /// Reads a trace; `sequences_of` is a part of the names of the operators whose sequences of kernels are written.
+    #[must_use]
+    pub fn new(tree: &'a TraceTree, sequences_of: Option<String>) -> Self {
+        let trace = tree.trace();
+        Hta { trace, tree, read: HtaEvents::new(trace), sequences_of }
+    }
+
+    /// The part of a name that no operator has which launches a sequence of kernels, if one is asked for.
+    #[must_use]
+    pub fn without_sequences(&self) -> Option<&str> {
+        self.sequences_of.as_deref().filter(|_| self.sequences().is_empty())
+    }
+
     fn span(&self, event: EventId) -> Span {
         self.read.reading.span(self.trace, event)
     }
@@ -262,7 +284,7 @@ impl Hta<'_> {
     }
 
     /// `None` without an event on a stream.
-    pub(crate) fn temporal_breakdown(&self) -> Option<TemporalBreakdown> {
+    fn temporal_breakdown(&self) -> Option<TemporalBreakdown> {
         let all = self.merged(None);
         let kernel = all.last()?.1 - all.first()?.0;
         let idle = kernel - length(&all);
@@ -271,7 +293,7 @@ impl Hta<'_> {
     }
 
     /// Share of the communication that computation overlaps, in percent; `None` without communication.
-    pub(crate) fn overlap(&self) -> Option<f64> {
+    fn overlap(&self) -> Option<f64> {
         let communication = self.merged(Some(KernelType::Communication));
         let shared = shared(&communication, &self.merged(Some(KernelType::Computation)));
         let whole = length(&communication);
@@ -279,7 +301,7 @@ impl Hta<'_> {
     }
 
     /// Time with computation alone, communication alone, and both, most first.
-    pub(crate) fn kernel_types(&self) -> Vec<(String, i64)> {
+    fn kernel_types(&self) -> Vec<(String, i64)> {
         let [computation, communication] =
             [KernelType::Computation, KernelType::Communication].map(|kind| self.merged(Some(kind)));
         let both = shared(&computation, &communication);
@@ -295,7 +317,7 @@ impl Hta<'_> {
     }
 
     /// The kernels that compute and those that communicate, by name, with a row for those that take little.
-    pub(crate) fn kernels(&self) -> Vec<NamedTimes> {
+    fn kernels(&self) -> Vec<NamedTimes> {
         const MOST_KERNELS: usize = 10;
         let of = |kind| {
             let events = self.read.on_streams.iter().filter(move |on_stream| on_stream.kind == kind);
@@ -307,7 +329,7 @@ impl Hta<'_> {
     }
 
     /// The annotations that the profiler saw on streams, by name.
-    pub(crate) fn annotations(&self) -> Vec<NamedTimes> {
+    fn annotations(&self) -> Vec<NamedTimes> {
         const MOST_ANNOTATIONS: usize = 1000;
         let events = self.trace.events();
         let annotations =
@@ -364,7 +386,7 @@ impl Hta<'_> {
     }
 
     /// Gaps between events that follow each other in the order of their starts, by stream.
-    pub(crate) fn idle_times(&self) -> Vec<IdleTime> {
+    fn idle_times(&self) -> Vec<IdleTime> {
         const CATEGORIES: [&str; 3] = ["host_wait", "kernel_wait", "other"];
         let events = self.trace.events();
         let mut streams: BTreeMap<i64, Vec<&OnStream>> = BTreeMap::new();
@@ -409,9 +431,9 @@ impl Hta<'_> {
     }
 
     /// Lengths of the queues after each launch and each start, by stream.
-    pub(crate) fn queue_points(&self) -> Vec<QueuePoint> {
+    fn queue_points(&self) -> Vec<QueuePoint> {
         let mut streams: BTreeMap<i64, Vec<(i64, i64, EventId)>> = BTreeMap::new();
-        for (_, call, work) in self.launched(&HTA_QUEUED_CALLS) {
+        for (_, call, work) in self.launched(&QUEUED_CALLS) {
             let points = streams.entry(self.trace.events().stream(work).unwrap_or(-1)).or_default();
             points.push((self.span(call).0, 1, work));
             points.push((self.span(work).0, -1, work));
@@ -429,7 +451,7 @@ impl Hta<'_> {
     }
 
     /// The same in figures of each stream, each point with the same weight.
-    pub(crate) fn queues(&self) -> Vec<QueueSummary> {
+    fn queues(&self) -> Vec<QueueSummary> {
         let all = self.queue_points();
         let row = |points: &[QueuePoint]| {
             let full = points.windows(2).filter(|pair| pair[0].length >= FULL_QUEUE);
@@ -447,7 +469,7 @@ impl Hta<'_> {
     }
 
     /// Bandwidth of all copies of a kind that run at the same time, at each point where it changes, by kind.
-    pub(crate) fn bandwidth_points(&self) -> Vec<BandwidthPoint> {
+    fn bandwidth_points(&self) -> Vec<BandwidthPoint> {
         let mut kinds: BTreeMap<String, Vec<(i64, f64, EventId)>> = BTreeMap::new();
         let transfers = &self.trace.events().arguments().transfer;
         for &OnStream { event, span: (start, end), .. } in
@@ -473,7 +495,7 @@ impl Hta<'_> {
     }
 
     /// The same in figures of each kind, of the points where it is not 0.
-    pub(crate) fn bandwidths(&self) -> Vec<(String, Described)> {
+    fn bandwidths(&self) -> Vec<(String, Described)> {
         let all = self.bandwidth_points();
         let row = |points: &[BandwidthPoint]| {
             let rates = points.iter().map(|point| point.gb_per_s).filter(|&rate| rate > 0.0);
@@ -484,7 +506,7 @@ impl Hta<'_> {
 
     /// Where devices saw annotations: kernels, copies and fills in the order of the file, each with the annotation that HTA puts it under: the shortest one
     /// on its row of the file that shares time with it; `None` without one.
-    pub(crate) fn annotated_kernels(&self) -> Vec<(EventId, Option<EventId>)> {
+    fn annotated_kernels(&self) -> Vec<(EventId, Option<EventId>)> {
         let events = self.trace.events();
         let is_kept = |&event: &EventId| self.read.reading.keeps(self.trace, event);
         let mut annotations: Vec<EventId> = (events.ids())
@@ -523,8 +545,9 @@ impl Hta<'_> {
 
     /// What calls of operators launch whose names contain a text, each sequence of at least three kernels once, the most
     /// frequent first. Only the calls count that have the fewest others around them.
-    pub(crate) fn sequences(&self, tree: &TraceTree, part: &str) -> Vec<Sequence> {
+    fn sequences(&self) -> Vec<Sequence> {
         const SHORTEST: usize = 3;
+        let (tree, Some(part)) = (self.tree, self.sequences_of.as_deref()) else { return Vec::new() };
         let events = self.trace.events();
         let mut is_meant = PerString::new(self.trace.strings(), |name: &str| name.contains(part));
         let depth = |operator: EventId| tree.ancestors(operator).count();
@@ -566,28 +589,19 @@ impl Hta<'_> {
     }
 
     /// Start and end of an event as HTA counts them: from the earliest start.
-    pub(crate) fn aligned(&self, event: EventId) -> Span {
+    fn aligned(&self, event: EventId) -> Span {
         let (start, end) = self.span(event);
         (start - self.read.earliest, end - self.read.earliest)
     }
 
     /// The launches that HTA knows, in the order of the file.
-    pub(crate) fn launches(&self) -> Vec<LaunchTimes> {
+    fn launches(&self) -> Vec<LaunchTimes> {
         let times = |(correlation, call, work)| {
             let [(start, end), (work_start, work_end)] = [call, work].map(|event| self.span(event));
             let delay = (work_start - end).max(0);
             LaunchTimes { correlation, cpu: end - start, gpu: work_end - work_start, delay }
         };
         self.launched(&LAUNCHES).into_iter().map(times).collect()
-    }
-}
-
-impl Analysis {
-    /// What HTA makes of the trace; `None` where nobody asks for it. It is read once, for all tables.
-    pub(crate) fn hta(&self) -> Option<Hta<'_>> {
-        let trace = self.trace();
-        let read = || self.derived.hta.get_or_init(|| HtaEvents::new(trace));
-        self.options().hta.then(|| Hta { trace, read: read() })
     }
 }
 
@@ -618,7 +632,7 @@ fn copy_kind(name: &str) -> String {
 }
 
 /// As pandas rounds: the half to the even digit.
-pub(crate) fn rounded(value: f64, places: i32) -> f64 {
+fn rounded(value: f64, places: i32) -> f64 {
     let power = 10_f64.powi(places);
     (value * power).round_ties_even() / power
 }

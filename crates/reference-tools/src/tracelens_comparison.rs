@@ -7,9 +7,10 @@ use std::fmt;
 
 use sheets::{Cell, Column, ColumnKind, Role, Table, TableColumn, TableError, Unit};
 use thiserror::Error;
+use trace_diff::Side;
 
-use crate::compare::Side;
-use crate::rules::PARAMETER;
+/// How columns of the parameters of models begin.
+const PARAMETER: &str = "param: ";
 
 /// Rows of a joined table. Rows of one key multiply, so that two small reports can have a table of any size.
 const MOST_ROWS: usize = 1_000_000;

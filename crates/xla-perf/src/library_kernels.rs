@@ -1,9 +1,9 @@
-//! What equals TraceLens where it is known to be wrong: with [`JaxFigures::TraceLens`](crate::JaxFigures::TraceLens) a
-//! report can be compared with one of its reports cell by cell. A reader of the other modules may skip this one: its
-//! sheets replace those of the module `gpu`, and the sheets of kernels take arguments from here.
+//! [`WorkRule::LibraryKernel`](crate::WorkRule::LibraryKernel), by which TraceLens counts where it is known to be wrong. A reader
+//! of the other modules may skip this one: its sheets replace those of the module `gpu`, and the sheets of kernels take arguments
+//! from here.
 //!
-//! It credits the work of an instruction to each of its kernels, by formulas of library calls only. Faults of the
-//! formulas stay: filters of convolutions without channels, attention without masks. It shows no strides, and of
+//! The rule credits the work of an instruction to each of its kernels, by formulas of library calls only. Faults of the
+//! formulas stay: filters of convolutions without channels, attention without masks. No strides are shown, and of
 //! attention three operands.
 
 use std::cmp::Reverse;
@@ -52,7 +52,7 @@ struct Group<'a> {
     rate: Spread,
 }
 
-/// A sheet of a kind of instructions as TraceLens has it.
+/// A sheet of a kind of instructions by this rule.
 pub(crate) fn op_sheet<'a>(members: Members) -> Sheet<'a, JaxAnalysis> {
     let description = "One row per kernel and parameters of the library call that launched it.";
     Sheet::with_context("op", description, fields(), move |analysis| match members {

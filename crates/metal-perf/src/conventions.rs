@@ -1,6 +1,6 @@
-//! Rules of tt-perf-report 1.4.1 where it is held to be wrong, for comparison ([`MetalOptions::compat`]).
+//! The rules on which reports of Tenstorrent's operations differ.
 
-use sheets::Cell;
+use sheets::{Cell, Layout, Scope};
 use trace_ingest::StringId;
 use trace_ingest::metal::{OpRow, OpType, OpsTable};
 
@@ -8,67 +8,53 @@ use crate::notice::MetalNotice;
 use crate::op::{HOST_MARK, OpKind};
 use crate::options::MetalOptions;
 
-/// Rules of tt-perf-report that are not ours. All are off by default.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rules {
+/// How figures are made and shown where reports of other tools differ from ours. The default is ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conventions {
+    /// How much a report tells.
+    pub scope: Scope,
+    /// Which columns tables have, and in which order.
+    pub layout: Layout,
+    /// The first signpost of a name counts for all files together; of a name that is begin and end the second is the end.
+    pub first_signposts: bool,
+    /// Operations of several devices are put together by the names in front, again and again.
+    pub merges_by_front: bool,
+    /// The CSV file has no columns of ours, texts as they are, and `nan` in some cells without a value.
+    pub plain_csv: bool,
     /// Names alone tell operations of the host, which have models and durations like all others.
-    pub(crate) kinds_by_name: bool,
+    pub kinds_by_name: bool,
     /// What operations move is modelled for matrix products only.
-    pub(crate) traffic_of_matmul_only: bool,
+    pub traffic_of_matmul_only: bool,
     /// A product that leaves DRAM alone has no share of its bandwidth.
-    pub(crate) blank_without_traffic: bool,
+    pub blank_without_traffic: bool,
     /// Groups and batches of convolutions do not count.
-    pub(crate) one_product_per_convolution: bool,
+    pub one_product_per_convolution: bool,
     /// An attribute of a convolution that is not there is on.
-    pub(crate) absent_is_on: bool,
+    pub absent_is_on: bool,
     /// Rows of all devices follow each other.
-    pub(crate) one_timeline: bool,
+    pub one_timeline: bool,
     /// Figures of more than the chip can do go without remark.
-    pub(crate) silent_above_hundred: bool,
+    pub silent_above_hundred: bool,
     /// The summary has no group for memories without a layout, such as the host's, and none for operations without a
     /// device where devices are kept apart.
-    pub(crate) drops_unplaced: bool,
+    pub drops_unplaced: bool,
     /// The summary shows the first word of an operation of the host.
-    pub(crate) short_host_names: bool,
+    pub short_host_names: bool,
     /// Attention under names that are not listed has no category.
-    pub(crate) listed_attention_only: bool,
+    pub listed_attention_only: bool,
     /// The summary does not tell kinds of memory apart.
-    pub(crate) no_buffers: bool,
+    pub no_buffers: bool,
     /// Weighted means of a device's group are those of all devices.
-    pub(crate) weighs_all_devices: bool,
+    pub weighs_all_devices: bool,
     /// A product that is bound by DRAM and arithmetic is not advised a larger grid.
-    pub(crate) keeps_grid_if_both_bound: bool,
+    pub keeps_grid_if_both_bound: bool,
     /// A slow product's fidelity is judged only where it has a program configuration, but then also to say that there
     /// is no opinion.
-    pub(crate) fidelity_with_config_only: bool,
-}
-
-const TT_PERF_REPORT: Rules = Rules {
-    kinds_by_name: true,
-    traffic_of_matmul_only: true,
-    blank_without_traffic: true,
-    one_product_per_convolution: true,
-    absent_is_on: true,
-    one_timeline: true,
-    silent_above_hundred: true,
-    drops_unplaced: true,
-    short_host_names: true,
-    listed_attention_only: true,
-    no_buffers: true,
-    weighs_all_devices: true,
-    keeps_grid_if_both_bound: true,
-    fidelity_with_config_only: true,
-};
-
-impl MetalOptions {
-    /// Where the report follows tt-perf-report.
-    pub(crate) fn rules(&self) -> Rules {
-        if self.compat { TT_PERF_REPORT } else { Rules::default() }
-    }
+    pub fidelity_with_config_only: bool,
 }
 
 /// What a row is: by its name.
-pub(crate) fn kind(row: &OpRow, name: &str) -> OpKind {
+pub(crate) fn kind_by_name(row: &OpRow, name: &str) -> OpKind {
     if name.contains(HOST_MARK) {
         OpKind::Host
     } else if row.op_type == OpType::Signpost || name.contains("signpost") {
@@ -80,7 +66,7 @@ pub(crate) fn kind(row: &OpRow, name: &str) -> OpKind {
 
 /// The signposts that the user names, for all files together: the first of each name, and of a name that is both the
 /// second as the end. `named` gives the signposts of a name in order.
-pub(crate) fn signposts(
+pub(crate) fn first_signposts(
     options: &MetalOptions,
     named: impl Fn(&String) -> Vec<u32>,
     notices: &mut Vec<MetalNotice>,

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use sheets::{Column, ColumnKind, Field, Role, Sheet, Unit};
 use trace_ingest::{EventId, RowId, Track};
 
-use crate::analysis::Analysis;
-use crate::hta::{
+use super::{
     BandwidthPoint, Described, Hta, IdleTime, LaunchTimes, NamedTimes, QueuePoint, QueueSummary, Sequence,
     TemporalBreakdown, rounded,
 };
 
 /// All of them, in the order of HTA's documentation.
-pub(crate) fn sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
+#[must_use]
+pub fn hta_sheets<'a>() -> Vec<Sheet<'a, Hta<'a>>> {
     vec![
         temporal_breakdown(),
         idle_time(),
@@ -30,31 +30,21 @@ pub(crate) fn sheets<'a>() -> Vec<Sheet<'a, Analysis>> {
     ]
 }
 
-/// A table that is written when the figures of HTA are asked for.
+/// A table of the rank, left out where it has no rows.
 fn sheet<'a, R: 'a>(
     name: &'static str,
     description: &'static str,
-    fields: impl IntoIterator<Item = Field<&'a Analysis, R>>,
+    fields: impl IntoIterator<Item = Field<&'a Hta<'a>, R>>,
     rows: fn(&Hta<'a>) -> Vec<R>,
-) -> Sheet<'a, Analysis> {
-    sheet_of(name, description, fields, move |analysis: &'a Analysis| Some(rows(&analysis.hta()?)))
-}
-
-/// The same of more than what HTA has read.
-fn sheet_of<'a, R: 'a>(
-    name: &'static str,
-    description: &'static str,
-    fields: impl IntoIterator<Item = Field<&'a Analysis, R>>,
-    rows: impl Fn(&'a Analysis) -> Option<Vec<R>> + Send + Sync + 'a,
-) -> Sheet<'a, Analysis> {
+) -> Sheet<'a, Hta<'a>> {
     let rank = Column::identifier("rank", "Number of the process; 0 where the trace does not say it.")
         .with_role(Role::Name)
-        .field_in(|analysis: &&Analysis, _: &R| {
-            analysis.trace().facts().distributed.as_ref().and_then(|job| job.rank).unwrap_or(0).into()
+        .field_in(|hta: &&Hta<'_>, _: &R| {
+            hta.trace.facts().distributed.as_ref().and_then(|job| job.rank).unwrap_or(0).into()
         });
-    Sheet::with_context(name, description, [rank].into_iter().chain(fields), move |analysis: &'a Analysis| {
-        let rows = rows(analysis)?;
-        (!rows.is_empty()).then_some((analysis, rows))
+    Sheet::with_context(name, description, [rank].into_iter().chain(fields), move |hta: &'a Hta<'a>| {
+        let rows = rows(hta);
+        (!rows.is_empty()).then_some((hta, rows))
     })
 }
 
@@ -71,7 +61,7 @@ const fn number(name: &'static str, description: &'static str) -> Column {
     Column::new(name, ColumnKind::Number(Unit::One), description)
 }
 
-fn temporal_breakdown<'a>() -> Sheet<'a, Analysis> {
+fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
     let percent = |part: i64, row: &TemporalBreakdown| {
         (row.kernel != 0).then(|| rounded(part as f64 / row.kernel as f64 * 100.0, 2))
     };
@@ -97,7 +87,7 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-fn idle_time<'a>() -> Sheet<'a, Analysis> {
+fn idle_time<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_idle_time_breakdown",
         "HTA's get_idle_time_breakdown: gaps between a stream's kernels, copies and fills in whole µs, by cause; written with --parity hta. Work whose launch is not in the file counts as launched by the first event of the file. idle_causes_per_stream has the exact times.",
@@ -112,7 +102,7 @@ fn idle_time<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-fn overlap<'a>() -> Sheet<'a, Analysis> {
+fn overlap<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_comm_comp_overlap",
         "HTA's get_comm_comp_overlap; written with --parity hta for traces with communication. overlap_matrix has the exact times.",
@@ -123,7 +113,7 @@ fn overlap<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-fn kernel_types<'a>() -> Sheet<'a, Analysis> {
+fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
     type Row = (String, i64, f64);
     sheet(
         "hta_kernel_types",
@@ -144,12 +134,12 @@ fn kernel_types<'a>() -> Sheet<'a, Analysis> {
 }
 
 /// Columns of the times of a name; `one` is what each time is of.
-fn times<'a>(one: &'static str) -> [Field<&'a Analysis, NamedTimes>; 6] {
+fn times<'a>(one: &'static str) -> [Field<&'a Hta<'a>, NamedTimes>; 6] {
     let us_of = |name, description| us(name, description).per(one);
     [
         Column::text("name", "Name; others stands for all names without a row of their own.")
-            .field_in(|analysis: &&Analysis, row: &NamedTimes| {
-                row.name.map_or("others", |name| analysis.trace().text(name)).into()
+            .field_in(|hta: &&Hta<'_>, row: &NamedTimes| {
+                row.name.map_or("others", |name| hta.trace.text(name)).into()
             }),
         us("sum (us)", "Sum of the durations in µs.").with_role(Role::Headline).field(|row: &NamedTimes| row.times.sum.into()),
         us_of("max (us)", "Longest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.max.into()),
@@ -160,7 +150,7 @@ fn times<'a>(one: &'static str) -> [Field<&'a Analysis, NamedTimes>; 6] {
     ]
 }
 
-fn kernels<'a>() -> Sheet<'a, Analysis> {
+fn kernels<'a>() -> Sheet<'a, Hta<'a>> {
     let kind = Column::text("kernel_type", "COMPUTATION or COMMUNICATION.")
         .field(|row: &NamedTimes| row.kind.as_str().into());
     sheet(
@@ -171,7 +161,7 @@ fn kernels<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-fn annotations<'a>() -> Sheet<'a, Analysis> {
+fn annotations<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_gpu_user_annotation_breakdown",
         "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; written with --parity hta for traces with such. annotations has the exact times.",
@@ -181,7 +171,7 @@ fn annotations<'a>() -> Sheet<'a, Analysis> {
 }
 
 /// The columns of pandas' `describe`.
-fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Analysis, R>; 8] {
+fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Hta<'a>, R>; 8] {
     let of_points = |name, description| number(name, description).per("point");
     [
         Column::count("count", "Number of points.").field(move |row: &R| of(row).count.into()),
@@ -197,7 +187,7 @@ fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Analysis, R
     ]
 }
 
-fn queue_length<'a>() -> Sheet<'a, Analysis> {
+fn queue_length<'a>() -> Sheet<'a, Hta<'a>> {
     let stream = Column::identifier("stream", "Queue on the device.")
         .with_role(Role::Name)
         .field(|row: &QueueSummary| row.stream.into());
@@ -225,25 +215,22 @@ fn queue_length<'a>() -> Sheet<'a, Analysis> {
 const TIME: Column = whole_us("ts", "Time in µs since the earliest start of an event that HTA keeps.");
 
 /// The process, or the thread, that an event stands under in the file.
-fn row_id<'a>(analysis: &'a Analysis, event: EventId, id: fn(Track) -> RowId) -> Option<Cow<'a, str>> {
-    let trace = analysis.trace();
+fn row_id<'a>(hta: &'a Hta<'a>, event: EventId, id: fn(Track) -> RowId) -> Option<Cow<'a, str>> {
+    let trace = hta.trace;
     trace.row_text(id(trace.tracks().get(trace.events().track(event))))
 }
 
 const PID: Column = Column::text("pid", "Process of the file that stands for the device.");
 
-fn queue_length_series<'a>() -> Sheet<'a, Analysis> {
+fn queue_length_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_queue_length_time_series",
         "HTA's get_queue_length_time_series: a row for each launch and each start, launches first where both are at one time; written with --parity hta. queue_length_timeline has all launches.",
         [
             TIME.with_role(Role::Name).field(|row: &QueuePoint| row.time.into()),
-            PID.field_in(|analysis: &&Analysis, row: &QueuePoint| {
-                row_id(analysis, row.work, |track| track.pid).into()
-            }),
-            Column::text("tid", "Row of the file that stands for the stream.").field_in(
-                |analysis: &&Analysis, row: &QueuePoint| row_id(analysis, row.work, |track| track.tid).into(),
-            ),
+            PID.field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.pid).into()),
+            Column::text("tid", "Row of the file that stands for the stream.")
+                .field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.tid).into()),
             Column::identifier("stream", "Queue on the device.").field(|row: &QueuePoint| row.stream.into()),
             Column::count("queue_length", "Events that are launched and not started, from then on.")
                 .with_role(Role::Headline)
@@ -253,7 +240,7 @@ fn queue_length_series<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-fn memory_bandwidth<'a>() -> Sheet<'a, Analysis> {
+fn memory_bandwidth<'a>() -> Sheet<'a, Hta<'a>> {
     let kind = Column::text("name", "Kind of copy, or Memset.")
         .field(|row: &(String, Described)| row.0.as_str().into());
     sheet(
@@ -264,14 +251,14 @@ fn memory_bandwidth<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-fn memory_bandwidth_series<'a>() -> Sheet<'a, Analysis> {
+fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_memory_bw_time_series",
         "HTA's get_memory_bw_time_series: a row for each start and each end of a copy or fill; written with --parity hta for traces with such. copy_bandwidth_timeline has the rates of bytes over duration.",
         [
             TIME.with_role(Role::Name).field(|row: &BandwidthPoint| row.time.into()),
-            PID.field_in(|analysis: &&Analysis, row: &BandwidthPoint| {
-                row_id(analysis, row.copy, |track| track.pid).into()
+            PID.field_in(|hta: &&Hta<'_>, row: &BandwidthPoint| {
+                row_id(hta, row.copy, |track| track.pid).into()
             }),
             Column::text("name", "Kind of copy, or Memset.").field(|row: &BandwidthPoint| (&row.kind).into()),
             Column::new(
@@ -286,47 +273,40 @@ fn memory_bandwidth_series<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-fn annotated_kernels<'a>() -> Sheet<'a, Analysis> {
+fn annotated_kernels<'a>() -> Sheet<'a, Hta<'a>> {
     type Row = (EventId, Option<EventId>);
-    fn name(analysis: &Analysis, event: Option<EventId>) -> Option<&str> {
-        event.map(|event| analysis.trace().name(event))
+    fn name<'t>(hta: &Hta<'t>, event: Option<EventId>) -> Option<&'t str> {
+        event.map(|event| hta.trace.name(event))
     }
-    let span = |analysis: &Analysis, row: &Row| analysis.hta().map(|hta| hta.aligned(row.0));
     sheet(
         "hta_gpu_kernels_with_user_annotations",
         "HTA's get_gpu_kernels_with_user_annotations: each kernel, copy and fill with the shortest annotation that the profiler saw on its stream at the same time; written with --parity hta for traces with such annotations. kernel_details has the annotations of the host, too.",
         [
             Column::identifier("index", "Index of the event in the file's event list.")
                 .with_role(Role::Name)
-                .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().uid(row.0).into()),
-            TIME.field_in(move |analysis: &&Analysis, row: &Row| {
-                span(analysis, row).map(|(start, _)| start).into()
-            }),
+                .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().uid(row.0).into()),
+            TIME.field_in(|hta: &&Hta<'_>, row: &Row| hta.aligned(row.0).0.into()),
             whole_us("dur", "Duration in µs.").with_role(Role::Headline).field_in(
-                move |analysis: &&Analysis, row: &Row| {
-                    span(analysis, row).map(|(start, end)| end - start).into()
+                |hta: &&Hta<'_>, row: &Row| {
+                    let (start, end) = hta.aligned(row.0);
+                    (end - start).into()
                 },
             ),
             Column::identifier("stream", "Queue on the device.")
-                .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().stream(row.0).into()),
-            Column::identifier("correlation", "Number that the call and its device event share.").field_in(
-                |analysis: &&Analysis, row: &Row| analysis.trace().events().correlation(row.0).into(),
-            ),
+                .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().stream(row.0).into()),
+            Column::identifier("correlation", "Number that the call and its device event share.")
+                .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().correlation(row.0).into()),
             Column::text("s_name", "Name of the kernel, copy or fill.")
-                .field_in(|analysis: &&Analysis, row: &Row| name(analysis, Some(row.0)).into()),
+                .field_in(|hta: &&Hta<'_>, row: &Row| name(hta, Some(row.0)).into()),
             Column::text("user_annotation", "Name of the annotation; empty without one.")
-                .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.1).into()),
+                .field_in(|hta: &&Hta<'_>, row: &Row| name(hta, row.1).into()),
         ],
         Hta::annotated_kernels,
     )
 }
 
-fn sequences<'a>() -> Sheet<'a, Analysis> {
-    let rows = |analysis: &'a Analysis| {
-        let part = analysis.options().hta_sequences_of.as_deref()?;
-        Some(analysis.hta()?.sequences(analysis.tree(), part))
-    };
-    sheet_of(
+fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
+    sheet(
         "hta_frequent_kernel_sequences",
         "HTA's get_frequent_cuda_kernel_sequences of the operators that --hta_sequences_of names, with its default of three kernels or more; written with --parity hta. Of calls inside each other only those with the fewest others around them count. frequent_sequences has those of all operators.",
         [
@@ -343,11 +323,11 @@ fn sequences<'a>() -> Sheet<'a, Analysis> {
             whole_us("CPU op duration (us)", "Sum of the durations of the calls in µs.")
                 .field(|row: &Sequence| row.host.into()),
         ],
-        rows,
+        Hta::sequences,
     )
 }
 
-fn launches<'a>() -> Sheet<'a, Analysis> {
+fn launches<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_cuda_kernel_launch_stats",
         "HTA's get_cuda_kernel_launch_stats: each launch of a kernel, copy or fill through CUDA's runtime, in whole µs; written with --parity hta for traces with such calls. launch_delay has all launches, exactly.",

@@ -1,0 +1,9 @@
+//! What reference tools print of recordings of the corpus and of small ones, against what is printed in their manner.
+
+// A test that fails says why by its panic.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod hta;
+mod hta_critical_path;
+mod tracelens_comparison;
+mod tt_perf_report;
