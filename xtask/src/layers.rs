@@ -13,10 +13,10 @@ use crate::{ChoreResult, Outcome, ask_cargo};
 const ORDER: &[&str] = &[
     "python-literal",
     "trace-ingest",
+    "gpu-timeline",
     "trace2tree",
     "perf-models",
     "hlo-cost",
-    "gpu-timeline",
     "iterations",
     "atomic-file",
     "sheets",

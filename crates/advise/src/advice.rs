@@ -181,7 +181,7 @@ impl<'f> Budget<'f> {
             let (facts, taken) = (self.facts, self.of(part.slot));
             let left = match part.slot {
                 Slot::Work(work) => part.mid.min(facts.works[work as usize].exposed) - *taken,
-                Slot::Idle(idle) => part.mid.min(facts.idle[idle as usize].time.length() - *taken),
+                Slot::Idle(idle) => part.mid.min(facts.idle[idle as usize].span.length() - *taken),
             };
             let mid = left.max(0);
             *taken += mid;
@@ -283,7 +283,7 @@ fn bucket(facts: &Facts, parts: &[Part]) -> Bucket {
     for part in parts {
         let bucket = match part.slot {
             Slot::Idle(_) => Bucket::Idle,
-            Slot::Work(work) => match facts.works[work as usize].activity {
+            Slot::Work(work) => match facts.works[work as usize].event.activity {
                 Activity::Computation => Bucket::Computation,
                 Activity::Communication => Bucket::ExposedCommunication,
                 Activity::Memcpy => Bucket::ExposedCopy,

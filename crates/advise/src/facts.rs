@@ -1,6 +1,6 @@
 //! What rules look at: plain facts about a recording, whoever recorded it.
 
-use gpu_timeline::{Activity, Breakdown, Interval};
+use gpu_timeline::{Breakdown, DeviceEvent, HostActivity, Interval, Wait, exposed_times};
 use perf_models::{Category, ComputeSpec, CopyDirection, DataPath, Precision};
 
 use crate::product::{Product, Tile};
@@ -22,8 +22,9 @@ pub struct Facts {
     pub calls: Vec<Call>,
     /// Calls of one operator with the same arguments.
     pub operators: Vec<Operator>,
-    /// Stretches of time in which nothing ran on a device, by start.
-    pub idle: Vec<Idle>,
+    /// Stretches of time in which nothing ran on a device, by start: the events are those of [`Facts::works`], and what late
+    /// launches waited for are [`Facts::holds`], where that is known.
+    pub idle: Vec<Wait<u32>>,
     /// Stretches in which a thread that launches was held, by start.
     pub holds: Vec<Hold>,
     /// Launches that held the host because the device's queue was full, by start.
@@ -97,21 +98,13 @@ pub struct Step {
 /// A device event.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// First instant.
-    pub start: i64,
-    /// First instant after it.
-    pub end: i64,
-    /// Queue, unlike those of all other devices.
-    pub stream: u32,
+    /// When and where it ran, and what the device did.
+    pub event: DeviceEvent,
     /// Its name.
     pub name: u32,
-    /// What the device does.
-    pub activity: Activity,
     /// The call that it belongs to, if that is recorded.
     pub call: Option<u32>,
-    /// When the host launched it, if that is recorded.
-    pub launch: Option<i64>,
-    /// Time of the window that is charged to it: each moment is charged to one event.
+    /// Time of the window that is charged to it: each moment is charged to one event, by [`Work::charged`].
     pub exposed: i64,
     /// How it is known in the recording.
     pub uid: u32,
@@ -240,55 +233,17 @@ impl Input {
     }
 }
 
-/// A stretch in which nothing ran on a device.
-#[derive(Clone, Copy, Debug)]
-pub struct Idle {
-    /// When.
-    pub time: Interval,
-    /// The device event that ended it.
-    pub work: u32,
-    /// Why.
-    pub cause: IdleCause,
-}
-
-/// Why a device waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdleCause {
-    /// The launch of what ended the wait is not recorded.
-    Unlinked,
-    /// It was launched only after the device ran dry: the host was held, or slow.
-    LateLaunch {
-        /// What held the host, where that is known.
-        hold: Option<u32>,
-    },
-    /// It was launched in time, and the wait is short: the device's own time between two events.
-    BetweenKernels,
-    /// It was launched in time, and the wait is long.
-    Dependency,
-}
-
 /// A stretch in which a thread that launches work was held.
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
-    /// By what.
-    pub kind: HoldKind,
+    /// By what: a data loader, a copy or the device.
+    pub kind: HostActivity,
     /// When.
     pub time: Interval,
     /// Name of the call.
     pub name: u32,
     /// How it is known in the recording.
     pub uid: u32,
-}
-
-/// What holds a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HoldKind {
-    /// The next batch of a data loader.
-    DataLoader,
-    /// A copy that returns only when it is done.
-    Copy,
-    /// The device.
-    Synchronization,
 }
 
 /// What a device can do at most, as far as rules need it.
@@ -386,9 +341,17 @@ impl Facts {
 }
 
 impl Work {
+    /// The device events, by start, with the time of the window that is charged to each.
+    #[must_use]
+    pub fn charged(mut works: Vec<Work>) -> Vec<Work> {
+        let exposed = exposed_times(works.iter().map(|work| work.event));
+        works.iter_mut().zip(exposed).for_each(|(work, exposed)| work.exposed = exposed);
+        works
+    }
+
     /// How long it ran.
     #[must_use]
     pub fn duration(&self) -> i64 {
-        self.end - self.start
+        self.event.span.length()
     }
 }

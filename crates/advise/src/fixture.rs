@@ -1,20 +1,16 @@
 //! Small facts for tests.
 
-use gpu_timeline::{Activity, Breakdown, Interval, TimelineEvent, exposed_times};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, HostActivity, Interval, Wait, WaitCause};
 use perf_models::{Category, ComputeSpec, ComputeUnit, DataPath, Precision};
 
-use crate::facts::{Call, Copied, Facts, Idle, IdleCause, Input, LeastTime, Machine, Operator, Work};
+use crate::facts::{Call, Copied, Facts, Input, LeastTime, Machine, Operator, Work};
 
 /// A kernel on queue 0, of no call.
 pub(crate) fn work(launch: i64, start: i64, end: i64) -> Work {
     Work {
-        start,
-        end,
-        stream: 0,
+        event: DeviceEvent::new(start, end, Activity::Computation).launched(Some(launch)),
         name: 0,
-        activity: Activity::Computation,
         call: None,
-        launch: Some(launch),
         exposed: end - start,
         uid: start as u32,
         copy: None,
@@ -58,10 +54,10 @@ impl Program {
         if self.facts.works.is_empty() {
             return self;
         }
-        let time = Interval::new(self.now, self.now + (us * 1e3) as i64);
-        let work = self.facts.works.len() as u32;
-        self.facts.idle.push(Idle { time, work, cause: IdleCause::LateLaunch { hold: None } });
-        self.now = time.end;
+        let span = Interval::new(self.now, self.now + (us * 1e3) as i64);
+        let (event, cause) = (self.facts.works.len() as u32, WaitCause::Host(HostActivity::Other));
+        self.facts.idle.push(Wait { span, event, cause, waited_for: None });
+        self.now = span.end;
         self
     }
 
@@ -103,7 +99,7 @@ impl Program {
             name: named,
             uid,
             ..work(
-                if self.facts.idle.last().is_some_and(|idle| idle.work == uid) { start - 5000 } else { 0 },
+                if self.facts.idle.last().is_some_and(|idle| idle.event == uid) { start - 5000 } else { 0 },
                 start,
                 end,
             )
@@ -129,7 +125,8 @@ impl Program {
         let activity = if copy.is_some() { Activity::Memcpy } else { Activity::Computation };
         let uid = self.facts.works.len() as u32;
         let (call, name) = (last.call, last.name);
-        self.facts.works.push(Work { call, name, uid, activity, copy, ..work(0, start, end) });
+        let event = DeviceEvent::new(start, end, activity).launched(Some(0));
+        self.facts.works.push(Work { call, name, uid, event, copy, ..work(0, start, end) });
         if let Some(call) = self.facts.calls.last_mut() {
             call.time += end - start;
         }
@@ -147,16 +144,9 @@ impl Program {
 
     /// The facts with their breakdown.
     pub(crate) fn facts(mut self) -> Facts {
-        let events: Vec<TimelineEvent> = self
-            .facts
-            .works
-            .iter()
-            .map(|work| TimelineEvent { start: work.start, end: work.end, activity: work.activity })
-            .collect();
-        for (work, exposed) in self.facts.works.iter_mut().zip(exposed_times(&events)) {
-            work.exposed = exposed;
-        }
+        let events = self.facts.works.iter().map(|work| work.event);
         self.facts.breakdown = Breakdown::from_events(events, None).unwrap_or_default();
+        self.facts.works = Work::charged(self.facts.works);
         self.facts
     }
 }

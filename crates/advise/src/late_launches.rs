@@ -6,9 +6,9 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::lower_median;
+use gpu_timeline::{HostActivity, WaitCause, lower_median};
 
-use crate::facts::{Facts, HoldKind, IdleCause};
+use crate::facts::Facts;
 use crate::rule::Limits;
 
 /// What made a launch late.
@@ -34,7 +34,7 @@ pub(crate) struct LateLaunch {
 /// Launches between two holds that belong together.
 const FEW_LAUNCHES: usize = 8;
 
-const KINDS: [HoldKind; 3] = [HoldKind::DataLoader, HoldKind::Copy, HoldKind::Synchronization];
+const KINDS: [HostActivity; 3] = [HostActivity::DataLoader, HostActivity::Copy, HostActivity::Sync];
 
 /// Time that is left to holds of each kind to answer for, and the last hold of the kind.
 #[derive(Clone, Copy, Default)]
@@ -49,18 +49,18 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
     let long = facts.units(limits.long_hold_us);
     let mut by_end: Vec<u32> = (0..facts.holds.len() as u32).collect();
     by_end.sort_by_key(|&hold| facts.holds[hold as usize].time.end);
-    let mut launches: Vec<i64> = facts.works.iter().filter_map(|work| work.launch).collect();
+    let mut launches: Vec<i64> = facts.works.iter().filter_map(|work| work.event.launch).collect();
     launches.sort_unstable();
     let mut last_end = i64::MIN;
     let mut late = Vec::new();
     let mut credits = [Credit::default(); KINDS.len()];
     let mut holds = by_end.iter().copied().peekable();
     for (idle, position) in facts.idle.iter().zip(0..) {
-        while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.time.end) {
+        while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.span.end) {
             let of_hold = &facts.holds[hold as usize];
             let kind = of_hold.kind as usize;
-            if of_hold.kind != HoldKind::DataLoader && of_hold.time.length() > usual {
-                credits[HoldKind::DataLoader as usize].left = 0;
+            if of_hold.kind != HostActivity::DataLoader && of_hold.time.length() > usual {
+                credits[HostActivity::DataLoader as usize].left = 0;
             }
             // Behind more than a few launches the host was ahead again, and what was left of earlier holds is void.
             let since = |time: i64| launches.partition_point(|&launch| launch < time);
@@ -71,8 +71,11 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
             credits[kind].left += of_hold.time.length();
             credits[kind].last = Some(hold);
         }
-        let IdleCause::LateLaunch { hold } = idle.cause else { continue };
-        let mut rest = (idle.time.length() - usual).max(0);
+        if !idle.cause.is_late_launch() {
+            continue;
+        }
+        let hold = idle.waited_for;
+        let mut rest = (idle.span.length() - usual).max(0);
         let direct = hold.map(|hold| facts.holds[hold as usize].kind);
         let mut kinds = KINDS;
         // What held the host just before, then what held it last.
@@ -104,7 +107,7 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
 pub(crate) fn usual_wait(facts: &Facts) -> i64 {
     /// Where the device never had two of them in its queue, in µs.
     const ELSE_US: f64 = 1.0;
-    let between = facts.idle.iter().filter(|idle| idle.cause == IdleCause::BetweenKernels);
-    let lengths = between.map(|idle| idle.time.length()).filter(|&length| length > 0);
+    let between = facts.idle.iter().filter(|idle| idle.cause == WaitCause::Kernel);
+    let lengths = between.map(|idle| idle.span.length()).filter(|&length| length > 0);
     lower_median(lengths).unwrap_or(facts.units(ELSE_US)).min(facts.units(2.0 * ELSE_US))
 }

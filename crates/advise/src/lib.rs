@@ -18,9 +18,8 @@ mod target;
 
 pub use advice::{Advice, Recording};
 pub use facts::{
-    AttentionSpeed, Call, Copied, DataChange, EvidenceSheets, Facts, Hold, HoldKind, Idle, IdleCause, Input,
-    LeastTime, Machine, Operator, Program, RecordingGap, Regression, Serving, ServingStep, SheetColumn, Step,
-    Work,
+    AttentionSpeed, Call, Copied, DataChange, EvidenceSheets, Facts, Hold, Input, LeastTime, Machine,
+    Operator, Program, RecordingGap, Regression, Serving, ServingStep, SheetColumn, Step, Work,
 };
 pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
 pub use product::{Product, Tile};

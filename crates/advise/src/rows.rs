@@ -15,7 +15,7 @@ pub(crate) fn rows(look: &Inspection<'_>) -> Vec<Vec<u32>> {
     let stays = |&work: &u32| {
         let work = look.work(work);
         let is_within = |copy: &crate::Copied| copy.direction == CopyDirection::WithinDevice;
-        work.activity != Activity::Communication && work.copy.as_ref().is_none_or(is_within)
+        work.event.activity != Activity::Communication && work.copy.as_ref().is_none_or(is_within)
     };
     let mut rows = Vec::new();
     for stream in &look.streams {
@@ -25,11 +25,11 @@ pub(crate) fn rows(look: &Inspection<'_>) -> Vec<Vec<u32>> {
         for works in stream.chunk_by(|&a, &b| call_of(a).is_some() && call_of(a) == call_of(b)) {
             let is_whole = |&call: &u32| look.works_of[call as usize] == works && works.iter().all(stays);
             let call = call_of(works[0]).filter(is_whole);
-            if look.work(works[0]).start > end.saturating_add(gap) || call.is_none() {
+            if look.work(works[0]).event.span.start > end.saturating_add(gap) || call.is_none() {
                 rows.extend(Some(std::mem::take(&mut row)).filter(|row| row.len() > 1));
             }
             row.extend(call);
-            end = look.work(works[works.len() - 1]).end;
+            end = look.work(works[works.len() - 1]).event.span.end;
         }
         rows.extend(Some(row).filter(|row| row.len() > 1));
     }

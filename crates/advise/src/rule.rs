@@ -2,10 +2,11 @@
 
 use std::sync::OnceLock;
 
-use gpu_timeline::Activity;
+use gpu_timeline::{Activity, WaitCause};
+use hashbrown::HashMap;
 use perf_models::{changes_layout, kernel_library};
 
-use crate::facts::{Facts, IdleCause, Program, SheetColumn, Work};
+use crate::facts::{Facts, Program, SheetColumn, Work};
 use crate::finding::{Bucket, Confidence, EvidenceRow};
 use crate::late_launches::{LateLaunch, late_launches};
 use crate::rows::rows;
@@ -75,17 +76,21 @@ pub struct Inspection<'f> {
 impl<'f> Inspection<'f> {
     pub(crate) fn new(facts: &'f Facts, limits: &'f Limits) -> Self {
         let mut works_of = vec![Vec::new(); facts.calls.len()];
-        let streams = facts.works.iter().map(|work| work.stream as usize + 1).max().unwrap_or(0);
-        let mut streams = vec![Vec::new(); streams];
+        let mut streams: Vec<Vec<u32>> = Vec::new();
+        let mut known: HashMap<(Option<i64>, Option<i64>), usize> = HashMap::new();
         for (work, position) in facts.works.iter().zip(0..) {
-            streams[work.stream as usize].push(position);
+            let stream = *known.entry((work.event.device, work.event.stream)).or_insert(streams.len());
+            if stream == streams.len() {
+                streams.push(Vec::new());
+            }
+            streams[stream].push(position);
             if let Some(call) = work.call {
                 works_of[call as usize].push(position);
             }
         }
         let mut idle_before = vec![None; facts.works.len()];
         for (idle, position) in facts.idle.iter().zip(0..) {
-            idle_before[idle.work as usize] = Some(position);
+            idle_before[idle.event as usize] = Some(position);
         }
         let named = facts.names.iter().map(|name| Named::new(name)).collect();
         Inspection {
@@ -112,8 +117,7 @@ impl<'f> Inspection<'f> {
 
     /// The same, where the device took that time between two kernels that it had.
     pub(crate) fn wait_before(&self, work: u32) -> Option<u32> {
-        self.idle_before(work)
-            .filter(|&idle| self.facts.idle[idle as usize].cause == IdleCause::BetweenKernels)
+        self.idle_before(work).filter(|&idle| self.facts.idle[idle as usize].cause == WaitCause::Kernel)
     }
 
     /// The name of a device event.
@@ -139,7 +143,7 @@ impl<'f> Inspection<'f> {
     /// The device events of a call, where all of them compute.
     pub fn kernels(&self, call: u32) -> Option<&[u32]> {
         let works = self.works_of[call as usize].as_slice();
-        let computes = |&work: &u32| self.work(work).activity == Activity::Computation;
+        let computes = |&work: &u32| self.work(work).event.activity == Activity::Computation;
         (!works.is_empty() && works.iter().all(computes)).then_some(works)
     }
 

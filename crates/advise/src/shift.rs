@@ -6,9 +6,9 @@
 //! is the forward pass over dependencies of `critical-path`'s what-if, of a device whose queues are one and of a host that is one
 //! thread.
 
-use gpu_timeline::lower_median;
+use gpu_timeline::{HostActivity, lower_median};
 
-use crate::facts::{Facts, HoldKind, IdleCause};
+use crate::facts::Facts;
 use crate::late_launches::usual_wait;
 
 /// Time from a launch to the start of its work in µs, where no work started right after its launch.
@@ -30,14 +30,16 @@ pub(crate) struct Shift {
 impl Shift {
     pub(crate) fn new(facts: &Facts) -> Self {
         let mut latencies = Vec::new();
-        for idle in facts.idle.iter().filter(|idle| matches!(idle.cause, IdleCause::LateLaunch { .. })) {
-            let work = &facts.works[idle.work as usize];
-            latencies.extend(work.launch.map(|launch| work.start - launch).filter(|&latency| latency >= 0));
+        for idle in facts.idle.iter().filter(|idle| idle.cause.is_late_launch()) {
+            let event = &facts.works[idle.event as usize].event;
+            latencies
+                .extend(event.launch.map(|launch| event.span.start - launch).filter(|&latency| latency >= 0));
         }
         let latency = lower_median(latencies).unwrap_or_else(|| facts.units(USUAL_LATENCY_US));
-        let leads = facts.works.iter().map(|work| Some((work.start - work.launch? - latency).max(0)));
+        let events = || facts.works.iter().map(|work| work.event);
+        let leads = events().map(|event| Some((event.span.start - event.launch? - latency).max(0)));
         let usual = usual_wait(facts);
-        let holds = facts.holds.iter().filter(|hold| hold.kind != HoldKind::DataLoader);
+        let holds = facts.holds.iter().filter(|hold| hold.kind != HostActivity::DataLoader);
         let mut waits: Vec<(i64, i64)> = holds
             .map(|hold| hold.time)
             .chain(facts.full_queue.iter().copied())
@@ -47,7 +49,7 @@ impl Shift {
         waits.sort_unstable();
         let most = facts.units(LONGEST_LAUNCH_US);
         let mut order: Vec<(i64, usize)> =
-            facts.works.iter().enumerate().filter_map(|(at, work)| Some((work.launch?, at))).collect();
+            events().enumerate().filter_map(|(at, event)| Some((event.launch?, at))).collect();
         order.sort_unstable();
         let mut launches = vec![0; facts.works.len()];
         for two in order.windows(2) {
@@ -62,7 +64,7 @@ impl Shift {
         let mut waits = self.waits.iter().peekable();
         let (mut device, mut host) = (0_i64, 0_i64);
         for ((work, position), lead) in facts.works.iter().zip(0_u32..).zip(&self.leads) {
-            if let (Some(launch), Some(lead)) = (work.launch, lead) {
+            if let (Some(launch), Some(lead)) = (work.event.launch, lead) {
                 while let Some(&(_, length)) = waits.next_if(|&&(end, _)| end <= launch) {
                     host = device.min(host + length);
                 }
@@ -82,19 +84,19 @@ impl Shift {
 
 #[cfg(test)]
 mod tests {
-    use gpu_timeline::Interval;
+    use gpu_timeline::{Interval, Wait, WaitCause};
 
     use super::*;
-    use crate::facts::{Hold, Idle};
+    use crate::facts::Hold;
     use crate::fixture::work;
 
     /// Works of 100 units with these launches and starts.
     fn facts(works: &[(i64, i64)]) -> Facts {
         let works: Vec<_> = works.iter().map(|&(launch, start)| work(launch, start, start + 100)).collect();
         let late = |(at, work): (usize, &crate::facts::Work)| {
-            let time = Interval::new(works[at].end, work.start);
-            let cause = IdleCause::LateLaunch { hold: None };
-            (time.length() > 0).then_some(Idle { time, work: at as u32 + 1, cause })
+            let span = Interval::new(works[at].event.span.end, work.event.span.start);
+            let cause = WaitCause::Host(HostActivity::Other);
+            (!span.is_empty()).then_some(Wait { span, event: at as u32 + 1, cause, waited_for: None })
         };
         let idle = works[1..].iter().enumerate().filter_map(late).collect();
         Facts { units_per_us: 1, idle, works, ..Facts::default() }
@@ -134,12 +136,8 @@ mod tests {
     #[test]
     fn a_host_that_waited_for_the_device_goes_on_earlier() {
         let mut facts = facts(&[(-5, 0), (145, 150)]);
-        let hold = |start, end| Hold {
-            kind: HoldKind::Synchronization,
-            time: Interval::new(start, end),
-            name: 0,
-            uid: 0,
-        };
+        let hold =
+            |start, end| Hold { kind: HostActivity::Sync, time: Interval::new(start, end), name: 0, uid: 0 };
         facts.holds = vec![hold(10, 105)];
         assert_eq!(saved(&facts, &[(0, 40)]), 40);
         // No more than it waited.

@@ -9,6 +9,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use advise::Finding;
+use gpu_timeline::LINKED_ENOUGH;
 use multi_rank::Diagnostic;
 use perf_gate::{Gate, Verdict};
 use report_writers::JsonTable;
@@ -792,7 +793,7 @@ impl Trust {
     /// With the share of the device time whose launch is recorded, by a recorder that tells all launches.
     pub(crate) fn with_all_launches(mut self, linked: Option<f64>) -> Self {
         self.linked_pct_of_time = linked;
-        if self.verdict == TrustVerdict::Full && linked.is_some_and(|linked| linked < LEAST_LINKED) {
+        if self.verdict == TrustVerdict::Full && linked.is_some_and(|linked| linked < LINKED_ENOUGH) {
             self.verdict = TrustVerdict::Degraded;
         }
         self
@@ -809,9 +810,6 @@ impl ClockTrust {
         })
     }
 }
-
-/// Share of the device time, in percent, whose launches are known in a recording that can be trusted.
-const LEAST_LINKED: f64 = 95.0;
 
 /// Share of the time of device work whose launch is recorded, in percent; each with its length. `None` without time.
 pub(crate) fn linked_percent(work: impl Iterator<Item = (i64, bool)>) -> Option<f64> {

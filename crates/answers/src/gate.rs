@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
-use gpu_timeline::{Activity, Breakdown, TimelineEvent};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent};
 use hashbrown::{HashMap, HashSet};
 use inference_phase::Step;
 use iterations::{Division, Iteration, Mark, Part, Program};
@@ -20,7 +20,7 @@ use trace_ingest::{
     ArgumentId, EventId, IngestError, ReadOptions, RecordingKind, Sequence, StringId, Trace,
     is_standard_input, read_path,
 };
-use trace2tree::{EventSet, LinkBy, TraceTree, TreeOptions, module_name};
+use trace2tree::{EventSet, LinkBy, TraceTree, TreeOptions, module_class, module_name};
 use tree_perf::{Analysis, AnalysisOptions};
 use twox_hash::XxHash64;
 
@@ -164,13 +164,8 @@ struct StepPart {
     unit: u32,
 }
 
-/// A device event that counts.
-struct Work {
-    event: EventId,
-    activity: Activity,
-    part: Part,
-    unit: u32,
-}
+/// A device event that counts, with the part of its step's time that it belongs to.
+type Work = (EventId, StepPart);
 
 fn recording(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) -> Recording {
     let (tree, trace) = (analysis.tree(), analysis.trace());
@@ -206,7 +201,7 @@ fn recording(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) 
                 Some(division) => division.part_of(event).unwrap_or(Part::Before),
                 None => Part::Iteration(0),
             };
-            Work { event, activity, part, unit: units.of(event) }
+            (event, StepPart { part, activity, unit: units.of(event) })
         })
         .collect();
     let place: HashMap<usize, usize> =
@@ -236,17 +231,15 @@ fn recording(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) 
     let mut kernel_times = own_times.clone();
     let ns = |time: i64| time * 1000 / trace.time_unit().per_microsecond();
     let events = trace.events();
-    for Work { event, part, unit, .. } in &work {
+    for (event, StepPart { part, unit, .. }) in &work {
         let Some(at) = place_of(*part) else { continue };
         made.kernels[at] = made.kernels[at].saturating_add(1);
         if let Some(times) = kernel_times.get_mut(*unit as usize) {
             times[at] += ns(events.duration(*event));
         }
     }
-    let timeline = work.iter().map(|work| {
-        let &Work { event, activity, part, unit } = work;
-        let timeline = TimelineEvent { start: events.start(event), end: events.end(event), activity };
-        (timeline, StepPart { part, activity, unit })
+    let timeline = work.iter().map(|&(event, part)| {
+        (DeviceEvent::new(events.start(event), events.end(event), part.activity), part)
     });
     for (StepPart { part, activity, unit }, breakdown) in Breakdown::by_part(timeline, None) {
         let Some(at) = place_of(part) else { continue };
@@ -314,7 +307,7 @@ impl<'a> Units<'a> {
         let (tree, trace) = (self.analysis.tree(), self.analysis.trace());
         let operator = self.operator(event);
         let module = self.modules.as_mut().and_then(|modules| {
-            let name = module_name(trace.name(tree.parent_module(event)?));
+            let name = module_class(trace.name(tree.parent_module(event)?));
             let next = u32::try_from(modules.names.len()).unwrap_or(u32::MAX);
             Some(*modules.by_name.entry(name).or_insert_with(|| {
                 modules.names.push(name);
@@ -333,7 +326,7 @@ impl<'a> Units<'a> {
     /// others the number behind.
     fn keep_largest(&self, work: &mut [Work], counts: impl Fn(Part) -> bool, trace: &Trace) -> Vec<UnitKey> {
         let mut times = vec![0_i64; self.keys.len()];
-        for Work { event, part, unit, .. } in work.iter() {
+        for (event, StepPart { part, unit, .. }) in work.iter() {
             if counts(*part) {
                 let time = &mut times[*unit as usize];
                 *time = time.saturating_add(trace.events().duration(*event));
@@ -347,7 +340,7 @@ impl<'a> Units<'a> {
         for (number, &unit) in (0..).zip(&order) {
             numbers[unit] = number;
         }
-        work.iter_mut().for_each(|work| work.unit = numbers[work.unit as usize]);
+        work.iter_mut().for_each(|(_, part)| part.unit = numbers[part.unit as usize]);
         order.into_iter().map(|unit| self.keys[unit]).collect()
     }
 
@@ -361,7 +354,7 @@ impl<'a> Units<'a> {
             op,
             dims,
             types,
-            module: module.unwrap_or_default().trim_start_matches("nn.Module: ").to_owned(),
+            module: module_name(module.unwrap_or_default()).to_owned(),
             kernel: trace.text(key.kernel).to_owned(),
             ..Unit::default()
         }
@@ -386,7 +379,7 @@ impl<'a> Units<'a> {
         let tree = self.analysis.tree();
         let mut seen: HashSet<(u32, EventId)> = HashSet::new();
         let mut calls = vec![0_u64; kept];
-        for &Work { event, part, unit, .. } in work {
+        for &(event, StepPart { part, unit, .. }) in work {
             if counts(part)
                 && let Some(calls) = calls.get_mut(unit as usize)
                 && seen.insert((unit, tree.operator(event).unwrap_or(event)))
@@ -406,7 +399,7 @@ impl<'a> Units<'a> {
         let mut seen = EventSet::with_capacity(trace.events().len());
         let mut in_steps = EventSet::with_capacity(trace.events().len());
         let mut by_key: HashMap<(Option<_>, Option<StringId>), u64> = HashMap::new();
-        for &Work { event, .. } in work.iter().filter(|work| counts(work.part)) {
+        for &(event, _) in work.iter().filter(|(_, of_step)| counts(of_step.part)) {
             in_steps.insert(event);
             let operator = self.operator(event);
             let kernel = if operator.is_none() { Some(trace.events().name(event)) } else { None };

@@ -36,6 +36,7 @@ mod why;
 mod xla;
 
 pub use advice::{Advisor, advice_rules};
+pub use advise::means_rule;
 pub use call_tree::{TreeQuery, TreeStart};
 pub use columns_page::columns_page;
 pub use compare::CompareReporter;

@@ -133,7 +133,7 @@ fn percent(topic: &'static str, item: String, share: f64) -> Fact {
 
 #[cfg(test)]
 mod tests {
-    use gpu_timeline::{Activity, Breakdown, TimelineEvent};
+    use gpu_timeline::{Activity, Breakdown, DeviceEvent};
     use operator_sheets::RooflineShares;
 
     use super::*;
@@ -141,8 +141,10 @@ mod tests {
 
     #[test]
     fn the_first_page_is_in_the_sheet_with_its_figures() {
-        let event = |start, end, activity| TimelineEvent { start, end, activity };
-        let events = [event(0, 600, Activity::Computation), event(900, 1_000, Activity::Communication)];
+        let events = [
+            DeviceEvent::new(0, 600, Activity::Computation),
+            DeviceEvent::new(900, 1_000, Activity::Communication),
+        ];
         let breakdown = Breakdown::from_events(events, None).unwrap();
         let summary = Summary {
             head: vec!["trace.json".into(), "NVIDIA H200".into()],

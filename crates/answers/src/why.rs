@@ -9,7 +9,7 @@ use serde::Serialize;
 use sheets::{Role, Table, TableColumn, TableError};
 use thiserror::Error as ThisError;
 use trace_ingest::EventId;
-use trace2tree::{busy_time, module_name};
+use trace2tree::{busy_time, module_class, module_name};
 use tree_perf::Analysis;
 
 use crate::report::{Analysed, Report};
@@ -246,7 +246,7 @@ fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
             Some(reason) => format!("{} ({reason})", cause.name()),
             None => cause.name().to_owned(),
         };
-        waits.add(&name, stretch.time.length());
+        waits.add(&name, stretch.span.length());
     }
     let us = |time: i64| trace.time_unit().to_microseconds(time);
     let largest = |parts: Parts| parts.largest(top, us);
@@ -284,8 +284,7 @@ fn events_named(analysis: &Analysis, target: &str) -> Vec<EventId> {
 
 /// The name of a module without what every module has in front of it and the number behind it.
 fn bare_module(name: &str) -> &str {
-    let name = module_name(name);
-    name.strip_prefix("nn.Module: ").unwrap_or(name)
+    module_name(module_class(name))
 }
 
 /// Those that stand in no other of them.

@@ -1,40 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::{Interval, IntervalSet};
-
-/// What the device is doing during an event, as a [`Breakdown`] counts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Activity {
-    /// Kernels that are no collectives, and memory fills.
-    Computation,
-    /// Collectives: exchange with other devices.
-    Communication,
-    /// Copies between host and device or within a device.
-    Memcpy,
-}
-
-impl Activity {
-    /// Its name in tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Activity::Computation => "computation",
-            Activity::Communication => "communication",
-            Activity::Memcpy => "copy",
-        }
-    }
-}
-
-/// An event on the device, as far as a [`Breakdown`] needs it. Times are in the caller's unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimelineEvent {
-    /// First instant.
-    pub start: i64,
-    /// First instant after the event; an end before the start counts as the start.
-    pub end: i64,
-    /// What the device is doing meanwhile.
-    pub activity: Activity,
-}
+use crate::{Activity, DeviceEvent, Interval, IntervalSet};
 
 /// What the device did between the start of its first and the end of its last event.
 ///
@@ -84,27 +50,29 @@ pub struct IdleSplit {
 /// By event the time of the whole that is charged to it: each instant to one event that runs then, to a computation if
 /// there is one, else to communication, else to a copy; of several of a kind to the first that began.
 ///
-/// So the times of an activity's events add up to that of the activity in the [`Breakdown`], exactly. `events` are in order of
-/// their starts. O(n).
+/// So the times of an activity's events add up to that of the activity in the [`Breakdown`], exactly. `events` come in order of
+/// their starts, and are gone through once for each activity. O(n).
 ///
 /// ```
-/// use gpu_timeline::{Activity, TimelineEvent, exposed_times};
+/// use gpu_timeline::{Activity, DeviceEvent, exposed_times};
 ///
-/// let event = |start, end, activity| TimelineEvent { start, end, activity };
-/// let events = [event(0, 10, Activity::Communication), event(5, 20, Activity::Computation), event(8, 25, Activity::Computation)];
-/// assert_eq!(exposed_times(&events), [5, 15, 5]);
+/// let events = [
+///     DeviceEvent::new(0, 10, Activity::Communication),
+///     DeviceEvent::new(5, 20, Activity::Computation),
+///     DeviceEvent::new(8, 25, Activity::Computation),
+/// ];
+/// assert_eq!(exposed_times(events.iter().copied()), [5, 15, 5]);
 /// ```
 #[must_use]
-pub fn exposed_times(events: &[TimelineEvent]) -> Vec<i64> {
+pub fn exposed_times(events: impl ExactSizeIterator<Item = DeviceEvent> + Clone) -> Vec<i64> {
     let mut exposed = vec![0; events.len()];
     let mut covered = IntervalSet::default();
     for activity in [Activity::Computation, Activity::Communication, Activity::Memcpy] {
         let (mut free, mut next) = (i64::MIN, 0);
         let mut own = Vec::new();
-        for (event, exposed) in
-            events.iter().zip(&mut exposed).filter(|(event, _)| event.activity == activity)
-        {
-            let time = Interval::new(event.start.max(free), event.end.max(event.start).max(free));
+        let of_activity = events.clone().zip(&mut exposed).filter(|(event, _)| event.activity == activity);
+        for (DeviceEvent { span, .. }, exposed) in of_activity {
+            let time = Interval::new(span.start.max(free), span.end.max(span.start).max(free));
             let above = covered.as_slice();
             while above.get(next).is_some_and(|other| other.end <= time.start) {
                 next += 1;
@@ -112,7 +80,7 @@ pub fn exposed_times(events: &[TimelineEvent]) -> Vec<i64> {
             let hidden = above[next..].iter().take_while(|other| other.start < time.end);
             *exposed = time.length() - hidden.map(|other| other.shared_time(time)).sum::<i64>();
             free = time.end;
-            own.push(Interval::new(event.start, event.end.max(event.start)));
+            own.push(span);
         }
         covered = covered.union(&own.into_iter().collect());
     }
@@ -127,7 +95,7 @@ impl Breakdown {
     ///
     /// One sort, then one pass: O(n log n). The total must fit an `i64`.
     pub fn from_events(
-        events: impl IntoIterator<Item = TimelineEvent>,
+        events: impl IntoIterator<Item = DeviceEvent>,
         micro_idle_threshold: Option<i64>,
     ) -> Option<Self> {
         let whole = Self::by_part(events.into_iter().map(|event| (event, ())), micro_idle_threshold);
@@ -139,23 +107,25 @@ impl Breakdown {
     /// Every instant belongs to one part, so that the breakdowns add up to that of all events, field by field: while
     /// events of several parts run, to the least of these; while none runs, to that of the event which ends the wait.
     pub fn by_part<P: Ord + Copy>(
-        events: impl IntoIterator<Item = (TimelineEvent, P)>,
+        events: impl IntoIterator<Item = (DeviceEvent, P)>,
         micro_idle_threshold: Option<i64>,
     ) -> BTreeMap<P, Self> {
-        let mut events: Vec<(TimelineEvent, P)> = events.into_iter().collect();
+        // No more than what is needed of each event: there are millions.
+        let needed = events.into_iter().map(|(event, part)| (event.span, event.activity, part));
+        let mut events: Vec<(Interval, Activity, P)> = needed.collect();
         // Mostly in order, or a few runs that are, which a stable sort sees.
-        events.sort_by_key(|&(event, part)| (event.start, part));
+        events.sort_by_key(|&(span, _, part)| (span.start, part));
         let mut sums = Sums { of_parts: Vec::new(), latest: 0, micro_idle_threshold };
-        let Some(&(first, _)) = events.first() else { return BTreeMap::new() };
+        let Some(&(first, ..)) = events.first() else { return BTreeMap::new() };
 
         // Between two consecutive starts nothing begins, so every activity that runs there runs from
         // the first of the two until its latest end so far, and so does every part. A slab between starts is thus
         // described by a few numbers, and no set of intervals needs to be built.
         let mut latest_end = [first.start; 3];
         let mut running: Vec<(P, i64)> = Vec::new();
-        for (index, &(event, part)) in events.iter().enumerate() {
-            let end = event.end.max(event.start);
-            let of_activity = &mut latest_end[event.activity as usize];
+        for (index, &(span, activity, part)) in events.iter().enumerate() {
+            let end = span.end.max(span.start);
+            let of_activity = &mut latest_end[activity as usize];
             *of_activity = end.max(*of_activity);
             if let [(only, until)] = running.as_mut_slice()
                 && *only == part
@@ -163,7 +133,7 @@ impl Breakdown {
                 // It ran until then, and runs on or again.
                 *until = end.max(*until);
             } else {
-                running.retain(|&(_, end)| end > event.start);
+                running.retain(|&(_, end)| end > span.start);
                 match running.binary_search_by_key(&part, |&(part, _)| part) {
                     Ok(at) => running[at].1 = end.max(running[at].1),
                     Err(at) => running.insert(at, (part, end)),
@@ -171,9 +141,9 @@ impl Breakdown {
             }
 
             let next = events.get(index + 1);
-            let slab_end = next.map_or_else(|| latest_end.into_iter().max(), |(next, _)| Some(next.start));
-            let slab_end = slab_end.unwrap_or(event.start);
-            let mut from = event.start;
+            let slab_end = next.map_or_else(|| latest_end.into_iter().max(), |(next, ..)| Some(next.start));
+            let slab_end = slab_end.unwrap_or(span.start);
+            let mut from = span.start;
             for &(part, end) in &running {
                 let to = end.min(slab_end);
                 let sum = sums.of(part);
@@ -182,7 +152,7 @@ impl Breakdown {
                     from = to;
                 }
             }
-            if let Some(&(_, part)) = next
+            if let Some(&(.., part)) = next
                 && slab_end > from
             {
                 sums.of(part).add_idle(slab_end - from, micro_idle_threshold);
@@ -255,8 +225,8 @@ mod tests {
     use super::Activity::{Communication, Computation, Memcpy};
     use super::*;
 
-    fn events(list: &[(i64, i64, Activity)]) -> Vec<TimelineEvent> {
-        list.iter().map(|&(start, end, activity)| TimelineEvent { start, end, activity }).collect()
+    fn events(list: &[(i64, i64, Activity)]) -> Vec<DeviceEvent> {
+        list.iter().map(|&(start, end, activity)| DeviceEvent::new(start, end, activity)).collect()
     }
 
     fn breakdown(list: &[(i64, i64, Activity)]) -> Breakdown {
@@ -364,21 +334,18 @@ mod tests {
         prop_oneof![Just(Computation), Just(Communication), Just(Memcpy)]
     }
 
-    fn some_event() -> impl Strategy<Value = TimelineEvent> {
-        (-200..200_i64, -2..60_i64, activity()).prop_map(|(start, length, activity)| TimelineEvent {
-            start,
-            end: start + length,
-            activity,
-        })
+    fn some_event() -> impl Strategy<Value = DeviceEvent> {
+        (-200..200_i64, -2..60_i64, activity())
+            .prop_map(|(start, length, activity)| DeviceEvent::new(start, start + length, activity))
     }
 
-    fn some_events() -> impl Strategy<Value = Vec<TimelineEvent>> {
+    fn some_events() -> impl Strategy<Value = Vec<DeviceEvent>> {
         prop::collection::vec(some_event(), 1..40)
     }
 
     #[test]
     fn time_belongs_to_the_earlier_part_and_waiting_to_the_later() {
-        let event = |start, end, activity| TimelineEvent { start, end, activity };
+        let event = DeviceEvent::new;
         let parts = Breakdown::by_part(
             [
                 (event(0, 100, Computation), 1),
@@ -407,9 +374,9 @@ mod tests {
 
         #[test]
         fn exposed_times_add_up_to_the_activities(mut events in some_events()) {
-            events.sort_by_key(|event| event.start);
+            events.sort_by_key(|event| event.span.start);
             let whole = Breakdown::from_events(events.iter().copied(), None).unwrap();
-            let exposed = exposed_times(&events);
+            let exposed = exposed_times(events.iter().copied());
             let of = |activity| {
                 let of_activity = events.iter().zip(&exposed).filter(|(event, _)| event.activity == activity);
                 of_activity.map(|(_, exposed)| exposed).sum::<i64>()
@@ -441,7 +408,7 @@ mod tests {
             // A part is busy at most while its own events run, and the least part always then.
             for (&part, breakdown) in &parts {
                 let own = events.iter().filter(|&&(_, of)| of == part).map(|(event, _)| event);
-                let own: IntervalSet = own.map(|event| Interval::new(event.start, event.end)).collect();
+                let own: IntervalSet = own.map(|event| event.span).collect();
                 prop_assert!(breakdown.busy <= own.total_length());
                 if Some(&part) == parts.keys().next() {
                     prop_assert_eq!(breakdown.busy, own.total_length());
@@ -454,7 +421,7 @@ mod tests {
             let b = Breakdown::from_events(events.iter().copied(), None).unwrap();
             let set_of = |activity: Activity| -> IntervalSet {
                 let of_activity = events.iter().filter(|event| event.activity == activity);
-                of_activity.map(|event| Interval::new(event.start, event.end)).collect()
+                of_activity.map(|event| event.span).collect()
             };
             let [computation, communication, memcpy] = [Computation, Communication, Memcpy].map(set_of);
             prop_assert_eq!(b.computation, computation.total_length());
@@ -466,8 +433,8 @@ mod tests {
             prop_assert_eq!(b.exposed_memcpy, exposed.total_length());
             let busy = computation.union(&communication).union(&memcpy);
             prop_assert_eq!(b.busy, busy.total_length());
-            let first = events.iter().map(|event| event.start).min().unwrap();
-            let last = events.iter().map(|event| event.end.max(event.start)).max().unwrap();
+            let first = events.iter().map(|event| event.span.start).min().unwrap();
+            let last = events.iter().map(|event| event.span.end.max(event.span.start)).max().unwrap();
             prop_assert_eq!(b.total, last - first);
         }
     }

@@ -1,19 +1,18 @@
 //! What ran at the same time: kinds of work, and copies.
 
 use crate::summary::weighted_quantile;
-use crate::{Activity, HeldSamples, Interval, TimelineEvent};
+use crate::{Activity, DeviceEvent, HeldSamples, Interval};
 
 /// How long each set of activities ran: each instant with an event counts for the one set of activities that run at it.
 ///
 /// The times of the sets add up to the busy time, exactly. In the unit of the events.
 ///
 /// ```
-/// use gpu_timeline::{Activity, OverlapMatrix, TimelineEvent};
+/// use gpu_timeline::{Activity, DeviceEvent, OverlapMatrix};
 ///
-/// let event = |start, end, activity| TimelineEvent { start, end, activity };
 /// let matrix = OverlapMatrix::from_events([
-///     event(0, 100, Activity::Computation),
-///     event(60, 130, Activity::Communication),
+///     DeviceEvent::new(0, 100, Activity::Computation),
+///     DeviceEvent::new(60, 130, Activity::Communication),
 /// ]);
 /// assert_eq!(matrix.shared(Activity::Computation, Activity::Communication), 40);
 /// assert_eq!(matrix.alone(Activity::Communication), 30);
@@ -31,15 +30,15 @@ impl OverlapMatrix {
 
     /// From events in any order. O(n log n), and O(n) where they are in order of their starts.
     #[must_use]
-    pub fn from_events(events: impl IntoIterator<Item = TimelineEvent>) -> Self {
-        let mut events: Vec<TimelineEvent> =
-            events.into_iter().filter(|event| event.end > event.start).collect();
-        events.sort_by_key(|event| event.start);
+    pub fn from_events(events: impl IntoIterator<Item = DeviceEvent>) -> Self {
+        let needed = events.into_iter().map(|event| (event.span, event.activity));
+        let mut events: Vec<(Interval, Activity)> = needed.filter(|(span, _)| !span.is_empty()).collect();
+        events.sort_by_key(|(span, _)| span.start);
         let mut sweep = Sweep { times: [0; 8], until: [i64::MIN; 3], now: i64::MIN };
-        for event in &events {
-            sweep.advance(event.start);
-            let until = &mut sweep.until[event.activity as usize];
-            *until = event.end.max(*until);
+        for (span, activity) in events {
+            sweep.advance(span.start);
+            let until = &mut sweep.until[activity as usize];
+            *until = span.end.max(*until);
         }
         sweep.advance(i64::MAX);
         OverlapMatrix { times: sweep.times }
@@ -221,7 +220,7 @@ mod tests {
     #[test]
     fn three_activities_share_their_time() {
         let [computation, communication, memcpy] = ALL;
-        let event = |start, end, activity| TimelineEvent { start, end, activity };
+        let event = DeviceEvent::new;
         let matrix = OverlapMatrix::from_events([
             event(0, 10, computation),
             event(4, 20, computation),
@@ -255,9 +254,9 @@ mod tests {
         fn the_sets_add_up_to_the_busy_time(
             events in prop::collection::vec((0..300_i64, 0..40_i64, 0..3_usize), 0..60),
         ) {
-            let events: Vec<TimelineEvent> = events
+            let events: Vec<DeviceEvent> = events
                 .into_iter()
-                .map(|(start, length, kind)| TimelineEvent { start, end: start + length, activity: ALL[kind] })
+                .map(|(start, length, kind)| DeviceEvent::new(start, start + length, ALL[kind]))
                 .collect();
             let matrix = OverlapMatrix::from_events(events.iter().copied());
             let breakdown = Breakdown::from_events(events.iter().copied(), None).unwrap_or_default();

@@ -3,6 +3,7 @@
 
 mod breakdown;
 mod concurrency;
+mod device_event;
 mod held_samples;
 mod histogram;
 mod interval;
@@ -15,15 +16,16 @@ mod suffix_array;
 mod summary;
 mod waits;
 
-pub use breakdown::{Activity, Breakdown, IdleSplit, TimelineEvent, exposed_times};
+pub use breakdown::{Breakdown, IdleSplit, exposed_times};
 pub use concurrency::{ConcurrentRate, OverlapMatrix};
+pub use device_event::{Activity, DeviceEvent};
 pub use held_samples::HeldSamples;
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use interval_set::{IntervalSet, busy_time};
 pub use likeness::likeness;
-pub use overlap::{GroupOverlap, Overlaps, SharedTime, StreamEvent, overlaps};
+pub use overlap::{GroupOverlap, Overlaps, SharedTime, overlaps};
 pub use queue_length::QueueLength;
 pub use sequences::{RepeatedSequence, repeated_sequences};
-pub use summary::{Spread, Summary, lower_median, percentile, quantile, summaries, upper_median};
-pub use waits::{LaunchedEvent, Wait, WaitCause, device_waits, stream_waits};
+pub use summary::{Spread, Summary, lower_median, median, percentile, quantile, summaries, upper_median};
+pub use waits::{Dependency, HostActivity, LINKED_ENOUGH, Wait, WaitCause, device_waits, stream_waits};

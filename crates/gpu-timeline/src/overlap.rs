@@ -1,30 +1,6 @@
 use std::collections::HashMap;
 
-use crate::{Interval, busy_time};
-
-/// An event on the device, as far as [`overlaps`] needs it. Times are in the caller's unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamEvent {
-    /// First instant.
-    pub start: i64,
-    /// First instant after the event.
-    pub end: i64,
-    /// Number of the device, if the trace names it.
-    pub device: Option<i64>,
-    /// Number of the stream on its device, if the trace names it.
-    pub stream: Option<i64>,
-    /// Whatever launched the event (the nearest operator on the host), as any identifier. Events of
-    /// one owner do not count as overlapping: they are one piece of work on several streams.
-    pub owner: Option<u32>,
-}
-
-impl StreamEvent {
-    /// When the event runs.
-    #[must_use]
-    pub fn interval(&self) -> Interval {
-        Interval::new(self.start, self.end)
-    }
-}
+use crate::{DeviceEvent, Interval, busy_time};
 
 /// Which events ran at the same time: the result of [`overlaps`].
 ///
@@ -42,7 +18,8 @@ pub struct Overlaps {
 /// Two events overlap when they share at least `min_shared` of time (and some time at all: events
 /// that only touch never overlap), unless both
 /// - are known to run on the same stream of the same device, or
-/// - are known to belong to the same owner.
+/// - are known to belong to the same owner: whatever launched them (the nearest operator on the host), as any identifier, at
+///   the position of the event in `owners`. They are one piece of work on several streams.
 ///
 /// An unknown stream or owner is different from every other. 1000 is the usual `min_shared` for
 /// nanoseconds: below a microsecond, overlap is the imprecision of clocks.
@@ -50,30 +27,27 @@ pub struct Overlaps {
 /// O(n log n) plus the number of pairs on different streams. At most `u32::MAX` events.
 ///
 /// ```
-/// use gpu_timeline::{StreamEvent, overlaps};
+/// use gpu_timeline::{Activity, DeviceEvent, overlaps};
 ///
-/// let on_stream = |stream, start, end| StreamEvent {
-///     start,
-///     end,
-///     device: Some(0),
-///     stream: Some(stream),
-///     owner: None,
-/// };
-/// let found = overlaps(&[on_stream(7, 0, 5_000), on_stream(8, 2_000, 9_000), on_stream(7, 6_000, 8_000)], 1_000);
+/// let on_stream =
+///     |stream, start, end| DeviceEvent::new(start, end, Activity::Computation).on(Some(0), Some(stream));
+/// let events = [on_stream(7, 0, 5_000), on_stream(8, 2_000, 9_000), on_stream(7, 6_000, 8_000)];
+/// let found = overlaps(&events, &[None; 3], 1_000);
 /// assert_eq!(found.of(1), [0, 2]);
 /// assert_eq!(found.pair_count(), 2);
 /// ```
 #[must_use]
-pub fn overlaps(events: &[StreamEvent], min_shared: i64) -> Overlaps {
+pub fn overlaps(events: &[DeviceEvent], owners: &[Option<u32>], min_shared: i64) -> Overlaps {
     let min_shared = min_shared.max(1);
     // An event shorter than the least shared time cannot overlap anything.
     let mut by_start: Vec<u32> = (0_u32..)
         .zip(events)
-        .filter(|(_, event)| event.interval().length() >= min_shared)
+        .filter(|(_, event)| event.span.length() >= min_shared)
         .map(|(index, _)| index)
         .collect();
-    by_start.sort_unstable_by_key(|&index| (events[index as usize].start, index));
+    by_start.sort_unstable_by_key(|&index| (events[index as usize].span.start, index));
 
+    let owner = |index: u32| owners.get(index as usize).copied().flatten();
     let mut running = RunningEvents::default();
     let mut pairs = Vec::new();
     for index in by_start {
@@ -81,14 +55,14 @@ pub fn overlaps(events: &[StreamEvent], min_shared: i64) -> Overlaps {
         let lane = running.lane_of(event);
         // Later events start no earlier, so what has less than `min_shared` left will never share
         // enough again; and what remains shares enough with this event, which is long enough itself.
-        let shares_enough = |end: i64| end.saturating_sub(event.start) >= min_shared;
+        let shares_enough = |end: i64| end.saturating_sub(event.span.start) >= min_shared;
         running.retain_and_visit_other_lanes(lane, shares_enough, |other| {
-            let same_owner = event.owner.is_some() && event.owner == events[other as usize].owner;
+            let same_owner = owner(index).is_some() && owner(index) == owner(other);
             if !same_owner {
                 pairs.push((other, index));
             }
         });
-        running.start(lane, index, event.end);
+        running.start(lane, index, event.span.end);
     }
     Overlaps::from_pairs(events.len(), &pairs)
 }
@@ -110,7 +84,7 @@ struct RunningEvents {
 const UNKNOWN_STREAM: usize = 0;
 
 impl RunningEvents {
-    fn lane_of(&mut self, event: &StreamEvent) -> usize {
+    fn lane_of(&mut self, event: &DeviceEvent) -> usize {
         let next = self.lane_of_stream.len() + 1;
         let lane = event.stream.map_or(UNKNOWN_STREAM, |stream| {
             *self.lane_of_stream.entry((event.device, stream)).or_insert(next)
@@ -198,17 +172,17 @@ impl Overlaps {
     /// event of the group overlaps anything.
     pub fn of_group(
         &self,
-        events: &[StreamEvent],
+        events: &[DeviceEvent],
         group: impl IntoIterator<Item = u32> + Clone,
         scratch: &mut Vec<Interval>,
     ) -> Option<GroupOverlap> {
         let mut pairs = Vec::new();
         let mut overlapped = 0;
         for event in group.clone() {
-            let interval = events[event as usize].interval();
+            let interval = events[event as usize].span;
             let partners = self.of(event as usize);
             let clipped =
-                partners.iter().map(|&partner| interval.intersection(events[partner as usize].interval()));
+                partners.iter().map(|&partner| interval.intersection(events[partner as usize].span));
             pairs.extend(partners.iter().zip(clipped.clone()).map(|(&partner, part)| SharedTime {
                 event,
                 partner,
@@ -219,7 +193,7 @@ impl Overlaps {
         if pairs.is_empty() {
             return None;
         }
-        let runtime = busy_time(group.into_iter().map(|event| events[event as usize].interval()), scratch);
+        let runtime = busy_time(group.into_iter().map(|event| events[event as usize].span), scratch);
         Some(GroupOverlap { runtime, overlapped, pairs })
     }
 }
@@ -264,11 +238,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Activity;
 
     const MICROSECOND: i64 = 1_000;
 
-    fn event(start: i64, end: i64, stream: Option<i64>, owner: Option<u32>) -> StreamEvent {
-        StreamEvent { start, end, device: Some(0), stream, owner }
+    type Owned = (DeviceEvent, Option<u32>);
+
+    fn event(start: i64, end: i64, stream: Option<i64>, owner: Option<u32>) -> Owned {
+        (DeviceEvent::new(start, end, Activity::Computation).on(Some(0), stream), owner)
+    }
+
+    fn overlaps(events: &[Owned], min_shared: i64) -> Overlaps {
+        let (events, owners): (Vec<_>, Vec<_>) = events.iter().copied().unzip();
+        super::overlaps(&events, &owners, min_shared)
+    }
+
+    fn of_group(
+        found: &Overlaps,
+        events: &[Owned],
+        group: impl IntoIterator<Item = u32> + Clone,
+    ) -> Option<GroupOverlap> {
+        let events: Vec<DeviceEvent> = events.iter().map(|&(event, _)| event).collect();
+        found.of_group(&events, group, &mut Vec::new())
     }
 
     fn pairs(found: &Overlaps, events: usize) -> Vec<(u32, u32)> {
@@ -359,7 +350,7 @@ mod tests {
 
     #[test]
     fn the_same_stream_number_on_two_devices_is_two_streams() {
-        let on_device = |device, start, end| StreamEvent { device, ..event(start, end, Some(7), None) };
+        let on_device = |device, start, end| (event(start, end, None, None).0.on(device, Some(7)), None);
         for (devices, pairs) in
             [([Some(0), Some(1)], 1), ([Some(0), Some(0)], 0), ([None, None], 0), ([None, Some(0)], 1)]
         {
@@ -408,7 +399,7 @@ mod tests {
             let found = overlaps(&events, 1);
             let rounded = |group: std::ops::Range<usize>| {
                 let group = (group.start as u32)..(group.end as u32);
-                let overlap = found.of_group(&events, group, &mut Vec::new()).unwrap();
+                let overlap = of_group(&found, &events, group).unwrap();
                 (overlap.share_of_runtime(overlap.overlapped) * 100.0).round() / 100.0
             };
             assert_eq!(rounded(0..group.len()), share, "{case}");
@@ -425,15 +416,15 @@ mod tests {
             event(500, 600, Some(0), Some(3)),
         ];
         let found = overlaps(&events, 1);
-        let overlap = found.of_group(&events, [0], &mut Vec::new()).unwrap();
+        let overlap = of_group(&found, &events, [0]).unwrap();
         assert_eq!((overlap.runtime, overlap.overlapped), (100, 60));
         let shared = |partner, shared| SharedTime { event: 0, partner, shared };
         assert_eq!(overlap.pairs, [shared(1, 40), shared(2, 40)]);
-        assert_eq!(found.of_group(&events, [3], &mut Vec::new()), None);
-        assert_eq!(found.of_group(&events, [], &mut Vec::new()), None);
+        assert_eq!(of_group(&found, &events, [3]), None);
+        assert_eq!(of_group(&found, &events, []), None);
     }
 
-    fn some_events() -> impl Strategy<Value = Vec<StreamEvent>> {
+    fn some_events() -> impl Strategy<Value = Vec<Owned>> {
         let one = (
             0..300_i64,
             -2..80_i64,
@@ -441,12 +432,8 @@ mod tests {
             prop::option::weighted(0.8, 0..4_i64),
             prop::option::of(0..4_u32),
         )
-            .prop_map(|(start, length, device, stream, owner)| StreamEvent {
-                start,
-                end: start + length,
-                device,
-                stream,
-                owner,
+            .prop_map(|(start, length, device, stream, owner)| {
+                (event(start, start + length, None, None).0.on(device, stream), owner)
             });
         prop::collection::vec(one, 0..60)
     }
@@ -455,13 +442,14 @@ mod tests {
         #[test]
         fn the_sweep_finds_what_comparing_every_pair_finds(events in some_events(), min_shared in 0..20_i64) {
             let mut expected = Vec::new();
-            for (a, first) in events.iter().enumerate() {
-                for (b, second) in events.iter().enumerate().skip(a + 1) {
+            for (a, &(first, owner)) in events.iter().enumerate() {
+                for (b, &(second, other_owner)) in events.iter().enumerate().skip(a + 1) {
                     let same_stream = first.stream.is_some()
                         && (first.device, first.stream) == (second.device, second.stream);
-                    let same_owner = first.owner.is_some() && first.owner == second.owner;
-                    let shared = first.end.min(second.end) - first.start.max(second.start);
-                    let zero_length = first.end <= first.start || second.end <= second.start;
+                    let same_owner = owner.is_some() && owner == other_owner;
+                    let (a_span, b_span) = (first.span, second.span);
+                    let shared = a_span.end.min(b_span.end) - a_span.start.max(b_span.start);
+                    let zero_length = a_span.is_empty() || b_span.is_empty();
                     if !same_stream && !same_owner && !zero_length && shared > 0 && shared >= min_shared {
                         expected.push((a as u32, b as u32));
                     }

@@ -25,6 +25,13 @@ pub struct QueueLength {
 }
 
 impl QueueLength {
+    /// As many events as CUDA and HIP let wait: a queue of this length is full.
+    pub const FULL: usize = 1024;
+
+    /// From this length on a queue may be full, and a launch that takes long waited for room in it. Below
+    /// [`QueueLength::FULL`]: the launch's duration is the evidence, and the length only makes it plausible.
+    pub const MAY_HOLD_THE_HOST: usize = 500;
+
     /// From `(launch, start)` of the events of the queue, in any order. O(n log n).
     #[must_use]
     pub fn from_events(events: impl IntoIterator<Item = (i64, i64)>) -> Self {

@@ -53,7 +53,7 @@ impl Summary {
             count,
             sum: i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX }),
             mean: sum as f64 / count as f64,
-            median: median(values),
+            median: median(&mut values.to_vec())?,
             sample_std: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
             population_std: (squares / count as f64).sqrt(),
             min,
@@ -113,10 +113,11 @@ fn sum_of_squared_deviations(values: &[i64], sum: i128) -> f64 {
 /// values. O(n).
 ///
 /// ```
-/// use gpu_timeline::{lower_median, upper_median};
+/// use gpu_timeline::{lower_median, median, upper_median};
 ///
-/// let times = [30, 10, 20, 40];
+/// let mut times = [30, 10, 20, 40];
 /// assert_eq!((lower_median(times), upper_median(times)), (Some(20), Some(30)));
+/// assert_eq!(median(&mut times), Some(25.0));
 /// ```
 #[must_use]
 pub fn lower_median<T: Ord + Copy>(values: impl IntoIterator<Item = T>) -> Option<T> {
@@ -133,14 +134,17 @@ pub fn upper_median<T: Ord + Copy>(values: impl IntoIterator<Item = T>) -> Optio
     (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
 }
 
-/// Half the sum of the two middle values. `values` is not empty.
-fn median(values: &[i64]) -> f64 {
-    let middle = values.len() / 2;
-    let mut values = values.to_vec();
+/// As [`lower_median`], of an even number of values half the sum of the two in the middle. Changes the order of the values,
+/// so that nothing is allocated.
+#[must_use]
+pub fn median(values: &mut [i64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
     let even = values.len().is_multiple_of(2);
-    let (below, &mut upper, _) = values.select_nth_unstable(middle);
+    let (below, &mut upper, _) = values.select_nth_unstable(values.len() / 2);
     let lower = below.iter().copied().max().filter(|_| even).unwrap_or(upper);
-    (i128::from(lower) + i128::from(upper)) as f64 / 2.0
+    Some((i128::from(lower) + i128::from(upper)) as f64 / 2.0)
 }
 
 /// The value below which `percent` percent of `values` lie, interpolated linearly between the two nearest ones.

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gpu_timeline::{Activity, Breakdown, Interval, Summary, TimelineEvent, percentile};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, Summary, median};
 use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, StringId, TrackId};
 use trace2tree::{EventSet, TraceTree};
@@ -152,14 +152,11 @@ pub struct Group {
     pub representative: usize,
 }
 
-/// A device event that the figures of iterations count, with what all levels ask of it.
+/// A device event that the figures of iterations count, with what launched it.
 struct CountedEvent {
     event: EventId,
-    timeline: TimelineEvent,
-    is_kernel: bool,
-    /// What launched it.
+    activity: Activity,
     launch: Option<EventId>,
-    name: StringId,
 }
 
 /// These device events by start.
@@ -171,13 +168,11 @@ fn counted_events(
     let events = tree.trace().events();
     let counted = |(event, activity)| CountedEvent {
         event,
-        timeline: TimelineEvent { start: events.start(event), end: events.end(event), activity },
-        is_kernel: !is_copy(events.category(event)),
+        activity,
         launch: work.launch(tree, event).map(|launch| launch.event),
-        name: events.name(event),
     };
     let mut counted: Vec<CountedEvent> = device_events.into_iter().map(counted).collect();
-    counted.sort_by_key(|counted| counted.timeline.start);
+    counted.sort_by_key(|counted| events.start(counted.event));
     counted
 }
 
@@ -206,7 +201,8 @@ impl Measured {
         let timeline = device_events.iter().filter_map(|counted| {
             let part = division.place_of(counted.event)?;
             by_part.push((part, counted));
-            Some((counted.timeline, part))
+            let (start, end) = (events.start(counted.event), events.end(counted.event));
+            Some((DeviceEvent::new(start, end, counted.activity), part))
         });
         let breakdowns = Breakdown::by_part(timeline, None);
         by_part.sort_by_key(|&(part, _)| part);
@@ -227,15 +223,15 @@ impl Measured {
                 ..Figures::default()
             };
             let (mut start, mut end) = (i64::MAX, i64::MIN);
-            for CountedEvent { timeline, is_kernel, launch, .. } in own() {
-                (start, end) = (start.min(timeline.start), end.max(timeline.end));
-                figures.kernels += usize::from(*is_kernel);
+            for &CountedEvent { event, launch, .. } in own() {
+                (start, end) = (start.min(events.start(event)), end.max(events.end(event)));
+                figures.kernels += usize::from(!is_copy(events.category(event)));
                 figures.launches += usize::from(launch.is_some_and(|launch| seen.insert(launch)));
             }
             figures.device_span = Some(Interval::new(start, end));
             match Part::at(place) {
                 Part::Iteration(index) => {
-                    let names = own().map(|counted| counted.name);
+                    let names = own().map(|counted| events.name(counted.event));
                     let operators = own().map(|&CountedEvent { event, .. }| {
                         events.name(tree.operator(event).unwrap_or(event))
                     });
@@ -295,9 +291,8 @@ impl Measured {
             Some((Part::Before, _)) => None,
             _ => self.iterations.iter().position(|figures| figures.device_events > 0),
         };
-        let all: Vec<i64> = whole.iter().map(|&index| durations[index]).collect();
-        let longest_of_all =
-            percentile(&all, 50).filter(|_| all.len() >= FEWEST).map(|median| WARM_UP * median);
+        let mut all: Vec<i64> = whole.iter().map(|&index| durations[index]).collect();
+        let longest_of_all = median(&mut all).filter(|_| all.len() >= FEWEST).map(|median| WARM_UP * median);
         let mut is_first = true;
         for (index, iteration) in iterations.iter().enumerate() {
             let (figures, duration) = (&mut self.iterations[index], durations[index]);
@@ -411,11 +406,11 @@ fn usual_range(durations: &[i64]) -> Option<(i64, i64)> {
     if durations.len() < FEWEST {
         return None;
     }
-    let median = percentile(durations, 50)?;
-    let deviations: Vec<i64> =
-        durations.iter().map(|&duration| (duration as f64 - median).abs() as i64).collect();
-    let deviation = (4.0 * OF_MEDIAN_DEVIATION * percentile(&deviations, 50)?).max(median / 10.0);
-    Some(((median - deviation).floor() as i64, (median + deviation).ceil() as i64))
+    let middle = median(&mut durations.to_vec())?;
+    let mut deviations: Vec<i64> =
+        durations.iter().map(|&duration| (duration as f64 - middle).abs() as i64).collect();
+    let deviation = (4.0 * OF_MEDIAN_DEVIATION * median(&mut deviations)?).max(middle / 10.0);
+    Some(((middle - deviation).floor() as i64, (middle + deviation).ceil() as i64))
 }
 
 /// How often each name occurs.

@@ -6,7 +6,7 @@ use answers::envelope::{Answer, Asked, Input, InputDetails, Role};
 use answers::{
     Analysed, Condition, CriticalPathReporter, DiffReporter, GateReader, Order, Report, Reporter, RowError,
     RowQuery, Rows, Run, Test, TreeQuery, TreeStart, Value as CellValue, did_you_mean, known_sheets,
-    table_named,
+    means_rule, table_named,
 };
 use iterations::Window;
 use perf_gate::{Gate, Thresholds};
@@ -570,18 +570,14 @@ fn advise(
         return Err(Refusal::new("bad-value", "no rules look at recordings of this kind"));
     }
     if !given.rules.is_empty() {
-        let is_asked = |rule: &str| given.rules.iter().any(|pattern| matches(&pattern.to_uppercase(), rule));
+        let is_asked =
+            |rule: &str| given.rules.iter().any(|pattern| means_rule(&pattern.to_uppercase(), rule));
         answer.findings.retain(|finding| is_asked(&finding.rule));
     }
     let all = answer.findings.len();
     answer.findings.truncate(top);
     answer.result = json!({"findings_total": all, "findings_returned": answer.findings.len()});
     document(answer)
-}
-
-/// Whether a pattern such as `IDLE-*` means a rule.
-fn matches(pattern: &str, rule: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == rule, |start| rule.starts_with(start))
 }
 
 fn gate(

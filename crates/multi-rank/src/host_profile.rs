@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gpu_timeline::{Activity, Breakdown, TimelineEvent};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval};
 use hashbrown::HashMap;
 use iterations::{Level, Part};
 use operator_sheets::Iterated;
@@ -16,7 +16,7 @@ use trace_ingest::xplane::Profile;
 use xla_perf::collectives::{
     CollectiveOperation, Devices, ExchangeGroups, ExecutedKernel, ProgramCollective,
 };
-use xla_perf::{DeviceEvent, Gpu, JaxAnalysis, Operator};
+use xla_perf::{Gpu, GpuEvent, JaxAnalysis, Operator};
 
 use crate::map::{Clock, KernelRows, count, done_launch, group_key, is_damage, say_what_came_before};
 use crate::members::Members;
@@ -97,7 +97,7 @@ struct HostMap<'a> {
 
 /// An event of a GPU. Kernels of collectives communicate, also those that only their instruction tells.
 struct Work<'a> {
-    event: &'a DeviceEvent,
+    event: &'a GpuEvent,
     activity: Activity,
 }
 
@@ -190,10 +190,8 @@ impl<'a> HostMap<'a> {
         self.analysis.iterations()?.detected().steps()
     }
 
-    fn timeline(&self, work: &Work<'_>) -> TimelineEvent {
-        let events = self.clock.0.events();
-        let (start, end) = (events.start(work.event.event), events.end(work.event.event));
-        TimelineEvent { start, end, activity: work.activity }
+    fn timeline(&self, work: &Work<'_>) -> DeviceEvent {
+        DeviceEvent { activity: work.activity, ..work.event.device_event(self.clock.0) }
     }
 
     fn steps(&self, position: usize) -> Vec<StepRow> {
@@ -231,7 +229,7 @@ impl<'a> HostMap<'a> {
         let mut rows = KernelRows::default();
         let trace = self.analysis.trace();
         for work in &self.device[position] {
-            let DeviceEvent { event, stream, .. } = *work.event;
+            let GpuEvent { event, stream, .. } = *work.event;
             let duration = self.clock.ns(trace.events().duration(event));
             let key = (work.step().map(count), trace.events().name(event), work.activity, Some(stream));
             rows.add(key, duration, |name| Some(trace.text(name).into()));
@@ -340,7 +338,7 @@ impl<'a> HostMap<'a> {
     }
 
     fn span(&self, work: &Work<'_>) -> LaunchedSpan {
-        let TimelineEvent { start, end, activity } = self.timeline(work);
+        let DeviceEvent { span: Interval { start, end }, activity, .. } = self.timeline(work);
         let done = |launch: EventId| done_launch(self.clock.0.events(), launch, start);
         LaunchedSpan { start, end, activity, launch: work.event.launch.map(done) }
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use gpu_timeline::Spread;
+
 /// A figure that sums values up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
@@ -56,16 +58,7 @@ impl Statistic {
         let sum: f64 = values.iter().sum();
         match self {
             Statistic::Mean => Some(sum / count),
-            Statistic::Median => {
-                let mut sorted = values.to_vec();
-                sorted.sort_by(f64::total_cmp);
-                let upper = sorted[sorted.len() / 2];
-                Some(if sorted.len() % 2 == 1 {
-                    upper
-                } else {
-                    f64::midpoint(sorted[sorted.len() / 2 - 1], upper)
-                })
-            }
+            Statistic::Median => Spread::from_values(values.iter().copied().map(Some)).median,
             Statistic::Std => {
                 let mean = sum / count;
                 let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

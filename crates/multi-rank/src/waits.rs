@@ -9,9 +9,6 @@ use tree_perf::Analysis;
 use crate::map::{Clock, count};
 use crate::tables::{CopyRateRow, PathRow, QueueRow, WaitTables};
 
-/// As many events as CUDA and HIP let wait: from there on lengths are not told apart.
-const QUEUE_LIMIT: usize = 1024;
-
 /// What was waited for, for [`RankTables::waits`](crate::RankTables::waits).
 #[must_use]
 pub fn waits(analysis: &Analysis) -> WaitTables {
@@ -37,7 +34,8 @@ pub fn waits(analysis: &Analysis) -> WaitTables {
 fn queue_rows(stream: Option<i64>, queue: &QueueLength, clock: Clock<'_>) -> Vec<QueueRow> {
     let mut rows: BTreeMap<u64, QueueRow> = BTreeMap::new();
     for (length, &time) in queue.times().iter().enumerate().filter(|&(_, &time)| time > 0) {
-        let from = floor_of_range(length.min(QUEUE_LIMIT) as u64);
+        // Of full queues lengths are not told apart.
+        let from = floor_of_range(length.min(QueueLength::FULL) as u64);
         let row = rows.entry(from).or_insert_with(|| QueueRow {
             stream,
             from_length: from.cast_signed(),

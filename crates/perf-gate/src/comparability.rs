@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use gpu_timeline::likeness;
+use gpu_timeline::{LINKED_ENOUGH, likeness, median};
 use serde::Serialize;
 use sheets::numbers::decimal;
 
-use crate::location::median;
 use crate::recording::{Recording, Setup};
 
 /// Something that has to be alike in recordings that are compared.
@@ -243,17 +242,15 @@ impl Comparability {
 
     /// What is wrong with a recording by itself.
     fn examine(&mut self, sided: Sided<'_>, (slower_by, warmup): (f64, usize)) {
-        /// Percentage of the device time below which too little is known of what launched it.
-        const LEAST_LINKED: f64 = 95.0;
         let recording = sided.1;
         let setup = &recording.setup;
         if setup.truncated {
             let found = "a part of the file is lost".to_owned();
             self.add(CheckName::Truncated, CheckOutcome::Refuse, sided, found);
         }
-        if setup.linked_percent < LEAST_LINKED {
+        if setup.linked_percent < LINKED_ENOUGH {
             let found = format!(
-                "only {} % of the device time has a launch in the recording, expected are {LEAST_LINKED} %",
+                "only {} % of the device time has a launch in the recording, expected are {LINKED_ENOUGH} %",
                 decimal(setup.linked_percent, 1)
             );
             self.add(CheckName::Linked, CheckOutcome::Refuse, sided, found);
@@ -431,8 +428,10 @@ fn trend(durations: &[i64]) -> f64 {
             i64::try_from(1000 * change / (to - from) as i128).unwrap_or(i64::MAX)
         })
         .collect();
-    let whole = median(&mut slopes) / 1000.0 * (durations.len() - 1) as f64;
-    ratio(median(&mut durations.to_vec()), whole).unwrap_or(0.0)
+    let (Some(slope), Some(usual)) = (median(&mut slopes), median(&mut durations.to_vec())) else {
+        return 0.0;
+    };
+    ratio(usual, slope / 1000.0 * (durations.len() - 1) as f64).unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! A verdict for programs.
 
+use gpu_timeline::median;
 use serde::Serialize;
 
 use crate::comparability::{Check, Likeness};
 use crate::gate::{Gate, Verdict};
 use crate::ledger::LedgerLine;
-use crate::location::median;
 use crate::metric::Metric;
 use crate::recording::Recording;
 use crate::rule::{Estimate, percent};
@@ -138,7 +138,7 @@ impl Gate {
                     block,
                     steps: recording.steps.recorded,
                     counted_steps: counted.len(),
-                    step_ns: median(&mut counted),
+                    step_ns: median(&mut counted).unwrap_or(0.0),
                 }
             };
             self.sides[side].iter().enumerate().map(record).collect()

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use gpu_timeline::median;
 use serde::Serialize;
 use sheets::numbers::counted;
 
 use crate::block::{Block, BlockReason, blocks};
 use crate::comparability::{CheckName, Comparability};
 use crate::ledger::{Ledger, Sample, mean_of};
-use crate::location::median;
 use crate::metric::Metric;
 use crate::recording::Recording;
 use crate::rule::{Decision, Estimate, Limits, Noise, holm};
@@ -294,7 +294,7 @@ fn of_metric(
     let values = |recording: &Recording| metric.values(recording, thresholds.warmup);
     let median_of = |side: &Sample<'_>, metric: &Metric| -> f64 {
         let all = side.recordings.iter().flat_map(|recording| metric.values(recording, thresholds.warmup));
-        median(&mut all.collect::<Vec<_>>())
+        median(&mut all.collect::<Vec<_>>()).unwrap_or(0.0)
     };
     let mut result = MetricResult {
         metric: metric.clone(),

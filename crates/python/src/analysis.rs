@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use answers::model::chosen_architecture;
 use answers::{Analysed, Report, Reporter, Run, TraceReporter};
-use gpu_timeline::{Activity, Breakdown, TimelineEvent};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent};
 use operator_sheets::Figures;
 use perf_models::{Architecture, Category, Tables, Value};
 use pyo3::IntoPyObjectExt;
@@ -488,11 +488,8 @@ impl NativeAnalysis {
             let chosen = self.0.counted_activities().filter(counted);
             let chosen = chosen
                 .filter(|&(event, _)| recomputed.is_none_or(|wanted| self.0.is_recompute(event) == wanted));
-            let spans = chosen.map(|(event, activity)| TimelineEvent {
-                start: events.start(event),
-                end: events.end(event),
-                activity,
-            });
+            let spans = chosen
+                .map(|(event, activity)| DeviceEvent::new(events.start(event), events.end(event), activity));
             Breakdown::from_events(spans, threshold_us.map(|us| (us * unit).round() as i64))
         };
         let parts: &[Option<bool>] = match self.0.options().detect_recompute {

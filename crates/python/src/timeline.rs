@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Breakdown, TimelineEvent};
+use gpu_timeline::{Breakdown, DeviceEvent};
 use iterations::{DetectOptions, Iterations, Window};
 use polars_arrow::array::{Array, Float64Array, Int64Array};
 use pyo3::exceptions::PyKeyError;
@@ -180,10 +180,10 @@ pub(crate) fn breakdown(analysis: &Analysis, asked: Option<AskedWindow>) -> PyRe
     });
     let selected = selected.transpose()?;
     let is_inside = |event| selected.as_ref().is_none_or(|selected| selected.events.contains(event));
-    let mut devices: BTreeMap<Option<i64>, Vec<TimelineEvent>> = BTreeMap::new();
+    let mut devices: BTreeMap<Option<i64>, Vec<DeviceEvent>> = BTreeMap::new();
     for (event, activity) in analysis.counted_activities().filter(|&(event, _)| is_inside(event)) {
-        let (start, end) = (events.start(event), events.end(event));
-        devices.entry(events.device(event)).or_default().push(TimelineEvent { start, end, activity });
+        let of_device = DeviceEvent::new(events.start(event), events.end(event), activity);
+        devices.entry(events.device(event)).or_default().push(of_device);
     }
     let rows: Vec<(Option<i64>, Breakdown)> = devices
         .into_iter()

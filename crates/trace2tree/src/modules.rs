@@ -3,18 +3,9 @@
 use trace_ingest::{Category, EventId};
 
 use crate::busy_time::busy_time;
+use crate::names::module_class;
 use crate::row::some;
 use crate::tree::TraceTree;
-
-/// A module's name without the number that the profiler appends to tell instances apart:
-/// `nn.Module: Linear_3` is `nn.Module: Linear`.
-pub fn module_name(name: &str) -> &str {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    match stem.strip_suffix('_') {
-        Some(module) if stem.len() < name.len() => module,
-        _ => name,
-    }
-}
 
 /// Device time of one `nn.Module`. Times are in the trace's time unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +39,11 @@ impl TraceTree {
         some(self.layout().module[event.index()])
     }
 
-    /// Names of the modules above an event ([`module_name`]), outermost first; `root` alone when there is
+    /// Names of the modules above an event ([`module_class`]), outermost first; `root` alone when there is
     /// none.
     pub fn module_stack(&self, event: EventId) -> Vec<&str> {
         let modules = std::iter::successors(self.parent_module(event), |&module| self.parent_module(module));
-        let mut stack: Vec<&str> = modules.map(|module| module_name(self.trace.name(module))).collect();
+        let mut stack: Vec<&str> = modules.map(|module| module_class(self.trace.name(module))).collect();
         if stack.is_empty() {
             stack.push("root");
         }
@@ -126,7 +117,7 @@ mod tests {
             ("nn.Module: Linear_", "nn.Module: Linear_"),
             ("nn.Module: Conv2", "nn.Module: Conv2"),
         ] {
-            assert_eq!(module_name(name), module);
+            assert_eq!(module_class(name), module);
         }
     }
 

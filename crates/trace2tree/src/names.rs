@@ -25,7 +25,7 @@ impl NameClasses {
     pub(crate) fn extend(&mut self, strings: &StringTable) {
         let known = self.classes.len();
         self.classes.extend(strings.iter().skip(known).map(|(_, text)| match text {
-            _ if text.starts_with("nn.Module:") => NameClass::Module,
+            _ if is_module_frame(text) => NameClass::Module,
             _ if text.starts_with(EVALUATE_FUNCTION) => NameClass::EvaluateFunction,
             _ => NameClass::Other,
         }));
@@ -41,6 +41,26 @@ impl NameClasses {
     #[inline]
     pub(crate) fn is_evaluate_function(&self, name: StringId) -> bool {
         self.classes[name.index()] == NameClass::EvaluateFunction
+    }
+}
+
+/// Whether a Python frame of this name is the call of an `nn.Module`.
+pub fn is_module_frame(name: &str) -> bool {
+    name.starts_with("nn.Module:")
+}
+
+/// The module that a frame names: `Linear_3` for `nn.Module: Linear_3`, other names as they stand.
+pub fn module_name(frame: &str) -> &str {
+    frame.strip_prefix("nn.Module: ").unwrap_or(frame)
+}
+
+/// A module's name without the number that the profiler appends to tell instances apart:
+/// `nn.Module: Linear_3` is `nn.Module: Linear`.
+pub fn module_class(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    match stem.strip_suffix('_') {
+        Some(module) if stem.len() < name.len() => module,
+        _ => name,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use gpu_timeline::{Activity, Breakdown, Overlaps, StreamEvent, busy_time, overlaps};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Overlaps, busy_time, overlaps};
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
 use operator_sheets::{Iterated, IterationWork};
 use perf_models::{Architecture, Device, OpCall, architecture_of_device};
@@ -278,6 +278,15 @@ impl Analysis {
         self.counted().map(|position| (self.device.ids[position], self.device.activity[position]))
     }
 
+    /// A device event as functions of time take it, with its launch where the recording has it.
+    pub fn device_event(&self, event: EventId, activity: Activity) -> DeviceEvent {
+        let events = self.trace().events();
+        let launch = self.tree.recorded_launch(event).map(|launch| events.start(launch));
+        DeviceEvent::new(events.start(event), events.end(event), activity)
+            .on(events.device(event), events.stream(event))
+            .launched(launch)
+    }
+
     /// Positions of the device events that the timeline counts.
     pub(crate) fn counted(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         let all = self.options.include_unlinked_kernels;
@@ -376,26 +385,20 @@ fn recognised_architecture(trace: &Trace) -> Option<&'static Architecture> {
 pub(crate) struct OverlapIndex {
     /// Device events by their position in `events`.
     pub(crate) ids: Vec<EventId>,
-    pub(crate) events: Vec<StreamEvent>,
+    pub(crate) events: Vec<DeviceEvent>,
     pub(crate) overlaps: Overlaps,
 }
 
 impl OverlapIndex {
     fn new(analysis: &Analysis) -> Self {
-        let events_of_trace = analysis.trace().events();
-        let ids: Vec<EventId> = analysis.counted().map(|position| analysis.device.ids[position]).collect();
-        let events: Vec<StreamEvent> = ids
-            .iter()
-            .map(|&id| StreamEvent {
-                start: events_of_trace.start(id),
-                end: events_of_trace.end(id),
-                device: events_of_trace.device(id),
-                stream: events_of_trace.stream(id),
-                owner: analysis.tree.operator(id).map(|operator| operator.0),
-            })
-            .collect();
+        let (ids, events): (Vec<EventId>, Vec<DeviceEvent>) = analysis
+            .counted_activities()
+            .map(|(id, activity)| (id, analysis.device_event(id, activity)))
+            .unzip();
+        let owners: Vec<Option<u32>> =
+            ids.iter().map(|&id| analysis.tree.operator(id).map(|operator| operator.0)).collect();
         let microsecond = analysis.trace().time_unit().per_microsecond();
-        let overlaps = overlaps(&events, microsecond);
+        let overlaps = overlaps(&events, &owners, microsecond);
         OverlapIndex { ids, events, overlaps }
     }
 

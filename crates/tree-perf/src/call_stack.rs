@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use sheets::Nested;
 use trace_ingest::{Category, EventId};
-use trace2tree::{CallStackOptions, Caller, TraceTree, frame_function, is_framework_wrapper, module_name};
+use trace2tree::{CallStackOptions, Caller, TraceTree, frame_function, is_framework_wrapper, module_class};
 
 const NOT_FOUND: &str = "Not found";
 
@@ -18,7 +18,7 @@ const MODULES: CallStackOptions<'_> =
 
 /// The nearest module around a call without the number that tells instances apart, `NA` if there is none.
 pub(crate) fn parent_module(tree: &TraceTree, call: EventId) -> &str {
-    tree.parent_module(call).map_or(NO_MODULE, |module| module_name(tree.trace().name(module)))
+    tree.parent_module(call).map_or(NO_MODULE, |module| module_class(tree.trace().name(module)))
 }
 
 /// The call and the modules around it from the inside out.

@@ -1,6 +1,6 @@
 //! The device events of a trace, as the sheets need them.
 
-use gpu_timeline::{Activity, Interval, TimelineEvent};
+use gpu_timeline::{Activity, DeviceEvent, Interval};
 use hashbrown::HashSet;
 use perf_models::{CommunicationPatterns, MemoryKernel, rocm_memory_kernel};
 use trace_ingest::{Category, EventId, StringId, Trace};
@@ -52,13 +52,9 @@ impl DeviceEvents {
         self.ids.len()
     }
 
-    pub(crate) fn timeline_event(&self, trace: &Trace, position: usize) -> TimelineEvent {
-        let event = self.ids[position];
-        TimelineEvent {
-            start: trace.events().start(event),
-            end: trace.events().end(event),
-            activity: self.activity[position],
-        }
+    pub(crate) fn timeline_event(&self, trace: &Trace, position: usize) -> DeviceEvent {
+        let Interval { start, end } = interval(trace, self.ids[position]);
+        DeviceEvent::new(start, end, self.activity[position])
     }
 }
 

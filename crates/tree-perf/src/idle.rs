@@ -4,94 +4,16 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpu_timeline::{Interval, LaunchedEvent, Wait, WaitCause, busy_time, device_waits, stream_waits};
+use gpu_timeline::{
+    Activity, Dependency, DeviceEvent, HostActivity, Interval, Wait, WaitCause, busy_time, device_waits,
+    stream_waits,
+};
 use sheets::numbers::{decimal, duration};
 use trace_ingest::{Category, EventId, PerString, StringId, TrackId};
 use trace2tree::{HostWait, is_graph_launch};
 
 use crate::IndexMap;
 use crate::analysis::Analysis;
-
-/// Why a stream or a device waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum IdleCause {
-    /// The launch of the event that ended the wait is not in the trace.
-    Unlinked,
-    /// The event was launched only after the stream ran dry.
-    HostWait(HostActivity),
-    /// The event was launched in time, and the wait is short: the device's own time between two events.
-    KernelWait,
-    /// The event was launched in time, and the wait is long.
-    DependencyWait(Dependency),
-}
-
-/// What the host did before a late launch, on the thread of the launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum HostActivity {
-    /// It waited for the next batch of a data loader.
-    DataLoader,
-    /// It was in a call that copies memory.
-    Copy,
-    /// It waited for the device.
-    Sync,
-    /// Anything else; the launch was that of a graph.
-    GraphLaunch,
-    /// Anything else.
-    Other,
-}
-
-/// What a launched event waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dependency {
-    /// An event of another stream of the device, which ended during the wait.
-    OtherStream,
-    /// The launch of a graph, which still ran when the stream was dry.
-    GraphLaunch,
-    /// The call that copies memory, which still ran then.
-    Copy,
-    /// Another call that launches, which still ran then.
-    Launch,
-    /// A synchronisation of the host on the thread of the launch, which ended during the wait.
-    Sync,
-    /// Nothing that the trace shows.
-    Unknown,
-}
-
-impl IdleCause {
-    /// `unlinked`, `host_wait`, `kernel_wait` or `dependency_wait`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            IdleCause::Unlinked => "unlinked",
-            IdleCause::HostWait(_) => "host_wait",
-            IdleCause::KernelWait => "kernel_wait",
-            IdleCause::DependencyWait(_) => "dependency_wait",
-        }
-    }
-
-    /// What the host did, or what the event waited for; `None` of causes without such.
-    #[must_use]
-    pub fn reason(self) -> Option<&'static str> {
-        match self {
-            IdleCause::Unlinked | IdleCause::KernelWait => None,
-            IdleCause::HostWait(activity) => Some(match activity {
-                HostActivity::DataLoader => "data_loader",
-                HostActivity::Copy => "copy",
-                HostActivity::Sync => "sync",
-                HostActivity::GraphLaunch => "graph_launch",
-                HostActivity::Other => "other",
-            }),
-            IdleCause::DependencyWait(dependency) => Some(match dependency {
-                Dependency::OtherStream => "other_stream",
-                Dependency::GraphLaunch => "graph_launch",
-                Dependency::Copy => "copy",
-                Dependency::Launch => "launch",
-                Dependency::Sync => "sync",
-                Dependency::Unknown => "unknown",
-            }),
-        }
-    }
-}
 
 /// The waits of a stream or a device that have one cause and waited for calls or kernels of one name. Times are in the
 /// trace's unit.
@@ -100,7 +22,7 @@ pub(crate) struct IdleRow {
     pub(crate) device: Option<i64>,
     /// `None` in rows of devices, and of events that name no stream.
     pub(crate) stream: Option<i64>,
-    pub(crate) cause: IdleCause,
+    pub(crate) cause: WaitCause,
     /// The call of the host, the event of the other stream, or the operator that launched late.
     pub(crate) waited_for: Option<StringId>,
     /// Those without length included.
@@ -124,7 +46,7 @@ pub(crate) struct IdleRows {
 #[non_exhaustive]
 pub struct IdleFinding {
     /// The cause.
-    pub cause: IdleCause,
+    pub cause: WaitCause,
     /// Its share in the idle time, 0 to 1.
     pub share: f64,
     /// Idle time in µs between first start and last end, summed over devices.
@@ -136,18 +58,16 @@ pub struct IdleFinding {
 impl fmt::Display for IdleFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.cause {
-            IdleCause::Unlinked => "ends with work whose launch is not recorded",
-            IdleCause::HostWait(HostActivity::DataLoader) => {
+            WaitCause::Unlinked => "ends with work whose launch is not recorded",
+            WaitCause::Host(HostActivity::DataLoader) => {
                 "waits for a launch while the host waits for its data loader"
             }
-            IdleCause::HostWait(HostActivity::Copy) => "waits for a launch after the host was held by a copy",
-            IdleCause::HostWait(HostActivity::Sync) => {
-                "waits for a launch after the host waited for the device"
-            }
-            IdleCause::HostWait(HostActivity::GraphLaunch) => "waits for the launch of a graph",
-            IdleCause::HostWait(HostActivity::Other) => "waits for a late launch",
-            IdleCause::KernelWait => "lies in short gaps between launched kernels",
-            IdleCause::DependencyWait(_) => "lies in long gaps before kernels that were launched in time",
+            WaitCause::Host(HostActivity::Copy) => "waits for a launch after the host was held by a copy",
+            WaitCause::Host(HostActivity::Sync) => "waits for a launch after the host waited for the device",
+            WaitCause::Host(HostActivity::GraphLaunch) => "waits for the launch of a graph",
+            WaitCause::Host(HostActivity::Other) => "waits for a late launch",
+            WaitCause::Kernel => "lies in short gaps between launched kernels",
+            WaitCause::Dependency(_) => "lies in long gaps before kernels that were launched in time",
         };
         write!(
             f,
@@ -192,7 +112,7 @@ impl Analysis {
 }
 
 fn idle_rows(analysis: &Analysis) -> IdleRows {
-    let (tree, events) = (analysis.tree(), analysis.trace().events());
+    let events = analysis.trace().events();
     let short = short_wait(analysis);
     let mut by_device: BTreeMap<Option<i64>, Vec<EventId>> = BTreeMap::new();
     for &event in &analysis.device.ids {
@@ -201,49 +121,28 @@ fn idle_rows(analysis: &Analysis) -> IdleRows {
     let blocking = BlockingCalls::new(analysis);
     let mut rows = IdleRows { of_devices: Vec::new(), of_streams: Vec::new() };
     for (device, ids) in by_device {
-        let mut streams: Vec<Option<i64>> = ids.iter().map(|&event| events.stream(event)).collect();
-        streams.sort_unstable();
-        streams.dedup();
-        let launches: Vec<Option<EventId>> = ids.iter().map(|&event| tree.recorded_launch(event)).collect();
-        let launched: Vec<LaunchedEvent> = ids
-            .iter()
-            .zip(&launches)
-            .map(|(&event, launch)| LaunchedEvent {
-                stream: streams.partition_point(|stream| *stream < events.stream(event)) as u32,
-                start: events.start(event),
-                end: events.end(event),
-                launch: launch.map(|launch| events.start(launch)),
-            })
-            .collect();
+        // The kind of work has no part in why it waited.
+        let launched: Vec<DeviceEvent> =
+            ids.iter().map(|&event| analysis.device_event(event, Activity::Computation)).collect();
         let mut cause_of = |wait: &Wait| {
-            let ended = || match wait.cause {
-                WaitCause::Dependency { ended } => ended.map(|ended| ids[ended]),
-                _ => None,
-            };
-            let (cause, waited_for) = blocking.cause(analysis, wait, launches[wait.event], ended);
-            (cause, waited_for.map(|event| events.name(event)))
+            let wait = blocking.cause(analysis, wait, &ids);
+            (wait.cause, wait.waited_for.map(|event| events.name(event)))
         };
         let of_device = device_waits(&launched, short);
-        rows.of_devices.extend(rows_of((device, None), span(&launched), &of_device, &mut cause_of));
-        let mut by_stream = vec![Vec::new(); streams.len()];
-        for event in &launched {
-            by_stream[event.stream as usize].push(*event);
+        let around = |a: Interval, b: Interval| Interval::new(a.start.min(b.start), a.end.max(b.end));
+        let mut spans: BTreeMap<Option<i64>, Interval> = BTreeMap::new();
+        for &DeviceEvent { span, stream, .. } in &launched {
+            spans.entry(stream).and_modify(|whole| *whole = around(*whole, span)).or_insert(span);
         }
+        let span = spans.values().copied().reduce(around).map_or(0, Interval::length);
+        rows.of_devices.extend(rows_of((device, None), span, &of_device, &mut cause_of));
         let of_streams = stream_waits(&launched, short);
         for waits in of_streams.chunk_by(|a, b| launched[a.event].stream == launched[b.event].stream) {
-            let stream = launched[waits[0].event].stream as usize;
-            let key = (device, streams[stream]);
-            rows.of_streams.extend(rows_of(key, span(&by_stream[stream]), waits, &mut cause_of));
+            let stream = launched[waits[0].event].stream;
+            rows.of_streams.extend(rows_of((device, stream), spans[&stream].length(), waits, &mut cause_of));
         }
     }
     rows
-}
-
-/// From the first start to the last end.
-fn span<'e>(events: impl IntoIterator<Item = &'e LaunchedEvent>) -> i64 {
-    let ends = events.into_iter().map(|event| (event.start, event.end));
-    let span = ends.reduce(|(start, end), event| (start.min(event.0), end.max(event.1)));
-    span.map_or(0, |(start, end)| end - start)
 }
 
 /// The waits of one stream or device by cause and name, most time first.
@@ -251,34 +150,21 @@ fn rows_of(
     (device, stream): (Option<i64>, Option<i64>),
     span: i64,
     waits: &[Wait],
-    mut cause_of: impl FnMut(&Wait) -> (IdleCause, Option<StringId>),
+    mut cause_of: impl FnMut(&Wait) -> (WaitCause, Option<StringId>),
 ) -> Vec<IdleRow> {
-    let idle = waits.iter().map(|wait| wait.time.length()).sum();
-    let mut rows: IndexMap<(IdleCause, Option<StringId>), IdleRow> = IndexMap::default();
+    let idle = waits.iter().map(|wait| wait.span.length()).sum();
+    let mut rows: IndexMap<(WaitCause, Option<StringId>), IdleRow> = IndexMap::default();
     for wait in waits {
         let (cause, waited_for) = cause_of(wait);
         let new = IdleRow { device, stream, cause, waited_for, waits: 0, time: 0, longest: 0, idle, span };
         let row = rows.entry((cause, waited_for)).or_insert(new);
         row.waits += 1;
-        row.time += wait.time.length();
-        row.longest = row.longest.max(wait.time.length());
+        row.time += wait.span.length();
+        row.longest = row.longest.max(wait.span.length());
     }
     let mut rows: Vec<IdleRow> = rows.into_values().collect();
     rows.sort_by_key(|row| (Reverse(row.time), Reverse(row.waits)));
     rows
-}
-
-/// A stretch in which none of the device events that the timeline counts ran. Times are in the trace's unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IdleStretch {
-    /// When.
-    pub time: Interval,
-    /// The device event that ended it.
-    pub event: EventId,
-    /// Why.
-    pub cause: IdleCause,
-    /// The call that held the host, of [`IdleCause::HostWait`] where one did.
-    pub held_by: Option<EventId>,
 }
 
 /// A call that held a thread of the host.
@@ -293,40 +179,30 @@ pub struct HostHold {
 
 impl Analysis {
     /// The stretches in which no counted device event ran, by start: they add up to [`Breakdown::idle`] of
-    /// [`Analysis::timeline`]. With them the calls that held threads which launch, those inside another of their kind left
-    /// out, by start.
+    /// [`Analysis::timeline`]. What they waited for is the call that held the host, where one did. With them the calls that
+    /// held threads which launch, those inside another of their kind left out, by start.
     ///
     /// [`Breakdown::idle`]: gpu_timeline::Breakdown::idle
-    pub fn idle_stretches(&self) -> (Vec<IdleStretch>, Vec<HostHold>) {
+    pub fn idle_stretches(&self) -> (Vec<Wait<EventId>>, Vec<HostHold>) {
         let (tree, events) = (self.tree(), self.trace().events());
-        let ids: Vec<EventId> = self.counted().map(|position| self.device.ids[position]).collect();
-        let launches: Vec<Option<EventId>> = ids.iter().map(|&event| tree.recorded_launch(event)).collect();
-        let launched: Vec<LaunchedEvent> = ids
-            .iter()
-            .zip(&launches)
-            .map(|(&event, launch)| LaunchedEvent {
-                stream: 0,
-                start: events.start(event),
-                end: events.end(event),
-                launch: launch.map(|launch| events.start(launch)),
-            })
-            .collect();
+        let (ids, launched): (Vec<EventId>, Vec<DeviceEvent>) = self
+            .counted_activities()
+            .map(|(event, activity)| (event, self.device_event(event, activity)))
+            .unzip();
         let blocking = BlockingCalls::new(self);
-        let mut stretches = Vec::new();
-        for wait in device_waits(&launched, short_wait(self)) {
-            if wait.time.length() == 0 {
-                continue;
-            }
-            let (cause, call) = blocking.cause(self, &wait, launches[wait.event], || None);
-            let held_by = match cause {
-                IdleCause::HostWait(HostActivity::GraphLaunch | HostActivity::Other) => None,
-                IdleCause::HostWait(_) => call,
+        let waits =
+            device_waits(&launched, short_wait(self)).into_iter().filter(|wait| !wait.span.is_empty());
+        let stretches = waits.map(|wait| {
+            let wait = blocking.cause(self, &wait, &ids);
+            let waited_for = match wait.cause {
+                WaitCause::Host(activity) if BLOCKING.contains(&activity) => wait.waited_for,
                 _ => None,
             };
-            stretches.push(IdleStretch { time: wait.time, event: ids[wait.event], cause, held_by });
-        }
+            Wait { waited_for, ..wait }
+        });
+        let stretches = stretches.collect();
         let launching: std::collections::BTreeSet<TrackId> =
-            launches.iter().flatten().map(|&launch| events.track(launch)).collect();
+            ids.iter().filter_map(|&event| Some(events.track(tree.recorded_launch(event)?))).collect();
         let tracks = blocking.by_track.iter().filter(|(track, _)| launching.contains(track));
         let mut holds: Vec<HostHold> = tracks
             .flat_map(|(_, kinds)| kinds.iter().zip(BLOCKING))
@@ -399,29 +275,22 @@ impl BlockingCalls {
         BlockingCalls { by_track }
     }
 
-    /// Why an event with this launch came late, and the call or the event that it waited for.
-    fn cause(
-        &self,
-        analysis: &Analysis,
-        wait: &Wait,
-        launch: Option<EventId>,
-        ended: impl FnOnce() -> Option<EventId>,
-    ) -> (IdleCause, Option<EventId>) {
-        match (wait.cause, launch) {
-            (WaitCause::Unlinked, _) | (_, None) => (IdleCause::Unlinked, None),
-            (WaitCause::Kernel, _) => (IdleCause::KernelWait, None),
-            (WaitCause::Host, Some(launch)) => {
-                let (activity, call) = self.before_launch(analysis, launch, wait.time.start);
-                (IdleCause::HostWait(activity), Some(call))
+    /// A wait between these events with what the calls of the host say of its cause, and the call or the event that was
+    /// waited for.
+    fn cause(&self, analysis: &Analysis, wait: &Wait, ids: &[EventId]) -> Wait<EventId> {
+        let event = ids[wait.event];
+        let (cause, waited_for) = match (wait.cause, analysis.tree().recorded_launch(event)) {
+            (WaitCause::Host(_), Some(launch)) => {
+                let (activity, call) = self.before_launch(analysis, launch, wait.span.start);
+                (WaitCause::Host(activity), Some(call))
             }
-            (WaitCause::Dependency { .. }, Some(launch)) => match ended() {
-                Some(ended) => (IdleCause::DependencyWait(Dependency::OtherStream), Some(ended)),
-                None => {
-                    let (dependency, call) = self.during_wait(analysis, launch, wait.time);
-                    (IdleCause::DependencyWait(dependency), call)
-                }
-            },
-        }
+            (WaitCause::Dependency(Dependency::Unknown), Some(launch)) => {
+                let (dependency, call) = self.during_wait(analysis, launch, wait.span);
+                (WaitCause::Dependency(dependency), call)
+            }
+            (cause, _) => (cause, wait.waited_for.map(|ended| ids[ended])),
+        };
+        Wait { span: wait.span, event, cause, waited_for }
     }
 
     /// The calls of a kind on a thread that run during a stretch of time, or at its start.

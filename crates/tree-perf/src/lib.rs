@@ -39,7 +39,7 @@ pub use conventions::{
 };
 pub use finding::{KernelTotal, TraceFinding};
 pub use gaps::{Gap, GapFinding, GapParts, LongestIteration, TimeBudget, Utilization};
-pub use idle::{Dependency, HostActivity, HostHold, IdleCause, IdleFinding, IdleStretch};
+pub use idle::{HostHold, IdleFinding};
 pub use launchers::{LauncherRow, LauncherWork};
 pub use memory::{FailedAllocation, MemoryFinding};
 pub use notice::Notice;

@@ -11,7 +11,7 @@ use std::fmt;
 use hashbrown::HashMap;
 use sheets::numbers::{bytes, counted, decimal, duration};
 use trace_ingest::{Category, EventId, MemoryDevice, MemoryEvent, PerString, StringId, Trace, TrackId};
-use trace2tree::TraceTree;
+use trace2tree::{TraceTree, is_module_frame};
 
 use crate::analysis::Analysis;
 use crate::options::MemorySheets;
@@ -333,7 +333,7 @@ impl MemoryUse {
             }
             devices.extend(memory);
         }
-        let names_modules = |(_, name): (StringId, &str)| name.starts_with(MODULE);
+        let names_modules = |(_, name): (StringId, &str)| is_module_frame(name);
         let has_modules = tree.options().python_frames && trace.strings().iter().any(names_modules);
         MemoryUse { devices, steps, has_modules, failures, without_totals }
     }
@@ -636,16 +636,13 @@ impl NameClass {
         const ALLOCATORS: [&str; 3] = ["aten::empty", "aten::new_empty", "aten::resize_"];
         if ALLOCATORS.iter().any(|start| name.starts_with(start)) {
             NameClass::Allocator
-        } else if name.starts_with(MODULE) {
+        } else if is_module_frame(name) {
             NameClass::Module
         } else {
             NameClass::Other
         }
     }
 }
-
-/// What the names of the frames of modules begin with.
-pub(crate) const MODULE: &str = "nn.Module: ";
 
 impl<'t> HostStacks<'t> {
     fn new(tree: &'t TraceTree) -> Self {

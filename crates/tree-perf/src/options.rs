@@ -206,7 +206,7 @@ impl Default for AnalysisOptions {
             min_gap_us: 10.0,
             budget: BudgetBounds::default(),
             iteration: None,
-            queue_limit: const { std::num::NonZeroUsize::new(1024).unwrap() },
+            queue_limit: const { std::num::NonZeroUsize::new(gpu_timeline::QueueLength::FULL).unwrap() },
             memory: MemorySheets::default(),
             topk_short_kernels: None,
             topk_ops: None,

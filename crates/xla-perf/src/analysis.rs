@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use gpu_timeline::{Activity, Breakdown, Spread, Summary, TimelineEvent};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Spread, Summary};
 use hlo_cost::{HloModule, InstructionRef};
 use iterations::{
     DetectOptions, Division, Iterations, MeasuredIterations, Part, Selected, Window, WindowError,
@@ -16,7 +16,7 @@ use trace_ingest::{EventId, Picoseconds, Trace};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::collectives::CollectiveAnalysis;
-use crate::device_events::{self, DeviceEvent, gpu_planes};
+use crate::device_events::{self, GpuEvent, gpu_planes};
 use crate::executions::{self, Call, Execution};
 use crate::gpu::call_groups::figures;
 use crate::operators::{self, Operator, Program};
@@ -30,7 +30,7 @@ pub struct JaxAnalysis {
     options: JaxOptions,
     programs: DecodedPrograms,
     gpus: Vec<Gpu>,
-    device_events: Vec<DeviceEvent>,
+    device_events: Vec<GpuEvent>,
     operators: Vec<Operator>,
     executions: Vec<Execution>,
     calls: Vec<Call>,
@@ -167,7 +167,7 @@ impl JaxAnalysis {
     }
 
     /// Kernels, copies and fills on GPUs, by uid.
-    pub fn device_events(&self) -> &[DeviceEvent] {
+    pub fn device_events(&self) -> &[GpuEvent] {
         &self.device_events
     }
 
@@ -281,7 +281,7 @@ fn take_tree(profile: &mut Profile) -> TraceTree {
 fn measured_iterations(
     profile: &mut Profile,
     gpus: &[Gpu],
-    device_events: &mut [DeviceEvent],
+    device_events: &mut [GpuEvent],
     known: Option<Iterations>,
 ) -> (MeasuredIterations, Vec<DevicePart>) {
     let of_gpus = device_events
@@ -308,19 +308,21 @@ fn device_parts(
     division: &Division,
     activities: &[(usize, EventId, Activity)],
 ) -> Vec<DevicePart> {
-    let mut planes: BTreeMap<usize, Vec<(TimelineEvent, Part)>> = BTreeMap::new();
+    let mut planes: BTreeMap<usize, Vec<(EventId, Activity, Part)>> = BTreeMap::new();
     let events = tree.trace().events();
     for &(plane, event, activity) in activities {
-        let (start, end) = (events.start(event), events.end(event));
         let part = division.part_of(event).unwrap_or(Part::Before);
-        planes.entry(plane).or_default().push((TimelineEvent { start, end, activity }, part));
+        planes.entry(plane).or_default().push((event, activity, part));
     }
     if planes.len() < 2 {
         return Vec::new();
     }
     let mut parts = Vec::new();
-    for (device, events) in planes {
-        let of_device = Breakdown::by_part(events, None).into_iter();
+    for (device, of_device) in planes {
+        let of_device = of_device.into_iter().map(|(event, activity, part)| {
+            (DeviceEvent::new(events.start(event), events.end(event), activity), part)
+        });
+        let of_device = Breakdown::by_part(of_device, None).into_iter();
         parts.extend(of_device.map(|(part, breakdown)| DevicePart { device, part, breakdown }));
     }
     parts.sort_by_key(|of| (of.part, of.device));
@@ -328,7 +330,7 @@ fn device_parts(
 }
 
 /// The GPUs with events, by process id; tells each event its GPU.
-fn gpus(profile: &Profile, device_events: &mut [DeviceEvent]) -> Vec<Gpu> {
+fn gpus(profile: &Profile, device_events: &mut [GpuEvent]) -> Vec<Gpu> {
     let mut pids: Vec<i64> = device_events.iter().map(|event| event.pid).collect();
     pids.sort_unstable();
     pids.dedup();
@@ -337,7 +339,7 @@ fn gpus(profile: &Profile, device_events: &mut [DeviceEvent]) -> Vec<Gpu> {
     }
     let gpu = |(position, &pid): (usize, &i64)| {
         let of_gpu = device_events.iter().filter(|event| event.gpu == position);
-        let breakdown = Breakdown::from_events(of_gpu.map(|event| event.timeline_event(profile)), None)?;
+        let breakdown = Breakdown::from_events(of_gpu.map(|event| event.device_event(&profile.trace)), None)?;
         let is_plane = |plane: &Plane| matches!(plane.kind, PlaneKind::Gpu { .. }) && plane.id + 1 == pid;
         let plane = profile.planes.iter().position(is_plane)?;
         Some(Gpu { pid, plane, breakdown })

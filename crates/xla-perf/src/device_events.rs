@@ -1,18 +1,18 @@
 //! What ran on the GPUs of a profile, and kinds of kernels by their names.
 
-use gpu_timeline::{Activity, TimelineEvent};
+use gpu_timeline::{Activity, DeviceEvent};
 use hashbrown::HashMap;
 use iterations::Part;
 use perf_models::{CommunicationPatterns, XlaKernel};
 use trace_ingest::xplane::{Line, Plane, PlaneKind, Profile};
-use trace_ingest::{Category, EventId, StringId};
+use trace_ingest::{Category, EventId, StringId, Trace};
 
 use crate::options::JaxOptions;
 use crate::programs::innermost;
 
 /// Something that ran on a GPU: a kernel, a copy or a fill.
 #[derive(Clone, Copy, Debug)]
-pub struct DeviceEvent {
+pub struct GpuEvent {
     /// The event in the trace.
     pub event: EventId,
     /// Position of the GPU in [`crate::JaxAnalysis::gpus`].
@@ -33,20 +33,20 @@ pub struct DeviceEvent {
     pub part: Option<Part>,
 }
 
-impl DeviceEvent {
-    /// As the timeline needs it.
-    pub(crate) fn timeline_event(&self, profile: &Profile) -> TimelineEvent {
-        let events = profile.trace.events();
-        TimelineEvent {
-            start: events.start(self.event),
-            end: events.end(self.event),
-            activity: self.activity,
-        }
+impl GpuEvent {
+    /// As functions of time take it; the device is its GPU.
+    #[must_use]
+    pub fn device_event(&self, trace: &Trace) -> DeviceEvent {
+        let events = trace.events();
+        let launch = self.launch.map(|launch| events.start(launch));
+        DeviceEvent::new(events.start(self.event), events.end(self.event), self.activity)
+            .on(Some(self.gpu as i64), Some(self.stream))
+            .launched(launch)
     }
 }
 
 /// The events of all GPUs in the order of their uids. GPU and operator follow once all events are known.
-pub(crate) fn collect(profile: &Profile, options: &JaxOptions) -> Vec<DeviceEvent> {
+pub(crate) fn collect(profile: &Profile, options: &JaxOptions) -> Vec<GpuEvent> {
     let events = profile.trace.events();
     let launches = launches(profile);
     let mut found = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn collect(profile: &Profile, options: &JaxOptions) -> Vec<DeviceEven
         for line in streams(plane) {
             let collected = line.events.iter().map(|&event| {
                 let (activity, category) = kind(profile, event, options);
-                DeviceEvent {
+                GpuEvent {
                     event,
                     gpu: 0,
                     pid: plane.id + 1,

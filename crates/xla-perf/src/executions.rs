@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use trace_ingest::xplane::{PlaneKind, Profile};
 use trace_ingest::{EventId, Picoseconds, StringId, TrackId};
 
-use crate::device_events::DeviceEvent;
+use crate::device_events::GpuEvent;
 use crate::operators::{Operator, Program};
 
 /// One execution of a compiled program on one GPU.
@@ -50,7 +50,7 @@ pub struct Call {
 /// The executions, and the calls by their first kernel's uid.
 pub(crate) fn find(
     profile: &Profile,
-    device_events: &[DeviceEvent],
+    device_events: &[GpuEvent],
     operators: &[Operator],
 ) -> (Vec<Execution>, Vec<Call>) {
     let events = profile.trace.events();
@@ -107,7 +107,7 @@ pub(crate) fn find(
 /// The kernels of a profile, by position.
 struct Launches<'p> {
     profile: &'p Profile,
-    device_events: &'p [DeviceEvent],
+    device_events: &'p [GpuEvent],
     operators: &'p [Operator],
 }
 

@@ -21,7 +21,7 @@ mod sheet;
 pub mod tpu;
 
 pub use analysis::{Gpu, JaxAnalysis};
-pub use device_events::{DeviceEvent, gpus_at_work};
+pub use device_events::{GpuEvent, gpus_at_work};
 pub use executions::{Call, Execution};
 pub use findings::{JaxFinding, JaxNotice, jax_finding};
 pub use operators::{Operator, Program, Record};

@@ -8,7 +8,7 @@ use trace_ingest::xplane::Profile;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
 use crate::IndexMap;
-use crate::device_events::DeviceEvent;
+use crate::device_events::GpuEvent;
 use crate::options::JaxOptions;
 use crate::programs::{DecodedPrograms, innermost, is_command_buffer};
 
@@ -81,7 +81,7 @@ pub(crate) fn assign(
     profile: &Profile,
     programs: &DecodedPrograms,
     options: &JaxOptions,
-    device_events: &mut [DeviceEvent],
+    device_events: &mut [GpuEvent],
 ) -> Vec<Operator> {
     let mut operators: IndexMap<Key, Operator> = IndexMap::default();
     for device_event in device_events {

@@ -41,7 +41,7 @@ impl Rule for CommExposed {
             .works
             .iter()
             .zip(0..)
-            .filter(|(work, _)| work.activity == Activity::Communication && work.exposed > 0);
+            .filter(|(work, _)| work.event.activity == Activity::Communication && work.exposed > 0);
         let (cannot_overlap, typical) = (last_of_steps(facts), facts.typical_collective());
         let mut parts = Vec::new();
         let (mut time, mut unavoidable, mut by_name) = (0, 0, BTreeMap::<&str, (i64, usize)>::new());
@@ -73,7 +73,10 @@ impl Rule for CommExposed {
 fn last_of_steps(facts: &Facts) -> HashSet<u32> {
     let mut last: Vec<Option<(i64, u32)>> = vec![None; facts.steps.len()];
     for (work, position) in facts.works.iter().zip(0..) {
-        let Some(launch) = work.launch.filter(|_| work.activity == Activity::Communication) else { continue };
+        let Some(launch) = work.event.launch.filter(|_| work.event.activity == Activity::Communication)
+        else {
+            continue;
+        };
         let before = facts.steps.partition_point(|step| step.launched.start <= launch);
         if let Some(step) = before.checked_sub(1).filter(|&step| launch < facts.steps[step].launched.end) {
             last[step] = last[step].max(Some((launch, position)));
@@ -85,7 +88,7 @@ fn last_of_steps(facts: &Facts) -> HashSet<u32> {
 impl Facts {
     /// The lower quartile of the durations of collectives: what one takes that waits for nobody.
     fn typical_collective(&self) -> i64 {
-        let collectives = self.works.iter().filter(|work| work.activity == Activity::Communication);
+        let collectives = self.works.iter().filter(|work| work.event.activity == Activity::Communication);
         let mut durations: Vec<i64> = collectives.map(Work::duration).collect();
         durations.sort_unstable();
         durations.get(durations.len() / 4).copied().unwrap_or(0)

@@ -142,7 +142,7 @@ impl Found {
             self.saved += part.mid;
             self.parts.push(part);
             if let Some(wait) = look.wait_before(work).filter(|_| part.mid == look.work(work).duration()) {
-                let length = look.facts.idle[wait as usize].time.length();
+                let length = look.facts.idle[wait as usize].span.length();
                 self.parts.push(Part { slot: Slot::Idle(wait), mid: length });
                 self.saved += length;
             }

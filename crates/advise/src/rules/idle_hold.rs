@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
+use gpu_timeline::HostActivity;
 use sheets::numbers::{counted, duration};
 
-use crate::facts::{HoldKind, Program};
+use crate::facts::Program;
 use crate::finding::Confidence;
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
@@ -37,7 +38,7 @@ impl Rule for IdleSync {
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
-        held_by(look, |kind| kind != HoldKind::DataLoader)
+        held_by(look, |kind| kind != HostActivity::DataLoader)
     }
 }
 
@@ -64,7 +65,7 @@ impl Rule for IdleData {
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let (facts, limits) = (look.facts, look.limits);
-        let mut claims = held_by(look, |kind| kind == HoldKind::DataLoader);
+        let mut claims = held_by(look, |kind| kind == HostActivity::DataLoader);
         let busy = look.late_launches().iter().filter(|late| late.blame == Blame::Busy);
         let parts: Vec<Part> =
             busy.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect();
@@ -88,7 +89,7 @@ impl Rule for IdleData {
 }
 
 /// Waits that calls of these kinds answer for, by the name of the call.
-fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HoldKind) -> bool) -> Vec<Claim> {
+fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HostActivity) -> bool) -> Vec<Claim> {
     let facts = look.facts;
     struct OfName {
         parts: Vec<Part>,

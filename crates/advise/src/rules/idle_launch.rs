@@ -39,7 +39,7 @@ impl Rule for IdleLaunch {
         let mut parts = Vec::new();
         let mut time = 0;
         for late in late {
-            let work = &facts.works[facts.idle[late.idle as usize].work as usize];
+            let work = &facts.works[facts.idle[late.idle as usize].event as usize];
             let name = work
                 .call
                 .map_or(work.name, |call| facts.operators[facts.calls[call as usize].operator as usize].name);

@@ -1,4 +1,4 @@
-use std::cmp::Reverse;
+use gpu_timeline::lower_median;
 
 use crate::facts::{Facts, Program, Serving};
 use crate::finding::{Bucket, Confidence};
@@ -33,7 +33,7 @@ fn step_at(serving: &Serving, launch: i64) -> Option<usize> {
 /// By step: when the host launched the first work of it.
 fn first_launches(facts: &Facts, serving: &Serving) -> Vec<Option<i64>> {
     let mut first: Vec<Option<i64>> = vec![None; serving.steps.len()];
-    for launch in facts.works.iter().filter_map(|work| work.launch) {
+    for launch in facts.works.iter().filter_map(|work| work.event.launch) {
         if let Some(step) = step_at(serving, launch) {
             first[step] = Some(first[step].map_or(launch, |first| first.min(launch)));
         }
@@ -61,7 +61,7 @@ impl Rule for DecodeLaunch {
         let first = first_launches(facts, serving);
         let mut parts = Vec::new();
         for late in look.late_launches().iter().filter(|late| late.blame != Blame::Busy) {
-            let Some(launch) = look.work(facts.idle[late.idle as usize].work).launch else { continue };
+            let Some(launch) = look.work(facts.idle[late.idle as usize].event).event.launch else { continue };
             let Some(step) = step_at(serving, launch) else { continue };
             let of_step = &serving.steps[step];
             // Before the first launch the engine prepares the step, whatever it launches then.
@@ -97,18 +97,17 @@ impl Rule for BatchSmall {
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let Some(serving) = serving(look.facts) else { return Vec::new() };
-        let mut requests: Vec<u64> =
+        let requests: Vec<u64> =
             serving.steps.iter().filter(|step| step.decodes).filter_map(|step| step.requests).collect();
-        requests.sort_unstable_by_key(|&count| Reverse(count));
         let small = requests.iter().filter(|&&count| count < SMALL_BATCH).count();
-        if requests.is_empty() || (small as f64) < MOSTLY * requests.len() as f64 {
+        let Some(middle) = lower_median(requests.iter().copied()) else { return Vec::new() };
+        if (small as f64) < MOSTLY * requests.len() as f64 {
             return Vec::new();
         }
         let text = format!(
-            "{small} of {} decode steps have fewer than {SMALL_BATCH} requests, {} in the middle one; throughput grows almost with \
+            "{small} of {} decode steps have fewer than {SMALL_BATCH} requests, {middle} in the middle one; throughput grows almost with \
              the batch until then",
             requests.len(),
-            requests[requests.len() / 2]
         );
         vec![
             Claim::without_time(Bucket::Computation, "decode")
@@ -137,7 +136,7 @@ impl Rule for PrefillStarved {
         let first = first_launches(facts, serving);
         let mut parts = Vec::new();
         for late in look.late_launches() {
-            let launch = look.work(facts.idle[late.idle as usize].work).launch;
+            let launch = look.work(facts.idle[late.idle as usize].event).event.launch;
             let starts_prefill = launch
                 .and_then(|launch| step_at(serving, launch))
                 .is_some_and(|step| !serving.steps[step].decodes && first[step] == launch);

@@ -1,8 +1,8 @@
-use gpu_timeline::Activity;
+use gpu_timeline::{Activity, WaitCause};
 use perf_models::Category;
 use sheets::numbers::duration;
 
-use crate::facts::{IdleCause, Program, Work};
+use crate::facts::{Program, Work};
 use crate::finding::Confidence;
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
@@ -31,8 +31,8 @@ impl Rule for ShortKernels {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let (facts, limits) = (look.facts, look.limits);
         let short = facts.units(limits.short_kernel_us);
-        let is_short = |work: &Work| work.activity == Activity::Computation && work.duration() < short;
-        let kernels = facts.works.iter().filter(|work| work.activity == Activity::Computation).count();
+        let is_short = |work: &Work| work.event.activity == Activity::Computation && work.duration() < short;
+        let kernels = facts.works.iter().filter(|work| work.event.activity == Activity::Computation).count();
         let of_all = facts.works.iter().filter(|work| is_short(work)).count();
         if (of_all as f64) < limits.short_kernels_from * kernels as f64 {
             return Vec::new();
@@ -60,8 +60,8 @@ impl Rule for ShortKernels {
                     time += took;
                     parts.extend(look.idle_before(work).map(|idle| {
                         let of_idle = &facts.idle[idle as usize];
-                        let between = of_idle.cause == IdleCause::BetweenKernels;
-                        let time = if between { of_idle.time.length() } else { late[idle as usize] };
+                        let between = of_idle.cause == WaitCause::Kernel;
+                        let time = if between { of_idle.span.length() } else { late[idle as usize] };
                         Part { slot: Slot::Idle(idle), mid: time }
                     }));
                 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use gpu_timeline::Interval;
+use gpu_timeline::{HostActivity, Interval};
 use perf_models::{Category, ComputeSpec, ComputeUnit, CopyDirection, Precision};
 use proptest::prelude::*;
 
 use super::{RULES, means_rule};
-use crate::facts::{Copied, Facts, Hold, HoldKind, IdleCause, LeastTime, Program as Language, RecordingGap};
+use crate::facts::{Copied, Facts, Hold, LeastTime, Program as Language, RecordingGap};
 use crate::fixture::{Program, elementwise, operands, product, tensor};
 use crate::{Advice, Finding, Limits};
 
@@ -72,14 +72,14 @@ fn waits_after_a_hold_are_the_holds_up_to_its_length() {
     let program = ordinary(Program::new(), 1).late(300.0);
     let mut facts = ordinary(ordinary(program, 1).late(400.0), 1).facts();
     facts.names.push("cudaStreamSynchronize".to_owned());
-    let dry = facts.idle[0].time.start;
+    let dry = facts.idle[0].span.start;
     facts.holds = vec![Hold {
-        kind: HoldKind::Synchronization,
+        kind: HostActivity::Sync,
         time: Interval::new(dry - 500_000, dry + 10_000),
         name: facts.names.len() as u32 - 1,
         uid: 77,
     }];
-    facts.idle[0].cause = IdleCause::LateLaunch { hold: Some(0) };
+    facts.idle[0].waited_for = Some(0);
     let advice = advice(&facts);
     // 299 µs of the first wait, and of the second what is left of 510 µs.
     assert!((gain(&advice, "IDLE-SYNC") - 510.0).abs() < 0.1, "{:#?}", advice.findings);
@@ -96,16 +96,16 @@ fn holds_of_several_threads_may_overlap() {
     let program = ordinary(Program::new(), 1).late(300.0);
     let mut facts = ordinary(program, 1).facts();
     facts.names.push("wait".to_owned());
-    let (name, dry) = (facts.names.len() as u32 - 1, facts.idle[0].time.start);
+    let (name, dry) = (facts.names.len() as u32 - 1, facts.idle[0].span.start);
     let hold = |start, end| Hold {
-        kind: HoldKind::Synchronization,
+        kind: HostActivity::Sync,
         time: Interval::new(dry + start, dry + end),
         name,
         uid: 0,
     };
-    facts.works[0].launch = Some(dry - 650_000);
+    facts.works[0].event.launch = Some(dry - 650_000);
     facts.holds = vec![hold(-900_000, 5_000), hold(-800_000, 10_000), hold(-700_000, -600_000)];
-    facts.idle[0].cause = IdleCause::LateLaunch { hold: Some(0) };
+    facts.idle[0].waited_for = Some(0);
     assert!((gain(&advice(&facts), "IDLE-SYNC") - 299.0).abs() < 0.1);
 }
 

@@ -1,6 +1,7 @@
+use gpu_timeline::WaitCause;
 use sheets::numbers::{counted, duration};
 
-use crate::facts::{IdleCause, Program};
+use crate::facts::Program;
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 
@@ -32,13 +33,14 @@ impl Rule for Unexplained {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         let mut found = Vec::new();
-        let kinds = [
-            (IdleCause::Unlinked, "before work whose launch is not recorded"),
-            (IdleCause::Dependency, "before work that was launched in time"),
+        let in_time = |cause: WaitCause| matches!(cause, WaitCause::Dependency(_)) && !cause.is_late_launch();
+        let kinds: [(&dyn Fn(WaitCause) -> bool, &str); 2] = [
+            (&|cause| cause == WaitCause::Unlinked, "before work whose launch is not recorded"),
+            (&in_time, "before work that was launched in time"),
         ];
-        for (cause, what) in kinds {
-            let waits = facts.idle.iter().filter(|idle| idle.cause == cause);
-            let time: i64 = waits.clone().map(|idle| idle.time.length()).sum();
+        for (is_meant, what) in kinds {
+            let waits = facts.idle.iter().filter(|idle| is_meant(idle.cause));
+            let time: i64 = waits.clone().map(|idle| idle.span.length()).sum();
             let share = time as f64 / facts.window().max(1) as f64;
             if share >= FROM {
                 let text = format!(

@@ -3,11 +3,10 @@
 use std::cell::LazyCell;
 
 use advise::{
-    Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, HoldKind, Idle, IdleCause, Input,
-    LeastTime, Limits, Operator, Product, Program, RecordingGap, Regression, Serving, ServingStep, Tile,
-    Work,
+    Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, Input, LeastTime, Limits, Operator,
+    Product, Program, RecordingGap, Regression, Serving, ServingStep, Tile, Work,
 };
-use gpu_timeline::{Interval, TimelineEvent, exposed_times};
+use gpu_timeline::{Interval, LINKED_ENOUGH, QueueLength, Wait};
 use hashbrown::{HashMap, HashSet};
 use inference_phase::{Phase, Step};
 use operator_sheets::RooflineShares;
@@ -15,16 +14,12 @@ use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
 use sheets::Sheet;
 use trace_doctor::{Diagnosis, Severity};
 use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
-use trace2tree::{TraceTree, busy_time, is_graph_launch};
-use tree_perf::{Analysis, ChargedWork, Dependency, HostActivity, all_sheets};
+use trace2tree::{TraceTree, busy_time, is_graph_launch, is_module_frame};
+use tree_perf::{Analysis, ChargedWork, all_sheets};
 
 use super::{Names, copied, least_time, machine, steps};
 use crate::report::lost_events;
 
-/// Share of device time without launches from which on the recording lacks them.
-const UNLINKED_FROM: f64 = 0.05;
-/// Launches that wait to be run from which on a queue may be full: those of CUDA hold 1023.
-const FULL_QUEUE: usize = 500;
 /// Duration in µs from which on a launch into such a queue waited for room in it.
 const LONG_LAUNCH_US: f64 = 100.0;
 /// Frames above an operator that are searched for its module.
@@ -279,73 +274,39 @@ impl<'a> Builder<'a> {
         }
         let mut above = tree.ancestors(operator).take(MODULE_DEPTH);
         let module = above.find(|&frame| {
-            events.category(frame) == Category::PYTHON_FUNCTION
-                && self.trace.name(frame).starts_with("nn.Module: ")
+            events.category(frame) == Category::PYTHON_FUNCTION && is_module_frame(self.trace.name(frame))
         })?;
         Some(events.name(module))
     }
 
     fn works(&mut self, call_of: &HashMap<EventId, u32>) -> Vec<Work> {
-        let (events, tree) = (self.trace.events(), self.analysis.tree());
+        let events = self.trace.events();
         let mut counted: Vec<_> = self.analysis.counted_activities().collect();
         counted.sort_by_key(|&(event, _)| (events.start(event), event));
-        let timeline: Vec<TimelineEvent> = counted
-            .iter()
-            .map(|&(event, activity)| TimelineEvent {
-                start: events.start(event),
-                end: events.end(event).max(events.start(event)),
-                activity,
-            })
-            .collect();
-        let mut streams: HashMap<(Option<i64>, Option<i64>), u32> = HashMap::new();
-        let exposed = exposed_times(&timeline);
-        let works = counted.into_iter().zip(timeline).zip(exposed).map(|(((event, _), time), exposed)| {
-            let count = streams.len() as u32;
-            let stream = *streams.entry((events.device(event), events.stream(event))).or_insert(count);
-            Work {
-                start: time.start,
-                end: time.end,
-                stream,
-                name: self.name(events.name(event)),
-                activity: time.activity,
-                call: call_of.get(&event).copied(),
-                launch: tree.recorded_launch(event).map(|launch| events.start(launch)),
-                exposed,
-                uid: events.uid(event),
-                copy: copied(self.trace, event),
-            }
+        let works = counted.into_iter().map(|(event, activity)| Work {
+            event: self.analysis.device_event(event, activity),
+            name: self.name(events.name(event)),
+            call: call_of.get(&event).copied(),
+            exposed: 0,
+            uid: events.uid(event),
+            copy: copied(self.trace, event),
         });
-        works.collect()
+        Work::charged(works.collect())
     }
 
-    fn idle(&mut self, works: &[Work]) -> (Vec<Idle>, Vec<Hold>) {
+    fn idle(&mut self, works: &[Work]) -> (Vec<Wait<u32>>, Vec<Hold>) {
         let events = self.trace.events();
         let (stretches, holding) = self.analysis.idle_stretches();
         let work_of: HashMap<u32, u32> = works.iter().zip(0..).map(|(work, at)| (work.uid, at)).collect();
         let hold_of: HashMap<EventId, u32> =
             holding.iter().zip(0..).map(|(hold, at)| (hold.event, at)).collect();
-        let idle = stretches.iter().filter_map(|stretch| {
-            use tree_perf::IdleCause as Cause;
-            let cause = match stretch.cause {
-                Cause::Unlinked => IdleCause::Unlinked,
-                Cause::KernelWait => IdleCause::BetweenKernels,
-                // The call that launches was under way when the device ran dry: late, too.
-                Cause::HostWait(_)
-                | Cause::DependencyWait(Dependency::Launch | Dependency::GraphLaunch | Dependency::Copy) => {
-                    let hold = stretch.held_by.and_then(|held_by| hold_of.get(&held_by).copied());
-                    IdleCause::LateLaunch { hold }
-                }
-                Cause::DependencyWait(_) => IdleCause::Dependency,
-            };
-            Some(Idle { time: stretch.time, work: *work_of.get(&events.uid(stretch.event))?, cause })
+        let idle = stretches.into_iter().filter_map(|Wait { span, event, cause, waited_for }| {
+            let waited_for = waited_for.and_then(|held_by| hold_of.get(&held_by).copied());
+            Some(Wait { span, event: *work_of.get(&events.uid(event))?, cause, waited_for })
         });
         let idle = idle.collect();
         let holds = holding.into_iter().map(|hold| Hold {
-            kind: match hold.activity {
-                HostActivity::DataLoader => HoldKind::DataLoader,
-                HostActivity::Copy => HoldKind::Copy,
-                _ => HoldKind::Synchronization,
-            },
+            kind: hold.activity,
             time: Interval::new(events.start(hold.event), events.end(hold.event)),
             name: self.name(events.name(hold.event)),
             uid: events.uid(hold.event),
@@ -381,7 +342,8 @@ impl<'a> Builder<'a> {
             let start = events.start(launch);
             let waiting =
                 launched_before + at - done.partition_point(|&end| end <= start).min(at + launched_before);
-            waiting >= FULL_QUEUE && self.trace.to_microseconds(events.duration(launch)) >= LONG_LAUNCH_US
+            waiting >= QueueLength::MAY_HOLD_THE_HOST
+                && self.trace.to_microseconds(events.duration(launch)) >= LONG_LAUNCH_US
         };
         let held = launches.into_iter().enumerate().filter(is_held);
         held.map(|(_, launch)| Interval::new(events.start(launch), events.end(launch))).collect()
@@ -405,7 +367,7 @@ impl<'a> Builder<'a> {
                 || operators.iter().all(|operator| operator.arguments.is_empty())
         };
         let gpu_only = self.analysis.is_gpu_only();
-        let lacks_launches = !gpu_only && unlinked >= UNLINKED_FROM;
+        let lacks_launches = !gpu_only && 100.0 * unlinked >= 100.0 - LINKED_ENOUGH;
         // A queue runs in the order of launches: what has none in the recording comes first.
         let began_before = || {
             let events = trace.events();

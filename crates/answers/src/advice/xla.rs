@@ -1,14 +1,13 @@
 //! The facts about an XPlane profile of GPUs.
 
 use advise::{
-    Advice, Call, DataChange, EvidenceSheets, Facts, Idle, IdleCause, Input, Limits, Operator, Program,
-    RecordingGap, Work,
+    Advice, Call, DataChange, EvidenceSheets, Facts, Input, Limits, Operator, Program, RecordingGap, Work,
 };
-use gpu_timeline::{LaunchedEvent, TimelineEvent, WaitCause, device_waits, exposed_times};
+use gpu_timeline::{DeviceEvent, Wait, device_waits};
 use hashbrown::HashMap;
 use perf_models::{Category as Kind, number_size};
 use tree_perf::AnalysisOptions;
-use xla_perf::{DeviceEvent, JaxAnalysis, Operator as Instruction};
+use xla_perf::{GpuEvent, JaxAnalysis, Operator as Instruction};
 
 use super::{Names, copied, least_time, machine, steps};
 
@@ -82,35 +81,18 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
         });
     }
 
-    let mut of_gpu: Vec<(usize, &DeviceEvent)> =
+    let mut of_gpu: Vec<(usize, &GpuEvent)> =
         analysis.device_events().iter().enumerate().filter(|(_, event)| event.gpu == gpu).collect();
     of_gpu.sort_by_key(|(_, event)| (events.start(event.event), events.uid(event.event)));
-    let timeline: Vec<TimelineEvent> = of_gpu
-        .iter()
-        .map(|(_, event)| TimelineEvent {
-            start: events.start(event.event),
-            end: events.end(event.event).max(events.start(event.event)),
-            activity: event.activity,
-        })
-        .collect();
-    let mut streams: HashMap<i64, u32> = HashMap::new();
-    let works = of_gpu.iter().zip(&timeline).zip(exposed_times(&timeline));
-    let works = works.map(|(((position, event), time), exposed)| {
-        let count = streams.len() as u32;
-        Work {
-            start: time.start,
-            end: time.end,
-            stream: *streams.entry(event.stream).or_insert(count),
-            name: names.of(trace, events.name(event.event)),
-            activity: event.activity,
-            call: call_of.get(position).copied(),
-            launch: event.launch.map(|launch| events.start(launch)),
-            exposed,
-            uid: events.uid(event.event),
-            copy: copied(trace, event.event),
-        }
+    let works = of_gpu.iter().map(|(position, event)| Work {
+        event: event.device_event(trace),
+        name: names.of(trace, events.name(event.event)),
+        call: call_of.get(position).copied(),
+        exposed: 0,
+        uid: events.uid(event.event),
+        copy: copied(trace, event.event),
     });
-    let works: Vec<Work> = works.collect();
+    let works = Work::charged(works.collect());
     let units_per_us = trace.time_unit().per_microsecond();
     let lacks_device = analysis.architecture().is_none();
     Facts {
@@ -172,21 +154,11 @@ pub(crate) fn short_wait(units_per_us: i64) -> i64 {
 }
 
 /// Waits between the events of a GPU, by launches alone: a profile does not say what held the host.
-fn idle(works: &[Work], units_per_us: i64) -> Vec<Idle> {
-    let launched: Vec<LaunchedEvent> = works
-        .iter()
-        .map(|work| LaunchedEvent { stream: 0, start: work.start, end: work.end, launch: work.launch })
-        .collect();
-    let waits = device_waits(&launched, short_wait(units_per_us)).into_iter();
-    let waits = waits.filter(|wait| wait.time.length() > 0).map(|wait| Idle {
-        time: wait.time,
-        work: wait.event as u32,
-        cause: match wait.cause {
-            WaitCause::Unlinked => IdleCause::Unlinked,
-            WaitCause::Host => IdleCause::LateLaunch { hold: None },
-            WaitCause::Kernel => IdleCause::BetweenKernels,
-            WaitCause::Dependency { .. } => IdleCause::Dependency,
-        },
-    });
-    waits.collect()
+fn idle(works: &[Work], units_per_us: i64) -> Vec<Wait<u32>> {
+    let events: Vec<DeviceEvent> = works.iter().map(|work| work.event).collect();
+    let waits = device_waits(&events, short_wait(units_per_us)).into_iter();
+    waits
+        .filter(|wait| !wait.span.is_empty())
+        .map(|Wait { span, event, cause, .. }| Wait { span, event: event as u32, cause, waited_for: None })
+        .collect()
 }

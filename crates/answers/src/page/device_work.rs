@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::{
-    Activity, Breakdown, Interval, LaunchedEvent, TimelineEvent, Wait, WaitCause, device_waits,
-};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, HostActivity, Wait, WaitCause, device_waits};
 use hashbrown::HashMap;
 use iterations::{MeasuredIterations, Part};
 use report_writers::page::{
@@ -19,6 +17,9 @@ pub(super) const COMMUNICATION: &str = "exposed communication";
 pub(super) const COPIES: &str = "exposed copies";
 pub(super) const IDLE: &str = "idle";
 pub(super) const EXPOSED: &str = "Every moment counts once: for computation if any runs, else for communication, else for copies, else as idle.";
+
+/// Without a device or a stream.
+const NONE: i64 = -1;
 
 /// Bars of steps: more are narrower than a line of text.
 const MOST_BARS: usize = 400;
@@ -54,86 +55,52 @@ impl Names {
 /// What launched an event, from the outside in: kinds (`module`, `operator`) and numbers of names.
 type Place = Vec<(&'static str, u32)>;
 
-/// An event of a device. Times are in the recording's unit.
+/// An event of a device with what the page says of it. Times are in the recording's unit.
 #[derive(Clone, Copy)]
 pub(super) struct WorkEvent {
-    pub(super) start: i64,
-    pub(super) end: i64,
-    pub(super) activity: Activity,
+    /// Its lane is that of its device and stream.
+    pub(super) event: DeviceEvent,
     /// Number among the names.
     pub(super) category: u32,
     /// Number among the names.
     pub(super) name: u32,
     /// Number of its place.
     pub(super) place: u32,
-    /// Device and stream, by which lanes are ordered.
-    pub(super) lane: (i64, i64),
     /// Device whose bar it is part of.
-    pub(super) device: i64,
+    pub(super) bar: i64,
     /// Whether the timeline of the report counts it.
     pub(super) counts: bool,
-    /// Start of the call that launched it, for [`DeviceWork::find_idle_by_launches`].
-    pub(super) launch: Option<i64>,
     /// The step that launched it.
     pub(super) part: Option<Part>,
 }
 
-/// Why a device ran nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum IdleCause {
-    /// The launch came after the device ran dry.
-    LateLaunch,
-    /// That, while the host waited for its data loader.
-    DataLoader,
-    /// That, after the host waited for the device.
-    Synchronization,
-    /// That, after a copy that the host waits for.
-    BlockingCopy,
-    /// The launch came in time, and the wait is short.
-    BetweenKernels,
-    /// The launch came in time, and the wait is long.
-    LaunchedInTime,
-    /// The launch is not recorded.
-    Unlinked,
-}
+/// Kinds of idle time: the name of the kind, which the page shows as a kind of work, and what happened.
+const IDLE_KINDS: [(&str, &str); 7] = [
+    ("idle: late launch", "late launch: the device had run dry before"),
+    ("idle: data loader", "late launch: the host waited for its data loader"),
+    ("idle: synchronisation", "late launch: the host waited for the device"),
+    ("idle: blocking copy", "late launch: the host waited for a copy"),
+    ("idle: between kernels", "between kernels: launched in time, a short wait"),
+    ("idle: launched in time", "launched in time, a long wait"),
+    ("idle: unknown launch", "the launch of what follows is not recorded"),
+];
 
-impl IdleCause {
-    /// Its kind of time in the page, which has a colour for each of these.
-    const fn as_str(self) -> &'static str {
-        match self {
-            IdleCause::LateLaunch => "idle: late launch",
-            IdleCause::DataLoader => "idle: data loader",
-            IdleCause::Synchronization => "idle: synchronisation",
-            IdleCause::BlockingCopy => "idle: blocking copy",
-            IdleCause::BetweenKernels => "idle: between kernels",
-            IdleCause::LaunchedInTime => "idle: launched in time",
-            IdleCause::Unlinked => "idle: unknown launch",
-        }
-    }
-
-    /// What happened.
-    const fn in_words(self) -> &'static str {
-        match self {
-            IdleCause::LateLaunch => "late launch: the device had run dry before",
-            IdleCause::DataLoader => "late launch: the host waited for its data loader",
-            IdleCause::Synchronization => "late launch: the host waited for the device",
-            IdleCause::BlockingCopy => "late launch: the host waited for a copy",
-            IdleCause::BetweenKernels => "between kernels: launched in time, a short wait",
-            IdleCause::LaunchedInTime => "launched in time, a long wait",
-            IdleCause::Unlinked => "the launch of what follows is not recorded",
-        }
+/// The place of a cause's kind in [`IDLE_KINDS`].
+const fn idle_kind(cause: WaitCause) -> usize {
+    match cause {
+        WaitCause::Host(HostActivity::DataLoader) => 1,
+        WaitCause::Host(HostActivity::Sync) => 2,
+        WaitCause::Host(HostActivity::Copy) => 3,
+        WaitCause::Kernel => 4,
+        WaitCause::Unlinked => 6,
+        _ if cause.is_late_launch() => 0,
+        WaitCause::Host(_) | WaitCause::Dependency(_) => 5,
     }
 }
 
-/// A stretch in which a device ran nothing. Times are in the recording's unit.
-#[derive(Clone, Copy)]
-pub(super) struct IdleStretch {
-    pub(super) time: Interval,
-    pub(super) cause: IdleCause,
-    /// Number of the name of the event that ended it.
-    pub(super) before: u32,
-    /// The device; the smallest number where several count as one.
-    pub(super) device: i64,
+/// Device and stream of an event, by which lanes are ordered; unknown ones come first.
+pub(super) fn lane(event: &DeviceEvent) -> (i64, i64) {
+    (event.device.unwrap_or(NONE), event.stream.unwrap_or(NONE))
 }
 
 /// What the devices of a recording did.
@@ -143,7 +110,9 @@ pub(super) struct DeviceWork {
     places: Vec<Place>,
     numbers_of_places: HashMap<Place, u32>,
     pub(super) events: Vec<WorkEvent>,
-    pub(super) idle: Vec<IdleStretch>,
+    /// Stretches in which a device ran nothing: the device (the smallest number where several count as one), and the wait,
+    /// whose event is the number of its name.
+    pub(super) idle: Vec<(i64, Wait<u32>)>,
     /// Names of the lanes, by device and stream.
     pub(super) lanes: BTreeMap<(i64, i64), String>,
     /// Names of the devices.
@@ -185,30 +154,13 @@ impl DeviceWork {
     pub(super) fn find_idle_by_launches(&mut self) {
         let short = short_wait(self.unit.per_microsecond());
         for &device in self.devices.keys() {
-            let of_device: Vec<&WorkEvent> =
-                self.events.iter().filter(|event| event.counts && event.device == device).collect();
-            let launched: Vec<LaunchedEvent> = of_device
-                .iter()
-                .map(|event| LaunchedEvent {
-                    stream: 0,
-                    start: event.start,
-                    end: event.end,
-                    launch: event.launch,
-                })
-                .collect();
-            let waits = device_waits(&launched, short).into_iter().filter(|wait| !wait.time.is_empty());
-            let stretch = |wait: Wait| IdleStretch {
-                time: wait.time,
-                cause: match wait.cause {
-                    WaitCause::Unlinked => IdleCause::Unlinked,
-                    WaitCause::Host => IdleCause::LateLaunch,
-                    WaitCause::Kernel => IdleCause::BetweenKernels,
-                    WaitCause::Dependency { .. } => IdleCause::LaunchedInTime,
-                },
-                before: of_device[wait.event].name,
-                device,
-            };
-            self.idle.extend(waits.map(stretch));
+            let of_device = self.events.iter().filter(|event| event.counts && event.bar == device);
+            let (names, launched): (Vec<u32>, Vec<DeviceEvent>) =
+                of_device.map(|event| (event.name, event.event)).unzip();
+            let waits = device_waits(&launched, short).into_iter().filter(|wait| !wait.span.is_empty());
+            self.idle.extend(waits.map(|Wait { span, event, cause, .. }| {
+                (device, Wait { span, event: names[event], cause, waited_for: None })
+            }));
         }
     }
 
@@ -224,7 +176,7 @@ impl DeviceWork {
     fn categories(&self) -> Vec<u32> {
         let mut times: HashMap<u32, i64> = HashMap::new();
         for event in &self.events {
-            *times.entry(event.category).or_default() += event.end - event.start;
+            *times.entry(event.category).or_default() += event.event.span.length();
         }
         let mut order: Vec<u32> = times.keys().copied().collect();
         order.sort_by(|a, b| {
@@ -259,11 +211,11 @@ impl DeviceWork {
             StackedBar::new(name, times.into_iter().enumerate(), self.per_nanosecond())
         };
         let of_device = |device: i64| {
-            let events = self.events.iter().filter(|event| event.counts && event.device == device);
-            let timeline = events.map(|event| {
-                let WorkEvent { start, end, activity, part, .. } = *event;
-                let category = if activity == Activity::Computation { place_of[&event.category] } else { 0 };
-                (TimelineEvent { start, end, activity }, BarPart { part, activity, category })
+            let events = self.events.iter().filter(|event| event.counts && event.bar == device);
+            let timeline = events.map(|&WorkEvent { event, part, category, .. }| {
+                let activity = event.activity;
+                let category = if activity == Activity::Computation { place_of[&category] } else { 0 };
+                (event, BarPart { part, activity, category })
             });
             Breakdown::by_part(timeline, None)
         };
@@ -321,7 +273,7 @@ impl DeviceWork {
             nodes.push(place.iter().fold(root, |node, &(kind, name)| by_place.node(node, kind, name)));
         }
         for event in &self.events {
-            let time = event.end - event.start;
+            let time = event.event.span.length();
             let node = by_place.node(nodes[event.place as usize], KERNEL, event.name);
             by_place.add(node, event.category, time);
             let mut node = by_category.node(IcicleBuilder::<u32, u32>::ROOT, "kind of work", event.category);
@@ -354,7 +306,7 @@ impl DeviceWork {
 
     /// The events over time, with the steps above.
     pub(super) fn timeline(&self, iterations: Option<&MeasuredIterations>) -> Option<Timeline> {
-        let origin = self.events.iter().map(|event| event.start).min()?;
+        let origin = self.events.iter().map(|event| event.event.span.start).min()?;
         let categories = self.categories();
         let place_of: HashMap<u32, usize> =
             categories.iter().enumerate().map(|(place, &category)| (category, place)).collect();
@@ -370,9 +322,10 @@ impl DeviceWork {
                 });
                 kinds.len() - 1
             });
-            let start_ns = self.ns(event.start - origin);
-            let duration_ns = self.ns(event.end - origin) - start_ns;
-            lanes.entry(event.lane).or_default().push(LaneEvent { start_ns, duration_ns, kind });
+            let span = event.event.span;
+            let start_ns = self.ns(span.start - origin);
+            let duration_ns = self.ns(span.end - origin) - start_ns;
+            lanes.entry(lane(&event.event)).or_default().push(LaneEvent { start_ns, duration_ns, kind });
         }
         let mut categories: Vec<String> =
             categories.iter().map(|&category| self.names.text(category).to_owned()).collect();
@@ -403,26 +356,28 @@ impl DeviceWork {
         categories: &mut Vec<String>,
         kinds: &mut Vec<EventKind>,
     ) -> BTreeMap<(i64, i64), Lane> {
-        let mut place_of: BTreeMap<IdleCause, usize> = self.idle.iter().map(|idle| (idle.cause, 0)).collect();
-        for (cause, place) in &mut place_of {
+        let mut place_of: BTreeMap<usize, usize> =
+            self.idle.iter().map(|(_, wait)| (idle_kind(wait.cause), 0)).collect();
+        for (&kind, place) in &mut place_of {
             *place = categories.len();
-            categories.push(cause.as_str().to_owned());
+            categories.push(IDLE_KINDS[kind].0.to_owned());
         }
-        let mut numbers: HashMap<(IdleCause, u32), usize> = HashMap::new();
+        let mut numbers: HashMap<(usize, u32), usize> = HashMap::new();
         let mut lanes: BTreeMap<(i64, i64), Lane> = BTreeMap::new();
-        for idle in &self.idle {
-            let kind = *numbers.entry((idle.cause, idle.before)).or_insert_with(|| {
+        for &(device, Wait { span, event: before, cause, .. }) in &self.idle {
+            let of_cause = idle_kind(cause);
+            let kind = *numbers.entry((of_cause, before)).or_insert_with(|| {
                 kinds.push(EventKind {
-                    name: idle.cause.in_words().to_owned(),
-                    category: place_of[&idle.cause],
-                    place: self.names.text(idle.before).to_owned(),
+                    name: IDLE_KINDS[of_cause].1.to_owned(),
+                    category: place_of[&of_cause],
+                    place: self.names.text(before).to_owned(),
                 });
                 kinds.len() - 1
             });
-            let start_ns = self.ns(idle.time.start - origin);
-            let duration_ns = self.ns(idle.time.end - origin) - start_ns;
-            let lane = lanes.entry((idle.device, i64::MIN)).or_insert_with(|| {
-                let device = self.devices.get(&idle.device).map(|name| format!("{name} "));
+            let start_ns = self.ns(span.start - origin);
+            let duration_ns = self.ns(span.end - origin) - start_ns;
+            let lane = lanes.entry((device, i64::MIN)).or_insert_with(|| {
+                let device = self.devices.get(&device).map(|name| format!("{name} "));
                 Lane {
                     name: format!("{}idle", device.unwrap_or_default()),
                     kind: LaneKind::Idle,
@@ -454,21 +409,17 @@ mod tests {
             (500, 800, Activity::Memcpy, copy, outside),
             (900, 1_000, Activity::Communication, copy, outside),
         ] {
-            let (name, lane) = (category, (0, i64::from(place)));
-            let event = WorkEvent {
-                start,
-                end,
-                activity,
+            let event =
+                DeviceEvent::new(start, end, activity).on(Some(0), Some(place.into())).launched(Some(0));
+            work.events.push(WorkEvent {
+                event,
                 category,
-                name,
+                name: category,
                 place,
-                lane,
-                device: 0,
+                bar: 0,
                 counts: true,
-                launch: Some(0),
                 part: None,
-            };
-            work.events.push(event);
+            });
         }
         work.devices.insert(0, "GPU".into());
         work.lanes.insert((0, 0), "stream 7".into());
@@ -480,9 +431,7 @@ mod tests {
         let mut work = work();
         work.events.truncate(1);
         let first = WorkEvent {
-            start: 0,
-            end: 700,
-            activity: Activity::Communication,
+            event: DeviceEvent::new(0, 700, Activity::Communication),
             part: Some(Part::Iteration(0)),
             ..work.events[0]
         };
@@ -524,7 +473,7 @@ mod tests {
     #[test]
     fn idle_times_stand_above_the_streams_with_their_causes() {
         let mut work = work();
-        work.events[2].launch = Some(850);
+        work.events[2].event.launch = Some(850);
         work.find_idle_by_launches();
         let timeline = work.timeline(None).unwrap();
         let idle = &timeline.lanes[0];
@@ -535,7 +484,7 @@ mod tests {
         // As long as the idle part of the bar.
         assert_eq!((start_ns, duration_ns), (800, 100));
         let kind = &timeline.kinds[kind];
-        assert_eq!(timeline.categories[kind.category], IdleCause::LateLaunch.as_str());
+        assert_eq!(timeline.categories[kind.category], IDLE_KINDS[0].0);
         assert_eq!(kind.place, "copy/fill");
     }
 

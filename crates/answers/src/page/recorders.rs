@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::Activity;
+use gpu_timeline::{Activity, DeviceEvent, Wait};
 use hashbrown::HashMap;
 use iterations::{Division, Part};
 use metal_perf::{MetalReport, OpCategory, StackedGroup, stacked};
@@ -12,15 +12,12 @@ use report_writers::page::{Page, PageFigure, StackedBar, StackedBars};
 use rocprof_perf::RocprofAnalysis;
 use trace_ingest::rocprof::{AgentKind, Domain, Profile};
 use trace_ingest::{Category as EventCategory, EventId, TimeUnit};
-use trace2tree::module_name;
-use tree_perf::{Analysis, Dependency, HostActivity};
+use trace2tree::{module_class, module_name};
+use tree_perf::Analysis;
 use xla_perf::JaxAnalysis;
 
-use super::device_work::{DeviceWork, IdleCause, IdleStretch, Names, WorkEvent};
+use super::device_work::{DeviceWork, Names, WorkEvent, lane};
 use crate::numbers::{counted, duration, grouped};
-
-/// Without a device or a stream.
-const NONE: i64 = -1;
 
 fn show(work: &DeviceWork, iterated: &impl Iterated, page: &mut Page) {
     let iterations = iterated.iterations();
@@ -29,30 +26,9 @@ fn show(work: &DeviceWork, iterated: &impl Iterated, page: &mut Page) {
     page.timeline = work.timeline(iterations);
 }
 
-/// Why the device of a trace ran nothing.
-fn idle_cause(cause: tree_perf::IdleCause) -> IdleCause {
-    use tree_perf::IdleCause as Cause;
-    match cause {
-        Cause::Unlinked => IdleCause::Unlinked,
-        Cause::KernelWait => IdleCause::BetweenKernels,
-        Cause::HostWait(HostActivity::DataLoader) => IdleCause::DataLoader,
-        Cause::HostWait(HostActivity::Sync) => IdleCause::Synchronization,
-        Cause::HostWait(HostActivity::Copy) => IdleCause::BlockingCopy,
-        // The call that launches was under way when the device ran dry: late, too.
-        Cause::HostWait(HostActivity::GraphLaunch | HostActivity::Other)
-        | Cause::DependencyWait(Dependency::Launch | Dependency::GraphLaunch | Dependency::Copy) => {
-            IdleCause::LateLaunch
-        }
-        Cause::DependencyWait(Dependency::OtherStream | Dependency::Sync | Dependency::Unknown) => {
-            IdleCause::LaunchedInTime
-        }
-    }
-}
-
 /// Of PyTorch's profiler: kernels below operators below modules.
 pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
     let (tree, trace) = (analysis.tree(), analysis.trace());
-    let events = trace.events();
     let mut work = DeviceWork::new(trace.time_unit());
     let mut categories: HashMap<EventId, u32> = HashMap::new();
     for launched in analysis.work() {
@@ -80,35 +56,30 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
             None => work.names.number(analysis.class(event).as_str()),
         };
         let name = work.names.number(trace.name(event));
-        let lane = (events.device(event).unwrap_or(NONE), events.stream(event).unwrap_or(NONE));
-        work.lanes.entry(lane).or_insert_with(|| match lane {
-            (NONE, NONE) => device.clone(),
-            (NONE, stream) => format!("stream {stream}"),
-            (number, NONE) => format!("{device} {number}"),
-            (number, stream) => format!("{device} {number} stream {stream}"),
+        let of_device = analysis.device_event(event, activity);
+        work.lanes.entry(lane(&of_device)).or_insert_with(|| match (of_device.device, of_device.stream) {
+            (None, None) => device.clone(),
+            (None, Some(stream)) => format!("stream {stream}"),
+            (Some(number), None) => format!("{device} {number}"),
+            (Some(number), Some(stream)) => format!("{device} {number} stream {stream}"),
         });
         let part = division.as_ref().map(|division| division.part_of(event).unwrap_or(Part::Before));
         work.events.push(WorkEvent {
-            start: events.start(event),
-            end: events.end(event),
-            activity,
+            event: of_device,
             category,
             name,
             place,
-            lane,
             // The timeline of a trace has all devices as one.
-            device: 0,
+            bar: 0,
             counts: analysis.options().include_unlinked_kernels || tree.contains(event),
-            launch: None,
             part,
         });
     }
     work.devices.insert(0, device);
-    for stretch in analysis.idle_stretches().0 {
-        let before = work.names.number(trace.name(stretch.event));
-        let (time, cause) = (stretch.time, idle_cause(stretch.cause));
+    for Wait { span, event, cause, .. } in analysis.idle_stretches().0 {
+        let event = work.names.number(trace.name(event));
         // All devices of a trace are idle at the same time: their lane stands above those of all.
-        work.idle.push(IdleStretch { time, cause, before, device: i64::MIN });
+        work.idle.push((i64::MIN, Wait { span, event, cause, waited_for: None }));
     }
     show(&work, analysis, page);
 }
@@ -119,10 +90,7 @@ fn path(analysis: &Analysis, head: EventId, work: &mut DeviceWork) -> Vec<(&'sta
     let is_operator = |event: EventId| trace.events().category(event) == EventCategory::CPU_OP;
     let modules = std::iter::successors(tree.parent_module(head), |&module| tree.parent_module(module));
     let mut path: Vec<(&'static str, u32)> = modules
-        .map(|module| {
-            let name = module_name(trace.name(module));
-            ("module", work.names.number(name.trim_start_matches("nn.Module: ")))
-        })
+        .map(|module| ("module", work.names.number(module_name(module_class(trace.name(module))))))
         .collect();
     path.reverse();
     let inside = tree.ancestors(head).take_while(|&event| !tree.is_module(event));
@@ -137,7 +105,6 @@ fn path(analysis: &Analysis, head: EventId, work: &mut DeviceWork) -> Vec<(&'sta
 /// Of XLA programs on GPUs: kernels below instructions below programs.
 pub(super) fn xla(analysis: &JaxAnalysis, page: &mut Page) {
     let trace = analysis.trace();
-    let events = trace.events();
     let mut work = DeviceWork::new(trace.time_unit());
     let planes = &analysis.profile().planes;
     for (number, gpu) in analysis.gpus().iter().enumerate() {
@@ -157,23 +124,19 @@ pub(super) fn xla(analysis: &JaxAnalysis, page: &mut Page) {
             }
             work.place(path)
         });
+        let of_device = event.device_event(trace);
         let device = event.gpu as i64;
-        let lane = (device, event.stream);
         let named = work.devices.get(&device).cloned().unwrap_or_default();
         work.lanes
-            .entry(lane)
+            .entry(lane(&of_device))
             .or_insert_with(|| format!("{} stream {}", named.trim_start_matches("/device:"), event.stream));
         work.events.push(WorkEvent {
-            start: events.start(event.event),
-            end: events.end(event.event),
-            activity: event.activity,
+            event: of_device,
             category: work.names.number(operator.category.as_str()),
             name: work.names.number(kernel),
             place,
-            lane,
-            device,
+            bar: device,
             counts: true,
-            launch: event.launch.map(|launch| events.start(launch)),
             part: event.part,
         });
     }
@@ -200,24 +163,23 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
     for dispatch in analysis.dispatches() {
         let device = device(profile, dispatch.agent, &mut work);
         // Queues are what runs side by side; some programs make a stream per call.
-        let lane = (device, i64::try_from(dispatch.queue).unwrap_or(i64::MAX - 1));
-        work.lanes.entry(lane).or_insert_with(|| format!("GPU {device} queue {}", dispatch.queue));
+        let queue = i64::try_from(dispatch.queue).unwrap_or(i64::MAX - 1);
         let class = analysis.class(dispatch.kernel);
+        let activity = match class {
+            Category::Communication => Activity::Communication,
+            _ => Activity::Computation,
+        };
+        let event = DeviceEvent::new(dispatch.start.0, dispatch.end.0, activity)
+            .on(Some(device), Some(queue))
+            .launched(launch(dispatch.process, dispatch.correlation));
+        work.lanes.entry(lane(&event)).or_insert_with(|| format!("GPU {device} queue {}", dispatch.queue));
         work.events.push(WorkEvent {
-            start: dispatch.start.0,
-            end: dispatch.end.0,
-            activity: if class == Category::Communication {
-                Activity::Communication
-            } else {
-                Activity::Computation
-            },
+            event,
             category: work.names.number(class.as_str()),
             name: work.names.number(&analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize]),
             place,
-            lane,
-            device,
+            bar: device,
             counts: true,
-            launch: launch(dispatch.process, dispatch.correlation),
             part: None,
         });
     }
@@ -228,19 +190,17 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
             profile.agents.get(agent as usize).is_some_and(|agent| agent.kind == AgentKind::Gpu)
         });
         let device = device(profile, agent, &mut work);
-        let lane = (device, i64::MAX);
-        work.lanes.entry(lane).or_insert(format!("GPU {device} copies"));
+        let event = DeviceEvent::new(copy.start.0, copy.end.0, Activity::Memcpy)
+            .on(Some(device), Some(i64::MAX))
+            .launched(launch(copy.process, copy.correlation));
+        work.lanes.entry(lane(&event)).or_insert(format!("GPU {device} copies"));
         work.events.push(WorkEvent {
-            start: copy.start.0,
-            end: copy.end.0,
-            activity: Activity::Memcpy,
+            event,
             category,
             name: work.names.number(profile.strings.get(copy.name)),
             place,
-            lane,
-            device,
+            bar: device,
             counts: true,
-            launch: launch(copy.process, copy.correlation),
             part: None,
         });
     }

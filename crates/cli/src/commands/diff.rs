@@ -11,6 +11,7 @@ use trace_diff::{
     Confidence, DiffOptions, LedgerItem, LedgerLine, RepeatedWork, TreeDiff, UnitGroup, UnitStatus,
 };
 use trace_ingest::ReadOptions;
+use trace2tree::module_name;
 
 use super::compare::{changed, name_classes, signed};
 use super::report::{Extras, Request, check_destinations, save};
@@ -241,8 +242,7 @@ impl FirstPage<'_> {
         type Row<'r> = (usize, &'r RepeatedWork);
         let headers = [format!("{a} µs each"), format!("{b} µs each"), format!("change {unit}")];
         let name = |&(depth, work): &Row<'_>| {
-            let [of_a, of_b] =
-                diff.names_of_work(work).map(|name| name.strip_prefix("nn.Module: ").unwrap_or(name));
+            let [of_a, of_b] = diff.names_of_work(work).map(module_name);
             let name = if of_a == of_b { of_a.to_owned() } else { format!("{of_a} → {of_b}") };
             format!("{}{} × {name}", "  ".repeat(depth), grouped(work.times[0].count as u128))
         };

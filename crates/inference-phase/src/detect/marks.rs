@@ -6,6 +6,7 @@
 use hashbrown::HashMap;
 use perf_models::{AnnotationKind, IterationAnnotation};
 use trace_ingest::{Category, EventId, PerString, Trace, TrackId};
+use trace2tree::is_module_frame;
 
 use super::spans::outermost;
 use crate::step::{Load, Phase};
@@ -153,8 +154,8 @@ pub(super) fn engine_frames(trace: &Trace) -> Vec<EngineFrame> {
 const MODELS: [&str; 3] = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration"];
 
 fn classify(name: &str) -> Option<Frame> {
-    if let Some(module) = name.strip_prefix("nn.Module: ") {
-        let class = module.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
+    if is_module_frame(name) {
+        let class = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
         return MODELS.iter().any(|model| class.ends_with(model)).then_some(Frame::Model);
     }
     // `path/file.py(12): function`

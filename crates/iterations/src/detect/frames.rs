@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use trace_ingest::{Category, StringId, TrackId};
-use trace2tree::{TraceTree, iteration_roots, module_name};
+use trace2tree::{TraceTree, iteration_roots, module_class, module_name};
 
 use super::host::Process;
 
@@ -44,7 +44,7 @@ pub(crate) fn model_calls(tree: &TraceTree, process: &Process, main: TrackId) ->
             let mut calls = by_name.remove(&name)?;
             calls.sort_unstable();
             let share = process.work.share(calls.iter().copied());
-            let name = module_name(trace.text(name)).trim_start_matches("nn.Module: ").to_owned();
+            let name = module_name(module_class(trace.text(name))).to_owned();
             Some(FrameCalls { name, calls, share })
         })
         .collect();

@@ -383,7 +383,7 @@ fn the_tables_of_recorded_profiles_have_their_collectives_and_their_time() {
         let mut in_steps = 0;
         for ((_, tables), gpu) in tables.iter().zip(analysis.gpus()) {
             assert_eq!(tables.rank.busy_ns, gpu.breakdown.busy / 1_000, "{path:?}");
-            let of_gpu = |event: &&xla_perf::DeviceEvent| event.pid == gpu.pid;
+            let of_gpu = |event: &&xla_perf::GpuEvent| event.pid == gpu.pid;
             let events = analysis.device_events().iter().filter(of_gpu).count();
             let kernels: i64 = tables.kernels.iter().map(|row| row.count).sum();
             assert_eq!(usize::try_from(kernels).unwrap(), events, "{path:?}");

@@ -1,6 +1,6 @@
 //! Timelines of the GPUs, together and one by one.
 
-use gpu_timeline::{Activity, Breakdown, Interval, IntervalSet, TimelineEvent};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, IntervalSet};
 use operator_sheets::{TIME_SHARE, per_iteration};
 use perf_models::Category;
 use sheets::ColumnKind::{Number, Text};
@@ -206,10 +206,10 @@ pub struct AgentTimeline<'a> {
 #[must_use]
 pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
     let agents = &analysis.profile().agents;
-    let mut events: Vec<Vec<TimelineEvent>> = vec![Vec::new(); agents.len() + 1];
+    let mut events: Vec<Vec<(Interval, Activity)>> = vec![Vec::new(); agents.len() + 1];
     let mut add = |agent: Option<u32>, start: Nanoseconds, end: Nanoseconds, activity| {
         let place = agent.map_or(agents.len(), |agent| agent as usize);
-        events[place].push(TimelineEvent { start: start.0, end: end.0, activity });
+        events[place].push((Interval::new(start.0, end.0), activity));
     };
     for dispatch in analysis.dispatches() {
         // Not by the category that the sheets of kernels show, which may be TraceLens's.
@@ -232,6 +232,8 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
         .into_iter()
         .enumerate()
         .filter_map(|(place, events)| {
+            let events =
+                events.into_iter().map(|(span, activity)| DeviceEvent::new(span.start, span.end, activity));
             Some(AgentTimeline { agent: agents.get(place), breakdown: Breakdown::from_events(events, None)? })
         })
         .collect();

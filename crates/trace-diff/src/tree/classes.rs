@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use trace_ingest::EventId;
-use trace2tree::{TraceTree, module_name};
+use trace2tree::{TraceTree, module_class};
 
 use super::TreeDiff;
 use super::align::{A, B};
@@ -100,7 +100,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
     #[must_use]
     pub fn names_of_work(&self, work: &RepeatedWork) -> [&str; 2] {
         let trees = self.trees();
-        [A, B].map(|side| module_name(trees[side].trace().name(work.first[side])))
+        [A, B].map(|side| module_class(trees[side].trace().name(work.first[side])))
     }
 
     /// Of each list of nodes of A the place of that list whose nodes stand around all of them, the nearest.

@@ -2,7 +2,7 @@
 
 use perf_models::{CommunicationPatterns, kernel_class};
 use trace_ingest::{ArgumentValue, Sequence, StringId, StringTable};
-use trace2tree::{is_graph_launch, module_name};
+use trace2tree::{is_graph_launch, module_class};
 use twox_hash::XxHash64;
 
 use crate::keys::type_name;
@@ -43,7 +43,7 @@ pub(super) fn operator(name: &str, classes: &NameClasses) -> String {
 
 /// Name of the frame of a module without the number of the instance.
 pub(super) fn module(name: &str) -> String {
-    without_run(module_name(name))
+    without_run(module_class(name))
 }
 
 /// Calls that start the same kind of device work have one name, whichever runtime or driver they are of.

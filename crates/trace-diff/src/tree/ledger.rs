@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, Breakdown, TimelineEvent};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent};
 use perf_models::{MemoryKernel, rocm_memory_kernel};
 use trace_ingest::Category;
 use trace2tree::TraceTree;
@@ -90,8 +90,7 @@ fn breakdown(tree: &TraceTree, options: &DiffOptions, scale: i64) -> BTreeMap<Le
         let (item, activity) =
             *items.entry(key).or_insert_with(|| item(trace.text(key.0), events.category(event), options));
         let scaled = |time: i64| time.saturating_mul(scale);
-        let (start, end) = (scaled(events.start(event)), scaled(events.end(event)));
-        (TimelineEvent { start, end, activity }, item)
+        (DeviceEvent::new(scaled(events.start(event)), scaled(events.end(event)), activity), item)
     });
     Breakdown::by_part(parts, None)
 }

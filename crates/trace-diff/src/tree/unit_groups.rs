@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use hashbrown::HashMap;
 use trace_ingest::{EventId, Sequence};
-use trace2tree::{TraceTree, module_name};
+use trace2tree::{TraceTree, module_class, module_name};
 
 use super::TreeDiff;
 use super::align::{A, B, Confidence};
@@ -153,10 +153,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         let modules = std::iter::successors(tree.parent_module(event), |&module| tree.parent_module(module));
         let mut names: Vec<String> = modules
             .take(SHOWN_MODULES)
-            .map(|module| {
-                let name = module_name(tree.trace().name(module));
-                name.strip_prefix("nn.Module: ").unwrap_or(name).to_owned()
-            })
+            .map(|module| module_name(module_class(tree.trace().name(module))).to_owned())
             .collect();
         names.reverse();
         names

@@ -8,9 +8,10 @@ use sheets::Unit::{Bytes, Mebibytes};
 use sheets::names::{MEMORY_BLOCKS, MEMORY_OWNERS, MEMORY_STEPS, MEMORY_SUMMARY, MEMORY_TIMELINE};
 use sheets::{Cell, Chart, ChartShape, Column, Field, Figure, Role, Sheet};
 use trace_ingest::{MemoryDevice, StringId};
+use trace2tree::module_name;
 
 use crate::analysis::Analysis;
-use crate::memory::{Block, Bucket, DeviceMemory, Failure, Growth, MODULE, MemoryUse, StepMemory};
+use crate::memory::{Block, Bucket, DeviceMemory, Failure, Growth, MemoryUse, StepMemory};
 
 /// What a sheet of memory is made from.
 type Context<'a> = (&'a Analysis, &'a MemoryUse);
@@ -38,7 +39,7 @@ fn text<'r>((analysis, _): &'r Context<'_>, name: Option<StringId>) -> Cell<'r> 
 
 /// The name of a module without what marks its frame.
 fn module<'r>((analysis, _): &'r Context<'_>, name: Option<StringId>) -> Cell<'r> {
-    name.map(|name| analysis.trace().text(name).trim_start_matches(MODULE)).into()
+    name.map(|name| module_name(analysis.trace().text(name))).into()
 }
 
 fn step_name<'r>((analysis, memory): &'r Context<'_>, time: i64) -> Cell<'r> {

@@ -10,7 +10,7 @@ use super::analysis::{CollectiveAnalysis, RecordedKernel};
 use super::executions::CollectiveKernel;
 use super::from_hlo::{collective_operation, renamed_collectives};
 use crate::analysis::JaxAnalysis;
-use crate::device_events::{DeviceEvent, is_copy_kernel};
+use crate::device_events::{GpuEvent, is_copy_kernel};
 
 impl JaxAnalysis {
     /// The collectives of this profile alone, as those of one node. Computed once.
@@ -39,7 +39,7 @@ impl CollectiveAnalysis {
     }
 }
 
-fn device(event: &DeviceEvent) -> u32 {
+fn device(event: &GpuEvent) -> u32 {
     u32::try_from(event.pid - 1).unwrap_or(0)
 }
 

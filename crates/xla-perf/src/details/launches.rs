@@ -9,7 +9,7 @@ use sheets::Unit::{Bytes, GigabytesPerSecond, One};
 use sheets::{Column, Field, Nested, Role, Sheet};
 
 use crate::JaxAnalysis;
-use crate::device_events::DeviceEvent;
+use crate::device_events::GpuEvent;
 use crate::sheet::sheet;
 
 /// The value of a key in a profiler's text of parts such as `size:655360`.
@@ -220,7 +220,7 @@ fn described<'a, D>(
     analysis: &'a JaxAnalysis,
     text: &'static str,
     parse: fn(&str) -> Option<D>,
-) -> impl Iterator<Item = (&'a DeviceEvent, &'a str, D, i64)> {
+) -> impl Iterator<Item = (&'a GpuEvent, &'a str, D, i64)> {
     let (profile, trace) = (analysis.profile(), analysis.trace());
     analysis.device_events().iter().filter_map(move |of| {
         let details = parse(profile.stat(of.event, text)?.as_str()?)?;

@@ -6,13 +6,13 @@ use perf_models::XlaKernel;
 use sheets::Nested;
 
 use crate::analysis::JaxAnalysis;
-use crate::device_events::DeviceEvent;
+use crate::device_events::GpuEvent;
 use crate::operators::Operator;
 
 /// A kernel that the keywords keep.
 #[derive(Clone, Copy)]
 pub(crate) struct KernelRow<'a> {
-    pub(crate) event: &'a DeviceEvent,
+    pub(crate) event: &'a GpuEvent,
     pub(crate) name: &'a str,
     pub(crate) category: XlaKernel,
     /// In picoseconds.
@@ -25,8 +25,8 @@ pub(crate) struct KernelRow<'a> {
 pub(crate) fn gpu_kernels<'a>(analysis: &'a JaxAnalysis) -> Vec<KernelRow<'a>> {
     let (trace, events) = (analysis.trace(), analysis.trace().events());
     let kept = analysis.device_events().iter().filter(|event| analysis.keeps(event.operator));
-    let row = |event: &'a DeviceEvent| {
-        let DeviceEvent { event: id, category, operator, .. } = *event;
+    let row = |event: &'a GpuEvent| {
+        let GpuEvent { event: id, category, operator, .. } = *event;
         Some(KernelRow {
             event,
             name: trace.name(id),

@@ -17,7 +17,7 @@ use sheets::{Chart, ChartShape, Column, Field, Layout, Nested, Role, Sheet, perc
 use super::kernel_rows::{Arguments, Entry, KernelRow, gpu_kernels, kernel_list};
 use crate::IndexMap;
 use crate::analysis::JaxAnalysis;
-use crate::device_events::DeviceEvent;
+use crate::device_events::GpuEvent;
 use crate::library_kernels;
 use crate::operators::{Operator, Record, number_tuples, text_list, text_tuple};
 use crate::options::WorkRule;
@@ -433,7 +433,7 @@ fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis,
 fn computation(analysis: &JaxAnalysis) -> impl Iterator<Item = (&str, XlaKernel, i64)> {
     let trace = analysis.trace();
     let computes =
-        |event: &&DeviceEvent| event.activity == Activity::Computation && analysis.keeps(event.operator);
+        |event: &&GpuEvent| event.activity == Activity::Computation && analysis.keeps(event.operator);
     analysis.device_events().iter().filter(computes).map(move |event| {
         let name = trace.name(event.event);
         let call = analysis.profile().xla(event.event);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use inference_phase::capture::{CaptureLibrary, EXECUTION_DETAILS, Outcome, Pairing, merge};
 use trace_ingest::ReadOptions;
-use trace2tree::{TraceTree, module_name};
+use trace2tree::{TraceTree, module_class};
 
 use crate::capture::trace::{assert_conserved, has_shapes, tree};
 
@@ -90,7 +90,7 @@ fn time_of(tree: &TraceTree, operator: &str, module: &str) -> (f64, usize) {
     for &event in tree.linked_device_events() {
         let Some(launcher) = tree.kernel_launcher(event) else { continue };
         let of_module =
-            tree.parent_module(launcher).is_some_and(|frame| module_name(trace.name(frame)) == module);
+            tree.parent_module(launcher).is_some_and(|frame| module_class(trace.name(frame)) == module);
         if of_module && trace.name(launcher).starts_with(operator) {
             time += trace.events().duration(event);
             calls.insert(launcher);

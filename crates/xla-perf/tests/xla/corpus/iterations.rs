@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Breakdown, Interval, TimelineEvent, busy_time};
+use gpu_timeline::{Breakdown, Interval, busy_time};
 use iterations::{LevelKind, Part, Window};
 use operator_sheets::Iterated;
 use sheets::{Layout, Scope};
@@ -28,13 +28,8 @@ fn window(case: &str, window: &Window) -> JaxAnalysis {
 
 /// All GPUs together.
 fn timeline_of_gpus(analysis: &JaxAnalysis) -> Breakdown {
-    let events = analysis.trace().events();
-    let event = |event: &xla_perf::DeviceEvent| TimelineEvent {
-        start: events.start(event.event),
-        end: events.end(event.event),
-        activity: event.activity,
-    };
-    Breakdown::from_events(analysis.device_events().iter().map(event), None).unwrap()
+    let events = analysis.device_events().iter().map(|event| event.device_event(analysis.trace()));
+    Breakdown::from_events(events, None).unwrap()
 }
 
 /// Busy time of all cores together, and the time from their first operation to their last.
