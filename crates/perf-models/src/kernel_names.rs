@@ -10,6 +10,7 @@ mod fp32;
 mod library;
 mod rocprof;
 mod tracelens_engine;
+mod work_kind;
 mod xla;
 
 pub use class::{KernelClass, kernel_class};
@@ -18,6 +19,7 @@ pub use fp32::fp32_matrix_spec;
 pub use library::{changes_layout, kernel_library};
 pub use rocprof::{PftraceKernel, tracelens_rocprof_category};
 pub use tracelens_engine::tracelens_engine_kernel;
+pub use work_kind::WorkKind;
 pub use xla::XlaKernel;
 
 use crate::Category;

@@ -69,7 +69,7 @@ pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile, tile_of_gemm};
 pub use kernel_names::{
-    CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, XlaKernel, bare_kernel_name,
+    CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, WorkKind, XlaKernel, bare_kernel_name,
     changes_layout, fp32_matrix_spec, is_library_gemm, kernel_class, kernel_library, rocm_memory_kernel,
     tracelens_engine_kernel, tracelens_rocprof_category,
 };

@@ -74,15 +74,29 @@ pub(super) struct WorkEvent {
     pub(super) part: Option<Part>,
 }
 
-/// Kinds of idle time: the name of the kind, which the page shows as a kind of work, and what happened.
-const IDLE_KINDS: [(&str, &str); 7] = [
-    ("idle: late launch", "late launch: the device had run dry before"),
-    ("idle: data loader", "late launch: the host waited for its data loader"),
-    ("idle: synchronisation", "late launch: the host waited for the device"),
-    ("idle: blocking copy", "late launch: the host waited for a copy"),
-    ("idle: between kernels", "between kernels: launched in time, a short wait"),
-    ("idle: launched in time", "launched in time, a long wait"),
-    ("idle: unknown launch", "the launch of what follows is not recorded"),
+/// A kind of idle time.
+pub(super) struct IdleKind {
+    /// What the page calls it, as a kind of work.
+    pub(super) name: &'static str,
+    /// By which the page knows its colour.
+    pub(super) kind: &'static str,
+    /// What happened.
+    what: &'static str,
+}
+
+const fn idle(name: &'static str, kind: &'static str, what: &'static str) -> IdleKind {
+    IdleKind { name, kind, what }
+}
+
+/// In the order in which the page lists them.
+pub(super) const IDLE_KINDS: [IdleKind; 7] = [
+    idle("idle: late launch", "late launch", "late launch: the device had run dry before"),
+    idle("idle: data loader", "data loader", "late launch: the host waited for its data loader"),
+    idle("idle: synchronisation", "synchronisation", "late launch: the host waited for the device"),
+    idle("idle: blocking copy", "blocking copy", "late launch: the host waited for a copy"),
+    idle("idle: between kernels", "between kernels", "between kernels: launched in time, a short wait"),
+    idle("idle: launched in time", "launched in time", "launched in time, a long wait"),
+    idle("idle: unknown launch", "unknown launch", "the launch of what follows is not recorded"),
 ];
 
 /// The place of a cause's kind in [`IDLE_KINDS`].
@@ -360,7 +374,7 @@ impl DeviceWork {
             self.idle.iter().map(|(_, wait)| (idle_kind(wait.cause), 0)).collect();
         for (&kind, place) in &mut place_of {
             *place = categories.len();
-            categories.push(IDLE_KINDS[kind].0.to_owned());
+            categories.push(IDLE_KINDS[kind].name.to_owned());
         }
         let mut numbers: HashMap<(usize, u32), usize> = HashMap::new();
         let mut lanes: BTreeMap<(i64, i64), Lane> = BTreeMap::new();
@@ -368,7 +382,7 @@ impl DeviceWork {
             let of_cause = idle_kind(cause);
             let kind = *numbers.entry((of_cause, before)).or_insert_with(|| {
                 kinds.push(EventKind {
-                    name: IDLE_KINDS[of_cause].1.to_owned(),
+                    name: IDLE_KINDS[of_cause].what.to_owned(),
                     category: place_of[&of_cause],
                     place: self.names.text(before).to_owned(),
                 });
@@ -484,7 +498,7 @@ mod tests {
         // As long as the idle part of the bar.
         assert_eq!((start_ns, duration_ns), (800, 100));
         let kind = &timeline.kinds[kind];
-        assert_eq!(timeline.categories[kind.category], IDLE_KINDS[0].0);
+        assert_eq!(timeline.categories[kind.category], IDLE_KINDS[0].name);
         assert_eq!(kind.place, "copy/fill");
     }
 

@@ -1,6 +1,7 @@
 //! A report as the page of `report_writers::page`: its first page, pictures of where the time goes, and its tables.
 
 mod device_work;
+mod kinds;
 mod recorders;
 mod runs;
 
@@ -69,6 +70,7 @@ pub fn page(report: &Report, options: &[String]) -> Page {
     if page.bars.is_empty() {
         page.bars.extend(bars_of_timelines(&summary.timelines));
     }
+    page.kinds = kinds::kinds(&page, report);
     page
 }
 

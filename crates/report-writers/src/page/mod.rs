@@ -14,6 +14,7 @@ mod icicle;
 mod slots;
 mod timeline;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -64,8 +65,20 @@ pub struct Page {
     pub difference: Option<Difference>,
     /// How fast devices exchanged data.
     pub communication: Option<Communication>,
+    /// What names of parts, kinds of work and rows of charts stand for, which decides their colours; names that say nothing of
+    /// the work are not in it.
+    pub kinds: BTreeMap<String, PageKind>,
     /// How the report was made, item by item.
     pub made_by: Vec<(String, String)>,
+}
+
+/// A kind of work, for its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PageKind {
+    /// One of those that the page has colours for.
+    pub kind: &'static str,
+    /// Whether it is the backward part, which is lighter.
+    pub backward: bool,
 }
 
 /// Something that limits what the figures say.

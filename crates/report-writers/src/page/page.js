@@ -67,32 +67,33 @@
   }
 
   // ---- colours: one per kind of work on every page, told apart by the colour-blind, with a letter each ----------------
-  const KINDS = [
-    [/^idle: late launch/, "#f0a58f", "L"],
-    [/^idle: data loader/, "#cbb2e3", "D"],
-    [/^idle: synchronisation/, "#8fc1e3", "S"],
-    [/^idle: blocking copy/, "#e3cf6b", "B"],
-    [/^idle: between kernels/, "#a9d6b5", "K"],
-    [/^idle: launched in time/, "#c9b8a4", "W"],
-    [/^idle: unknown launch/, "#b9bfc7", "?"],
-    [/^(grouped)?gemm|^matmul|^dot|^gemm/i, "#0072b2", "G"],
-    [/sdpa|attention|flash/i, "#d55e00", "A"],
-    [/^conv/i, "#56b4e9", "V"],
-    [/norm/i, "#cc79a7", "N"],
-    [/softmax|crossentropy/i, "#b05a9c", "S"],
-    [/exposed comm|comm|collective|all.?reduce|all.?gather|^ccl$/i, "#009e73", "C"],
-    [/exposed cop|copy|memcpy|memset|fill/i, "#c9b400", "M"],
-    [/elementwise|loop fusion|pointwise/i, "#e69f00", "E"],
-    [/reduce|fusion/i, "#8f8f2f", "R"],
-    [/multi_tensor|optimi/i, "#9a6fd0", "O"],
-    [/moe/i, "#3ba99c", "X"],
-    [/triton/i, "#6e78d6", "T"],
-    [/^comput/i, "#6e78d6", "K"],
-    [/^waiting/i, "#e0a3a3", "W"],
-    [/embedding|sort|index/i, "#b4605f", "I"],
-    [/rope|ssm|mhc/i, "#7d9a3c", "P"],
-    [/^data.?movement|^tm$|^dm$/i, "#5b8fb9", "D"],
-  ];
+  const KINDS = {
+    "late launch": ["#f0a58f", "L"],
+    "data loader": ["#cbb2e3", "D"],
+    synchronisation: ["#8fc1e3", "S"],
+    "blocking copy": ["#e3cf6b", "B"],
+    "between kernels": ["#a9d6b5", "K"],
+    "launched in time": ["#c9b8a4", "W"],
+    "unknown launch": ["#b9bfc7", "?"],
+    gemm: ["#0072b2", "G"],
+    attention: ["#d55e00", "A"],
+    convolution: ["#56b4e9", "V"],
+    normalization: ["#cc79a7", "N"],
+    softmax: ["#b05a9c", "S"],
+    communication: ["#009e73", "C"],
+    copy: ["#c9b400", "M"],
+    elementwise: ["#e69f00", "E"],
+    reduction: ["#8f8f2f", "R"],
+    optimizer: ["#9a6fd0", "O"],
+    experts: ["#3ba99c", "X"],
+    triton: ["#6e78d6", "T"],
+    computation: ["#6e78d6", "K"],
+    waiting: ["#e0a3a3", "W"],
+    selection: ["#b4605f", "I"],
+    position: ["#7d9a3c", "P"],
+    movement: ["#5b8fb9", "D"],
+    idle: ["var(--idle)", ""],
+  };
   /** What stands beside each other and is no kind of work. */
   const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
   const [WORSE, BETTER] = ["#d98200", "#3a86c8"];
@@ -102,15 +103,13 @@
   /** Fill, letter and the ink that can be read on it: black and white are equally far from a luminance of 0.179. */
   function look(category) {
     if (!known.has(category)) {
-      const kind = KINDS.find(([pattern]) => pattern.test(category));
-      let fill = kind?.[1];
-      let letter = kind?.[2];
-      if (/^idle$/i.test(category)) [fill, letter] = ["var(--idle)", ""];
-      else if (!category) [fill, letter] = ["var(--mixed)", ""];
-      else if (!kind) {
+      const of = Object.hasOwn(page.kinds, category) ? page.kinds[category] : undefined;
+      let [fill, letter] = KINDS[of?.kind] ?? [];
+      if (!category) [fill, letter] = ["var(--mixed)", ""];
+      else if (!of) {
         others.push(category);
         [fill, letter] = [OTHERS[(others.length - 1) % OTHERS.length], category[0].toUpperCase()];
-      } else if (/_bwd$/.test(category)) {
+      } else if (of.backward) {
         fill = mixed(fill, 255, 0.38);
         letter = letter.toLowerCase();
       }
@@ -1155,13 +1154,13 @@
       return rows.length && drawing(width, rows.length * 20, `${chart.title}, as in the table`, rows.map((row, place) => {
         const name = [text(names.cells[row]), ...told.map((one) => text(one.cells[row]))].filter(Boolean).join(" ");
         return [label(named - 6, place * 20 + 14, shortened(name, Math.floor(named / 6.8)), { "text-anchor": "end" }),
-          svg("rect", { x: named, y: place * 20 + 2, height: 16, width: Math.max(1, (Math.abs(values.cells[row]) / largest) * (width - named - 80)), fill: look(categoryOf(row, name)).fill, ...tipped(() => `${name}\n${chart.axis}: ${significant(values.cells[row])}`) }),
+          svg("rect", { x: named, y: place * 20 + 2, height: 16, width: Math.max(1, (Math.abs(values.cells[row]) / largest) * (width - named - 80)), fill: look(categoryOf(row)).fill, ...tipped(() => `${name}\n${chart.axis}: ${significant(values.cells[row])}`) }),
           label(named + (Math.abs(values.cells[row]) / largest) * (width - named - 80) + 5, place * 20 + 14, significant(values.cells[row]), { class: "soft" })];
       }));
     }
-    function categoryOf(row, name) {
+    function categoryOf(row) {
       const found = table.columns.find((one) => /categor/i.test(one.name) && ["text", "names"].includes(one.kind));
-      return found ? text(found.cells[row]).split(", ")[0] : name;
+      return text((found ?? names).cells[row]).split(", ")[0];
     }
     function columns() {
       const rows = [...values.cells.keys()].slice(0, Math.min(chart.most, 800));
