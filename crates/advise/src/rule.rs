@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use gpu_timeline::{Activity, WaitCause};
 use hashbrown::HashMap;
-use perf_models::{changes_layout, kernel_library};
+use perf_models::KernelWords;
 
 use crate::facts::{Facts, Program, SheetColumn, Work};
 use crate::finding::{Bucket, Confidence, EvidenceRow};
@@ -66,7 +66,7 @@ pub struct Inspection<'f> {
     /// Positions of the device events of each queue, by start.
     pub streams: Vec<Vec<u32>>,
     /// By name: what it says.
-    named: Vec<Named>,
+    named: Vec<KernelWords>,
     /// By device event: the stretch without any that it ended.
     idle_before: Vec<Option<u32>>,
     late_launches: OnceLock<Vec<LateLaunch>>,
@@ -92,7 +92,7 @@ impl<'f> Inspection<'f> {
         for (idle, position) in facts.idle.iter().zip(0..) {
             idle_before[idle.event as usize] = Some(position);
         }
-        let named = facts.names.iter().map(|name| Named::new(name)).collect();
+        let named = facts.names.iter().map(|name| KernelWords::from_name(name)).collect();
         Inspection {
             facts,
             limits,
@@ -106,7 +106,7 @@ impl<'f> Inspection<'f> {
     }
 
     /// What a name says.
-    pub(crate) fn named(&self, name: u32) -> Named {
+    pub(crate) fn named(&self, name: u32) -> KernelWords {
         self.named[name as usize]
     }
 
@@ -165,30 +165,6 @@ impl<'f> Inspection<'f> {
         let part =
             |&work: &u32| Part { slot: Slot::Work(work), mid: (time as f64 * share(work)).round() as i64 };
         works.iter().map(part).collect()
-    }
-}
-
-/// What the name of a kernel or an operator says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
-    /// The library that a kernel comes from.
-    pub(crate) library: Option<&'static str>,
-    /// Whether it only brings data into another order.
-    pub(crate) changes_layout: bool,
-    /// Whether a compiler made it, which has fused what it could.
-    pub(crate) is_generated: bool,
-    /// Whether it is a softmax.
-    pub(crate) is_softmax: bool,
-}
-
-impl Named {
-    fn new(name: &str) -> Self {
-        Named {
-            library: kernel_library(name),
-            changes_layout: changes_layout(name),
-            is_generated: name.starts_with("triton_"),
-            is_softmax: name.contains("softmax"),
-        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use perf_models::{Category, custom_call_category};
+
 use crate::{HloInstruction, InstructionRef, Shape};
 
 /// What kind of work an instruction does, by its opcode, the function that it calls and the instructions of its
@@ -87,23 +89,16 @@ impl HloKind {
 
     /// The kind of a custom call.
     pub(crate) fn of_target(target: &str) -> Self {
-        let lower = target.to_ascii_lowercase();
-        let has = |part: &str| lower.contains(part);
-        let backward = has("backward") || has("bwd");
-        if has("fmha") || has("fused_attn") || has("flash_attention") {
-            if backward { Self::AttentionBackward } else { Self::AttentionForward }
-        } else if has("$conv") {
-            if backward { Self::ConvBackward } else { Self::ConvForward }
-        } else if has("matmul") || has("gemm") {
-            Self::Gemm
-        } else if has("norm") {
-            Self::Normalization
-        } else if has("topk") || has("sort") {
-            Self::Sort
-        } else if has("nccl") || has("rccl") {
-            Self::Communication
-        } else {
-            Self::CustomCall
+        match custom_call_category(target) {
+            Some(Category::SdpaForward) => Self::AttentionForward,
+            Some(Category::SdpaBackward) => Self::AttentionBackward,
+            Some(Category::ConvForward) => Self::ConvForward,
+            Some(Category::ConvBackward) => Self::ConvBackward,
+            Some(Category::Gemm) => Self::Gemm,
+            Some(Category::NormForward) => Self::Normalization,
+            Some(Category::SortIndex) => Self::Sort,
+            Some(Category::Communication) => Self::Communication,
+            _ => Self::CustomCall,
         }
     }
 }

@@ -2,12 +2,16 @@
 //!
 //! The rules differ because reports differ: TraceLens's figures can only be compared under TraceLens's own rules,
 //! wrong ones included ([`tracelens_rocprof_category`], [`PftraceKernel`], [`XlaKernel`], [`tracelens_engine_kernel`]);
-//! [`kernel_class`] is ours.
+//! [`kernel_class`] is ours. What names say beside the kind of work stands here, too, because they are the same names: who
+//! wrote a kernel ([`KernelWords`]), the loop of the program ([`LoopWords`]), the phases of inference ([`PhaseWords`]), and what
+//! pictures tell apart ([`WorkKind`]).
 
 mod class;
 mod communication;
 mod fp32;
 mod library;
+mod loops;
+mod phase;
 mod rocprof;
 mod tracelens_engine;
 mod work_kind;
@@ -16,11 +20,13 @@ mod xla;
 pub use class::{KernelClass, kernel_class};
 pub use communication::{CommunicationPatterns, MemoryKernel, rocm_memory_kernel};
 pub use fp32::fp32_matrix_spec;
-pub use library::{changes_layout, kernel_library};
+pub use library::KernelWords;
+pub use loops::{LoopWords, ParameterUpdate};
+pub use phase::{AttentionLayout, PhaseOperator, PhaseWords};
 pub use rocprof::{PftraceKernel, tracelens_rocprof_category};
 pub use tracelens_engine::tracelens_engine_kernel;
 pub use work_kind::WorkKind;
-pub use xla::XlaKernel;
+pub use xla::{XlaKernel, custom_call_category};
 
 use crate::Category;
 

@@ -69,8 +69,9 @@ pub use families::triton::{FusedOperator, TritonKernel};
 pub use family::Family;
 pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile, tile_of_gemm};
 pub use kernel_names::{
-    CommunicationPatterns, KernelClass, MemoryKernel, PftraceKernel, WorkKind, XlaKernel, bare_kernel_name,
-    changes_layout, fp32_matrix_spec, is_library_gemm, kernel_class, kernel_library, rocm_memory_kernel,
+    AttentionLayout, CommunicationPatterns, KernelClass, KernelWords, LoopWords, MemoryKernel,
+    ParameterUpdate, PftraceKernel, PhaseOperator, PhaseWords, WorkKind, XlaKernel, bare_kernel_name,
+    custom_call_category, fp32_matrix_spec, is_library_gemm, kernel_class, rocm_memory_kernel,
     tracelens_engine_kernel, tracelens_rocprof_category,
 };
 pub use literal::NoLiteral;

@@ -1,10 +1,11 @@
 //! The calls and launches of a trace that say something of phases, and what their shapes say.
 
 use hashbrown::HashMap;
+use perf_models::{AttentionLayout, PhaseOperator, PhaseWords};
 use trace_ingest::{ArgumentValue, Category, EventId, SignatureId, StringId, Trace, TrackId};
 use trace2tree::TraceTree;
 
-use super::names::{AttentionLayout, Names, OpKind, Transfer, Words};
+use super::names::{Names, Transfer};
 
 /// A call of interest, its shapes read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,19 +70,21 @@ impl<'t> CallReader<'t> {
                 trace.argument(event, |s| s.types).and_then(ArgumentValue::as_list).unwrap_or_default();
             let written = trace.argument(event, |s| s.concrete).and_then(ArgumentValue::as_list);
             let call = match names.get(name).kind {
-                OpKind::Embedding => embedding(&shapes),
-                OpKind::Projection => projection(&shapes),
-                OpKind::Norm => activations(&shapes).map(|(rows, width)| Call::Norm { rows, width }),
-                OpKind::Selection => matrix(&shapes).map(|(rows, width)| Call::Selection { rows, width }),
-                OpKind::Attention(layout) => {
+                PhaseOperator::Embedding => embedding(&shapes),
+                PhaseOperator::Projection => projection(&shapes),
+                PhaseOperator::Norm => activations(&shapes).map(|(rows, width)| Call::Norm { rows, width }),
+                PhaseOperator::Selection => {
+                    matrix(&shapes).map(|(rows, width)| Call::Selection { rows, width })
+                }
+                PhaseOperator::Attention(layout) => {
                     let written = written.unwrap_or_default();
                     Some(Call::Attention(attention(&shapes, types, written, layout)))
                 }
-                OpKind::Sampling { sure } => matrix(&shapes)
+                PhaseOperator::Sampling { sure } => matrix(&shapes)
                     .filter(|&(_, width)| width >= NARROWEST_VOCABULARY)
                     .map(|(rows, width)| Call::Sampling { rows, width, sure }),
-                OpKind::Image => return Some(Call::Image),
-                OpKind::Other => None,
+                PhaseOperator::Image => return Some(Call::Image),
+                PhaseOperator::Other => None,
             };
             call.or_else(|| {
                 let wide = |&&(rows, width): &&(i64, i64)| rows > 0 && width >= NARROWEST_VOCABULARY;
@@ -297,8 +300,10 @@ pub(super) fn gather(tree: &TraceTree, names: &mut Names<'_>) -> Vec<ThreadItems
         let launch = Launch {
             is_graph,
             attends: kernel.and_then(|kernel| match kernel.words {
-                Words { generation: true, .. } => Some(Attends::Generation),
-                Words { context: true, .. } | Words { plain_attention: true, .. } => Some(Attends::Otherwise),
+                PhaseWords { generation: true, .. } => Some(Attends::Generation),
+                PhaseWords { context: true, .. } | PhaseWords { plain_attention: true, .. } => {
+                    Some(Attends::Otherwise)
+                }
                 _ => None,
             }),
             transfer: kernel.and_then(|kernel| kernel.transfer),

@@ -1,7 +1,8 @@
 //! What is known of one step besides annotations and frames.
 
+use perf_models::PhaseWords;
+
 use super::calls::{AttentionCall, Call, Item, NARROWEST_VOCABULARY, What};
-use super::names::Words;
 use super::vocabulary::Vocabulary;
 
 /// What a step's calls, launches and device events say.
@@ -154,7 +155,7 @@ impl Evidence {
     }
 
     /// Adds what an operator's name says.
-    pub(super) fn add_operator(&mut self, words: Words) {
+    pub(super) fn add_operator(&mut self, words: PhaseWords) {
         self.context_attention += usize::from(words.context);
         self.generation_attention += usize::from(words.generation);
         if words.engine {
@@ -165,7 +166,7 @@ impl Evidence {
 
     /// Adds what a kernel's name says. Kernels of prompts are used for generation too where a graph has them: it was
     /// captured with a batch of one token per request, and some libraries have no better kernel for that.
-    pub(super) fn add_kernel(&mut self, words: Words, duration: i64, in_graph: bool) {
+    pub(super) fn add_kernel(&mut self, words: PhaseWords, duration: i64, in_graph: bool) {
         self.device_time += duration;
         self.eager_attention_kernels += usize::from(words.attention && !in_graph);
         self.plain_attention_kernels += usize::from(words.plain_attention && !in_graph);

@@ -2,12 +2,12 @@
 //! as for steps: words as wholes, nothing out of names of matrix kernels, writes to the cache neutral.
 
 use hashbrown::HashMap;
-use perf_models::is_library_gemm;
+use perf_models::{PhaseWords, is_library_gemm};
 use trace_ingest::{Category, EventId, PerString, StringId, Trace};
 
 use super::{DetectionMethod, LaunchingCall};
 use crate::detect::calls::{AttentionCall, Call, CallReader};
-use crate::detect::names::{Names, Words, names};
+use crate::detect::names::{Names, names};
 use crate::step::Phase;
 
 pub(super) fn phases(
@@ -43,7 +43,7 @@ struct Rules<'t> {
 }
 
 impl Rules<'_> {
-    fn words(&mut self, event: EventId) -> Words {
+    fn words(&mut self, event: EventId) -> PhaseWords {
         self.names.get(self.trace.events().name(event)).words
     }
 

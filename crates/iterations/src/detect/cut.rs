@@ -195,9 +195,9 @@ pub(crate) fn pause_before(items: &[Item], at: usize) -> i64 {
 mod tests {
     use trace_ingest::EventId;
 
-    use super::super::names::Update;
     use super::super::repeats::cut_unlike;
     use super::*;
+    use perf_models::ParameterUpdate;
 
     fn symbols(text: &str) -> Vec<u32> {
         text.bytes().map(u32::from).collect()
@@ -218,7 +218,7 @@ mod tests {
                 end: clock + 10,
                 symbol: u32::from(symbol),
                 work: 5,
-                update: Update::No,
+                update: ParameterUpdate::No,
                 backward: false,
                 touches_host: false,
                 graph_launch: false,

@@ -1,10 +1,11 @@
 //! The calls of a program's main thread, one after the other, with the device work that each launched.
 
 use hashbrown::HashMap;
+use perf_models::ParameterUpdate;
 use trace_ingest::{Category, EventId, EventTable, RowId, StringId, Trace, TrackId};
 use trace2tree::{CaptureSpan, TraceTree, capture_spans};
 
-use super::names::{Names, Update};
+use super::names::Names;
 
 /// A call that lies in no other: an operator, or a launch outside of all operators. Where nothing of the host was
 /// recorded, a device event.
@@ -17,7 +18,7 @@ pub(crate) struct Item {
     pub(crate) symbol: u32,
     /// Time of the device events that it launched; of the call itself where the recording has no device work.
     pub(crate) work: i64,
-    pub(crate) update: Update,
+    pub(crate) update: ParameterUpdate,
     pub(crate) backward: bool,
     /// The host waits for the device in it, or it copies between them.
     pub(crate) touches_host: bool,
@@ -219,8 +220,9 @@ fn item(
     let events = tree.trace().events();
     let launched = tree.device_events(event);
     let own = names.get(events.name(event));
+    let graph_launch = names.is_graph_launch(events.name(event));
     let (mut update, mut crosses, mut to_host, mut work) = (own.update, false, false, 0i64);
-    let mut runs_model = own.multiplies || own.graph_launch;
+    let mut runs_model = own.multiplies || graph_launch;
     let mut last: Option<StringId> = None;
     for &device_event in launched {
         work = work.saturating_add(events.duration(device_event));
@@ -231,8 +233,8 @@ fn item(
             to_host |= kernel.to_host;
             runs_model |= kernel.multiplies;
             update = update.max(match kernel.update {
-                Update::Yes => Update::Yes,
-                _ => Update::No,
+                ParameterUpdate::Yes => ParameterUpdate::Yes,
+                _ => ParameterUpdate::No,
             });
         }
     }
@@ -241,7 +243,7 @@ fn item(
         (true, first) => symbols.get(u64::from(first.is_some()), events.name(event).index() as u64),
         // One call may launch any kernel.
         (false, Some(&first)) => {
-            let length = if own.graph_launch { launched.len() as u64 } else { 0 };
+            let length = if graph_launch { launched.len() as u64 } else { 0 };
             symbols.get(2 + length, events.name(first).index() as u64)
         }
         (false, None) => symbols.get(u64::MAX, events.name(event).index() as u64),
@@ -253,11 +255,11 @@ fn item(
         end: events.end(event),
         symbol,
         work: if has_launches { work } else { events.duration(event) },
-        update: if own.backward { Update::No } else { update },
+        update: if own.backward { ParameterUpdate::No } else { update },
         backward: own.backward,
         touches_host: own.waits || crosses,
         waits: own.waits,
-        graph_launch: own.graph_launch,
+        graph_launch,
         runs_model,
         to_host,
         chooses: own.chooses && is_choice_of_token(tree.trace(), event),

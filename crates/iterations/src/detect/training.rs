@@ -1,11 +1,11 @@
 //! Steps of training: forward, backward, and an update of the parameters.
 
 use gpu_timeline::upper_median;
+use perf_models::ParameterUpdate;
 
 use super::cut::{align, align_back, pause_before};
 use super::host::{Item, Process};
 use super::marks::Mark;
-use super::names::Update;
 use super::repeats::{Counter, cut};
 
 /// Calls by which the beginning of a step is known.
@@ -247,7 +247,8 @@ fn find_updates(passes: &mut [Pass], process: &Process, optimizer: &[Mark]) {
     };
     for at in 0..passes.len() {
         let after = calls(&passes[at], until(passes, at));
-        let updates = after.iter().filter(|item| item.update == Update::Yes && item.sequence.is_none());
+        let updates =
+            after.iter().filter(|item| item.update == ParameterUpdate::Yes && item.sequence.is_none());
         passes[at].updated = updates.map(|item| item.end).max();
     }
     if passes.iter().any(|pass| pass.updated.is_some()) {
@@ -256,7 +257,8 @@ fn find_updates(passes: &mut [Pass], process: &Process, optimizer: &[Mark]) {
     for at in 0..passes.len() {
         let after = calls(&passes[at], until(passes, at));
         let before_forward = after.iter().take_while(|item| !has_numbers || item.sequence.is_none());
-        let updates: Vec<&Item> = before_forward.filter(|item| item.update == Update::Maybe).collect();
+        let updates: Vec<&Item> =
+            before_forward.filter(|item| item.update == ParameterUpdate::Maybe).collect();
         let least = if has_numbers { 1 } else { 3 };
         if updates.len() >= least {
             passes[at].updated = updates.iter().map(|item| item.end).max();
@@ -416,7 +418,7 @@ fn steps(
     let before_forward = items[..first_pass].iter().take_while(|item| item.sequence.is_none());
     let updates_before = before_forward
         .enumerate()
-        .filter(|(_, item)| item.update == Update::Yes)
+        .filter(|(_, item)| item.update == ParameterUpdate::Yes)
         .map(|(at, _)| at)
         .last()
         .filter(|_| passes[0].updated.is_some());
@@ -533,7 +535,8 @@ fn micro_batches(passes: &[Pass], steps: &[Stretch]) -> Vec<Stretch> {
 /// Steps of a program of which only the updates are known, such as one whose kernels alone were recorded.
 fn updates_alone(process: &Process, symbols: &[u32]) -> Option<Training> {
     let items = &process.items;
-    let updates: Vec<usize> = (0..items.len()).filter(|&at| items[at].update == Update::Yes).collect();
+    let updates: Vec<usize> =
+        (0..items.len()).filter(|&at| items[at].update == ParameterUpdate::Yes).collect();
     // Calls between updates of one step are few beside those of a forward and a backward pass.
     let widest = updates.windows(2).map(|pair| pair[1] - pair[0]).max()?;
     if widest < 8 {

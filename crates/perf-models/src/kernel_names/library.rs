@@ -35,29 +35,38 @@ const LAYOUT_CHANGES: [&str; 8] = [
     "permute",
 ];
 
-/// The library that a kernel comes from, as far as its name tells.
+/// What the name of a kernel or an operator says of who wrote it and what it is for.
 ///
 /// ```
-/// use perf_models::kernel_library;
+/// use perf_models::KernelWords;
 ///
-/// assert_eq!(kernel_library("Cijk_Ailk_Bljk_BBS_BH_MT128x128x32"), Some("Tensile"));
-/// assert_eq!(kernel_library("nvjet_tst_128x64_64x8_1x2_h_bz_TNT"), Some("cuBLAS"));
-/// assert_eq!(kernel_library("my_kernel"), None);
+/// let words = KernelWords::from_name("Cijk_Ailk_Bljk_BBS_BH_MT128x128x32");
+/// assert_eq!((words.library, words.changes_layout), (Some("Tensile"), false));
+/// assert!(KernelWords::from_name("void cudnn::ops::nchwToNhwcKernel<__half, __half, float>").changes_layout);
+/// assert_eq!(KernelWords::from_name("nvjet_tst_128x64_64x8_1x2_h_bz_TNT").library, Some("cuBLAS"));
+/// assert_eq!(KernelWords::from_name("my_kernel").library, None);
 /// ```
-#[must_use]
-pub fn kernel_library(kernel: &str) -> Option<&'static str> {
-    LIBRARIES.iter().find(|(_, texts)| has(kernel, texts)).map(|&(library, _)| library)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelWords {
+    /// The library that a kernel comes from.
+    pub library: Option<&'static str>,
+    /// Whether it only brings data into another order.
+    pub changes_layout: bool,
+    /// Whether a compiler made it, which has fused what it could.
+    pub is_generated: bool,
+    /// Whether it is a softmax.
+    pub is_softmax: bool,
 }
 
-/// Whether a kernel only brings data into another order.
-///
-/// ```
-/// use perf_models::changes_layout;
-///
-/// assert!(changes_layout("void cudnn::ops::nchwToNhwcKernel<__half, __half, float>"));
-/// assert!(!changes_layout("nvjet_tst_128x64_64x8_1x2_h_bz_TNT"));
-/// ```
-#[must_use]
-pub fn changes_layout(kernel: &str) -> bool {
-    has(kernel, &LAYOUT_CHANGES)
+impl KernelWords {
+    /// What a name says.
+    #[must_use]
+    pub fn from_name(name: &str) -> Self {
+        KernelWords {
+            library: LIBRARIES.iter().find(|(_, texts)| has(name, texts)).map(|&(library, _)| library),
+            changes_layout: has(name, &LAYOUT_CHANGES),
+            is_generated: name.starts_with("triton_"),
+            is_softmax: name.contains("softmax"),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{COLLECTIVE_LIBRARIES, Rule, first_rule, label};
+use crate::Category;
 
 /// What a kernel does, as its name or that of its HLO instruction says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +83,29 @@ impl XlaKernel {
 impl fmt::Display for XlaKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// What a custom call of a compiled program does, by the function that it calls; `None` where that says nothing.
+#[must_use]
+pub fn custom_call_category(target: &str) -> Option<Category> {
+    let lower = target.to_ascii_lowercase();
+    let has = |part: &str| lower.contains(part);
+    let either = |forward, backward| if has("backward") || has("bwd") { backward } else { forward };
+    if has("fmha") || has("fused_attn") || has("flash_attention") {
+        Some(either(Category::SdpaForward, Category::SdpaBackward))
+    } else if has("$conv") {
+        Some(either(Category::ConvForward, Category::ConvBackward))
+    } else if has("matmul") || has("gemm") {
+        Some(Category::Gemm)
+    } else if has("norm") {
+        Some(Category::NormForward)
+    } else if has("topk") || has("sort") {
+        Some(Category::SortIndex)
+    } else if has("nccl") || has("rccl") {
+        Some(Category::Communication)
+    } else {
+        None
     }
 }
 
