@@ -179,3 +179,36 @@ pub struct XStatMetadata {
     #[prost(string, tag = "3")]
     pub description: String,
 }
+
+/// `OpMetrics.MemoryAccessed` of xprof, which a stat of an operation's kind holds: what the compiler says of its accesses to
+/// memory.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct MemoryBreakdown {
+    /// One for each memory and way.
+    #[prost(message, repeated, tag = "1")]
+    pub entries: Vec<MemoryEntry>,
+}
+
+impl MemoryBreakdown {
+    /// The entries up to the place where the message is damaged.
+    #[must_use]
+    pub fn from_damaged(message: &[u8]) -> Self {
+        let mut breakdown = MemoryBreakdown::default();
+        breakdown.merge(message).ok();
+        breakdown
+    }
+}
+
+/// Bytes that are read from a memory, or written to it.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub struct MemoryEntry {
+    /// 1 for reads, 2 for writes.
+    #[prost(uint64, tag = "1")]
+    pub kind: u64,
+    /// Number of the memory.
+    #[prost(uint64, tag = "2")]
+    pub space: u64,
+    /// How many.
+    #[prost(uint64, tag = "3")]
+    pub bytes: u64,
+}

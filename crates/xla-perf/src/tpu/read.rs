@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Activity;
 use hashbrown::HashMap;
-use prost::Message;
+use trace_ingest::xplane::proto::{MemoryBreakdown, MemoryEntry};
 use trace_ingest::xplane::{KindId, Line, Plane, PlaneKind, Profile, StatValue};
 use trace_ingest::{EventId, Picoseconds};
 
@@ -322,28 +322,8 @@ fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// What the compiler says of an operation's accesses to memory: `OpMetrics.MemoryAccessed` of xprof.
-#[derive(prost::Message)]
-struct MemoryBreakdown {
-    #[prost(message, repeated, tag = "1")]
-    entries: Vec<MemoryEntry>,
-}
-
-#[derive(prost::Message)]
-struct MemoryEntry {
-    /// 1 for reads, 2 for writes.
-    #[prost(uint64, tag = "1")]
-    kind: u64,
-    #[prost(uint64, tag = "2")]
-    space: u64,
-    #[prost(uint64, tag = "3")]
-    bytes: u64,
-}
-
 /// The entries of a message; those from the place on where it is damaged are missing.
 fn memory_breakdown(message: &[u8]) -> Vec<MemoryAccess> {
-    let mut breakdown = MemoryBreakdown::default();
-    breakdown.merge(message).ok();
     let access = |entry: MemoryEntry| MemoryAccess {
         space: MemorySpace::from_number(entry.space),
         kind: match entry.kind {
@@ -353,7 +333,7 @@ fn memory_breakdown(message: &[u8]) -> Vec<MemoryAccess> {
         },
         bytes: entry.bytes,
     };
-    breakdown.entries.into_iter().map(access).collect()
+    MemoryBreakdown::from_damaged(message).entries.into_iter().map(access).collect()
 }
 
 #[cfg(test)]
