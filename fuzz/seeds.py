@@ -64,8 +64,6 @@ def main(testdata, corpus):
     ops = (testdata / "generated" / "metal_ops.csv").read_bytes().splitlines(keepends=True)
     put(corpus / "metal_ops", "one", b"".join(ops[:6]))
     put(corpus / "metal_ops", "two", b"".join(ops[:3]) + SEPARATOR + b"".join(ops[:1] + ops[3:5]))
-    for path in sorted((testdata.parent / "examples").rglob("*.star")):
-        put(corpus / "starlark_extension", path.stem, path.read_bytes())
 
 
 def put(directory, name, content):

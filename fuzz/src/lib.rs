@@ -6,9 +6,6 @@ use std::sync::OnceLock;
 pub mod program_probe;
 #[path = "../../crates/trace-ingest/tests/readers/reader_probes/mod.rs"]
 pub mod reader_probes;
-#[cfg(feature = "starlark")]
-#[path = "../../crates/script-extension/tests/script_probe/mod.rs"]
-pub mod script_probe;
 
 use reader_probes::Probes;
 

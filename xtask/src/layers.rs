@@ -29,7 +29,7 @@ const ORDER: &[&str] = &[
     "operator-sheets",
     "tree-perf",
     "inference-phase",
-    "script-extension",
+    "extension",
     "xla-perf",
     "rocprof-perf",
     "nsys-perf",

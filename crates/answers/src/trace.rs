@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use advise::{ADVICE, Advice, Limits};
 use critical_path::{GraphReplays, graph_replays_sheet};
+use extension::Extension;
 use inference_phase::Step;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{
@@ -16,7 +17,6 @@ use iterations::{Program, Selected, Window, WindowError};
 use nsys_perf::{NsysAnalysis, NsysOptions, nsys_findings, nsys_sheets, nsys_stats_sheets};
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use reference_tools::{Hta, hta_sheets};
-use script_extension::Extension;
 use sheets::names::GRAPH_REPLAYS;
 use sheets::{Layout, Scope, Sheet, Table};
 use trace_diff::{DiffOptions, TreeDiff};

@@ -40,7 +40,7 @@ use answers::envelope::{Asked, Document, InputDetails};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use reference_tools::Conventions;
 
@@ -187,6 +187,9 @@ pub(crate) enum Command {
     /// Say how much work an operation is, and the least time that a GPU takes for it
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = model::EXAMPLES)]
     Model(ModelArguments),
+    /// Start or check an extension file: models, categories and tree passes for operators of your own
+    #[command(after_help = EXTENSION_EXAMPLES)]
+    Extension(ExtensionArguments),
     /// List the bundled architectures
     Archs {
         #[command(flatten)]
@@ -227,6 +230,30 @@ pub(crate) enum Command {
         /// The page of this subcommand instead of the program's
         command: Option<String>,
     },
+}
+
+const EXTENSION_EXAMPLES: &str = "Examples:
+  tracelens extension --init my.toml           # a table: no interpreter needed
+  tracelens extension --init my.py             # a Python file, with a pass over the call tree
+  tracelens extension --check my.py            # load it without a trace and list what it registers
+  tracelens report trace.json --extension_file my.py";
+
+#[derive(Args)]
+pub(crate) struct ExtensionArguments {
+    /// Write a commented file to start from: a table if NAME ends in .toml, a Python file if it ends in .py
+    #[arg(long, value_name = "NAME", required_unless_present = "check", conflicts_with_all = ["check", "python"])]
+    pub(crate) init: Option<PathBuf>,
+
+    /// Load this extension file without a trace and list what it registers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) check: Option<PathBuf>,
+
+    /// Python interpreter for .py files (default: python3 on PATH)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) document: DocumentOutput,
 }
 
 /// Which options stand on the command line of a subcommand.
@@ -717,7 +744,7 @@ mod tests {
         let mut of_no_file = Vec::new();
         check(&command(), &mut of_no_file);
         let models = command().find_subcommand("model").map_or(0, |model| model.get_subcommands().count());
-        assert_eq!(of_no_file.len(), models + 2, "archs, columns and the models: {of_no_file:?}");
+        assert_eq!(of_no_file.len(), models + 3, "archs, columns, extension and the models: {of_no_file:?}");
     }
 
     #[test]

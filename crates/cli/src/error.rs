@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use answers::{RowError, WhyError, nearest};
+use extension::ExtensionError;
 use inference_phase::capture::CaptureError;
 use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
 use metal_perf::MetalError;
 use perf_gate::{GateError, ThresholdsError};
 use report_writers::WriteError;
-use script_extension::ExtensionError;
 use trace_diff::{Exceeded, Unknown};
 use trace_ingest::{IngestError, RecordingKind};
 

@@ -106,6 +106,7 @@ fn carry_out(command: Command, given: &Given, timings: &mut Timings) -> Result<(
         Command::Match(arguments) => commands::match_blocks::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
+        Command::Extension(arguments) => commands::extension::run(&arguments),
         Command::Archs { document } => commands::archs::run(document.json),
         Command::Columns { markdown: true, .. } => Ok(console::print(columns_page())?),
         Command::Columns { sheet, document, .. } => commands::columns::run(sheet.as_deref(), document.json),

@@ -198,6 +198,26 @@ impl TreeEdit<'_> {
         Ok(())
     }
 
+    /// Inserts an operator between host events and the parent that they all have. It has the span of the first one.
+    ///
+    /// # Errors
+    /// [`EditError::NotAHostEvent`], and [`EditError::OtherParent`] when they are not of one parent.
+    pub fn insert_around(
+        &mut self,
+        events: &[EventId],
+        operator: PseudoOperator<'_>,
+    ) -> Result<EventId, EditError> {
+        let Some(&first) = events.first() else { return Err(EditError::NothingToInsertAround) };
+        if let Some(&other) = events.iter().find(|&&event| !self.is_host(event)) {
+            return Err(EditError::NotAHostEvent(self.label(other)));
+        }
+        let above = self.tree.parent(first);
+        if let Some(&other) = events.iter().find(|&&event| self.tree.parent(event) != above) {
+            return Err(EditError::OtherParent(self.label(other), self.label(first)));
+        }
+        Ok(self.insert(first, above, events, operator, None))
+    }
+
     /// Gives an event another name.
     pub fn rename(&mut self, event: EventId, name: &str) {
         let name = self.tree.trace.intern(name);

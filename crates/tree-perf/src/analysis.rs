@@ -148,6 +148,7 @@ impl Analysis {
         });
         let device = DeviceEvents::collect(&tree, &options.communication);
         let models = Models::new(tree.trace(), extended, &options.communication, options.conventions.models);
+        models.prepare_extension(&tree);
         let launchers = Launchers::find(&tree, &options.communication, &models, &options.conventions);
         let given = options.architecture.as_ref().or_else(|| recognised_architecture(tree.trace()));
         let architecture = given.map(|architecture| architecture.with_basis(options.peak_basis()));

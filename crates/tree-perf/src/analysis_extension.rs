@@ -31,6 +31,10 @@ pub trait AnalysisExtension: Send + Sync {
         false
     }
 
+    /// Names the calls that are about to be asked for, each distinct one once, so that an extension that takes long for
+    /// a single one can answer them together.
+    fn prepare(&self, _calls: &[OpCall<'_>]) {}
+
     /// The model of a call of an operator that the extension models.
     ///
     /// # Errors

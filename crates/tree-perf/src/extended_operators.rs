@@ -72,6 +72,10 @@ impl ExtendedOperators {
         self.extension.category(name).map(OpCategory::named)
     }
 
+    pub(crate) fn prepare(&self, calls: &[OpCall<'_>]) {
+        self.extension.prepare(calls);
+    }
+
     pub(crate) fn model(&self, call: &OpCall<'_>) -> Option<Result<ExtensionModel, Undefined>> {
         self.extension.model(call)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use perf_models::{
     BackwardWork, Category, CommunicationPatterns, Gap, MemoryKernel, OpCall, Operator, Tables, Value,
     rocm_memory_kernel, work_category,
@@ -275,24 +275,61 @@ impl Models {
     }
 
     fn evaluate_call(&self, tree: &TraceTree, event: EventId, key: &ModelInput) -> Evaluation {
-        let trace = tree.trace();
-        let kernels: Vec<&str> = key.kernels.iter().map(|&name| trace.text(name)).collect();
-        let attributes = self.attributes(tree, event);
-        let recorded = self.recorded(trace, key.signature);
-        let forward = key.forward.map(|(name, signature)| (name, self.recorded(trace, signature)));
-        let forward = forward.as_ref().map(|(name, recorded)| recorded.call(trace.text(*name)));
-        let call = OpCall {
-            attributes: &attributes,
-            annotation: key.annotation.map(|name| trace.text(name)),
-            kernels: &kernels,
-            forward: forward.as_ref(),
-            ..recorded.call(trace.text(key.name))
-        };
+        let arguments = self.arguments_of_call(tree, event, key);
+        let forward = arguments.forward_call();
+        let call = arguments.call(forward.as_ref());
         let extended = self.extended.as_ref().filter(|extended| extended.is_modelled(key.name));
         match extended.and_then(|extended| extended.model(&call)) {
             Some(answer) => answer.map(by_extension),
             None => self.tables.model(&call).map(|model| Evaluated::new(&*model)),
         }
+    }
+
+    fn arguments_of_call<'a>(
+        &'a self,
+        tree: &'a TraceTree,
+        event: EventId,
+        key: &ModelInput,
+    ) -> CallArguments<'a> {
+        let trace = tree.trace();
+        let forward =
+            key.forward.map(|(name, signature)| (trace.text(name), self.recorded(trace, signature)));
+        CallArguments {
+            name: trace.text(key.name),
+            recorded: self.recorded(trace, key.signature),
+            attributes: self.attributes(tree, event),
+            annotation: key.annotation.map(|name| trace.text(name)),
+            kernels: key.kernels.iter().map(|&name| trace.text(name)).collect(),
+            forward,
+        }
+    }
+
+    /// Names every call that the extension's models will be asked for, so that it can answer them together.
+    pub(crate) fn prepare_extension(&self, tree: &TraceTree) {
+        let Some(extended) = &self.extended else { return };
+        let mut keys = HashSet::new();
+        let mut arguments = Vec::new();
+        for event in self.extended_calls(tree) {
+            let key = self.key(tree, event);
+            if !keys.contains(&key) {
+                arguments.push(self.arguments_of_call(tree, event, &key));
+                keys.insert(key);
+            }
+        }
+        let forward: Vec<_> = arguments.iter().map(CallArguments::forward_call).collect();
+        let calls: Vec<_> =
+            arguments.iter().zip(&forward).map(|(call, forward)| call.call(forward.as_ref())).collect();
+        extended.prepare(&calls);
+    }
+
+    /// The calls with device work that the extension models.
+    fn extended_calls<'a>(&'a self, tree: &'a TraceTree) -> impl Iterator<Item = EventId> + 'a {
+        let extended = self.extended.iter().flat_map(ExtendedOperators::names);
+        let modelled = extended.filter(|(_, operator)| operator.is_modelled);
+        let calls = modelled.flat_map(|(name, _)| tree.find_by_name_id(name).iter().copied());
+        calls.filter(|&event| {
+            !tree.non_gpu_path(event) && tree.trace().events().category(event) == EventCategory::CPU_OP
+        })
     }
 
     /// Arguments beside the four lists that a model may read.
@@ -309,18 +346,11 @@ impl Models {
     /// Calls that the extension models but cannot read, by reason.
     pub(crate) fn failures(&self, tree: &TraceTree) -> Vec<Notice> {
         let mut failures: BTreeMap<String, usize> = BTreeMap::new();
-        let extended = self.extended.iter().flat_map(ExtendedOperators::names);
-        for (name, _) in extended.filter(|(_, operator)| operator.is_modelled) {
-            for &event in tree.find_by_name_id(name) {
-                if tree.non_gpu_path(event) || tree.trace().events().category(event) != EventCategory::CPU_OP
-                {
-                    continue;
-                }
-                if let Err(undefined) = self.evaluate(tree, event)
-                    && undefined.gap == Gap::Arguments
-                {
-                    *failures.entry(undefined.to_string()).or_default() += 1;
-                }
+        for event in self.extended_calls(tree) {
+            if let Err(undefined) = self.evaluate(tree, event)
+                && undefined.gap == Gap::Arguments
+            {
+                *failures.entry(undefined.to_string()).or_default() += 1;
             }
         }
         failures.into_iter().map(|(reason, calls)| Notice::ExtensionModelFailed { reason, calls }).collect()
@@ -341,6 +371,32 @@ impl Models {
             other => vec![value(other)],
         };
         Arc::clone(lock(&self.arguments).entry(id).or_insert_with(|| Arc::new(convert())))
+    }
+}
+
+/// What a model is asked about a call, gathered.
+struct CallArguments<'a> {
+    name: &'a str,
+    recorded: Recorded,
+    attributes: Vec<(&'a str, Value)>,
+    annotation: Option<&'a str>,
+    kernels: Vec<&'a str>,
+    forward: Option<(&'a str, Recorded)>,
+}
+
+impl CallArguments<'_> {
+    fn forward_call(&self) -> Option<OpCall<'_>> {
+        self.forward.as_ref().map(|(name, recorded)| recorded.call(name))
+    }
+
+    fn call<'c>(&'c self, forward: Option<&'c OpCall<'c>>) -> OpCall<'c> {
+        OpCall {
+            attributes: &self.attributes,
+            annotation: self.annotation,
+            kernels: &self.kernels,
+            forward,
+            ..self.recorded.call(self.name)
+        }
     }
 }
 

@@ -107,9 +107,9 @@ const METAL: &[Input] = &[
 
 /// Scripts of the examples, on a trace made for them.
 const SCRIPTS: &[Input] = &[
-    ("attention", "examples/extensions/my_attention.star"),
-    ("block", "examples/extensions/my_block.star"),
-    ("megatron", "examples/extensions/megatron_te_v2.star"),
+    ("attention", "examples/extensions/my_attention.py"),
+    ("block", "examples/extensions/my_block.py"),
+    ("megatron", "examples/extensions/megatron_te_v2.py"),
 ];
 
 const ARCHITECTURES: &[Input] = &[("h100", "H100-SXM"), ("mi300x", "MI300X"), ("tpu", "TPU-v6e")];
@@ -301,7 +301,7 @@ const RUNS: &[Runs] = &[
     Runs {
         name: "pytorch-extension",
         inputs: OPTIONS,
-        arguments: "pytorch {} @files --extension_file xtask/src/snapshot/extension.star",
+        arguments: "pytorch {} @files --extension_file xtask/src/snapshot/extension.py",
     },
     Runs {
         name: "pytorch-svg",

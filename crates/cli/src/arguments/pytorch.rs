@@ -156,9 +156,13 @@ pub(crate) struct AnalysisArguments {
     #[arg(long = "hta_sequences_of", value_name = "TEXT")]
     pub(crate) hta_sequences_of: Option<String>,
 
-    /// Add the models, categories and tree rules of this Starlark script to the built-in ones
+    /// Add the models, categories and tree passes of this file (.toml or .py) to the built-in ones
     #[arg(long = "extension_file", value_name = "FILE")]
     pub(crate) extension_file: Option<PathBuf>,
+
+    /// Python interpreter for an --extension_file that ends in .py (default: python3 on PATH)
+    #[arg(long, value_name = "PATH", requires = "extension_file")]
+    pub(crate) python: Option<PathBuf>,
 }
 
 const BUDGET_BOUNDS: &[(&str, BudgetBounds)] =

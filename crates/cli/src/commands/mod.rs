@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod critical_path;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod extension;
 pub(crate) mod fuse;
 pub(crate) mod gate;
 pub(crate) mod jax;

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use answers::{Analysed, HtaTables, NsysTables, OtherTrace, Picture, Report, TraceReporter, write_counters};
 use inference_phase::capture::CaptureLibrary;
-use script_extension::Extension;
 use trace_ingest::{ReadOptions, RecordingKind};
 use tree_perf::{AnalysisOptions, MemorySheets, ReportLayout};
 
@@ -160,7 +159,10 @@ pub(super) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
             ..AnalysisOptions::default()
         },
         phases: phases::options(&arguments.phases)?,
-        extension: asked.extension_file.as_deref().map(load_extension).transpose()?,
+        extension: match &asked.extension_file {
+            Some(path) => Some(super::extension::load(path, asked.python.as_deref())?),
+            None => None,
+        },
         captures: None,
         sheet_names: output.naming.sheet_names,
         window: arguments.window.window(),
@@ -170,10 +172,4 @@ pub(super) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
             .then(|| HtaTables { sequences_of: asked.hta_sequences_of.clone() }),
         modules: output.tables.html.is_some(),
     })
-}
-
-fn load_extension(path: &Path) -> Result<Extension, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::Input { path: path.to_path_buf(), detail: error.to_string() })?;
-    Ok(Extension::load(&path.to_string_lossy(), &text)?)
 }

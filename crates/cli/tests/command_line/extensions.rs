@@ -4,13 +4,27 @@ use crate::program::{Outcome, Sheets, Workplace};
 use crate::trace::{kernel, launch, one_operator, operator_with, trace};
 
 const UNIFIED: &str = "unified_perf_summary";
-const MY_ATTENTION: &str = include_str!("../../../../examples/extensions/my_attention.star");
-const MEGATRON: &str = include_str!("../../../../examples/extensions/megatron_te_v2.star");
+const MY_ATTENTION: &str = include_str!("../../../../examples/extensions/my_attention.py");
+const MEGATRON: &str = include_str!("../../../../examples/extensions/megatron_te_v2.py");
 
 const README: &str = include_str!("../../../../README.md");
 
-/// Figures and a category of the script's own for `aten::mm`.
+/// Whether there is no Python to test with, which is said.
+fn no_python() -> bool {
+    let missing = !std::process::Command::new("python3")
+        .arg("--version")
+        .output()
+        .is_ok_and(|out| out.status.success());
+    if missing {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: no python3\n");
+    }
+    missing
+}
+
+/// Figures and a category of the file's own for `aten::mm`.
 const OWN_MATMUL: &str = r#"
+from tracelens import work
+
 def matmul(event):
     m, k = event.dims[0]
     n = event.dims[1][1]
@@ -23,11 +37,11 @@ perf_model_extension = {"aten::mm": matmul}
 /// A place with the generated trace and a script.
 fn place(script: &str) -> Workplace {
     let place = Workplace::with_generated();
-    place.put("my.star", script);
+    place.put("my.py", script);
     place
 }
 
-const WITH_SCRIPT: &[&str] = &["--extension_file", "my.star"];
+const WITH_SCRIPT: &[&str] = &["--extension_file", "my.py"];
 
 fn report(place: &Workplace, options: &[&str]) -> Outcome {
     let trace = if place.path("trace.json").exists() { "trace.json" } else { "trace.json.gz" };
@@ -51,6 +65,9 @@ fn sum(sheets: &Sheets, sheet: &str, operator: &str, column: &str) -> f64 {
 
 #[test]
 fn an_operator_of_a_fork_is_modelled_with_the_family_it_belongs_to() {
+    if no_python() {
+        return;
+    }
     let (query, key) = ("[2, 4096, 32, 128]", "[2, 4096, 8, 128]");
     let arguments = format!(
         r#""Input Dims": [{query}, {query}, {key}, {key}, [], [], []],
@@ -60,7 +77,7 @@ fn an_operator_of_a_fork_is_modelled_with_the_family_it_belongs_to() {
     let forward = operator_with("my_attention::forward", 0.0, 10.0, &arguments);
     let place = Workplace::with(trace(&[forward, launch(1, 2.0), kernel("flash_fwd", 1, 20.0, 1000.0)]));
     assert!(!place.sheets(&[]).has("SDPA_fwd"));
-    place.put("my.star", MY_ATTENTION);
+    place.put("my.py", MY_ATTENTION);
     let sheets = place.sheets(WITH_SCRIPT);
     // 2 · 2 · 2 · 4096 · 4096 · 32 · 128 FLOPs, half of them masked; 160 MiB of query, key, value and result.
     let columns = ["name", "op category", "GFLOPS", "Data Moved (MB)", "Kernel Time (µs)_sum"];
@@ -74,8 +91,11 @@ fn an_operator_of_a_fork_is_modelled_with_the_family_it_belongs_to() {
 }
 
 #[test]
-fn the_script_of_the_readme_does_what_is_said_there() {
-    let script = README.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
+fn the_files_of_the_readme_do_what_is_said_there() {
+    let section = README.split("## Operators of your own\n").nth(1).unwrap();
+    let file = |language: &str| {
+        section.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
+    };
     let arguments = r#""Input Dims": [[4, 1024]], "Input type": ["c10::BFloat16"]"#;
     let place = Workplace::with(trace(&[
         operator_with("my::swiglu", 0.0, 10.0, arguments),
@@ -85,17 +105,29 @@ fn the_script_of_the_readme_does_what_is_said_there() {
         launch(2, 42.0),
         kernel("k", 2, 60.0, 10.0),
     ]));
-    place.put("my.star", script);
-    let sheets = place.sheets(WITH_SCRIPT);
+    place.put("my.toml", file("toml"));
+    place.put("my.py", file("python"));
+    for (extension, is_missing) in [("my.toml", false), ("my.py", no_python())] {
+        if !is_missing {
+            the_swiglu_of_the_readme(&place.sheets(&["--extension_file", extension]));
+        }
+    }
+}
+
+fn the_swiglu_of_the_readme(sheets: &Sheets) {
     // 4 · 4096 FLOPs, 3 · 4096 · 2 bytes.
     let expected =
         ["my::swiglu | swiglu | 0.000016384 | 0.0234375", "my::swiglu_backward | swiglu_bwd | null | null"];
-    assert_eq!(rows(&sheets, UNIFIED, &["name", "op category", "GFLOPS", "Data Moved (MB)"]), expected);
-    assert_eq!(rows(&sheets, "swiglu_fwd", &["name", "param: shape"]), ["my::swiglu | (4, 1024)"]);
+    assert_eq!(rows(sheets, UNIFIED, &["name", "op category", "GFLOPS", "Data Moved (MB)"]), expected);
+    let shapes = rows(sheets, "swiglu_fwd", &["name", "param: shape"]);
+    assert_eq!(shapes, ["my::swiglu | (4, 1024)"]);
 }
 
 #[test]
-fn a_category_of_the_script_is_in_every_table_and_has_a_sheet_of_its_own() {
+fn a_category_of_the_file_is_in_every_table_and_has_a_sheet_of_its_own() {
+    if no_python() {
+        return;
+    }
     let place = place(OWN_MATMUL);
     let (before, after) = (place.sheets(&[]), place.sheets(WITH_SCRIPT));
     let mut names = before.names();
@@ -135,6 +167,9 @@ fn a_category_of_the_script_is_in_every_table_and_has_a_sheet_of_its_own() {
 
 #[test]
 fn the_sheet_of_a_category_is_written_in_every_format() {
+    if no_python() {
+        return;
+    }
     let place = place(OWN_MATMUL);
     report(&place, &["--output_csvs_dir=sheets", "--output_xlsx_path=r.xlsx", "--output_json_path=r.json"])
         .exits_with(0)
@@ -149,6 +184,9 @@ fn the_sheet_of_a_category_is_written_in_every_format() {
 
 #[test]
 fn a_list_of_names_decides_the_sheet() {
+    if no_python() {
+        return;
+    }
     let place = place(
         "dict_cat2names_extension = {'projections': ['aten::mm'], 'UnaryElementwise': ['aten::addmm']}",
     );
@@ -185,8 +223,11 @@ fn linear_layer() -> Vec<String> {
 
 #[test]
 fn the_layers_of_megatron_are_their_three_matrix_products() {
+    if no_python() {
+        return;
+    }
     let place = Workplace::with(trace(&linear_layer()));
-    place.put("my.star", MEGATRON);
+    place.put("my.py", MEGATRON);
     let sheets = place.sheets(WITH_SCRIPT);
     let mut products = rows(&sheets, UNIFIED, &["name", "op category", "GFLOPS", "Kernel Time (µs)_sum"]);
     products.sort_unstable();
@@ -205,56 +246,79 @@ fn the_layers_of_megatron_are_their_three_matrix_products() {
 }
 
 #[test]
-fn a_script_that_is_no_starlark_is_one_error_before_the_trace_is_read() {
+fn a_file_that_cannot_be_used_is_one_error_before_the_trace_is_read() {
+    if no_python() {
+        return;
+    }
     for (script, parts) in [
-        (
-            "import torch\n\nclass MyModel:\n    pass\n",
-            &["my.star:1: `import` is Python but not Starlark", "remove the import", "line 3 (`class`)"][..],
-        ),
-        ("x = (1\n", &["my.star:", "Parse error"]),
-        ("x = 1\ny = x // 0\n", &["my.star:2: Floor division by zero", "(in loading)"]),
-        ("def f(x):\n    return f(x)\nf(1)\n", &["my.star:2: functions call each other too deeply"]),
+        ("import no_such_module\n", &["my.py:1: ModuleNotFoundError: No module named"][..]),
+        ("x = (1\n", &["my.py:1: SyntaxError"]),
+        ("x = 1\ny = x // 0\n", &["my.py:2: ZeroDivisionError", "(in loading)"]),
         (
             "\nperf_model_extension = ['x']\n",
-            &["my.star:2: perf_model_extension must be a dict", "found a list"],
-        ),
-        (
-            "dict_cat2names_extension = {'GEMM': 'aten::mm'}\n",
-            &[
-                "my.star:1: dict_cat2names_extension must be a dict from sheet to list",
-                "found a string for GEMM",
-            ],
+            &["my.py:2: perf_model_extension must be a dict", "found a list"],
         ),
     ] {
         let place = place(script);
         let outcome = place.run(&[&["report", "no-trace.json"], WITH_SCRIPT].concat());
         let outcome = outcome.exits_with(2).with_error(parts);
         assert_eq!(outcome.out, "");
-        assert_eq!(place.files("."), ["my.star", "trace.json.gz"], "an error writes nothing");
+        assert_eq!(place.files("."), ["my.py", "trace.json.gz"], "an error writes nothing");
     }
 }
 
 #[test]
-fn a_script_that_cannot_be_read_is_one_error() {
+fn a_file_that_cannot_be_read_or_run_is_one_error() {
     let place = place("");
-    place.put("text.star", b"x = '\xff'");
-    for (file, part) in [
-        ("no.star", "no.star: cannot be read: No such file"),
-        (".", ".: cannot be read: "),
-        ("text.star", "text.star: cannot be read: stream did not contain valid UTF-8"),
+    place.put("text.py", b"x = '\xff'");
+    place.put("my.star", "");
+    for (arguments, part) in [
+        (&["no.py"][..], "no.py: cannot be read: No such file"),
+        (&["."], ".: extension files end in .toml or .py"),
+        (&["text.py"], "text.py: cannot be read: stream did not contain valid UTF-8"),
+        (&["my.star"], "rename it to .py, put `from tracelens import model"),
+        (
+            &["my.py", "--python", "no-such-python"],
+            "name an interpreter with --python, or write the extension as a table",
+        ),
     ] {
-        place.run(&["report", "trace.json.gz", "--extension_file", file]).exits_with(2).with_error(&[part]);
+        let command = [&["report", "trace.json.gz", "--extension_file"], arguments].concat();
+        place.run(&command).exits_with(2).with_error(&[part]);
     }
-    let twice = report(&place, &["--extension_file", "my.star"]).exits_with(2);
+    let twice = report(&place, &["--extension_file", "my.py"]).exits_with(2);
     assert!(twice.err.contains("cannot be used multiple times"), "{twice:#?}");
 }
 
 #[test]
+fn a_file_to_start_from_is_written_and_checked() {
+    let place = Workplace::with("");
+    for (name, form, is_missing) in [("new.toml", "a table", false), ("new.py", "a Python file", no_python())]
+    {
+        place.run(&["extension", "--init", name]).exits_with(0);
+        place.run(&["extension", "--init", name]).exits_with(1).with_error(&["File exists"]);
+        if is_missing {
+            continue;
+        }
+        let checked = place.run(&["extension", "--check", name]).exits_with(0);
+        for part in [form, "my_attention::forward", "my_attention::backward (SDPA_bwd)"] {
+            assert!(checked.out.contains(part), "{checked:#?}");
+        }
+        let json = place.run(&["extension", "--check", name, "--json"]).exits_with(0).out;
+        assert!(json.contains("\"my::swiglu\""), "{json}");
+    }
+    place.run(&["extension", "--init", "new.star"]).exits_with(2).with_error(&["end in .toml or .py"]);
+    place.run(&["extension"]).exits_with(2);
+}
+
+#[test]
 fn every_spelling_of_the_command_takes_a_script() {
+    if no_python() {
+        return;
+    }
     let place = place(OWN_MATMUL);
     for arguments in [
-        &["pytorch", "trace.json.gz", "--json", "--extension-file=my.star"][..],
-        &["report", "--profile_json_path=trace.json.gz", "--json", "--extension_file=my.star"],
+        &["pytorch", "trace.json.gz", "--json", "--extension-file=my.py"][..],
+        &["report", "--profile_json_path=trace.json.gz", "--json", "--extension_file=my.py"],
     ] {
         assert!(Sheets::parse(&place.run(arguments).exits_with(0).out).has("my_matmul_fwd"));
     }
@@ -262,8 +326,11 @@ fn every_spelling_of_the_command_takes_a_script() {
 
 #[test]
 fn a_model_that_fails_leaves_the_reason_in_the_row_and_a_warning() {
+    if no_python() {
+        return;
+    }
     let place = place(
-        "def f(event):\n    return work(flops = event.dims[9][0], category = 'x')\n\
+        "from tracelens import fail, work\ndef f(event): return work(flops = event.dims[9][0], category = 'x')\n\
          def g(event):\n    fail('only for inference')\n\
          perf_model_extension = {'aten::mm': f, 'aten::addmm': g}",
     );
@@ -271,8 +338,8 @@ fn a_model_that_fails_leaves_the_reason_in_the_row_and_a_warning() {
     let sheets = Sheets::parse(&outcome.out);
     let reasons = rows(&sheets, "coverage", &["status", "name", "op category", "reason"]);
     for (operator, reason) in [
-        ("aten::mm", "my.star:2: Index `9` is out of bound"),
-        ("aten::addmm", "my.star:4: only for inference"),
+        ("aten::mm", "my.py:2: IndexError: tuple index out of range"),
+        ("aten::addmm", "my.py:4: only for inference"),
     ] {
         let expected = format!("arguments not recorded | {operator} | GEMM | {reason}");
         assert_eq!(reasons.iter().filter(|row| row.starts_with(&expected)).count(), 1, "{reasons:#?}");
@@ -284,34 +351,20 @@ fn a_model_that_fails_leaves_the_reason_in_the_row_and_a_warning() {
 }
 
 #[test]
-fn a_model_that_does_not_end_is_stopped() {
+fn what_a_file_prints_is_on_standard_error() {
+    if no_python() {
+        return;
+    }
     let place = Workplace::with(trace(&one_operator()));
     place.put(
-        "my.star",
-        "def f(event):\n    n = 0\n    for i in range(1000000000):\n        n += i\n    return None\n\
-         perf_model_extension = {'aten::mm': f}",
-    );
-    let limit = "my.star:4: the script made 1000000 calls and passes of loops without an end";
-    let outcome = report(&place, &["--json"]).exits_with(0);
-    assert_eq!(outcome.err, format!("tracelens: warning: 1 call has no figures: {limit}\n"));
-    assert_eq!(
-        rows(&Sheets::parse(&outcome.out), "coverage", &["name", "reason"]),
-        [format!("aten::mm | {limit}")]
-    );
-}
-
-#[test]
-fn what_a_script_prints_is_on_standard_error() {
-    let place = Workplace::with(trace(&one_operator()));
-    place.put(
-        "my.star",
+        "my.py",
         "print('loaded')\n\
          def f(event):\n    print(event.name, event.dims, event.kernels[0] + chr(27) + '[31m')\n    return None\n\
          def tree_postprocess_extension(tree):\n    print([event.name for event in tree.roots()])\n\
          perf_model_extension = {'aten::mm': f}\n"
             .replace("chr(27)", "'\\x1b'"),
     );
-    let lines = "my.star: [\"aten::mm\"]\nmy.star: loaded\nmy.star: aten::mm ((2, 3),) gemm\\x1b[31m\n";
+    let lines = "my.py: ['aten::mm']\nmy.py: loaded\nmy.py: aten::mm ((2, 3),) gemm\\x1b[31m\n";
     for options in [&["--json"][..], &["--output_csvs_dir=sheets"]] {
         let outcome = report(&place, options).exits_with(0);
         assert_eq!(outcome.err, lines);
@@ -323,29 +376,36 @@ fn what_a_script_prints_is_on_standard_error() {
 
 #[test]
 fn a_tree_rule_that_fails_is_a_warning_and_the_report_is_made() {
+    if no_python() {
+        return;
+    }
     for (body, reason) in [
-        ("fail('no such luck')", "my.star:3: no such luck"),
-        ("tree_postprocess_extension(tree)", "my.star:2: functions call each other too deeply"),
-        ("tree.children(17)", "my.star:3: expected an event of the tree, found a int"),
+        ("raise ValueError('no such luck')", "my.py:3: ValueError: no such luck"),
+        ("tree.children(17)", "my.py:3: expected an event of the tree, found a int"),
     ] {
         let place = Workplace::with(trace(&one_operator()));
         place.put(
-            "my.star",
+            "my.py",
             format!("def tree_postprocess_extension(tree):\n    print('before')\n    {body}\n"),
         );
         let outcome = report(&place, &["--json"]).exits_with(0);
         let (warning, printed) = outcome.err.split_once('\n').unwrap();
         assert!(warning.starts_with(&format!("tracelens: warning: {reason}")), "{}", outcome.err);
         assert!(warning.ends_with("; the report is of the tree as it was then"), "{}", outcome.err);
-        assert_eq!(printed, "my.star: before\n");
+        assert_eq!(printed, "my.py: before\n");
         assert_eq!(Sheets::parse(&outcome.out).rows("ops_all").len(), 1);
     }
 }
 
 #[test]
 fn arguments_that_a_tree_rule_sets_reach_the_models() {
+    if no_python() {
+        return;
+    }
     let place = place(
         r#"
+from tracelens import work
+
 def tree_postprocess_extension(tree):
     for position, event in enumerate(tree.events_by_name("aten::mm")):
         tree.set_arg(event, "position", position)
@@ -367,17 +427,23 @@ perf_model_extension = {"aten::mm": f}
 
 #[test]
 fn members_without_effect_are_named() {
+    if no_python() {
+        return;
+    }
     let place = Workplace::with(trace(&one_operator()));
-    place.put("my.star", "perf_models_extension = {}\n");
+    place.put("my.py", "perf_models_extension = {}\n");
     let outcome = report(&place, &["--json"]).exits_with(0);
-    let expected = "tracelens: warning: my.star:1: perf_models_extension has no effect: a script may define \
+    let expected = "tracelens: warning: my.py:1: perf_models_extension has no effect: a file may define \
                     perf_model_extension, op_category_extension, dict_cat2names_extension, \
                     tree_postprocess_extension\n";
     assert_eq!(outcome.err, expected);
 }
 
 #[test]
-fn a_script_gives_the_same_report_on_any_number_of_threads() {
+fn a_file_gives_the_same_report_on_any_number_of_threads() {
+    if no_python() {
+        return;
+    }
     let place = place(OWN_MATMUL);
     let said = |threads| {
         let outcome = report(&place, &["--json", "--threads", threads]).exits_with(0);

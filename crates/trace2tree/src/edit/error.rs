@@ -40,6 +40,12 @@ pub enum EditError {
     /// The event calls nothing on the host.
     #[error("{0} has no host children to wrap")]
     NoChildren(EventLabel),
+    /// No events were given to insert an operator around.
+    #[error("an operator needs events to be inserted around")]
+    NothingToInsertAround,
+    /// Events that one operator is to stand around are not of one parent.
+    #[error("{0} has another parent than {1}")]
+    OtherParent(EventLabel, EventLabel),
     /// The event is no inserted operator.
     #[error("{0} was recorded; only inserted operators are charged with all below them")]
     NotInserted(EventLabel),

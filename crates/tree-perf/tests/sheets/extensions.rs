@@ -218,7 +218,7 @@ fn a_call_that_the_model_cannot_read_has_the_reason_in_its_row_and_a_notice() {
     let extension = Extension {
         modelled: &["my::op", "aten::mm"],
         model: |call| match call.name {
-            "my::op" => Err(Undefined::arguments("my.star:3: no shapes")),
+            "my::op" => Err(Undefined::arguments("my.py:3: no shapes")),
             _ => Err(Undefined::no_formula("nothing to say")),
         },
         ..NOTHING
@@ -229,10 +229,10 @@ fn a_call_that_the_model_cannot_read_has_the_reason_in_its_row_and_a_notice() {
     let rows = Table::of_sheet(&analysis, "coverage").select(&["status", "name", "reason"]);
     assert_eq!(
         rows,
-        ["arguments not recorded | my::op | my.star:3: no shapes", "no model | aten::mm | nothing to say"]
+        ["arguments not recorded | my::op | my.py:3: no shapes", "no model | aten::mm | nothing to say"]
     );
-    let failed = Notice::ExtensionModelFailed { reason: "my.star:3: no shapes".into(), calls: 2 };
-    assert_eq!(failed.to_string(), "2 calls have no figures: my.star:3: no shapes");
+    let failed = Notice::ExtensionModelFailed { reason: "my.py:3: no shapes".into(), calls: 2 };
+    assert_eq!(failed.to_string(), "2 calls have no figures: my.py:3: no shapes");
     assert_eq!(analysis.notices(), [failed]);
     let categories = Table::of_sheet(&analysis, "ops_all").select(&["name", "op category"]);
     assert_eq!(categories, ["my::op | other", "aten::mm | GEMM"]);
@@ -287,10 +287,10 @@ fn operators_that_the_rule_inserts_are_in_the_tables() {
 
 #[test]
 fn a_rule_that_fails_is_a_notice_and_the_report_is_made() {
-    let extension = Extension { change: |_| Err("my.star:2: no such luck".into()), ..NOTHING };
+    let extension = Extension { change: |_| Err("my.py:2: no such luck".into()), ..NOTHING };
     let analysis = analyse(two_operators(), extension);
-    let failed = Notice::ExtensionRuleFailed { reason: "my.star:2: no such luck".into() };
-    assert_eq!(failed.to_string(), "my.star:2: no such luck; the report is of the tree as it was then");
+    let failed = Notice::ExtensionRuleFailed { reason: "my.py:2: no such luck".into() };
+    assert_eq!(failed.to_string(), "my.py:2: no such luck; the report is of the tree as it was then");
     assert!(failed.is_of_extension());
     assert_eq!(analysis.notices(), [failed]);
     assert_eq!(Table::of_sheet(&analysis, "ops_all").rows.len(), 2);

@@ -116,7 +116,7 @@ def generate_perf_report_pytorch(
         },
         {
             "comparison_json_path": "use pytracelens.diff(baseline, candidate)",
-            "extension_file": "use the command `tracelens pytorch --extension_file`, whose scripts are in Starlark",
+            "extension_file": "use the command `tracelens pytorch --extension_file`, which runs the same files",
             "python_path": "models need no other program",
             "enable_origami": "times are held against rooflines: give gpu_arch_platform or gpu_arch_json_path",
             "inductor_cache_dir": "kernels of Triton get their figures from the recording alone",

@@ -1,0 +1,90 @@
+//! `tracelens extension`: a commented extension file to start from, and what a file registers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use extension::{Extension, Form, Python};
+use serde_json::json;
+use tree_perf::AnalysisExtension;
+
+use crate::answering;
+use crate::arguments::ExtensionArguments;
+use crate::console;
+use crate::error::Failure;
+
+/// Loads an extension file for a report.
+pub(crate) fn load(path: &Path, python: Option<&Path>) -> Result<Extension, Failure> {
+    // Who has a file of a form that is not read any more is told so before anything else.
+    Form::of(&path.to_string_lossy())?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::Input { path: path.to_path_buf(), detail: error.to_string() })?;
+    let python = Python {
+        program: python.map_or_else(|| Python::default().program, Path::to_path_buf),
+        ..Python::default()
+    };
+    Ok(Extension::load(&path.to_string_lossy(), &text, &python)?)
+}
+
+pub(crate) fn run(arguments: &ExtensionArguments) -> Result<(), Failure> {
+    let json = arguments.document.json;
+    if let Some(path) = &arguments.init {
+        let form = Form::of(&path.to_string_lossy())?;
+        let failed = |source| Failure::File { path: path.clone(), source };
+        let mut file = fs::File::create_new(path).map_err(failed)?;
+        file.write_all(form.start().as_bytes()).map_err(failed)?;
+        return match json {
+            true => {
+                answering::print_result(answering::about(&[]), &json!({ "written": answering::name(path) }))
+            }
+            false => Ok(console::print(format_args!("{}\n", path.display()))?),
+        };
+    }
+    let Some(path) = &arguments.check else { return Ok(()) };
+    let extension = load(path, arguments.python.as_deref())?;
+    extension.notices().iter().for_each(console::extension);
+    if json {
+        let registered = json!({
+            "form": match extension.form() { Form::Table => "table", Form::Python => "python" },
+            "models": extension.modelled(),
+            "categories": extension.categories().into_iter().collect::<BTreeMap<_, _>>(),
+            "sheets": sheets(&extension),
+            "changes_tree": extension.changes_tree(),
+        });
+        return answering::print_result(answering::about(&[]), &registered);
+    }
+    Ok(console::print(registered(path, &extension))?)
+}
+
+fn sheets(extension: &Extension) -> BTreeMap<&str, Vec<&str>> {
+    let mut sheets: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (sheet, operator) in extension.sheet_members() {
+        sheets.entry(sheet).or_default().push(operator);
+    }
+    sheets
+}
+
+/// What the file registers, a kind to a line.
+fn registered(path: &Path, extension: &Extension) -> String {
+    let form = match extension.form() {
+        Form::Table => "a table",
+        Form::Python => "a Python file",
+    };
+    let mut text = format!("{}: {form}\n", path.display());
+    let mut line = |kind: &str, items: Vec<String>| {
+        if !items.is_empty() {
+            let _ = writeln!(text, "  {kind}: {}", items.join(", "));
+        }
+    };
+    line("models", extension.modelled().into_iter().map(str::to_owned).collect());
+    let categories = extension.categories().into_iter();
+    line("categories", categories.map(|(operator, category)| format!("{operator} ({category})")).collect());
+    let sheets = sheets(extension).into_iter();
+    line("sheets", sheets.map(|(sheet, operators)| format!("{sheet} ({})", operators.join(", "))).collect());
+    if extension.changes_tree() {
+        text.push_str("  a pass over the call tree\n");
+    }
+    text
+}
