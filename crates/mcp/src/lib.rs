@@ -2,14 +2,16 @@
 #![forbid(unsafe_code)]
 
 mod offers;
+mod protocol;
 mod roots;
 mod server;
 mod session;
 mod text;
 mod tools;
 
+pub use protocol::ServeError;
 pub use roots::{RootError, Roots};
-pub use server::{Options, ServeError, serve};
+pub use server::{Options, serve};
 
 /// What agents should know of answers from traces: a skill in the form of agentskills.io.
 pub const SKILL: &str = include_str!("../skills/gpu-trace-analysis/SKILL.md");

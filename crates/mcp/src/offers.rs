@@ -1,10 +1,7 @@
 //! What the server offers besides tools: resources to read, and prompts that begin a conversation.
 
 use answers::envelope::{Document, schema};
-use rmcp::model::{
-    GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate, Role,
-};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::SKILL;
 use crate::server::Refusal;
@@ -18,27 +15,34 @@ const JSON: &str = "application/json";
 const MARKDOWN: &str = "text/markdown";
 
 /// What can be read as it is.
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![
-        Resource::new(SCHEMA, "schema")
-            .with_description("The JSON schema of every answer.")
-            .with_mime_type(JSON),
-        Resource::new(SKILL_PAGE, "skill")
-            .with_description("What to know of these answers, and in which order to ask.")
-            .with_mime_type(MARKDOWN),
-    ]
+pub(crate) fn resources() -> Value {
+    json!([
+        {"uri": SCHEMA, "name": "schema", "description": "The JSON schema of every answer.", "mimeType": JSON},
+        {
+            "uri": SKILL_PAGE,
+            "name": "skill",
+            "description": "What to know of these answers, and in which order to ask.",
+            "mimeType": MARKDOWN,
+        },
+    ])
 }
 
 /// What can be read of a table or a recording.
-pub(crate) fn templates() -> Vec<ResourceTemplate> {
-    vec![
-        ResourceTemplate::new(format!("{COLUMNS}{{table}}"), "columns")
-            .with_description("What the columns of a table mean, with units.")
-            .with_mime_type(JSON),
-        ResourceTemplate::new(format!("{TRACE}{{handle}}/summary"), "summary")
-            .with_description("Where the time of a recording went that `open` has given a handle.")
-            .with_mime_type(JSON),
-    ]
+pub(crate) fn templates() -> Value {
+    json!([
+        {
+            "uriTemplate": format!("{COLUMNS}{{table}}"),
+            "name": "columns",
+            "description": "What the columns of a table mean, with units.",
+            "mimeType": JSON,
+        },
+        {
+            "uriTemplate": format!("{TRACE}{{handle}}/summary"),
+            "name": "summary",
+            "description": "Where the time of a recording went that `open` has given a handle.",
+            "mimeType": JSON,
+        },
+    ])
 }
 
 /// A resource that was asked for.
@@ -103,20 +107,20 @@ const OPENINGS: [Opening; 3] = [
 ];
 
 /// The conversations.
-pub(crate) fn prompts() -> Vec<Prompt> {
+pub(crate) fn prompts() -> Vec<Value> {
+    let argument = |&(name, about): &(&str, &str)| {
+        let about = format!("{about}: a file, absolute or from one of the roots.");
+        json!({"name": name, "description": about, "required": true})
+    };
     let prompt = |opening: &Opening| {
-        let argument = |&(name, about): &(&str, &str)| {
-            let about = format!("{about}: a file, absolute or from one of the roots.");
-            PromptArgument::new(name).with_description(about).with_required(true)
-        };
-        let arguments = opening.paths.iter().map(argument).collect();
-        Prompt::new(opening.name, Some(opening.about), Some(arguments))
+        let arguments: Vec<Value> = opening.paths.iter().map(argument).collect();
+        json!({"name": opening.name, "description": opening.about, "arguments": arguments})
     };
     OPENINGS.iter().map(prompt).collect()
 }
 
 /// The beginning of a conversation.
-pub(crate) fn prompt(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromptResult, Refusal> {
+pub(crate) fn prompt(name: &str, arguments: Option<&Map<String, Value>>) -> Result<Value, Refusal> {
     let opening = OPENINGS.iter().find(|opening| opening.name == name);
     let opening = opening.ok_or_else(|| Refusal::new("bad-value", format!("there is no prompt {name:?}")))?;
     let mut text = opening.text.to_owned();
@@ -126,7 +130,8 @@ pub(crate) fn prompt(name: &str, arguments: Option<&JsonObject>) -> Result<GetPr
             path.ok_or_else(|| Refusal::new("bad-value", format!("the argument {name:?} is missing")))?;
         text.push_str(&format!("\n{name}: {path}"));
     }
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).with_description(opening.about))
+    let message = json!({"role": "user", "content": {"type": "text", "text": text}});
+    Ok(json!({"description": opening.about, "messages": [message]}))
 }
 
 #[cfg(test)]
@@ -162,7 +167,7 @@ mod tests {
     fn a_prompt_names_its_recordings_and_tools_that_exist() {
         let arguments = json!({"baseline": "a.json", "candidate": "b.json"});
         let begun = prompt("before-after", arguments.as_object()).unwrap();
-        let text = serde_json::to_value(&begun).unwrap()["messages"][0]["content"]["text"].to_string();
+        let text = begun["messages"][0]["content"]["text"].to_string();
         assert!(text.contains("baseline: a.json") && text.contains("candidate: b.json"), "{text}");
         assert!(prompt("before-after", None).is_err() && prompt("other", None).is_err());
         for word in ["doctor", "summary", "advise", "why", "table", "gate", "diff"] {

@@ -2,15 +2,14 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use answers::envelope::{self, Answer, Asked, Input, InputDetails, Role, Tool};
 use answers::model::chosen_architecture;
 use answers::{Analysed, AnyReporter, Report, Reporter, Run};
 use iterations::Window;
-use trace_ingest::{Progress, ReadOptions};
 
+use crate::protocol::Following;
 use crate::roots::{Allowed, Roots};
 use crate::server::{Options, Refusal};
 
@@ -43,19 +42,6 @@ pub(crate) struct Session {
     reading: Mutex<()>,
     /// Handles that were given up, with the paths that they were of.
     gone: Mutex<VecDeque<(String, String)>>,
-}
-
-/// How a call is followed and stopped.
-pub(crate) struct Following<'a> {
-    pub(crate) stop: &'a AtomicBool,
-    pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
-}
-
-impl Following<'_> {
-    /// How files are read for this call.
-    pub(crate) fn reading(&self) -> ReadOptions<'_> {
-        ReadOptions { stop: Some(self.stop), progress: Some(self.progress), ..ReadOptions::default() }
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -247,7 +233,7 @@ fn memory_of(report: &Report) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use super::*;

@@ -11,20 +11,20 @@ use answers::{
 use iterations::Window;
 use perf_gate::{Gate, Thresholds};
 use report_writers::JsonTable;
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sheets::Table;
 
+use crate::protocol::Following;
 use crate::server::Refusal;
-use crate::session::{Following, Held, Session};
+use crate::session::{Held, Session};
 
 /// Arguments of a tool, and its answer.
 macro_rules! tools {
     ($($name:literal $arguments:ident $function:ident $about:literal;)*) => {
         /// The tools with the forms of their arguments.
-        pub(crate) fn all() -> Vec<Tool> {
+        pub(crate) fn all() -> Vec<Value> {
             vec![$(tool($name, $about, schema_for!($arguments).to_value())),*]
         }
 
@@ -62,11 +62,15 @@ tools! {
     "doctor" OfDoctor doctor "What is wrong with a recording and which figures that spoils; without a trace: the server's version and limits.";
 }
 
-fn tool(name: &'static str, about: &'static str, mut schema: Value) -> Tool {
+fn tool(name: &str, about: &str, mut schema: Value) -> Value {
     without_titles(&mut schema);
-    let Value::Object(schema) = schema else { return Tool::new(name, about, JsonObject::new()) };
-    let hints = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
-    Tool::new(name, about, Arc::new(schema)).annotate(hints)
+    json!({
+        "name": name,
+        "description": about,
+        "inputSchema": schema,
+        "annotations":
+            {"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false},
+    })
 }
 
 /// Takes away what says nothing to an agent.

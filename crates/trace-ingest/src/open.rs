@@ -204,8 +204,10 @@ pub fn recognise(path: &Path, options: &ReadOptions<'_>) -> Result<RecordingKind
     if options.memory(path).is_none() && crate::rocprof::is_directory_of_traces(path) {
         return Ok(RecordingKind::Rocprof);
     }
-    let source = source::open(path, &options)?;
-    detect(RecordingKind::ALL, path, &source.head, &options).map(|format| format.kind)
+    let found = source::open(path, &options)
+        .and_then(|source| detect(RecordingKind::ALL, path, &source.head, &options))
+        .map(|format| format.kind);
+    unless_stopped(path, &options, found)
 }
 
 /// Reads a recording of one of these kinds; one of another kind is refused before it is read.

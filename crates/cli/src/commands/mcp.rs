@@ -17,5 +17,5 @@ pub(crate) fn run(arguments: &McpArguments) -> Result<(), Failure> {
         most_traces: arguments.max_traces as usize,
         timeout: Duration::from_secs(arguments.timeout),
     };
-    Ok(serve(options)?)
+    Ok(serve(options, std::io::stdin().lock(), std::io::stdout())?)
 }

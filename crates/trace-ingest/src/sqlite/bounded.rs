@@ -103,8 +103,8 @@ impl Database {
         ] {
             connection.set_limit(limit, most)?;
         }
-        connection.authorizer(Some(authorize));
-        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(watch(length)));
+        connection.authorizer(Some(authorize))?;
+        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(watch(length)))?;
         Ok(Database {
             connection,
             length,
