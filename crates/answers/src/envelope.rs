@@ -3,14 +3,14 @@
 //! The contract is `tracelens.answer` 1.0. New members, tables, columns at the end, codes and values of enumerations may be
 //! added; nothing that is there goes or changes its meaning without a new first number.
 
-use std::fmt::{self, Debug, Write as _};
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use advise::Finding;
 use gpu_timeline::LINKED_ENOUGH;
-use multi_rank::Diagnostic;
+use miette::Diagnostic;
 use perf_gate::{Gate, Verdict};
 use report_writers::JsonTable;
 use schemars::JsonSchema;
@@ -25,6 +25,7 @@ use trace_ingest::{
 use trace2tree::TreeWarning;
 use tree_perf::Analysis;
 
+use crate::diagnostic::{code, help};
 use crate::notice::Notice;
 use crate::report::{Analysed, Report};
 use crate::steps::step_count;
@@ -229,9 +230,9 @@ pub struct AnswerWarning {
     pub first: Option<Place>,
     /// What was lost; null where nothing was, or where that is not known.
     pub lost: Option<Lost>,
-    /// What happened, and what to do.
+    /// What happened.
     pub message: String,
-    /// What to do, with which the message ends; null where it says nothing of that.
+    /// What to do; null where there is nothing to do, or nothing that always helps.
     pub action: Option<String>,
 }
 
@@ -295,7 +296,7 @@ pub enum Severity {
 pub struct Problem {
     /// Where it comes from and what it is: `ingest/unknown-format`. Never renamed.
     pub code: String,
-    /// Which file, what was found, what was expected, what to do.
+    /// Which file, what was found, what was expected.
     pub message: String,
     /// The file that was read and that it is about, by its name; null where it is about none, or about several.
     pub input: Option<String>,
@@ -303,36 +304,22 @@ pub struct Problem {
     pub found: Option<String>,
     /// What could have been read instead.
     pub expected: Option<String>,
-    /// What to do, or what there is to choose from, with which the message ends; null where it says neither.
+    /// What to do, or what there is to choose from; null where neither is known.
     pub action: Option<String>,
 }
 
-/// What to do, which messages say last, behind a semicolon. Those of several lines are usages. The file that a message is
-/// about may have a semicolon in its name.
-#[must_use]
-pub fn action_in<'m>(message: &'m str, file: Option<&Path>) -> Option<&'m str> {
-    if message.contains('\n') {
-        return None;
-    }
-    let name = file.map(|file| file.display().to_string()).filter(|name| name.contains("; "));
-    let behind_name = name.and_then(|name| message.rsplit_once(&name)).map_or(message, |(_, behind)| behind);
-    behind_name.rsplit_once("; ").map(|(_, action)| action)
-}
-
 impl Problem {
-    /// Whatever went wrong.
+    /// What went wrong, of no file.
     #[must_use]
-    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        let message = message.into();
-        let action = action_in(&message, None).map(str::to_owned);
-        Problem { code: code.into(), message, input: None, found: None, expected: None, action }
+    pub fn new(said: &dyn Diagnostic) -> Self {
+        let (code, message, action) = (code(said), said.to_string(), help(said));
+        Problem { code, message, input: None, found: None, expected: None, action }
     }
 
-    /// The same of a file that its message names.
+    /// The same of a file.
     #[must_use]
     pub fn with_input(self, file: &Path, details: InputDetails) -> Self {
-        let action = action_in(&self.message, Some(file)).map(str::to_owned);
-        Problem { input: Some(details.name_of(file)), action, ..self }
+        Problem { input: Some(details.name_of(file)), ..self }
     }
 
     /// What reading says of the content of a file beside its message.
@@ -822,21 +809,6 @@ pub(crate) fn linked_percent(work: impl Iterator<Item = (i64, bool)>) -> Option<
 
 impl From<&Notice> for AnswerWarning {
     fn from(notice: &Notice) -> Self {
-        let severity = match notice.innermost() {
-            Notice::Reading(ReadingWarning::Truncated { .. } | ReadingWarning::DamagedCompression { .. })
-            | Notice::LeftOut { .. }
-            | Notice::CutOffInBaseline { .. }
-            | Notice::CutOffWhenMapped { .. }
-            | Notice::Job(Diagnostic::CutOff { .. })
-            | Notice::OtherKindOfRun { .. }
-            | Notice::LittleAlike { .. } => Severity::Distrust,
-            Notice::NoRooflines { .. }
-            | Notice::LesserReport { .. }
-            | Notice::ViewOfXPlane { .. }
-            | Notice::NoPythonFrames { .. }
-            | Notice::NothingToDraw { .. } => Severity::Info,
-            _ => Severity::Warning,
-        };
         let (count, first, lost) = match notice.innermost() {
             Notice::Reading(warning) => (count_of(warning), first_of(warning), Lost::of(warning)),
             Notice::Tree(warning) => of_tree(warning),
@@ -846,10 +818,26 @@ impl From<&Notice> for AnswerWarning {
             &Notice::CriticalPath { count, first_uid, .. } => (Some(count), first_uid.map(Place::Uid), None),
             _ => (None, None, None),
         };
-        let (code, message) = (code_of(notice.innermost()), notice.to_string());
-        let action = action_in(&message, notice.file()).filter(|_| !notice.innermost().repeats_others());
-        let action = action.map(str::to_owned);
-        AnswerWarning { code, severity, input: None, count, first, lost, message, action }
+        AnswerWarning {
+            code: code(notice),
+            severity: notice.severity().into(),
+            input: None,
+            count,
+            first,
+            lost,
+            message: notice.to_string(),
+            action: help(notice),
+        }
+    }
+}
+
+impl From<Option<miette::Severity>> for Severity {
+    fn from(severity: Option<miette::Severity>) -> Self {
+        match severity {
+            Some(miette::Severity::Advice) => Severity::Info,
+            Some(miette::Severity::Error) => Severity::Distrust,
+            Some(miette::Severity::Warning) | None => Severity::Warning,
+        }
     }
 }
 
@@ -891,52 +879,6 @@ fn first_of(warning: &ReadingWarning) -> Option<Place> {
         ReadingWarning::MalformedEvents { first_offset: offset, .. }
         | ReadingWarning::BrokenText { offset, .. } => Some(Place::Offset(offset)),
         _ => None,
-    }
-}
-
-/// The code of a value of nested enumerations: the names of its variants, such as `reading/truncated`.
-pub fn code_of(value: &impl Debug) -> String {
-    let mut path = VariantPath::default();
-    // It ends writing when it has the names.
-    let _ = write!(path, "{value:?}");
-    path.text
-}
-
-/// Takes the names of variants out of a value as `Debug` writes it, down to the first that is no tuple of one.
-#[derive(Default)]
-struct VariantPath {
-    text: String,
-    has_ended: bool,
-    is_inside: bool,
-}
-
-impl fmt::Write for VariantPath {
-    fn write_str(&mut self, part: &str) -> fmt::Result {
-        for c in part.chars() {
-            match c {
-                'A'..='Z' => {
-                    let is_first = self.text.is_empty() || self.text.ends_with('/');
-                    if !is_first && self.is_inside {
-                        self.text.push('-');
-                    }
-                    self.text.push(c.to_ascii_lowercase());
-                    self.is_inside = true;
-                }
-                'a'..='z' | '0'..='9' if self.is_inside => self.text.push(c),
-                '(' if self.is_inside => {
-                    self.text.push('/');
-                    self.is_inside = false;
-                }
-                _ => self.has_ended = true,
-            }
-            if self.has_ended {
-                while self.text.ends_with('/') {
-                    self.text.pop();
-                }
-                return Err(fmt::Error);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -982,98 +924,7 @@ impl From<&crate::summary::LeftOut> for CannotAnswer {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::Warning;
-
     use super::*;
-
-    #[test]
-    fn codes_are_the_names_of_variants() {
-        let cut = Notice::Reading(Warning::Truncated { bytes_lost: 7 });
-        assert_eq!(code_of(&cut), "reading/truncated");
-        assert_eq!(code_of(&Notice::NoOperators), "no-operators");
-        assert_eq!(code_of(&Notice::Captures("A b".to_owned())), "captures");
-        assert_eq!(code_of(&Notice::UnopenedGraphs { launches: 3 }), "unopened-graphs");
-    }
-
-    /// Enumerations whose variants are codes, with where they are.
-    const CODES: [(&str, &str); 7] = [
-        ("../trace-ingest/src/warning.rs", "Warning"),
-        ("../trace-ingest/src/warning.rs", "EventFault"),
-        ("../trace-ingest/src/warning.rs", "RecordFault"),
-        ("../trace-ingest/src/error.rs", "IngestError"),
-        ("src/notice.rs", "Notice"),
-        ("src/error.rs", "Error"),
-        ("../cli/src/error.rs", "Failure"),
-    ];
-
-    #[test]
-    fn codes_are_never_renamed() {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut codes = String::new();
-        for (file, name) in CODES {
-            let source = std::fs::read_to_string(here.join(file)).unwrap();
-            let (_, body) = source.split_once(&format!("enum {name} {{\n")).unwrap();
-            let (body, _) = body.split_once("\n}\n").unwrap();
-            for line in body.lines() {
-                let variant = line.strip_prefix("    ").unwrap_or_default();
-                let variant = variant.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-                if variant.starts_with(char::is_uppercase) {
-                    // As a value without members writes itself.
-                    let code = code_of(&format_args!("{variant}"));
-                    writeln!(codes, "{name} {code}").unwrap();
-                }
-            }
-        }
-        let path = here.join("schema/codes-1.txt");
-        let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        let lost: Vec<&str> = kept.lines().filter(|kept| !codes.lines().any(|code| code == *kept)).collect();
-        assert!(lost.is_empty(), "codes that programs rely on are gone: {lost:?}");
-        if std::env::var_os("UPDATE_SCHEMA").is_some() {
-            std::fs::write(&path, &codes).unwrap();
-        } else {
-            assert_eq!(
-                kept, codes,
-                "new codes are kept: UPDATE_SCHEMA=1 cargo test -p tracelens-answers envelope"
-            );
-        }
-    }
-
-    #[test]
-    fn the_action_is_behind_the_last_semicolon_and_the_name_of_the_file() {
-        let file = Some(Path::new("/runs/a; b.json"));
-        let action = |message| action_in(message, file);
-        assert_eq!(action("/runs/a; b.json: is not recognised: found text"), None);
-        assert_eq!(
-            action("/runs/a; b.json: is a directory; name a recording in it"),
-            Some("name a recording in it")
-        );
-        assert_eq!(action("no step is called x; y; its steps are 0 to 3"), Some("its steps are 0 to 3"));
-        assert_eq!(action("usage: tracelens; or\ntracelens report"), None);
-    }
-
-    #[test]
-    fn warnings_say_what_to_do_where_their_words_are_ours() {
-        let of_file = |name: &str, warning| Notice::OfFile {
-            path: name.into(),
-            notice: Box::new(Notice::Reading(warning)),
-        };
-        let advice = "record with --trace=cuda,nvtx";
-        for (notice, action) in [
-            (of_file("a", Warning::NotRecorded { what: "GPU activity", advice }), Some(advice)),
-            (
-                of_file("a", Warning::Records { fault: RecordFault::LostPacket, count: 2 }),
-                Some("record with a larger buffer"),
-            ),
-            (of_file("a", Warning::RecorderMessage { text: "lost; found".to_owned() }), None),
-            (of_file("b; c", Warning::Truncated { bytes_lost: 7 }), None),
-            (
-                Notice::LeftOut { path: "b; c".into(), reason: "b; c: is empty; record it again".to_owned() },
-                Some("record it again"),
-            ),
-        ] {
-            assert_eq!(AnswerWarning::from(&notice).action.as_deref(), action, "{notice}");
-        }
-    }
 
     #[test]
     fn schemas_are_those_of_the_types() {

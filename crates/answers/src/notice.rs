@@ -1,9 +1,9 @@
 //! What a reader has to know of a report.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use inference_phase::capture::SkipReason;
+use inference_phase::capture::{CaptureWarning, SkipReason};
 use inference_phase::sheets::PhaseNotice;
 use metal_perf::MetalNotice;
 use multi_rank::Diagnostic;
@@ -21,10 +21,12 @@ use crate::report::Picture;
 
 /// Something that a reader has to know before trusting or missing a figure. Its text names no option of any program:
 /// who has options says which one would help.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum Notice {
     /// Of one of several runs that are compared.
+    #[error("{run}: {notice}")]
+    #[diagnostic(forward(notice))]
     OfRun {
         /// What the run is called.
         run: String,
@@ -32,25 +34,39 @@ pub enum Notice {
         notice: Box<Notice>,
     },
     /// Of a comparison of runs.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Comparison(CompareNotice),
     /// Of a comparison as TraceLens does it.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     ComparisonAsTraceLens(ParityNotice),
     /// Two runs whose trees are compared are recordings of different kinds.
+    #[error("A is {} and B is {}: recorders of different kinds record different things, so what one run alone has may be in both", .kinds[0], .kinds[1])]
+    #[diagnostic(code("other-kind-of-run"), severity(Error))]
     OtherKindOfRun {
         /// The kinds of A and of B.
         kinds: [RecordingKind; 2],
     },
     /// Two runs whose trees are compared have few operators in common.
+    #[error(
+        "only {operators_percent:.1}% of the operators of both runs have an equal one in the other: these may be different programs"
+    )]
+    #[diagnostic(code("little-alike"), severity(Error))]
     LittleAlike {
         /// Share of the operators of both that have an equal one in the other, in percent.
         operators_percent: f64,
     },
     /// A run whose tree is compared has no device events.
+    #[error("the recording has no device events, so nothing of it is compared")]
+    #[diagnostic(code("no-work-to-align"), severity(Warning), help("{advice}"))]
     NoWorkToAlign {
         /// What gives a recording some.
         advice: &'static str,
     },
     /// Device events without a launch in the trace are no part of the operators' figures.
+    #[error("{} ({}) without a launch in the trace: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "in the timeline, but in no operator's figures" } else { "in no figure" })]
+    #[diagnostic(code("unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.
         events: usize,
@@ -60,62 +76,93 @@ pub enum Notice {
         in_timeline: bool,
     },
     /// The trace has no Python frames, which something that was asked for looks for.
-    NoPythonFrames {
-        /// Whether the recorder could have recorded some.
-        recordable: bool,
-        /// Whether operators note their call stacks all the same.
-        has_noted_stacks: bool,
-    },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    NoPythonFrames(NoPythonFrames),
     /// A baseline keeps a recording of which a part is lost.
+    #[error("{file}: a part of the recording is lost, so that no gate takes it")]
+    #[diagnostic(code("cut-off-in-baseline"), severity(Error), help("record it again"))]
     CutOffInBaseline {
         /// Its name there.
         file: String,
     },
     /// The tables of a recording, made before, lack a part of it.
+    #[error("{path}: its tables were made before and lack a part that is lost: the recording is cut off or damaged", path = .path.display())]
+    #[diagnostic(code("cut-off-when-mapped"), severity(Error), help("record it again"))]
     CutOffWhenMapped {
         /// Its path.
         path: PathBuf,
     },
     /// The trace has operators and no device events: what the report would say of a device is left out.
+    #[error("gpu_timeline and the other sheets of devices are left out: the trace has no device events")]
+    #[diagnostic(code("no-device-events"), severity(Warning), help("{advice}"))]
     NoDeviceEvents {
         /// What gives a recording some.
         advice: &'static str,
     },
     /// The trace has device events only, and their list was not asked for.
+    #[error("the trace has no operators, only kernels")]
+    #[diagnostic(code("no-operators"), severity(Warning))]
     NoOperators,
     /// The peaks of the device are not known: nothing is held against a roofline.
+    #[error("no rooflines: {}", unknown_peaks(.device.as_deref()))]
+    #[diagnostic(code("no-rooflines"), severity(Advice))]
     NoRooflines {
         /// The device as the recording names it, if it does.
         device: Option<Box<str>>,
     },
     /// The report is of what the recording has in common with traces; it has one of its own.
+    #[error("{kind} has a report of its own, which knows more of it")]
+    #[diagnostic(code("lesser-report"), severity(Advice))]
     LesserReport {
         /// Kind of the recording.
         kind: RecordingKind,
     },
     /// XProf wrote the trace of a profile, for viewing.
+    #[error("XProf wrote this trace, for viewing, of {} and says more: the programs, their costs and all events", viewed(.profile.as_deref()))]
+    #[diagnostic(code("view-of-x-plane"), severity(Advice))]
     ViewOfXPlane {
         /// The profile, if it is beside the trace.
         profile: Option<PathBuf>,
     },
     /// What reading the file got over.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Reading(Warning),
     /// What the tree could not place.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Tree(TreeWarning),
     /// What the sheets of a trace leave out.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Analysis(tree_perf::Notice),
     /// What the phases rest on.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Phases(PhaseNotice),
     /// What was wrong with the traces of graph captures.
-    Captures(String),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Captures(Arc<CaptureWarning>),
     /// Graph launches hide the operators inside.
+    #[error("{} in the figures without the operators inside", counted(*.launches, "graph launch is", "graph launches are"))]
+    #[diagnostic(
+        code("unopened-graphs"),
+        severity(Warning),
+        help("name traces of the graphs' capture, which tell them")
+    )]
     UnopenedGraphs {
         /// How many.
         launches: usize,
     },
     /// Traces of graph captures were given, and the trace launches no graph.
+    #[error("the trace launches no graph that captures could explain")]
+    #[diagnostic(code("no-graphs"), severity(Warning))]
     NoGraphs,
     /// The captures do not explain some of the graph launches.
+    #[error("{} of {} graph launches hide their operators: {reason}", grouped(*.launches as u128), grouped(*.of as u128))]
+    #[diagnostic(code("unmerged-graphs"), severity(Warning))]
     UnmergedGraphs {
         /// How many of them.
         launches: usize,
@@ -125,6 +172,8 @@ pub enum Notice {
         reason: SkipReason,
     },
     /// Device events of graphs whose operator rests on order and number alone.
+    #[error("{} of {} device events of graphs have their operator by order and number alone: the capture names no kernels", grouped(*.device_events as u128), grouped(*.of as u128))]
+    #[diagnostic(code("unverified-graphs"), severity(Warning))]
     UnverifiedGraphs {
         /// How many.
         device_events: usize,
@@ -132,16 +181,28 @@ pub enum Notice {
         of: usize,
     },
     /// What is known of an XLA profile.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Xla(JaxNotice),
     /// What is known of the TPUs of a profile.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Tpu(TpuNotice),
     /// What is known of a rocprofv3 profile.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Rocprof(RocprofNotice),
     /// What is known of Tenstorrent operations.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Tenstorrent(MetalNotice),
     /// What is odd about the recordings of a job.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Job(Diagnostic),
     /// What is odd about a recording whose critical path is looked for.
+    #[error("{fault}: {}{}", grouped((*.count).into()), first_event(*.first_uid))]
+    #[diagnostic(code("critical-path"), severity(Warning))]
     CriticalPath {
         /// What it is.
         fault: critical_path::Fault,
@@ -151,13 +212,20 @@ pub enum Notice {
         first_uid: Option<u32>,
     },
     /// A recording of a job that cannot be used.
+    #[error("the job is reported without a recording: {reason}")]
+    #[diagnostic(code("left-out"), severity(Error))]
     LeftOut {
         /// Its file.
         path: PathBuf,
         /// Why.
         reason: String,
+        /// What to do about that.
+        #[help]
+        advice: Option<String>,
     },
     /// Tables of single collectives are left out: there are too many.
+    #[error("{} kernels of collectives are too many to be shown one by one (at most {}): only sums of them are", grouped(*.kernels as u128), grouped(*.most as u128))]
+    #[diagnostic(code("too-many-collectives"), severity(Warning))]
     TooManyCollectives {
         /// Kernels of collectives.
         kernels: usize,
@@ -165,6 +233,8 @@ pub enum Notice {
         most: usize,
     },
     /// A notice about one of several files.
+    #[error("{path}: {notice}", path = .path.display())]
+    #[diagnostic(forward(notice))]
     OfFile {
         /// The file.
         path: PathBuf,
@@ -172,6 +242,8 @@ pub enum Notice {
         notice: Box<Notice>,
     },
     /// A picture that was asked for shows nothing and is left out.
+    #[error("there is no picture of {}: {why}", drawn(*.picture))]
+    #[diagnostic(code("nothing-to-draw"), severity(Advice))]
     NothingToDraw {
         /// The picture.
         picture: Picture,
@@ -181,42 +253,74 @@ pub enum Notice {
 }
 
 /// Why a picture shows nothing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum NothingToDraw {
     /// No architecture was named, and the recording names no known device.
+    #[error("the recording names no GPU with known peaks")]
     NoArchitecture,
     /// No operator has FLOPs and bytes under a peak of this architecture.
+    #[error("no operator has FLOPs and bytes under a peak of {0}")]
     NoOperators(Box<str>),
     /// Rooflines are drawn of GPUs only.
+    #[error("it shows what ran on GPUs; the sheet roofline_model shows what ran on TPUs")]
     TpusOnly,
     /// The trace has no steps.
+    #[error("the trace has no steps")]
     NoSteps,
     /// The figures of TraceLens, which were asked for, have no steps.
+    #[error("the figures of TraceLens have no steps")]
     NoStepsAsReference,
     /// Reports of this kind have no such picture.
+    #[error("reports of other recordings have it")]
     OtherReports,
+}
+
+/// Why a trace has no Python frames.
+#[derive(Clone, Copy, Debug, thiserror::Error, miette::Diagnostic)]
+pub enum NoPythonFrames {
+    /// They were not asked for.
+    #[error("the trace has no Python frames")]
+    #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with with_stack=True"))]
+    NotRecorded,
+    /// Operators note their call stacks all the same.
+    #[error("the trace has call stacks in texts of operators, which name no modules and no frames' times")]
+    #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with PyTorch 1.12 or later"))]
+    NotedStacks,
+    /// The recorder cannot.
+    #[error("the trace has no Python frames, which its profiler does not record")]
+    #[diagnostic(code("no-python-frames"), severity(Advice))]
+    NotRecordable,
+}
+
+fn unknown_peaks(device: Option<&str>) -> String {
+    match device {
+        Some(device) => format!("the peaks of {device} are not known"),
+        None => "the recording does not say which GPU it is of".to_owned(),
+    }
+}
+
+fn viewed(profile: Option<&Path>) -> String {
+    match profile {
+        Some(profile) => format!("the profile {} beside it, which", profile.display()),
+        None => "a profile (*.xplane.pb) that is not beside it".to_owned(),
+    }
+}
+
+fn first_event(uid: Option<u32>) -> String {
+    uid.map_or_else(String::new, |uid| format!(" (first: event {uid})"))
+}
+
+fn drawn(picture: Picture) -> &'static str {
+    match picture {
+        Picture::Rooflines => "the rooflines",
+        Picture::Steps => "the steps",
+        Picture::StackedTime(_) => "time by operation",
+    }
 }
 
 impl NothingToDraw {
     pub(crate) fn under(architecture: &Architecture) -> Self {
         NothingToDraw::NoOperators(architecture.name.as_str().into())
-    }
-}
-
-impl fmt::Display for NothingToDraw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NothingToDraw::NoArchitecture => f.write_str("the recording names no GPU with known peaks"),
-            NothingToDraw::NoOperators(architecture) => {
-                write!(f, "no operator has FLOPs and bytes under a peak of {architecture}")
-            }
-            NothingToDraw::TpusOnly => {
-                f.write_str("it shows what ran on GPUs; the sheet roofline_model shows what ran on TPUs")
-            }
-            NothingToDraw::OtherReports => f.write_str("reports of other recordings have it"),
-            NothingToDraw::NoSteps => f.write_str("the trace has no steps"),
-            NothingToDraw::NoStepsAsReference => f.write_str("the figures of TraceLens have no steps"),
-        }
     }
 }
 
@@ -239,42 +343,6 @@ impl Notice {
         }
     }
 
-    /// Whether its text repeats that of recorders, scripts and users, in which a semicolon means nothing.
-    pub(crate) fn repeats_others(&self) -> bool {
-        use tree_perf::Notice::{
-            CommunicationGuessed, ExtensionModelFailed, ExtensionRuleFailed, ExtensionWithoutEffect,
-            NoRangeOfName, NoSequences, PassFailed,
-        };
-        matches!(
-            self,
-            Notice::Captures(_)
-                | Notice::Reading(
-                    Warning::OtherArchiveMembers { .. }
-                        | Warning::RecorderMessage { .. }
-                        | Warning::UnreadFile { .. }
-                        | Warning::UnreadTables { .. }
-                )
-                | Notice::Analysis(
-                    CommunicationGuessed { .. }
-                        | ExtensionModelFailed { .. }
-                        | ExtensionRuleFailed { .. }
-                        | ExtensionWithoutEffect { .. }
-                        | NoRangeOfName { .. }
-                        | NoSequences { .. }
-                        | PassFailed { .. }
-                )
-                | Notice::Xla(JaxNotice::NothingHasKeyword { .. } | JaxNotice::Recorder { .. })
-                | Notice::Tenstorrent(
-                    MetalNotice::SignpostNotFound { .. }
-                        | MetalNotice::SignpostRepeats { .. }
-                        | MetalNotice::SteppedBack { .. }
-                        | MetalNotice::Unclassified { .. }
-                        | MetalNotice::Window { .. }
-                        | MetalNotice::EmptyWindow { .. }
-                )
-        )
-    }
-
     /// Whether the answer lacks a part of a file, or a file.
     pub(crate) fn tells_of_loss(&self) -> bool {
         matches!(
@@ -295,131 +363,6 @@ impl Notice {
             | Notice::CutOffWhenMapped { path } => Some(path),
             Notice::OfRun { notice, .. } => notice.file(),
             _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Notice::OfRun { run, notice } => write!(f, "{run}: {notice}"),
-            Notice::Comparison(notice) => notice.fmt(f),
-            Notice::ComparisonAsTraceLens(notice) => notice.fmt(f),
-            Notice::OtherKindOfRun { kinds: [a, b] } => write!(
-                f,
-                "A is {a} and B is {b}: recorders of different kinds record different things, so what one run alone has may be \
-                 in both"
-            ),
-            Notice::LittleAlike { operators_percent } => write!(
-                f,
-                "only {operators_percent:.1}% of the operators of both runs have an equal one in the other: these may be \
-                 different programs"
-            ),
-            Notice::NoWorkToAlign { advice } => {
-                write!(f, "the recording has no device events, so nothing of it is compared; {advice}")
-            }
-            Notice::UnlinkedDeviceEvents { events, time_us, in_timeline } => {
-                let place = match in_timeline {
-                    true => "in the timeline, but in no operator's figures",
-                    false => "in no figure",
-                };
-                let events = counted(*events, "device event", "device events");
-                write!(f, "{events} ({}) without a launch in the trace: {place}", duration(*time_us))
-            }
-            Notice::NoPythonFrames { has_noted_stacks: true, .. } => f.write_str(
-                "the trace has call stacks in texts of operators, which name no modules and no frames' times; record it with \
-                 PyTorch 1.12 or later",
-            ),
-            Notice::NoPythonFrames { recordable: true, .. } => {
-                f.write_str("the trace has no Python frames; record it with with_stack=True")
-            }
-            Notice::NoPythonFrames { recordable: false, .. } => {
-                f.write_str("the trace has no Python frames, which its profiler does not record")
-            }
-            Notice::NoDeviceEvents { advice } => write!(
-                f,
-                "gpu_timeline and the other sheets of devices are left out: the trace has no device events; {advice}"
-            ),
-            Notice::NoOperators => f.write_str("the trace has no operators, only kernels"),
-            Notice::NoRooflines { device: Some(device) } => {
-                write!(f, "no rooflines: the peaks of {device} are not known")
-            }
-            Notice::NoRooflines { device: None } => {
-                f.write_str("no rooflines: the recording does not say which GPU it is of")
-            }
-            Notice::LesserReport { kind } => {
-                write!(f, "{kind} has a report of its own, which knows more of it")
-            }
-            Notice::ViewOfXPlane { profile: Some(profile) } => write!(
-                f,
-                "XProf wrote this trace, for viewing, of the profile {} beside it, which says more: the programs, their \
-                 costs and all events",
-                profile.display()
-            ),
-            Notice::ViewOfXPlane { profile: None } => f.write_str(
-                "XProf wrote this trace, for viewing, of a profile (*.xplane.pb) that is not beside it and says more: the \
-                 programs, their costs and all events",
-            ),
-            Notice::CutOffInBaseline { file } => {
-                write!(f, "{file}: a part of the recording is lost, so that no gate takes it; record it again")
-            }
-            Notice::CutOffWhenMapped { path } => write!(
-                f,
-                "{}: its tables were made before and lack a part that is lost: the recording is cut off or damaged; record it \
-                 again",
-                path.display()
-            ),
-            Notice::Reading(warning) => warning.fmt(f),
-            Notice::Tree(warning) => warning.fmt(f),
-            Notice::Analysis(notice) => notice.fmt(f),
-            Notice::Phases(notice) => notice.fmt(f),
-            Notice::Captures(text) => f.write_str(text),
-            Notice::UnopenedGraphs { launches } => {
-                let launches = counted(*launches, "graph launch is", "graph launches are");
-                write!(
-                    f,
-                    "{launches} in the figures without the operators inside; name traces of the graphs' capture, which tell them"
-                )
-            }
-            Notice::NoGraphs => f.write_str("the trace launches no graph that captures could explain"),
-            Notice::UnmergedGraphs { launches, of, reason } => write!(
-                f,
-                "{} of {} graph launches keep their operators to themselves: {reason}",
-                grouped(*launches as u128),
-                grouped(*of as u128)
-            ),
-            Notice::UnverifiedGraphs { device_events, of } => write!(
-                f,
-                "{} of {} device events of graphs have their operator by order and number alone: the capture names no kernels",
-                grouped(*device_events as u128),
-                grouped(*of as u128)
-            ),
-            Notice::Xla(notice) => notice.fmt(f),
-            Notice::Tpu(notice) => notice.fmt(f),
-            Notice::Rocprof(notice) => notice.fmt(f),
-            Notice::Tenstorrent(notice) => notice.fmt(f),
-            Notice::Job(diagnostic) => diagnostic.fmt(f),
-            Notice::CriticalPath { fault, count, first_uid } => {
-                write!(f, "{fault}: {}", grouped((*count).into()))?;
-                first_uid.map_or(Ok(()), |uid| write!(f, " (first: event {uid})"))
-            }
-            // Says itself which file.
-            Notice::LeftOut { reason, .. } => write!(f, "the job is reported without a recording: {reason}"),
-            Notice::TooManyCollectives { kernels, most } => write!(
-                f,
-                "{} kernels of collectives are too many to be shown one by one (at most {}): only sums of them are",
-                grouped(*kernels as u128),
-                grouped(*most as u128)
-            ),
-            Notice::OfFile { path, notice } => write!(f, "{}: {notice}", path.display()),
-            Notice::NothingToDraw { picture, why } => {
-                let picture = match picture {
-                    Picture::Rooflines => "the rooflines",
-                    Picture::Steps => "the steps",
-                    Picture::StackedTime(_) => "time by operation",
-                };
-                write!(f, "there is no picture of {picture}: {why}")
-            }
         }
     }
 }

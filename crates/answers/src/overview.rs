@@ -2,6 +2,7 @@
 
 use sheets::{Column, ColumnKind, Role, Sheet, Unit};
 
+use crate::diagnostic::in_one_line;
 use crate::notice::Notice;
 use crate::numbers::{decimal, duration};
 use crate::summary::Summary;
@@ -71,7 +72,7 @@ fn facts(overview: &Overview<'_>) -> Vec<Fact> {
     let prints =
         |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
     let warnings = notices.iter().filter(|notice| !prints(notice));
-    facts.extend(warnings.map(|notice| text("warnings", "warning", &notice.to_string())));
+    facts.extend(warnings.map(|notice| text("warnings", "warning", &in_one_line(notice))));
     facts.push(text("report", "made by", concat!("tracelens ", env!("CARGO_PKG_VERSION"))));
     facts
 }

@@ -20,6 +20,7 @@ use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::advice::{self, first_of, tables_of};
+use crate::diagnostic::help;
 use crate::error::Error;
 use crate::host_recordings::{HostMapper, HostRecording, host_recordings};
 use crate::notice::{NothingToDraw, Notice};
@@ -337,12 +338,14 @@ impl Reporter for RanksReporter {
         let mut folders = self.recordings.folders(paths, &run.reading, &mut notices)?;
         run.count_events(folders.events);
         let left_out = folders.failed.iter();
-        notices.extend(
-            left_out.map(|(path, error)| Notice::LeftOut { path: path.clone(), reason: error.to_string() }),
-        );
+        notices.extend(left_out.map(|(path, error)| Notice::LeftOut {
+            path: path.clone(),
+            reason: error.to_string(),
+            advice: help(error),
+        }));
         if folders.ranks.is_empty() && !folders.failed.is_empty() {
             let first = Box::new(folders.failed.swap_remove(0).1);
-            return Err(Error::NoRanks { recordings: paths.len(), first });
+            return Err(Error::NoRanks { recordings: paths.len(), advice: help(&*first), first });
         }
         run.begin(Stage::Analysis);
         let job = Job::open(std::mem::take(&mut folders.ranks))?;

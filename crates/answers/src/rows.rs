@@ -84,11 +84,12 @@ pub struct Rows {
 }
 
 /// Why there are no rows.
-#[derive(Debug, ThisError)]
+#[derive(Debug, ThisError, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum RowError {
     /// The report has no such table.
-    #[error("there is no table {name:?} in this report; {}", in_words(.near))]
+    #[error("there is no table {name:?} in this report")]
+    #[diagnostic(code("rows/unknown-table"), help("{}", in_words(.near)))]
     UnknownTable {
         /// What was asked for.
         name: String,
@@ -96,7 +97,8 @@ pub enum RowError {
         near: Vec<String>,
     },
     /// The table has no such column.
-    #[error("table {table:?} has no column {name:?}; {}", in_words(.near))]
+    #[error("table {table:?} has no column {name:?}")]
+    #[diagnostic(code("rows/unknown-column"), help("{}", in_words(.near)))]
     UnknownColumn {
         /// The table.
         table: String,
@@ -106,9 +108,8 @@ pub enum RowError {
         near: Vec<String>,
     },
     /// A column of text or lists is compared as a number.
-    #[error(
-        "column {column:?} of table {table:?} holds no numbers, and a number is compared with it; use eq, ne, contains, starts, in or null"
-    )]
+    #[error("column {column:?} of table {table:?} holds no numbers, and a number is compared with it")]
+    #[diagnostic(code("rows/no-numbers"), help("use eq, ne, contains, starts, in or null"))]
     NoNumbers {
         /// The table.
         table: String,
@@ -117,7 +118,12 @@ pub enum RowError {
     },
     /// The part of the table is no table.
     #[error(transparent)]
-    Table(#[from] TableError),
+    #[diagnostic(code("rows/table"))]
+    Table(
+        #[from]
+        #[diagnostic_source]
+        TableError,
+    ),
 }
 
 fn in_words(near: &[String]) -> String {
@@ -285,6 +291,7 @@ mod tests {
     use sheets::{Column, ColumnKind, Unit};
 
     use super::*;
+    use crate::diagnostic::in_one_line;
 
     fn table() -> Table {
         let rows =
@@ -383,9 +390,9 @@ mod tests {
     #[test]
     fn wrong_names_are_answered_with_the_nearest() {
         let query = RowQuery { columns: vec!["tiem".to_owned()], ..all() };
-        let error = query.rows(&table()).unwrap_err().to_string();
+        let error = in_one_line(&query.rows(&table()).unwrap_err());
         assert!(error.contains("the nearest names are \"time\""), "{error}");
-        let error = table_named(&[table()], "op").unwrap_err().to_string();
+        let error = in_one_line(&table_named(&[table()], "op").unwrap_err());
         assert!(error.contains("\"ops\""), "{error}");
         let error = condition("name", Test::Number(&[Ordering::Less], 1.0)).rows(&table()).unwrap_err();
         assert!(matches!(error, RowError::NoNumbers { .. }), "{error}");

@@ -34,7 +34,7 @@ use tree_perf::{
 use crate::compare::names_of_runs;
 use crate::diff::{diff_in_words, doubts, sheets_in_report};
 use crate::error::Error;
-use crate::notice::{NothingToDraw, Notice};
+use crate::notice::{NoPythonFrames, NothingToDraw, Notice};
 use crate::numbers::{counted, grouped};
 use crate::parallel::map_in_order;
 use crate::report::{
@@ -312,7 +312,7 @@ pub(crate) fn graft(
     reading: &ReadOptions<'_>,
 ) -> Vec<Notice> {
     let merged = merge(tree, captures, &ReadOptions { progress: None, ..*reading });
-    let warnings = captures.warnings().iter().map(|warning| Notice::Captures(warning.to_string()));
+    let warnings = captures.warnings().iter().cloned().map(Notice::Captures);
     warnings.chain(notices_of_merge(&merged)).collect()
 }
 
@@ -647,8 +647,11 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
                 || events.arguments().forward_thread.is_empty()))
         || options.group_by_parent_module;
     if needs_frames && !events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION) {
-        let recordable = trace.facts().recorder.python_frames;
-        notices.push(Notice::NoPythonFrames { recordable, has_noted_stacks });
+        notices.push(Notice::NoPythonFrames(match trace.facts().recorder.python_frames {
+            _ if has_noted_stacks => NoPythonFrames::NotedStacks,
+            true => NoPythonFrames::NotRecorded,
+            false => NoPythonFrames::NotRecordable,
+        }));
     }
     if let Some(kind @ (RecordingKind::XPlane | RecordingKind::Rocprof)) = trace.facts().recorder.kind {
         notices.push(Notice::LesserReport { kind });

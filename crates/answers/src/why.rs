@@ -99,11 +99,12 @@ pub struct NamedIn {
 }
 
 /// Why there is nothing to say.
-#[derive(Debug, ThisError)]
+#[derive(Debug, ThisError, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum WhyError {
     /// Nothing has this name.
-    #[error("nothing in this recording is called {target:?}; the nearest names are {}", .near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "))]
+    #[error("nothing in this recording is called {target:?}")]
+    #[diagnostic(code("why/unknown"), help("the nearest names are {}", .near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")))]
     Unknown {
         /// What was asked for.
         target: String,
@@ -112,7 +113,12 @@ pub enum WhyError {
     },
     /// A part of a table is none.
     #[error(transparent)]
-    Table(#[from] TableError),
+    #[diagnostic(code("why/table"))]
+    Table(
+        #[from]
+        #[diagnostic_source]
+        TableError,
+    ),
 }
 
 impl Report {
@@ -417,7 +423,7 @@ mod tests {
 
     #[test]
     fn wrong_names_are_answered_with_the_nearest() {
-        let error = report().why("aten:mm", 5).unwrap_err().to_string();
+        let error = crate::diagnostic::in_one_line(&report().why("aten:mm", 5).unwrap_err());
         assert!(error.contains("\"aten::mm\""), "{error}");
     }
 

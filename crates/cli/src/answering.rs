@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use answers::envelope::{Answer, Asked, Input, InputDetails, Problem, Role, Status, code_of};
+use answers::envelope::{Answer, Asked, Input, InputDetails, Problem, Role, Status};
 use chrono::{DateTime, SecondsFormat, Utc};
 use report_writers::write_json;
 use serde::Serialize;
@@ -107,7 +107,7 @@ pub(crate) fn name(path: &Path) -> String {
 
 /// Prints why there is no answer, unless there was one.
 pub(crate) fn print_failure(failure: &Failure) {
-    let mut problem = Problem::new(code_of(failure), failure.to_string());
+    let mut problem = Problem::new(failure);
     if let Some(file) = failure.input() {
         problem = problem.with_input(file, details());
     }
@@ -120,7 +120,7 @@ pub(crate) fn print_failure(failure: &Failure) {
 /// Prints that the arguments of a command are wrong.
 pub(crate) fn print_usage_error(command: Option<&str>, message: String) {
     of_run().asked.name = command.unwrap_or_default().to_owned();
-    print_problem(Problem::new("arguments", message));
+    print_problem(Problem::new(&Failure::Arguments(message)));
 }
 
 fn print_problem(problem: Problem) {

@@ -4,7 +4,9 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{PoisonError, RwLock};
 
+use answers::diagnostic::help;
 use clap::ColorChoice;
+use miette::Diagnostic;
 use report_writers::terminal::Style;
 use sheets::escaped;
 use tree_perf::Notice;
@@ -78,23 +80,74 @@ pub(crate) fn flush() {
     let _ = io::stdout().lock().flush();
 }
 
+/// A message for people and, apart from it, what to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Said {
+    /// What a library says.
+    pub(crate) fn new(said: &dyn Diagnostic) -> Self {
+        Said { message: said.to_string(), help: help(said) }
+    }
+
+    /// With what to do in this program, behind what the library says of that.
+    pub(crate) fn with_help(self, more: &str) -> Self {
+        let help = self.help.map_or_else(|| more.to_owned(), |help| format!("{help}; {more}"));
+        Said { help: Some(help), ..self }
+    }
+
+    /// With a remark before the message.
+    pub(crate) fn with_start(self, start: &str) -> Self {
+        Said { message: format!("{start}: {}", self.message), ..self }
+    }
+}
+
+impl From<String> for Said {
+    fn from(message: String) -> Self {
+        Said { message, help: None }
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escaped(&self.message).fmt(f)?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, "\n  help: {}", escaped(help)))
+    }
+}
+
 /// Prints what ends the run to standard error.
 pub(crate) fn error(failure: &Failure) {
-    let message = failure.to_string();
+    let said = Said::new(failure);
     match failure.has_lines() {
-        true => to_stderr(format_args!("tracelens: error: {}", OwnLines(&message))),
-        false => to_stderr(format_args!("tracelens: error: {}", escaped(&message))),
+        true => {
+            to_stderr(format_args!("tracelens: error: {}", OwnLines(&said.message)));
+            said.help.iter().for_each(|help| to_stderr(format_args!("  help: {}", OwnLines(help))));
+        }
+        false => say("error", &said),
     }
 }
 
 /// Prints what the run got over to standard error.
 pub(crate) fn warning(message: impl fmt::Display) {
-    to_stderr(format_args!("tracelens: warning: {}", escaped(&message.to_string())));
+    say("warning", &message.to_string().into());
+}
+
+/// Prints what a library got over to standard error.
+pub(crate) fn diagnostic(said: &impl Diagnostic) {
+    say("warning", &Said::new(said));
 }
 
 /// Prints what the reader should know of what the run did to standard error.
 pub(crate) fn note(message: impl fmt::Display) {
-    to_stderr(format_args!("tracelens: note: {}", escaped(&message.to_string())));
+    say("note", &message.to_string().into());
+}
+
+/// Prints a message to standard error.
+pub(crate) fn say(label: &str, said: &Said) {
+    to_stderr(format_args!("tracelens: {label}: {said}"));
 }
 
 /// Prints where the time of the run went to standard error.

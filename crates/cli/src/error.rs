@@ -1,154 +1,212 @@
-//! What ends a run, as one line and an exit code.
+//! What ends a run: a message, what to do, and an exit code.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use answers::diagnostic::help;
 use answers::{RowError, WhyError, nearest};
 use extension::ExtensionError;
 use inference_phase::capture::CaptureError;
 use inference_phase::methods::UnknownMethod;
 use inference_phase::split::SplitError;
 use metal_perf::MetalError;
+use miette::Diagnostic;
 use perf_gate::{GateError, ThresholdsError};
 use report_writers::WriteError;
-use trace_diff::{Exceeded, Unknown};
 use trace_ingest::{IngestError, RecordingKind};
 
 /// Why the program gives up.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub(crate) enum Failure {
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Ingest(IngestError),
-    #[error("{0}{hint}", hint = hint(.0))]
-    Answer(answers::Error),
-    #[error("{path}: is {kind}, and {option} is an option of the report of {of}; leave it out", path = .path.display())]
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Answer(Unanswered),
+    #[error("{path}: is {kind}, and {option} is an option of the report of {of}", path = .path.display())]
+    #[diagnostic(code("option-of-other-recorder"), help("leave it out"))]
     OptionOfOtherRecorder { option: String, of: String, path: PathBuf, kind: RecordingKind },
     #[error("{0}")]
+    #[diagnostic(code("arguments"))]
     Arguments(String),
+    #[error("{option} is about our comparison, which --parity tracelens replaces")]
+    #[diagnostic(code("arguments"), help("leave one of them out"))]
+    OptionOfOurComparison { option: &'static str },
     #[error("{pattern}: is no pattern of recordings: expected {expected}")]
+    #[diagnostic(code("pattern"))]
     Pattern { pattern: String, expected: &'static str },
-    #[error("{failed} of {of} recordings could not be brought into tables; the warnings say why")]
+    #[error("{failed} of {of} recordings could not be brought into tables")]
+    #[diagnostic(code("not-mapped"), help("see the warnings"))]
     NotMapped { failed: usize, of: usize },
-    #[error("none of {files} files is of rank {missing}; --rank_regex says where a path tells the rank")]
+    #[error("none of {files} files is of rank {missing}")]
+    #[diagnostic(code("ranks-not-found"), help("say with --rank_regex where a path tells the rank"))]
     RanksNotFound { files: usize, missing: String },
     /// Of a kind that another subcommand reads.
-    #[error("{error}; {advice}")]
+    #[error("{error}")]
+    #[diagnostic(code("other-reader"), help("{advice}"))]
     OtherReader { error: IngestError, advice: &'static str },
-    #[error(
-        "{option} is for the report of one profile; that of several is about their collectives: leave the option out, or name one profile"
-    )]
+    #[error("{option} is for the report of one profile, and that of several is about their collectives")]
+    #[diagnostic(code("several-profiles"), help("leave the option out, or name one profile"))]
     SeveralProfiles { option: String },
-    #[error(
-        "{option} chooses a part of a trace or profile; choose Tenstorrent operations by signposts (--start-signpost and --end-signpost; --list-signposts shows them) or by rows (--id-range)"
+    #[error("{option} chooses a part of a trace or profile, not of Tenstorrent operations")]
+    #[diagnostic(
+        code("window-of-operations"),
+        help(
+            "choose them by signposts (--start-signpost and --end-signpost; --list-signposts shows them) or by rows (--id-range)"
+        )
     )]
     WindowOfOperations { option: String },
-    #[error("{path}: has no event {uid}; indices count the entries of the event list from 0 to {last}", path = .path.display())]
+    #[error("{path}: has no event {uid}", path = .path.display())]
+    #[diagnostic(code("no-such-event"), help("indices count the entries of the event list from 0 to {last}"))]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
-    #[error("{path}: has no event {what}; `tracelens tree --all` prints those that it has", path = .path.display())]
+    #[error("{path}: has no event {what}", path = .path.display())]
+    #[diagnostic(code("nothing-found"), help("`tracelens tree --all` prints those that it has"))]
     NothingFound { path: PathBuf, what: String },
-    #[error("{path}: is {kind}, and the rules are about traces of PyTorch's profiler; name one", path = .path.display())]
+    #[error("{path}: is {kind}, and the rules are about traces of PyTorch's profiler", path = .path.display())]
+    #[diagnostic(code("not-examined"), help("name such a trace"))]
     NotExamined { path: PathBuf, kind: RecordingKind },
     #[error("{unsound} of {of} recordings {have} findings of the severity of --fail-on or above", have = if *.unsound == 1 { "has" } else { "have" })]
+    #[diagnostic(code("unsound"))]
     Unsound { unsound: usize, of: usize },
     #[error("{found} {noun} of --fail-on", noun = if *.found == 1 { "finding is" } else { "findings are" })]
+    #[diagnostic(code("found"))]
     Found { found: usize },
     /// A run that is compared takes longer than --fail-on allows.
     #[error("--fail-on: {0}")]
-    LimitExceeded(Exceeded),
+    #[diagnostic(code("limit-exceeded/exceeded"))]
+    LimitExceeded(String),
     #[error("--fail-on: {0}")]
-    LimitOfUnknown(Unknown),
-    #[error("the answer is not whole, which --strict asks for: it says what is missing")]
+    #[diagnostic(code("limit-of-unknown/unknown"), help("name one that a sheet of the comparison has"))]
+    LimitOfUnknown(String),
+    #[error("the answer is not whole, which --strict asks for")]
+    #[diagnostic(code("lacking"), help("see in it what is missing"))]
     Lacking,
     #[error("the candidate is slower than the baseline by more than the limit")]
+    #[diagnostic(code("slower"))]
     Slower,
     #[error("the recordings do not tell whether the candidate is slower, which is taken for a failure here")]
+    #[diagnostic(code("not-known-to-pass"))]
     NotKnownToPass,
     #[error("the recordings do not tell whether the candidate is slower")]
+    #[diagnostic(code("not-told"))]
     NotTold,
     #[error(
         "the recordings cannot be compared: they are not of the same work on the same machine, or unsound"
     )]
+    #[diagnostic(code("not-comparable"))]
     NotComparable,
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Rows(#[from] RowError),
     #[cfg(feature = "mcp")]
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Roots(#[from] mcp::RootError),
     #[cfg(feature = "mcp")]
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Serve(#[from] mcp::ServeError),
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Why(#[from] WhyError),
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Gate(#[from] GateError),
-    #[error("{path}: {error}; `tracelens gate --init` writes a thresholds file that explains itself", path = .path.display())]
+    #[error("{path}: {error}", path = .path.display())]
+    #[diagnostic(
+        code("thresholds"),
+        help("`tracelens gate --init` writes a thresholds file that explains itself")
+    )]
     Thresholds { path: PathBuf, error: ThresholdsError },
     #[error("the sizes do not fit: {detail}")]
+    #[diagnostic(code("sizes"))]
     Sizes { detail: String },
-    #[error(
-        "{option} shows steps of the engine, which only the method hybrid looks for; leave out --phase_detection_method and --phase_legacy"
-    )]
+    #[error("{option} shows steps of the engine, which only the method hybrid looks for")]
+    #[diagnostic(code("steps-not-looked-for"), help("leave out --phase_detection_method and --phase_legacy"))]
     StepsNotLookedFor { option: &'static str },
-    #[error("{option} is not supported: {instead}")]
+    #[error("{option} is not supported")]
+    #[diagnostic(code("unsupported"), help("{instead}"))]
     Unsupported { option: &'static str, instead: &'static str },
     /// Says itself which folder or file.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Captures(#[from] CaptureError),
     #[error("{path}: cannot be read: {detail}", path = .path.display())]
+    #[diagnostic(code("input"))]
     Input { path: PathBuf, detail: String },
-    #[error(
-        "{path}: {count} malformed line{s} (first: line {first}), the others are answered",
-        path = .path.display(),
-        s = if *.count == 1 { "" } else { "s" }
-    )]
+    #[error("{path}: {count} malformed line{s} (first: line {first}), the others are answered", path = .path.display(), s = if *.count == 1 { "" } else { "s" })]
+    #[diagnostic(code("malformed-lines"))]
     MalformedLines { path: PathBuf, count: u64, first: u64 },
     /// Says itself which file and line.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Extension(#[from] ExtensionError),
-    #[error(
-        "{path}: has no steps: neither annotations of an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…], execute_diffusion_…) nor a loop that does the same GPU work three times or more; {advice}",
-        path = .path.display()
-    )]
+    #[error("{path}: has no steps: neither annotations of an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…], execute_diffusion_…) nor a loop that does the same GPU work three times or more", path = .path.display())]
+    #[diagnostic(code("no-steps"), help("{advice}"))]
     NoSteps { path: PathBuf, advice: &'static str },
     #[error("{path}: no step is annotated by an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…]), and steps are matched by what annotations say", path = .path.display())]
+    #[diagnostic(code("no-annotated-steps"))]
     NoAnnotatedSteps { path: PathBuf },
-    #[error("{path}: has no step {step}; its steps are 0 to {last}", path = .path.display(), last = .count - 1)]
+    #[error("{path}: has no step {step}", path = .path.display())]
+    #[diagnostic(code("no-such-step"), help("its steps are 0 to {last}", last = .count - 1))]
     NoSuchStep { path: PathBuf, step: usize, count: usize },
     #[error("{path}: nothing is written: {detail}", path = .path.display())]
+    #[diagnostic(code("nothing-to-split"))]
     NothingToSplit { path: PathBuf, detail: String },
-    #[error("{path}: is {found}, and events can only be copied out of a trace in JSON; {instead}", path = .path.display())]
+    #[error("{path}: is {found}, and events can only be copied out of a trace in JSON", path = .path.display())]
+    #[diagnostic(code("not-copyable"), help("{instead}"))]
     NotCopyable { path: PathBuf, found: RecordingKind, instead: String },
     #[error("{path}: none of these operators can run again, so nothing is written", path = .path.display())]
+    #[diagnostic(code("nothing-to-replay"))]
     NothingToReplay { path: PathBuf },
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Split(#[from] SplitError),
-    #[error(
-        "--phase_detection_method {name} is a method of TraceLens alone: give --phase_legacy with it, or choose one of {known}"
-    )]
+    #[error("--phase_detection_method {name} is a method of TraceLens alone")]
+    #[diagnostic(code("legacy-method"), help("give --phase_legacy with it, or choose one of {known}"))]
     LegacyMethod { name: String, known: String },
     #[error("--phase_detection_method: {0}")]
+    #[diagnostic(forward(0))]
     PhaseMethod(#[from] UnknownMethod),
-    #[error("unknown sheet {name:?}{}; the sheets are {known}", meant(name, known))]
+    #[error("unknown sheet {name:?}{}", meant(name, known))]
+    #[diagnostic(code("unknown-sheet"), help("the sheets are {known}"))]
     UnknownSheet { name: String, known: String },
-    #[error("unknown subcommand {name:?}{}; the subcommands are {known}", meant(name, known))]
+    #[error("unknown subcommand {name:?}{}", meant(name, known))]
+    #[diagnostic(code("unknown-subcommand"), help("the subcommands are {known}"))]
     UnknownSubcommand { name: String, known: String },
-    #[error("unknown argument {name:?}{}; --field takes {known}", meant(name, known))]
+    #[error("unknown argument {name:?}{}", meant(name, known))]
+    #[diagnostic(code("unknown-field"), help("--field takes {known}"))]
     UnknownField { name: String, known: String },
-    #[error("{path}: is the trace itself; write the report to another place", path = .path.display())]
+    #[error("{path}: is the trace itself", path = .path.display())]
+    #[diagnostic(code("overwrites-trace"), help("write the report to another place"))]
     OverwritesTrace { path: PathBuf },
     #[error("cannot write {path}: {detail}", path = .path.display())]
-    Destination { path: PathBuf, detail: Cow<'static, str> },
+    #[diagnostic(code("destination"), help("{help}"))]
+    Destination { path: PathBuf, detail: Cow<'static, str>, help: Cow<'static, str> },
     /// A picture is not made, and with `--quiet` nothing else says so.
     #[error("{option} writes nothing: {reason}")]
-    NothingDrawn { option: &'static str, reason: String },
+    #[diagnostic(code("nothing-drawn"))]
+    NothingDrawn {
+        option: &'static str,
+        reason: String,
+        #[help]
+        help: Option<&'static str>,
+    },
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Write(#[from] WriteError),
-    #[error(
-        "cannot write {path}: {source}; check that its folder exists, that you may write to it and that there is room, or choose another place",
-        path = .path.display()
+    #[error("cannot write {path}: {source}", path = .path.display())]
+    #[diagnostic(
+        code("file"),
+        help(
+            "check that its folder exists, that you may write to it and that there is room, or choose another place"
+        )
     )]
     File { path: PathBuf, source: std::io::Error },
     #[error("standard output cannot be written: {0}")]
+    #[diagnostic(code("output/os"))]
     Output(#[from] std::io::Error),
 }
 
@@ -156,9 +214,34 @@ impl From<answers::Error> for Failure {
     fn from(error: answers::Error) -> Self {
         match error {
             answers::Error::Ingest(error) => error.into(),
-            error => Failure::Answer(error),
+            error => Failure::Answer(Unanswered(error)),
         }
     }
+}
+
+/// What the libraries do not answer, with the option of this program that helps.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct Unanswered(answers::Error);
+
+impl Diagnostic for Unanswered {
+    fn code(&self) -> Option<Box<dyn Display + '_>> {
+        Some(Box::new("answer"))
+    }
+
+    fn help(&self) -> Option<Box<dyn Display + '_>> {
+        with_option(&self.0, option_that_helps(&self.0))
+    }
+
+    fn diagnostic_source(&self) -> Option<&dyn Diagnostic> {
+        Some(&self.0)
+    }
+}
+
+/// What to do by a library, and the option of this program behind it.
+fn with_option(error: &dyn Diagnostic, option: Option<Cow<'static, str>>) -> Option<Box<dyn Display>> {
+    let helps = [help(error).map(Cow::Owned), option].into_iter().flatten().collect::<Vec<_>>();
+    (!helps.is_empty()).then(|| Box::new(helps.join("; ")) as Box<dyn Display>)
 }
 
 /// What a name with a slip of the fingers probably means, as a remark behind it.
@@ -167,24 +250,24 @@ fn meant(name: &str, known: &str) -> String {
 }
 
 /// The command or option that helps, which libraries do not know.
-fn hint(error: &answers::Error) -> Cow<'static, str> {
+fn option_that_helps(error: &answers::Error) -> Option<Cow<'static, str>> {
     if let answers::Error::UnknownArchitecture { name, known } = error {
-        let meant = nearest(name, known.split(", ")).map(|meant| format!("; did you mean {meant}?"));
-        return meant.unwrap_or_else(|| "; --gpu_arch_json_path takes any other from a file".into()).into();
+        let meant = nearest(name, known.split(", ")).map(|meant| format!("did you mean {meant}?"));
+        return Some(meant.map_or("--gpu_arch_json_path takes any other from a file".into(), Cow::Owned));
     }
-    let hint = match error {
-        answers::Error::NoGpuEvents { .. } => "; `tracelens tree --all` shows what there is",
-        answers::Error::NoDevicePlane { .. } => "; `tracelens tree --all` shows the host's events",
+    let option = match error {
+        answers::Error::NoGpuEvents { .. } => "`tracelens tree --all` shows what there is",
+        answers::Error::NoDevicePlane { .. } => "`tracelens tree --all` shows the host's events",
         answers::Error::Metal { error: MetalError::UnknownChipInFile { .. }, .. } => {
-            "; name another with --arch"
+            "name another with --arch"
         }
         answers::Error::OneAtATime { kind: RecordingKind::Trace | RecordingKind::Nsys, .. } => {
-            ", or give those of one job to `tracelens ranks`"
+            "`tracelens ranks` reports on those of one job"
         }
-        answers::Error::MoreGpus { .. } => "; say how many there are with --gpus_per_node",
-        _ => "",
+        answers::Error::MoreGpus { .. } => "say how many there are with --gpus_per_node",
+        _ => return None,
     };
-    hint.into()
+    Some(option.into())
 }
 
 impl From<IngestError> for Failure {
@@ -239,7 +322,7 @@ impl Failure {
             Failure::Ingest(error)
             | Failure::OtherReader { error, .. }
             | Failure::Split(SplitError::Ingest(error)) => Some(error.path()),
-            Failure::Answer(error) => error.input(),
+            Failure::Answer(Unanswered(error)) => error.input(),
             Failure::Pattern { pattern, .. } => Some(Path::new(pattern)),
             Failure::OptionOfOtherRecorder { path, .. }
             | Failure::NoSuchEvent { path, .. }
@@ -282,15 +365,139 @@ impl Failure {
             | Failure::NotKnownToPass => 3,
             Failure::NotTold | Failure::Lacking => 4,
             Failure::NotComparable => 5,
-            Failure::Answer(
+            Failure::Answer(Unanswered(
                 answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
-            )
+            ))
             | Failure::Destination { .. }
             | Failure::Split(_)
             | Failure::Write(_)
             | Failure::File { .. }
             | Failure::Output(_) => 1,
             _ => 2,
+        }
+    }
+}
+
+#[cfg(all(test, feature = "mcp"))]
+mod tests {
+    use answers::diagnostic::{code, in_one_line};
+    use sheets::TableError;
+
+    use super::*;
+
+    fn file() -> PathBuf {
+        "trace.json".into()
+    }
+
+    fn text() -> String {
+        "text".to_owned()
+    }
+
+    fn io() -> std::io::Error {
+        std::io::ErrorKind::NotFound.into()
+    }
+
+    fn table() -> TableError {
+        TableError::Name { name: text() }
+    }
+
+    fn ingest() -> IngestError {
+        IngestError::Empty { path: file() }
+    }
+
+    /// One of each kind of failure.
+    #[rustfmt::skip]
+    fn failures() -> Vec<Failure> {
+        vec![
+            Failure::from(answers::Error::from(IngestError::Empty { path: file() })),
+            Failure::from(answers::Error::NoRecording),
+            Failure::OptionOfOtherRecorder { option: text(), of: text(), path: file(), kind: RecordingKind::XPlane },
+            Failure::Arguments(text()),
+            Failure::Pattern { pattern: text(), expected: "x" },
+            Failure::NotMapped { failed: 2, of: 2 },
+            Failure::RanksNotFound { files: 2, missing: text() },
+            Failure::OtherReader { error: ingest(), advice: "do so" },
+            Failure::SeveralProfiles { option: text() },
+            Failure::WindowOfOperations { option: text() },
+            Failure::NoSuchEvent { path: file(), uid: 2, last: 2 },
+            Failure::NothingFound { path: file(), what: text() },
+            Failure::NotExamined { path: file(), kind: RecordingKind::XPlane },
+            Failure::Unsound { unsound: 2, of: 2 },
+            Failure::Found { found: 2 },
+            Failure::LimitExceeded(text()),
+            Failure::LimitOfUnknown(text()),
+            Failure::Lacking,
+            Failure::Slower,
+            Failure::NotKnownToPass,
+            Failure::NotTold,
+            Failure::NotComparable,
+            Failure::Thresholds { path: file(), error: perf_gate::ThresholdsError { line: 2, what: text() } },
+            Failure::Sizes { detail: text() },
+            Failure::StepsNotLookedFor { option: "x" },
+            Failure::Unsupported { option: "x", instead: "do so" },
+            Failure::Input { path: file(), detail: text() },
+            Failure::MalformedLines { path: file(), count: 2, first: 2 },
+            Failure::NoSteps { path: file(), advice: "do so" },
+            Failure::NoAnnotatedSteps { path: file() },
+            Failure::NoSuchStep { path: file(), step: 2, count: 2 },
+            Failure::NothingToSplit { path: file(), detail: text() },
+            Failure::NotCopyable { path: file(), found: RecordingKind::XPlane, instead: "do so".to_owned() },
+            Failure::NothingToReplay { path: file() },
+            Failure::LegacyMethod { name: text(), known: text() },
+            Failure::PhaseMethod(UnknownMethod { name: text(), known: vec!["x"] }),
+            Failure::UnknownSheet { name: text(), known: text() },
+            Failure::UnknownSubcommand { name: text(), known: text() },
+            Failure::UnknownField { name: text(), known: text() },
+            Failure::OverwritesTrace { path: file() },
+            Failure::Destination { path: file(), detail: "x".into(), help: "do so".into() },
+            Failure::NothingDrawn { option: "x", reason: text(), help: None },
+            Failure::File { path: file(), source: io() },
+            Failure::Output(io()),
+            Failure::Rows(RowError::UnknownTable { name: text(), near: vec![text()] }),
+            Failure::Rows(RowError::UnknownColumn { table: text(), name: text(), near: vec![text()] }),
+            Failure::Rows(RowError::NoNumbers { table: text(), column: text() }),
+            Failure::Rows(RowError::Table(table())),
+            Failure::Why(WhyError::Unknown { target: text(), near: vec![text()] }),
+            Failure::Why(WhyError::Table(table())),
+            Failure::Gate(GateError::NoSuchWork { metric: perf_gate::Metric::Idle, kept: 2 }),
+            Failure::Gate(GateError::NoModules { metric: perf_gate::Metric::Idle, file: text() }),
+            Failure::Gate(GateError::NoRecording { side: "x" }),
+            Failure::Gate(GateError::NoSteps { file: text() }),
+            Failure::Captures(CaptureError::Io { path: file(), source: io() }),
+            Failure::Captures(CaptureError::NotAFolder { path: file() }),
+            Failure::Captures(CaptureError::Details { path: file(), detail: text() }),
+            Failure::Split(SplitError::Ingest(ingest())),
+            Failure::Split(SplitError::Changed { path: file() }),
+            Failure::Split(SplitError::Write { path: file(), source: io() }),
+            Failure::Write(WriteError::CreateDirectory { path: file(), source: io() }),
+            Failure::Write(WriteError::Create { path: file(), source: io() }),
+            Failure::Write(WriteError::Write { path: file(), source: io() }),
+            Failure::Write(WriteError::RemoveStale { path: file(), source: io() }),
+            Failure::Write(WriteError::Workbook { path: file(), source: Box::new(io().into()) }),
+            Failure::Roots(mcp::RootError::None),
+            Failure::Roots(mcp::RootError::Folder { path: file(), source: io() }),
+            Failure::Serve(mcp::ServeError::Runtime(io())),
+            Failure::Serve(mcp::ServeError::Protocol(text())),
+        ]
+    }
+
+    #[test]
+    fn codes_are_never_renamed() {
+        let failures = failures();
+        let said = failures.iter().map(|failure| {
+            let (message, help) = (failure.to_string(), help(failure));
+            assert!(help.is_none_or(|help| !message.contains(&help)), "{}", in_one_line(failure));
+            code(failure) + "\n"
+        });
+        let said: String = said.collect();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/codes-1.txt");
+        let kept = std::fs::read_to_string(&path).unwrap();
+        let lost: Vec<&str> = kept.lines().filter(|kept| !said.lines().any(|said| said == *kept)).collect();
+        assert!(lost.is_empty(), "codes that programs rely on are gone: {lost:?}");
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            std::fs::write(&path, said).unwrap();
+        } else {
+            assert_eq!(kept, said, "new codes are kept: UPDATE_SCHEMA=1 cargo test -p tracelens --lib codes");
         }
     }
 }

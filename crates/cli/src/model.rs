@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use answers::envelope::code_of;
+use answers::diagnostic::{code, help};
 use serde_json::Value as Json;
 
 use crate::arguments::model::ModelArguments;
@@ -28,8 +28,10 @@ pub struct ModelAnswer {
 pub struct NoAnswer {
     /// What it is, as `error.code` of an answer in JSON.
     pub code: String,
-    /// What is wrong, and what to do.
+    /// What is wrong.
     pub message: String,
+    /// What to do, where that is known.
+    pub help: Option<String>,
 }
 
 /// What an operation costs, by the arguments of `tracelens model`: a kind of operation and its options.
@@ -42,7 +44,7 @@ pub fn model(arguments: impl IntoIterator<Item = OsString>) -> Result<ModelAnswe
     let (command, _) = arguments::parse(command.into_iter().chain(arguments).collect())?;
     let Command::Model(ModelArguments { model: Some(asked), .. }) = command else {
         return Err(Failure::Arguments(
-            "a kind of operation comes first; `tracelens model --list` lists them".into(),
+            "a kind of operation comes first (`tracelens model --list` lists them)".into(),
         )
         .into());
     };
@@ -55,12 +57,12 @@ impl From<Stop> for NoAnswer {
     fn from(stop: Stop) -> Self {
         let text = stop.text();
         let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-        NoAnswer { code: "arguments".into(), message: message.into() }
+        NoAnswer { code: "arguments".into(), message: message.into(), help: None }
     }
 }
 
 impl From<Failure> for NoAnswer {
     fn from(failure: Failure) -> Self {
-        NoAnswer { code: code_of(&failure), message: failure.to_string() }
+        NoAnswer { code: code(&failure), message: failure.to_string(), help: help(&failure) }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use answers::{NothingToDraw, Notice, Picture};
+use answers::{NoPythonFrames, NothingToDraw, Notice, Picture};
 use metal_perf::MetalNotice;
 use rocprof_perf::RocprofNotice;
 use trace_diff::CompareNotice;
@@ -10,19 +10,19 @@ use trace_ingest::RecordingKind;
 use xla_perf::JaxNotice;
 
 use crate::arguments::Given;
-use crate::console;
+use crate::console::{self, Said};
 use crate::error::Failure;
 
 /// Something to say, and where.
 pub(crate) enum Say {
     /// Above the figures that it is about.
-    Caveat(String),
+    Caveat(Said),
     /// Below the report.
-    Warning(String),
+    Warning(Said),
     /// Below the report: a picture that was asked for and is not made.
-    NothingDrawn { option: &'static str, reason: String },
+    NothingDrawn { option: &'static str, reason: String, help: Option<&'static str> },
     /// On standard error: what the run did.
-    Note(String),
+    Note(Said),
     /// On standard error: what the user's script says or does wrong.
     Script(tree_perf::Notice),
 }
@@ -34,10 +34,10 @@ impl Say {
     }
 
     /// What stands below the report, or above its figures.
-    pub(crate) fn text(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn said(&self) -> Option<Cow<'_, Said>> {
         match self {
-            Say::Caveat(text) | Say::Warning(text) => Some(text.into()),
-            Say::NothingDrawn { option, reason } => Some(nothing_drawn(option, reason).into()),
+            Say::Caveat(said) | Say::Warning(said) => Some(Cow::Borrowed(said)),
+            Say::NothingDrawn { .. } => self.nothing_drawn().map(|failure| Cow::Owned(Said::new(&failure))),
             Say::Note(_) | Say::Script(_) => None,
         }
     }
@@ -45,8 +45,8 @@ impl Say {
     /// The failure that it is where nothing else would say so.
     pub(crate) fn nothing_drawn(&self) -> Option<Failure> {
         match self {
-            Say::NothingDrawn { option, reason } => {
-                Some(Failure::NothingDrawn { option, reason: reason.clone() })
+            Say::NothingDrawn { option, reason, help } => {
+                Some(Failure::NothingDrawn { option, reason: reason.clone(), help: *help })
             }
             _ => None,
         }
@@ -55,117 +55,115 @@ impl Say {
     /// Prints it to standard error.
     pub(crate) fn print(&self) {
         match self {
-            Say::Caveat(text) | Say::Warning(text) => console::warning(text),
-            Say::NothingDrawn { option, reason } => console::warning(nothing_drawn(option, reason)),
-            Say::Note(text) => console::note(text),
+            Say::Note(said) => console::say("note", said),
             Say::Script(notice) => console::extension(notice),
+            said => said.said().iter().for_each(|said| console::say("warning", said)),
         }
     }
 }
 
-fn nothing_drawn(option: &str, reason: &str) -> String {
-    format!("{option} writes nothing: {reason}")
-}
-
 /// What to say of a notice.
 pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
+    let said = Said::new(notice);
     match notice {
         Notice::UnlinkedDeviceEvents { in_timeline: false, .. } => {
-            Say::Caveat(format!("{notice}; with --include_unlinked_kernels in the timeline"))
+            Say::Caveat(said.with_help("count them in the timeline with --include_unlinked_kernels"))
         }
-        Notice::UnlinkedDeviceEvents { in_timeline: true, .. } => Say::Caveat(notice.to_string()),
         Notice::Analysis(tree_perf::Notice::CommunicationGuessed { .. }) => {
-            Say::Warning(format!("{notice}; --communication-pattern names kernels that do communicate"))
+            Say::Warning(said.with_help("name kernels that do communicate with --communication-pattern"))
         }
-        Notice::NoRooflines { .. } => Say::Caveat(format!("{notice}{NAME_ARCHITECTURE}")),
+        Notice::NoRooflines { .. } => Say::Caveat(said.with_help(NAME_ARCHITECTURE)),
         Notice::Analysis(notice) if notice.is_of_extension() => Say::Script(notice.clone()),
         Notice::Analysis(tree_perf::Notice::CallsOutsideKernelLists { .. }) => {
-            Say::Warning(format!("{notice} (--group_by_num_kernels)"))
+            Say::Warning(said.with_help("--group_by_num_kernels does so"))
         }
-        Notice::Analysis(tree_perf::Notice::MemoryWithoutModules { were_read: false }) => {
-            Say::Note(format!("{notice} (--memory reads them)"))
+        Notice::Analysis(tree_perf::Notice::MemoryWithoutFrames) => {
+            Say::Note(said.with_help("read them with --memory"))
         }
-        Notice::Analysis(
-            tree_perf::Notice::MemoryWithoutModules { were_read: true } | tree_perf::Notice::NoMemory,
-        ) => Say::Warning(format!("--memory finds nothing: {notice}")),
+        Notice::Analysis(tree_perf::Notice::MemoryWithoutModules | tree_perf::Notice::NoMemory) => {
+            Say::Warning(said.with_start("--memory finds nothing"))
+        }
         Notice::Analysis(tree_perf::Notice::NoRangeOfName { .. }) => {
-            Say::Warning(format!("--iteration finds nothing: {notice}"))
+            Say::Warning(said.with_start("--iteration finds nothing"))
         }
-        Notice::NoPythonFrames { has_noted_stacks, .. } => {
+        Notice::NoPythonFrames(why) => {
             let all = ["include_call_stack", "detect_recompute", "group_by_parent_module"];
-            let asked = given.names(if *has_noted_stacks { &all[1..] } else { &all });
+            let asked =
+                given.names(if matches!(why, NoPythonFrames::NotedStacks) { &all[1..] } else { &all });
             let find = if asked.len() == 1 { "finds" } else { "find" };
-            Say::Warning(format!("{} {find} nothing: {notice}", asked.join(" and ")))
+            Say::Warning(said.with_start(&format!("{} {find} nothing", asked.join(" and "))))
         }
-        Notice::NoOperators => Say::Warning(format!("{notice}; --enable_kernel_summary lists them")),
-        Notice::UnopenedGraphs { .. } => Say::Warning(format!("{notice} (--capture_folder)")),
-        Notice::NoGraphs => Say::Warning(format!("--capture_folder has no effect: {notice}")),
+        Notice::NoOperators => Say::Warning(said.with_help("list them with --enable_kernel_summary")),
+        Notice::UnopenedGraphs { .. } => Say::Warning(said.with_help("--capture_folder takes their folder")),
+        Notice::NoGraphs => Say::Warning(said.with_start("--capture_folder has no effect")),
         Notice::Xla(JaxNotice::CopyKernelsAreComputation { .. }) => {
-            Say::Warning(format!("{notice}; --rebucket_copy_kernels counts them as copies"))
+            Say::Warning(said.with_help("count them as copies with --rebucket_copy_kernels"))
         }
         // Without the options that would help the report of the run, which a comparison does not have.
         Notice::OfRun { notice: of_run, .. } => match say(of_run, given) {
-            Say::Note(_) => Say::Note(notice.to_string()),
-            Say::Caveat(_) => Say::Caveat(notice.to_string()),
-            _ => Say::Warning(notice.to_string()),
+            Say::Note(_) => Say::Note(said),
+            Say::Caveat(_) => Say::Caveat(said),
+            _ => Say::Warning(said),
         },
         Notice::Comparison(CompareNotice::OneFactor { .. }) => {
-            Say::Caveat(format!("{notice}; --steps says how many each run has"))
+            Say::Caveat(said.with_help("say with --steps how many each run has"))
         }
-        Notice::Comparison(CompareNotice::LittleInCommon { .. })
+        Notice::UnlinkedDeviceEvents { .. }
+        | Notice::Comparison(CompareNotice::LittleInCommon { .. })
         | Notice::OtherKindOfRun { .. }
         | Notice::LittleAlike { .. }
-        | Notice::NoWorkToAlign { .. } => Say::Caveat(notice.to_string()),
+        | Notice::NoWorkToAlign { .. } => Say::Caveat(said),
         Notice::NothingToDraw { picture, why } => {
             let option = match picture {
                 Picture::Rooflines => "--roofline_svg",
                 Picture::Steps => "--step_svg",
                 Picture::StackedTime(_) => "--summary-svg",
             };
-            let advice = match why {
-                NothingToDraw::NoArchitecture => NAME_ARCHITECTURE,
-                _ => "",
-            };
-            Say::NothingDrawn { option, reason: format!("{why}{advice}") }
+            let help = matches!(why, NothingToDraw::NoArchitecture).then_some(NAME_ARCHITECTURE);
+            Say::NothingDrawn { option, reason: why.to_string(), help }
         }
-        Notice::Tenstorrent(
-            note @ (MetalNotice::Window { .. }
-            | MetalNotice::CardAssumed { .. }
-            | MetalNotice::SignpostRepeats { .. }
-            | MetalNotice::NoDevices
-            | MetalNotice::DevicesKeptApart { .. }
-            | MetalNotice::DevicesMerged { .. }),
-        ) => Say::Note(format!("{notice}{}", metal_option(note))),
-        Notice::Tenstorrent(warning) => Say::Warning(format!("{notice}{}", metal_option(warning))),
+        Notice::Tenstorrent(of_operations) => {
+            let option = metal_option(of_operations);
+            let said = option.map_or_else(|| said.clone(), |option| said.clone().with_help(option));
+            match of_operations {
+                MetalNotice::Window { .. }
+                | MetalNotice::CardAssumed { .. }
+                | MetalNotice::SignpostRepeats { .. }
+                | MetalNotice::NoDevices
+                | MetalNotice::DevicesKeptApart { .. }
+                | MetalNotice::DevicesMerged { .. } => Say::Note(said),
+                _ => Say::Warning(said),
+            }
+        }
         Notice::LesserReport { kind } => {
             let command = match kind {
                 RecordingKind::XPlane => "jax",
                 _ => "rocprof",
             };
-            Say::Warning(format!("{notice}; `tracelens {command}` makes it"))
+            Say::Warning(said.with_help(&format!("make it with `tracelens {command}`")))
         }
         Notice::Rocprof(
             RocprofNotice::PftraceShortKernels { .. } | RocprofNotice::PftraceShortCalls { .. },
-        ) => Say::Warning(format!("{notice} (--min_event_ns)")),
+        ) => Say::Warning(said.with_help("choose another limit with --min_event_ns")),
         Notice::Rocprof(RocprofNotice::LaunchesWithoutKernel { .. }) => {
-            Say::Warning(format!("{notice} (--include_nonlaunch_apis adds them)"))
+            Say::Warning(said.with_help("add them with --include_nonlaunch_apis"))
         }
-        notice => Say::Warning(notice.to_string()),
+        _ => Say::Warning(said),
     }
 }
 
 /// The options that say which device it is.
-const NAME_ARCHITECTURE: &str = "; name one with --gpu_arch_platform or --gpu_arch_json_path";
+const NAME_ARCHITECTURE: &str = "name one with --gpu_arch_platform or --gpu_arch_json_path";
 
 /// The option that helps with a notice about Tenstorrent operations.
-fn metal_option(notice: &MetalNotice) -> &'static str {
-    match notice {
-        MetalNotice::ChipGuessed { .. } | MetalNotice::CardAssumed { .. } => "; --arch names another",
+fn metal_option(notice: &MetalNotice) -> Option<&'static str> {
+    Some(match notice {
+        MetalNotice::ChipGuessed { .. } | MetalNotice::CardAssumed { .. } => "--arch names another",
         MetalNotice::Window { asked: false, .. } | MetalNotice::EmptyWindow { .. } => {
-            "; --ignore-signposts reports the whole file"
+            "--ignore-signposts reports the whole file"
         }
-        MetalNotice::SignpostRepeats { .. } => "; --occurrence chooses one",
-        MetalNotice::ActiveExpertsUnknown { .. } => "; --active-experts says it",
-        _ => "",
-    }
+        MetalNotice::SignpostRepeats { .. } => "--occurrence chooses one",
+        MetalNotice::ActiveExpertsUnknown { .. } => "--active-experts says it",
+        _ => return None,
+    })
 }

@@ -3,11 +3,12 @@
 use std::fmt;
 
 /// Why an extension file cannot be used, or stopped. Displays with file and line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum ExtensionError {
     /// The file is not in its language.
     #[error("{at}: {reason} (in {activity})")]
+    #[diagnostic(code("extension/syntax"))]
     Syntax {
         /// Where.
         at: Place,
@@ -18,6 +19,7 @@ pub enum ExtensionError {
     },
     /// A member that the program reads has another form than it must have.
     #[error("{at}: {reason} (in {activity})")]
+    #[diagnostic(code("extension/member"))]
     Member {
         /// Where it is assigned.
         at: Place,
@@ -28,6 +30,7 @@ pub enum ExtensionError {
     },
     /// The file raised an exception.
     #[error("{at}: {reason} (in {activity})")]
+    #[diagnostic(code("extension/failed"))]
     Failed {
         /// Where.
         at: Place,
@@ -37,8 +40,10 @@ pub enum ExtensionError {
         reason: String,
     },
     /// The file took more time or memory than it may.
-    #[error(
-        "{at}: {reason} (in {activity}); look for a loop that does not end or a value that grows too large"
+    #[error("{at}: {reason} (in {activity})")]
+    #[diagnostic(
+        code("extension/limit"),
+        help("look for a loop that does not end or a value that grows too large")
     )]
     Limit {
         /// Where it was stopped.
@@ -49,9 +54,12 @@ pub enum ExtensionError {
         reason: String,
     },
     /// There is no Python to run the file with.
-    #[error(
-        "{path} needs Python, and {python:?} cannot be started: {reason}; name an interpreter with --python, or write the \
-         extension as a table in TOML, which needs none"
+    #[error("{path} needs Python, and {python:?} cannot be started: {reason}")]
+    #[diagnostic(
+        code("extension/no-python"),
+        help(
+            "name an interpreter with --python, or write the extension as a table in TOML, which needs none"
+        )
     )]
     NoPython {
         /// The extension file.
@@ -62,7 +70,8 @@ pub enum ExtensionError {
         reason: String,
     },
     /// The name of the file says neither TOML nor Python.
-    #[error("{path}: extension files end in .toml or .py; {help}")]
+    #[error("{path}: extension files end in .toml or .py")]
+    #[diagnostic(code("extension/form"), help("{help}"))]
     Form {
         /// The extension file.
         path: String,

@@ -93,14 +93,17 @@ pub struct Selected {
 }
 
 /// Why there is no such window.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum WindowError {
     /// The recording shows no steps.
+    #[error("no iterations can be chosen: {reason}")]
     NoSteps {
         /// Why, as a sentence.
         reason: String,
     },
     /// Fewer steps than asked for.
+    #[error("the recording has no {}", numbered(.asked))]
+    #[diagnostic(help("it has {}", numbered(&(0..*.steps))))]
     OutOfRange {
         /// The steps that were asked for.
         asked: Range<usize>,
@@ -108,13 +111,19 @@ pub enum WindowError {
         steps: usize,
     },
     /// No step is steady.
+    #[error("none of the {steps} iterations is steady")]
+    #[diagnostic(help("choose iterations by their numbers"))]
     NoneSteady {
         /// Steps in the recording.
         steps: usize,
     },
     /// No device event starts in it.
+    #[error("no device work starts in the window")]
+    #[diagnostic(help("choose another"))]
     Empty,
     /// The host has no range of this name, or fewer than asked for.
+    #[error("the recording has no range {}{asked}", nth(.asked, *.found))]
+    #[diagnostic(help("{}", ranges_of(*.found)))]
     NoRange {
         /// The one that was asked for.
         asked: NamedRange,
@@ -122,50 +131,33 @@ pub enum WindowError {
         found: usize,
     },
     /// No device work was launched in the range.
+    #[error("no device work was launched in range {} of {asked}", asked.index)]
+    #[diagnostic(help("choose another"))]
     NothingLaunched {
         /// The range.
         asked: NamedRange,
     },
 }
 
-impl fmt::Display for WindowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WindowError::NoSteps { reason } => write!(f, "no iterations can be chosen: {reason}"),
-            WindowError::OutOfRange { asked, steps } => {
-                let last = asked.end.saturating_sub(1);
-                match asked.len() {
-                    1 => write!(f, "iteration {last} was asked for")?,
-                    _ => write!(f, "iterations {} to {last} were asked for", asked.start)?,
-                }
-                match steps {
-                    1 => f.write_str(", and the recording has only iteration 0"),
-                    _ => write!(f, ", and the recording has the iterations 0 to {}", steps.saturating_sub(1)),
-                }
-            }
-            WindowError::NoneSteady { steps } => {
-                write!(f, "none of the {steps} iterations is steady: choose iterations by their numbers")
-            }
-            WindowError::Empty => f.write_str("no device work starts in the window: choose another"),
-            WindowError::NoRange { asked, found: 0 } => {
-                write!(f, "the recording has no range {asked}: the sheet nvtx_ranges lists those that it has")
-            }
-            WindowError::NoRange { asked, found } => {
-                write!(
-                    f,
-                    "range {} of {asked} was asked for, and the recording has the ranges 0 to {}",
-                    asked.index,
-                    found - 1
-                )
-            }
-            WindowError::NothingLaunched { asked } => {
-                write!(f, "no device work was launched in range {} of {asked}: choose another", asked.index)
-            }
-        }
+/// Iterations by their numbers.
+fn numbered(iterations: &Range<usize>) -> String {
+    match iterations.len() {
+        1 => format!("iteration {}", iterations.start),
+        _ => format!("iterations {} to {}", iterations.start, iterations.end.saturating_sub(1)),
     }
 }
 
-impl std::error::Error for WindowError {}
+/// The number of a range, where there are others of its name.
+fn nth(asked: &NamedRange, found: usize) -> String {
+    if found == 0 { String::new() } else { format!("{} of ", asked.index) }
+}
+
+fn ranges_of(found: usize) -> String {
+    match found {
+        0 => "the sheet nvtx_ranges lists those that it has".to_owned(),
+        found => format!("it has the ranges 0 to {} of this name", found - 1),
+    }
+}
 
 impl Window {
     /// The trace of the window alone: its events, with their times and tracks in the recording.

@@ -27,14 +27,16 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// Why the server ends.
-#[derive(Debug, ThisError)]
+#[derive(Debug, ThisError, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum ServeError {
     /// There is no thread to serve on.
     #[error("the server cannot start: {0}")]
+    #[diagnostic(code("serve/runtime"))]
     Runtime(std::io::Error),
     /// The client breaks the protocol.
     #[error("the client on standard input broke off: {0}")]
+    #[diagnostic(code("serve/protocol"))]
     Protocol(String),
 }
 

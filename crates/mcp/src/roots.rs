@@ -9,14 +9,16 @@ use thiserror::Error as ThisError;
 use crate::server::Refusal;
 
 /// Why there are no roots.
-#[derive(Debug, ThisError)]
+#[derive(Debug, ThisError, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum RootError {
     /// No root was named.
-    #[error("no folder is named; name those whose recordings may be read with --root DIR")]
+    #[error("no folder is named")]
+    #[diagnostic(code("roots/none"), help("name those whose recordings may be read with --root DIR"))]
     None,
     /// A root cannot be used.
-    #[error("{path}: cannot be a root: {source}; name a folder that can be read", path = .path.display())]
+    #[error("{path}: cannot be a root: {source}", path = .path.display())]
+    #[diagnostic(code("roots/folder"), help("name a folder that can be read"))]
     Folder {
         /// The root.
         path: PathBuf,
@@ -97,10 +99,8 @@ impl Roots {
     /// whether it exists or not.
     pub(crate) fn file(&self, path: &str) -> Result<Allowed, Refusal> {
         let outside = || {
-            Refusal::new(
-                "outside-roots",
-                "the path is in none of the folders that may be read; name a file in one of them",
-            )
+            Refusal::new("outside-roots", "the path is in none of the folders that may be read")
+                .with_help("name a file in one of them")
         };
         let candidates: Vec<PathBuf> = match Path::new(path) {
             path if path.is_absolute() => vec![path.to_path_buf()],
@@ -119,15 +119,16 @@ impl Roots {
             }
             let metadata = canonical.metadata().map_err(|_| no_such_file())?;
             if !metadata.is_file() {
-                return Err(Refusal::new("not-a-trace", "the path is no regular file; name a recording"));
+                return Err(
+                    Refusal::new("not-a-trace", "the path is no regular file").with_help("name a recording")
+                );
             }
             if metadata.len() > self.most_bytes {
                 let most = self.most_bytes;
-                let text = format!(
-                    "the file has {} bytes, and {most} may be read; start the server with a larger --max-file",
-                    metadata.len()
+                let text = format!("the file has {} bytes, and {most} may be read", metadata.len());
+                return Err(
+                    Refusal::new("too-large", text).with_help("start the server with a larger --max-file")
                 );
-                return Err(Refusal::new("too-large", text));
             }
             return Ok(Allowed { path: canonical, stamp: Stamp::of(&metadata) });
         }
@@ -140,7 +141,8 @@ impl Roots {
 }
 
 fn no_such_file() -> Refusal {
-    Refusal::new("no-such-file", "there is no such file in the folders that may be read; check its name")
+    Refusal::new("no-such-file", "there is no such file in the folders that may be read")
+        .with_help("check its name")
 }
 
 impl Allowed {

@@ -1,12 +1,16 @@
 //! What the server offers, as the protocol has it, and answers within their limits.
 
+use std::fmt::Display;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use answers::Error as AnswerError;
-use answers::envelope::{Answer, Asked, InputDetails, Problem, Tool, code_of};
+use answers::diagnostic::{self, help};
+use answers::envelope::{Answer, Asked, InputDetails, Problem, Tool};
+use miette::Diagnostic;
 use serde_json::{Map, Value, json};
+use thiserror::Error as ThisError;
 use trace_ingest::IngestError;
 
 use crate::offers::{self, Read};
@@ -34,17 +38,39 @@ pub struct Options {
 }
 
 /// Why a call has no answer: something that its caller can mend.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
+#[error("{text}")]
 pub(crate) struct Refusal {
     pub(crate) code: &'static str,
     pub(crate) text: String,
+    pub(crate) help: Option<String>,
     /// The file that is at fault.
     pub(crate) input: Option<PathBuf>,
 }
 
+impl Diagnostic for Refusal {
+    fn code(&self) -> Option<Box<dyn Display + '_>> {
+        Some(Box::new(self.code))
+    }
+
+    fn help(&self) -> Option<Box<dyn Display + '_>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn Display>)
+    }
+}
+
 impl Refusal {
     pub(crate) fn new(code: &'static str, text: impl Into<String>) -> Self {
-        Refusal { code, text: text.into(), input: None }
+        Refusal { code, text: text.into(), help: None, input: None }
+    }
+
+    /// What the caller can do.
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+        Refusal { help: Some(help.into()), ..self }
+    }
+
+    /// What a library refuses, by a code of the server.
+    pub(crate) fn of(code: &'static str, said: &dyn Diagnostic) -> Self {
+        Refusal { help: help(said), ..Refusal::new(code, said.to_string()) }
     }
 
     /// Why a recording could not be read. The text names neither file nor folder.
@@ -58,8 +84,8 @@ impl Refusal {
         // Errors begin with the path of the file.
         let path = input.map(|path| format!("{}: ", path.display()));
         let text = path.and_then(|path| text.strip_prefix(&path)).unwrap_or(&text);
-        let text = format!("{text} ({})", code_of(error));
-        Refusal { input: input.map(Path::to_path_buf), ..Refusal::new(code, text) }
+        let text = format!("{text} ({})", diagnostic::code(error));
+        Refusal { input: input.map(Path::to_path_buf), text, ..Refusal::of(code, error) }
     }
 }
 
@@ -176,6 +202,7 @@ impl Server {
         }
         if let Some(message) = answer["error"]["message"].as_str() {
             text.push_str(message);
+            answer["error"]["action"].as_str().iter().for_each(|action| text.extend(["; ", action]));
         }
         if text.is_empty() {
             text = answer["findings"].to_string();
@@ -194,7 +221,7 @@ impl Server {
 /// The document of a refusal.
 fn refused(tool: &Tool, name: &str, refusal: &Refusal) -> Value {
     let asked = Asked { name: name.to_owned(), options: Vec::new() };
-    let mut problem = Problem::new(refusal.code, refusal.text.as_str());
+    let mut problem = Problem::new(refusal);
     if let Some(file) = &refusal.input {
         problem = problem.with_input(file, InputDetails::default());
     }

@@ -98,11 +98,11 @@ impl Session {
         if is_handle && self.roots.file(trace).is_err() {
             let was =
                 lock(&self.gone).iter().find(|(handle, _)| handle == trace).map(|(_, path)| path.clone());
-            let text = match was {
-                Some(path) => format!("the trace {path} is no longer held; open it again"),
-                None => "no trace has this handle; open its file".to_owned(),
+            let (text, help) = match was {
+                Some(path) => (format!("the trace {path} is no longer held"), "open it again"),
+                None => ("no trace has this handle".to_owned(), "open its file"),
             };
-            return Err(Refusal::new("unknown-trace", text));
+            return Err(Refusal::new("unknown-trace", text).with_help(help));
         }
         self.open(trace, None, following).map(|(held, _)| held)
     }
@@ -126,7 +126,8 @@ impl Session {
         following: &Following<'_>,
     ) -> Result<(Arc<Held>, Vec<String>), Refusal> {
         let _only_one_reads = lock(&self.reading);
-        let unreadable = |_| Refusal::new("no-such-file", "the file cannot be read; check its permissions");
+        let unreadable =
+            |_| Refusal::new("no-such-file", "the file cannot be read").with_help("check its permissions");
         let hash = File::open(&file.path).and_then(envelope::sha256).map_err(unreadable)?;
         // Other options, another report.
         let part = window.as_ref().map(|window| format!(" {window:?}")).unwrap_or_default();
@@ -136,8 +137,8 @@ impl Session {
         if let Some(held) = self.touch(|held| held.handle == handle && held.file == file) {
             return Ok((held, Vec::new()));
         }
-        let chosen = chosen_architecture(None, architecture)
-            .map_err(|error| Refusal::new("bad-value", error.to_string()))?;
+        let chosen =
+            chosen_architecture(None, architecture).map_err(|error| Refusal::of("bad-value", &error))?;
         let reporter = AnyReporter {
             architecture: chosen,
             kernel_summary: true,
@@ -150,7 +151,9 @@ impl Session {
             .report(std::slice::from_ref(&file.path), &mut run)
             .map_err(|error| Refusal::of_answer(&error))?;
         if !file.is_unchanged() {
-            return Err(Refusal::new("stale-trace", "the file changed while it was read; open it again"));
+            return Err(
+                Refusal::new("stale-trace", "the file changed while it was read").with_help("open it again")
+            );
         }
         let mut input = Input::of(&file.path, Role::Trace, 1, InputDetails::default());
         input.sha256 = Some(hash);
@@ -181,7 +184,8 @@ impl Session {
             true => Ok(held),
             false => {
                 self.close(&held.handle);
-                Err(Refusal::new("stale-trace", "the file was changed since it was opened; open it again"))
+                Err(Refusal::new("stale-trace", "the file was changed since it was opened")
+                    .with_help("open it again"))
             }
         }
     }

@@ -306,7 +306,9 @@ struct OfDoctor {
 fn within(name: &str, given: Option<usize>, default: usize, most: usize) -> Result<usize, Refusal> {
     match given.unwrap_or(default) {
         number if (1..=most).contains(&number) => Ok(number),
-        number => Err(Refusal::new("bad-value", format!("{name} is {number}; it goes from 1 to {most}"))),
+        number => {
+            Err(bad_value(format!("{name} is {number}")).with_help(format!("it goes from 1 to {most}")))
+        }
     }
 }
 
@@ -357,7 +359,8 @@ fn open(session: &Session, asked: &Asked, given: Open, following: &Following<'_>
 
 fn close(session: &Session, asked: &Asked, given: Close, _: &Following<'_>) -> Result<Value, Refusal> {
     let freed = session.close(&given.trace).ok_or_else(|| {
-        Refusal::new("unknown-trace", "no trace with this handle is held; there is nothing to close")
+        Refusal::new("unknown-trace", "no trace with this handle is held")
+            .with_help("there is nothing to close")
     })?;
     let mut answer = session.answer(asked, Vec::new());
     answer.result = json!({"freed_bytes": freed});
@@ -405,13 +408,17 @@ fn part(whole: &Table, query: &RowQuery, sort: Vec<String>) -> Result<JsonTable<
     Ok(JsonTable::part(whole, table, total, next, sort))
 }
 
+fn nearest_names<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    format!("the nearest names are {}", did_you_mean(name, names).join(", "))
+}
+
 fn of_rows(error: RowError) -> Refusal {
     let code = match error {
         RowError::UnknownTable { .. } => "unknown-table",
         RowError::UnknownColumn { .. } => "unknown-column",
         _ => "bad-filter",
     };
-    Refusal::new(code, error.to_string())
+    Refusal::of(code, &error)
 }
 
 fn condition(given: FilterBy) -> Result<Condition, Refusal> {
@@ -482,7 +489,7 @@ fn tree(
     let top = within("top", given.top, 50, 300)?;
     let start = match (given.uid, given.name) {
         (Some(_), Some(_)) => {
-            return Err(Refusal::new("bad-value", "uid and name are both given; name one of them"));
+            return Err(bad_value("uid and name are both given").with_help("name one of them"));
         }
         (Some(uid), None) => TreeStart::Uid(uid),
         (None, Some(name)) => TreeStart::Name(name),
@@ -490,21 +497,21 @@ fn tree(
     };
     let held = session.part(&given.trace, window(given.window)?, following)?;
     let Analysed::Trace(analysis, _) = &held.report.analysis else {
-        return Err(Refusal::new("bad-value", "this recording has no call tree; ask for its tables"));
+        return Err(bad_value("this recording has no call tree").with_help("ask for its tables"));
     };
     let callers = given.direction == Some(Direction::Up);
     let query = TreeQuery { start: start.clone(), callers, depth, min_us: given.min_us };
     let found = query.table(analysis).map_err(bad_value)?;
     let Some(table) = found else {
         let trace = analysis.trace();
-        let near = match &start {
+        let refusal = bad_value("the tree has no such event");
+        return Err(match &start {
             TreeStart::Name(name) => {
                 let names = analysis.tree().node_names().map(|name| trace.text(name));
-                format!("; the nearest names are {}", did_you_mean(name, names).join(", "))
+                refusal.with_help(nearest_names(name, names))
             }
-            _ => String::new(),
-        };
-        return Err(Refusal::new("bad-value", format!("the tree has no such event{near}")));
+            _ => refusal,
+        });
     };
     let columns = table.columns().iter().map(|column| column.name().to_owned()).collect();
     let mut answer = about(session, asked, &held);
@@ -621,20 +628,17 @@ fn columns(session: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>
     let all = known_sheets();
     let chosen: Vec<_> = all.iter().filter(|sheet| sheet.name == given.name).collect();
     if chosen.is_empty() {
-        let near = did_you_mean(&given.name, all.iter().map(|sheet| sheet.name.as_ref()));
-        let text = format!("there is no table {:?}; the nearest names are {}", given.name, near.join(", "));
-        return Err(Refusal::new("unknown-table", text));
+        let names = all.iter().map(|sheet| sheet.name.as_ref());
+        return Err(Refusal::new("unknown-table", format!("there is no table {:?}", given.name))
+            .with_help(nearest_names(&given.name, names)));
     }
     let found: Vec<Value> = chosen.iter().map(|sheet| sheet.to_json(given.column.as_deref())).collect();
     if let Some(name) = &given.column
         && found.iter().all(|sheet| sheet["columns"].as_array().is_none_or(Vec::is_empty))
     {
         let names = chosen.iter().flat_map(|sheet| &sheet.columns).map(|column| column.name);
-        let text = format!(
-            "there is no column {name:?}; the nearest names are {}",
-            did_you_mean(name, names).join(", ")
-        );
-        return Err(Refusal::new("unknown-column", text));
+        return Err(Refusal::new("unknown-column", format!("there is no column {name:?}"))
+            .with_help(nearest_names(name, names)));
     }
     let mut answer = session.answer(asked, Vec::new());
     answer.result = json!({"sheets": found});

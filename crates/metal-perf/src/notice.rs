@@ -20,11 +20,15 @@ impl fmt::Display for SignpostMark {
 }
 
 /// Something that a reader should know about the figures of a report.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum MetalNotice {
     /// Something about the files.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
     Reading(OpsWarning),
     /// No file names a chip, and the user neither.
+    #[error("the file does not name the chip: compared with {chip} of {cores} cores{}", more_than(*.most_used))]
+    #[diagnostic(code("tenstorrent/chip-guessed"), severity(Warning), help("say which chip it is"))]
     ChipGuessed {
         /// Which one was taken.
         chip: &'static str,
@@ -34,6 +38,8 @@ pub enum MetalNotice {
         most_used: Option<u32>,
     },
     /// The files name several chips.
+    #[error("the files name several chips ({}): all compared with {taken}", .names.join(", "))]
+    #[diagnostic(code("tenstorrent/several-chips"), severity(Warning))]
     SeveralChips {
         /// The names.
         names: Vec<String>,
@@ -41,6 +47,10 @@ pub enum MetalNotice {
         taken: &'static str,
     },
     /// Cards of several bandwidths have this chip; the figures are of the first.
+    #[error(
+        "\"{chip}\" does not say which card: DRAM percentages are of {dram_gb_per_s} GB/s (the other card is {others})"
+    )]
+    #[diagnostic(code("tenstorrent/card-assumed"), severity(Warning))]
     CardAssumed {
         /// Name in the file.
         chip: String,
@@ -50,8 +60,12 @@ pub enum MetalNotice {
         others: &'static str,
     },
     /// Rows have no time of the host: they are in the order of the file.
+    #[error("no column HOST START TS: rows are in file order, not in time order")]
+    #[diagnostic(code("tenstorrent/not-sorted"), severity(Warning))]
     NotSorted,
     /// What is reported, of what the files hold.
+    #[error("reported: rows{}", between(.after.as_ref(), .before.as_ref(), *.file))]
+    #[diagnostic(code("tenstorrent/window"), severity(Warning))]
     Window {
         /// The signpost before, per file.
         after: Option<SignpostMark>,
@@ -63,6 +77,8 @@ pub enum MetalNotice {
         asked: bool,
     },
     /// There is no such signpost, or no such occurrence, or none behind the start.
+    #[error("{}", not_found(.name, *.is_end, *.occurrences))]
+    #[diagnostic(code("tenstorrent/signpost-not-found"), severity(Warning))]
     SignpostNotFound {
         /// Its text.
         name: String,
@@ -72,6 +88,8 @@ pub enum MetalNotice {
         occurrences: usize,
     },
     /// A signpost occurs several times.
+    #[error("signpost \"{name}\" occurs {occurrences} times: the first counts")]
+    #[diagnostic(code("tenstorrent/signpost-repeats"), severity(Warning))]
     SignpostRepeats {
         /// Its text.
         name: String,
@@ -79,6 +97,8 @@ pub enum MetalNotice {
         occurrences: usize,
     },
     /// No operation follows the last signposts: an earlier one was taken, or the whole file.
+    #[error("no operation follows signpost {empty}{}", taken_instead(.taken.as_ref()))]
+    #[diagnostic(code("tenstorrent/stepped-back"), severity(Warning))]
     SteppedBack {
         /// The signpost that nothing follows.
         empty: SignpostMark,
@@ -86,6 +106,8 @@ pub enum MetalNotice {
         taken: Option<SignpostMark>,
     },
     /// There is no row between the signposts.
+    #[error("no row{}", after_and_before(.after.as_ref(), .before.as_ref()))]
+    #[diagnostic(code("tenstorrent/empty-window"), severity(Warning))]
     EmptyWindow {
         /// The signpost before.
         after: Option<SignpostMark>,
@@ -93,23 +115,33 @@ pub enum MetalNotice {
         before: Option<SignpostMark>,
     },
     /// The files hold signposts only.
+    #[error("the files hold {} and no operation", counted(*.signposts, "signpost", "signposts"))]
+    #[diagnostic(code("tenstorrent/only-signposts"), severity(Warning))]
     OnlySignposts {
         /// How many.
         signposts: usize,
     },
     /// The files hold no rows, or the filters left none.
+    #[error("{}", nothing_left(*.of))]
+    #[diagnostic(code("tenstorrent/nothing-left"), severity(Warning))]
     NothingLeft {
         /// How many rows the window had.
         of: usize,
     },
     /// There is no operation of a device: nothing to put together.
+    #[error("no row names a device: nothing to merge")]
+    #[diagnostic(code("tenstorrent/no-devices"), severity(Warning))]
     NoDevices,
     /// Operations of several devices are shown one by one.
+    #[error("operations of {devices} devices, each device for itself")]
+    #[diagnostic(code("tenstorrent/devices-kept-apart"), severity(Warning))]
     DevicesKeptApart {
         /// How many devices.
         devices: usize,
     },
     /// The same operation of several devices is one row.
+    #[error("{} of {devices} devices merged into {}", counted(*.rows, "operation", "operations"), counted(*.into, "row", "rows"))]
+    #[diagnostic(code("tenstorrent/devices-merged"), severity(Warning))]
     DevicesMerged {
         /// How many devices.
         devices: usize,
@@ -119,6 +151,8 @@ pub enum MetalNotice {
         into: usize,
     },
     /// Calls that not all devices have.
+    #[error("{} not on all devices (first: {first}, ID {id}, not on device {})", counted(*.calls, "call is", "calls are"), numbers(.lacking))]
+    #[diagnostic(code("tenstorrent/incomplete-calls"), severity(Warning))]
     IncompleteCalls {
         /// How many.
         calls: usize,
@@ -130,11 +164,15 @@ pub enum MetalNotice {
         lacking: Vec<u32>,
     },
     /// Rows without a call count, or whose counts are not the profiler's, were aligned by their names.
+    #[error("{} no call count that tells the call: devices are aligned by the names of operations", counted(*.rows, "row has", "rows have"))]
+    #[diagnostic(code("tenstorrent/aligned-by-name"), severity(Warning))]
     AlignedByName {
         /// How many rows.
         rows: usize,
     },
     /// Devices that have run out of operations, or that have another one, were passed over.
+    #[error("devices with another operation than the lowest one's, or none left, passed over {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
+    #[diagnostic(code("tenstorrent/fronts-differ"), severity(Warning))]
     FrontsDiffer {
         /// How many times.
         times: usize,
@@ -142,21 +180,29 @@ pub enum MetalNotice {
         first: String,
     },
     /// Operations of a device that do not say which.
+    #[error("{} not say which device: not merged", counted(*.rows, "operation of a device does", "operations of devices do"))]
+    #[diagnostic(code("tenstorrent/device-unknown"), severity(Warning))]
     DeviceUnknown {
         /// How many.
         rows: usize,
     },
     /// Operations that no category names.
+    #[error("operations of no known category: {}", with_counts(.names))]
+    #[diagnostic(code("tenstorrent/unclassified"), severity(Warning))]
     Unclassified {
         /// Names and how often, by name.
         names: Vec<(String, usize)>,
     },
     /// Sparse products that do not say how many experts they compute.
+    #[error("{} not say how many experts are computed: no figures", counted(*.rows, "sparse product does", "sparse products do"))]
+    #[diagnostic(code("tenstorrent/active-experts-unknown"), severity(Warning))]
     ActiveExpertsUnknown {
         /// How many.
         rows: usize,
     },
     /// Rows whose duration cannot be right.
+    #[error("{} no duration that can be right (first: ID {id}): left out of sums", counted(*.rows, "row has", "rows have"))]
+    #[diagnostic(code("tenstorrent/invalid-durations"), severity(Warning))]
     InvalidDurations {
         /// How many.
         rows: usize,
@@ -164,6 +210,8 @@ pub enum MetalNotice {
         id: u32,
     },
     /// Operations may run beside each other, on parts of a device: sums count their times one after the other.
+    #[error("{} (available cores: {}): totals add times as if operations ran one after the other", if *.named { "rows name sub-devices" } else { "operations differ in cores available" }, numbers(.budgets))]
+    #[diagnostic(code("tenstorrent/sub-devices"), severity(Warning))]
     SubDevices {
         /// Whether rows name sub-devices; else their numbers of cores to run on differ.
         named: bool,
@@ -171,6 +219,8 @@ pub enum MetalNotice {
         budgets: Vec<u32>,
     },
     /// Percentages above 100: the operation does less than its model says, or the chip does more.
+    #[error("{} more than 100 % of the chip ({percent:.1} % at ID {id}): the model of the operation, or the chip, is not what ran", counted(*.rows, "row reaches", "rows reach"))]
+    #[diagnostic(code("tenstorrent/above-hundred"), severity(Warning))]
     AboveHundred {
         /// How many rows.
         rows: usize,
@@ -193,150 +243,56 @@ impl MetalNotice {
     }
 }
 
-impl fmt::Display for MetalNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MetalNotice::Reading(warning) => warning.fmt(f),
-            MetalNotice::ChipGuessed { chip, cores, most_used: None } => {
-                write!(f, "the file does not name the chip: compared with {chip} of {cores} cores")
-            }
-            MetalNotice::ChipGuessed { chip, cores, most_used: Some(used) } => write!(
-                f,
-                "the file does not name the chip: compared with {chip} of {cores} cores, although no operation ran \
-                 on more than {used}; name the chip"
-            ),
-            MetalNotice::SeveralChips { names, taken } => {
-                write!(f, "the files name several chips ({}): all compared with {taken}", names.join(", "))
-            }
-            MetalNotice::CardAssumed { chip, dram_gb_per_s, others } => write!(
-                f,
-                "\"{chip}\" does not say which card: DRAM percentages are of {dram_gb_per_s} GB/s (the other card is {others})"
-            ),
-            MetalNotice::NotSorted => {
-                f.write_str("no column HOST START TS: rows are in file order, not in time order")
-            }
-            MetalNotice::Window { after, before, file, .. } => {
-                f.write_str("reported: rows")?;
-                if let Some(mark) = after {
-                    write!(f, " after signpost {mark}")?;
-                }
-                if let Some(mark) = before {
-                    write!(f, " before signpost {mark}")?;
-                }
-                if let Some(file) = file {
-                    write!(f, " of file {}", file + 1)?;
-                }
-                Ok(())
-            }
-            MetalNotice::SignpostNotFound { name, is_end: true, occurrences: 0 } => {
-                write!(f, "no signpost \"{name}\": no end set")
-            }
-            MetalNotice::SignpostNotFound { name, is_end: true, occurrences } => {
-                write!(f, "no signpost \"{name}\" behind the start ({occurrences} in all): no end set")
-            }
-            MetalNotice::SignpostNotFound { name, is_end: false, occurrences: 0 } => {
-                write!(f, "no signpost \"{name}\": no start set")
-            }
-            MetalNotice::SignpostNotFound { name, is_end: false, occurrences } => {
-                let times = counted(*occurrences, "time", "times");
-                write!(f, "signpost \"{name}\" occurs only {times}: no start set")
-            }
-            MetalNotice::SignpostRepeats { name, occurrences } => {
-                write!(f, "signpost \"{name}\" occurs {occurrences} times: the first counts")
-            }
-            MetalNotice::SteppedBack { empty, taken: Some(taken) } => {
-                write!(f, "no operation follows signpost {empty}: what follows {taken} is reported")
-            }
-            MetalNotice::SteppedBack { empty, taken: None } => {
-                write!(
-                    f,
-                    "no operation follows signpost {empty}, nor any signpost before it: all is reported"
-                )
-            }
-            MetalNotice::EmptyWindow { after, before } => {
-                f.write_str("no row")?;
-                if let Some(mark) = after {
-                    write!(f, " after signpost {mark}")?;
-                }
-                if let Some(mark) = before {
-                    write!(f, "{} before signpost {mark}", if after.is_some() { " and" } else { "" })?;
-                }
-                Ok(())
-            }
-            MetalNotice::OnlySignposts { signposts } => {
-                write!(f, "the files hold {} and no operation", counted(*signposts, "signpost", "signposts"))
-            }
-            MetalNotice::NothingLeft { of: 0 } => f.write_str("no rows to report"),
-            MetalNotice::NothingLeft { of } => {
-                write!(f, "the filters leave none of {}", counted(*of, "row", "rows"))
-            }
-            MetalNotice::NoDevices => f.write_str("no row names a device: nothing to merge"),
-            MetalNotice::DevicesKeptApart { devices } => {
-                write!(f, "operations of {devices} devices, each device for itself")
-            }
-            MetalNotice::DevicesMerged { devices, rows, into } => {
-                let (operations, rows) =
-                    (counted(*rows, "operation", "operations"), counted(*into, "row", "rows"));
-                write!(f, "{operations} of {devices} devices merged into {rows}")
-            }
-            MetalNotice::IncompleteCalls { calls, first, id, lacking } => {
-                let lacking: Vec<String> = lacking.iter().map(u32::to_string).collect();
-                write!(
-                    f,
-                    "{} not on all devices (first: {first}, ID {id}, not on device {})",
-                    counted(*calls, "call is", "calls are"),
-                    lacking.join(", ")
-                )
-            }
-            MetalNotice::AlignedByName { rows } => write!(
-                f,
-                "{} no call count that tells the call: devices are aligned by the names of operations",
-                counted(*rows, "row has", "rows have")
-            ),
-            MetalNotice::FrontsDiffer { times, first } => write!(
-                f,
-                "devices with another operation than the lowest one's, or none left, passed over {} \
-                 (first at {first}): rows may be unmerged",
-                counted(*times, "time", "times")
-            ),
-            MetalNotice::DeviceUnknown { rows } => {
-                let operations = counted(*rows, "operation of a device does", "operations of devices do");
-                write!(f, "{operations} not say which device: not merged")
-            }
-            MetalNotice::Unclassified { names } => {
-                f.write_str("operations of no known category: ")?;
-                for (i, (name, count)) in names.iter().enumerate() {
-                    write!(f, "{}{name} ({count})", if i == 0 { "" } else { ", " })?;
-                }
-                Ok(())
-            }
-            MetalNotice::ActiveExpertsUnknown { rows } => write!(
-                f,
-                "{} not say how many experts are computed: no figures",
-                counted(*rows, "sparse product does", "sparse products do")
-            ),
-            MetalNotice::InvalidDurations { rows, id } => {
-                let rows = counted(*rows, "row has", "rows have");
-                write!(f, "{rows} no duration that can be right (first: ID {id}): left out of sums")
-            }
-            MetalNotice::SubDevices { named, budgets } => {
-                let budgets: Vec<String> = budgets.iter().map(u32::to_string).collect();
-                let why =
-                    if *named { "rows name sub-devices" } else { "operations differ in cores available" };
-                write!(
-                    f,
-                    "{why} (available cores: {}): totals add times as if operations ran one after the other",
-                    budgets.join(", ")
-                )
-            }
-            MetalNotice::AboveHundred { rows, id, percent } => write!(
-                f,
-                "{} more than 100 % of the chip ({percent:.1} % at ID {id}): the model of the operation, or the \
-                 chip, is not what ran",
-                counted(*rows, "row reaches", "rows reach")
-            ),
+fn more_than(most_used: Option<u32>) -> String {
+    most_used.map_or_else(String::new, |used| format!(", although no operation ran on more than {used}"))
+}
+
+fn between(after: Option<&SignpostMark>, before: Option<&SignpostMark>, file: Option<u32>) -> String {
+    let mut words = String::new();
+    words.extend(after.map(|mark| format!(" after signpost {mark}")));
+    words.extend(before.map(|mark| format!(" before signpost {mark}")));
+    words.extend(file.map(|file| format!(" of file {}", file + 1)));
+    words
+}
+
+fn after_and_before(after: Option<&SignpostMark>, before: Option<&SignpostMark>) -> String {
+    let mut words = Vec::new();
+    words.extend(after.map(|mark| format!(" after signpost {mark}")));
+    words.extend(before.map(|mark| format!(" before signpost {mark}")));
+    words.join(" and")
+}
+
+fn not_found(name: &str, is_end: bool, occurrences: usize) -> String {
+    match (is_end, occurrences) {
+        (true, 0) => format!("no signpost \"{name}\": no end set"),
+        (true, _) => format!("no signpost \"{name}\" behind the start ({occurrences} in all): no end set"),
+        (false, 0) => format!("no signpost \"{name}\": no start set"),
+        (false, _) => {
+            format!("signpost \"{name}\" occurs only {}: no start set", counted(occurrences, "time", "times"))
         }
     }
+}
+
+fn taken_instead(taken: Option<&SignpostMark>) -> String {
+    match taken {
+        Some(taken) => format!(": what follows {taken} is reported"),
+        None => ", nor any signpost before it: all is reported".to_owned(),
+    }
+}
+
+fn nothing_left(of: usize) -> String {
+    match of {
+        0 => "no rows to report".to_owned(),
+        of => format!("the filters leave none of {}", counted(of, "row", "rows")),
+    }
+}
+
+fn numbers(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn with_counts(names: &[(String, usize)]) -> String {
+    names.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
 }
 
 /// How many of what, with the words of its number: `1 row reaches`, `2 rows reach`.

@@ -109,13 +109,14 @@ pub enum GroupBy {
 }
 
 /// Why there is no report.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum MetalError {
     /// No chip has the name that the user gives.
     #[error(transparent)]
     UnknownChip(#[from] UnknownChip),
     /// No chip has the name that the file gives.
-    #[error("the file names its chip, but {0}: name the chip to compare with")]
+    #[error("the file names its chip, but {0}")]
+    #[diagnostic(help("name the chip to compare with"))]
     UnknownChipInFile(#[source] UnknownChip),
     /// The first ID of the range comes after the last.
     #[error("the range of IDs is reversed: {first} comes after {last}")]

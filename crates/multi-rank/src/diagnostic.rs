@@ -1,13 +1,13 @@
 //! What is odd about the recordings of a job.
 
-use std::fmt;
-
 use crate::members::Members;
 
 /// What a reader has to know of the recordings before trusting the figures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum Diagnostic {
     /// Ranks of the job without a recording.
+    #[error("{} of {of} ranks have no recording ({ranks}): a collective is judged by the ranks that are there", .ranks.len())]
+    #[diagnostic(code("job/ranks-missing"), severity(Warning))]
     RanksMissing {
         /// Which.
         ranks: Members,
@@ -15,6 +15,8 @@ pub enum Diagnostic {
         of: usize,
     },
     /// A recording that says another number of ranks than most; it is left out.
+    #[error("{path}: is of a job of {world_size} ranks, the others of one of {usual}: it is left out")]
+    #[diagnostic(code("job/other-job"), severity(Warning))]
     OtherJob {
         /// Its path.
         path: String,
@@ -24,6 +26,8 @@ pub enum Diagnostic {
         usual: i64,
     },
     /// Nothing tells the rank of a recording.
+    #[error("{path}: neither the recording nor its path tells the rank: it is called rank {rank}")]
+    #[diagnostic(code("job/rank-by-order"), severity(Warning))]
     RankByOrder {
         /// Its path.
         path: String,
@@ -31,6 +35,8 @@ pub enum Diagnostic {
         rank: u32,
     },
     /// The recording was cut off or damaged.
+    #[error("rank {rank}: its recording is cut off or damaged ({path})")]
+    #[diagnostic(code("job/cut-off"), severity(Error))]
     CutOff {
         /// Rank.
         rank: u32,
@@ -38,6 +44,8 @@ pub enum Diagnostic {
         path: String,
     },
     /// Figures of the recordings are not to be relied on.
+    #[error("rank{} {ranks}: {consequence} ({rule}{}: {finding})", plural(.ranks.len() as u64), on_first(.ranks))]
+    #[diagnostic(code("job/unreliable"), severity(Warning))]
     Unreliable {
         /// Rule of `tracelens doctor` that says so, such as `W2`.
         rule: String,
@@ -49,11 +57,15 @@ pub enum Diagnostic {
         consequence: String,
     },
     /// No kernel of a collective was recorded.
+    #[error("rank {rank}: its recording has no kernel of a collective")]
+    #[diagnostic(code("job/no-collectives"), severity(Warning))]
     NoCollectives {
         /// Rank.
         rank: u32,
     },
     /// Another number of steps than most ranks.
+    #[error("rank {rank}: its recording has {steps} steps, most have {usual}")]
+    #[diagnostic(code("job/other-steps"), severity(Warning))]
     OtherSteps {
         /// Rank.
         rank: u32,
@@ -63,6 +75,10 @@ pub enum Diagnostic {
         usual: i64,
     },
     /// The profile of a host that begins at another step than that of another host.
+    #[error(
+        "{host}: its profile begins at another step than that of {against}: their collectives are matched by the time at which they end"
+    )]
+    #[diagnostic(code("job/other-first-step"), severity(Warning))]
     OtherFirstStep {
         /// The host.
         host: String,
@@ -70,6 +86,8 @@ pub enum Diagnostic {
         against: String,
     },
     /// Kernels of collectives that say neither group nor size.
+    #[error("{kernels} kernels of collectives say neither group nor size: they are matched by time alone and have no bandwidth (rank{} {ranks})", plural(.ranks.len() as u64))]
+    #[diagnostic(code("job/no-metadata"), severity(Warning))]
     NoMetadata {
         /// Ranks that have such.
         ranks: Members,
@@ -77,11 +95,15 @@ pub enum Diagnostic {
         kernels: i64,
     },
     /// The members of a group are not all listed.
+    #[error("group {group}: the recordings list only the first of its members")]
+    #[diagnostic(code("job/members-partial"), severity(Warning))]
     MembersPartial {
         /// The group.
         group: String,
     },
     /// The pairs of a rank's collectives are a guess.
+    #[error("group {group}, rank {rank}: which collectives belong together is a guess: {why}")]
+    #[diagnostic(code("job/ambiguous"), severity(Warning))]
     Ambiguous {
         /// The group.
         group: String,
@@ -91,6 +113,8 @@ pub enum Diagnostic {
         why: &'static str,
     },
     /// Collectives of a rank that no other rank has.
+    #[error("group {group}, rank {rank}: {collectives} collective{} without a partner on another rank", plural(*.collectives))]
+    #[diagnostic(code("job/unmatched"), severity(Warning))]
     Unmatched {
         /// The group.
         group: String,
@@ -100,6 +124,8 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// Collectives that other ranks have in the time of the recording of a rank, and it does not.
+    #[error("rank {rank}: its recording lacks {collectives} collective{} that other ranks of the group have", plural(*.collectives))]
+    #[diagnostic(code("job/kernels-missing"), severity(Warning))]
     KernelsMissing {
         /// Rank.
         rank: u32,
@@ -107,6 +133,8 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// Collectives that other ranks have before or after the recording of a rank.
+    #[error("rank {rank}: other ranks of its groups have {before} collective{} before its recording and {after} after it", plural(*.before))]
+    #[diagnostic(code("job/shorter-window"), severity(Warning))]
     ShorterWindow {
         /// Rank.
         rank: u32,
@@ -116,6 +144,8 @@ pub enum Diagnostic {
         after: u64,
     },
     /// Ranks of one collective that say different things of it.
+    #[error("group {group}: in {collectives} collective{} ranks name different kinds, types or sizes", plural(*.collectives))]
+    #[diagnostic(code("job/contradiction"), severity(Warning))]
     Contradiction {
         /// The group.
         group: String,
@@ -123,6 +153,8 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// Collectives whose ends are further apart than the clocks are uncertain, though their members leave together.
+    #[error("group {group}: {collectives} collective{} whose ranks end further apart than the clocks explain", plural(*.collectives))]
+    #[diagnostic(code("job/ends-apart"), severity(Warning))]
     EndsApart {
         /// The group.
         group: String,
@@ -130,6 +162,8 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// A clock that was set while it was recorded.
+    #[error("{host}: its clock was set by {:.0} µs against that of {against}: times after that are taken back by as much", *.by as f64 / 1e3)]
+    #[diagnostic(code("job/clock-jump"), severity(Warning))]
     ClockJump {
         /// Its host.
         host: String,
@@ -139,11 +173,15 @@ pub enum Diagnostic {
         by: i64,
     },
     /// A clock that nothing ties to the others.
+    #[error("{host}: no collective ties its clock to that of the others: its times are taken as they are")]
+    #[diagnostic(code("job/clock-alone"), severity(Warning))]
     ClockAlone {
         /// The host.
         host: String,
     },
     /// Tables that could not be used.
+    #[error("{path}: is not used: {why}")]
+    #[diagnostic(code("job/stale-tables"), severity(Warning))]
     StaleTables {
         /// Their folder.
         path: String,
@@ -196,98 +234,14 @@ impl Diagnostic {
     }
 }
 
-fn plural(count: u64) -> &'static str {
-    if count == 1 { "" } else { "s" }
+/// Of which of several ranks a finding is.
+fn on_first(ranks: &Members) -> String {
+    match ranks.iter().next() {
+        Some(first) if ranks.len() > 1 => format!(", on rank {first}"),
+        _ => String::new(),
+    }
 }
 
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Diagnostic::RanksMissing { ranks, of } => write!(
-                formatter,
-                "{} of {of} ranks have no recording ({ranks}): a collective is judged by the ranks that are there",
-                ranks.len()
-            ),
-            Diagnostic::OtherJob { path, world_size, usual } => write!(
-                formatter,
-                "{path}: is of a job of {world_size} ranks, the others of one of {usual}: it is left out"
-            ),
-            Diagnostic::RankByOrder { path, rank } => write!(
-                formatter,
-                "{path}: neither the recording nor its path tells the rank: it is called rank {rank}"
-            ),
-            Diagnostic::CutOff { rank, path } => {
-                write!(formatter, "rank {rank}: its recording is cut off or damaged ({path})")
-            }
-            Diagnostic::Unreliable { rule, ranks, finding, consequence } => {
-                let of_first = match ranks.iter().next() {
-                    Some(first) if ranks.len() > 1 => format!(", on rank {first}"),
-                    _ => String::new(),
-                };
-                let plural = plural(ranks.len() as u64);
-                write!(formatter, "rank{plural} {ranks}: {consequence} ({rule}{of_first}: {finding})")
-            }
-            Diagnostic::NoCollectives { rank } => {
-                write!(formatter, "rank {rank}: its recording has no kernel of a collective")
-            }
-            Diagnostic::OtherSteps { rank, steps, usual } => {
-                write!(formatter, "rank {rank}: its recording has {steps} steps, most have {usual}")
-            }
-            Diagnostic::OtherFirstStep { host, against } => write!(
-                formatter,
-                "{host}: its profile begins at another step than that of {against}: their collectives are matched by the time \
-                 at which they end"
-            ),
-            Diagnostic::NoMetadata { ranks, kernels } => write!(
-                formatter,
-                "{kernels} kernels of collectives say neither group nor size: they are matched by time alone and have no \
-                 bandwidth (rank{} {ranks})",
-                plural(ranks.len() as u64)
-            ),
-            Diagnostic::MembersPartial { group } => {
-                write!(formatter, "group {group}: the recordings list only the first of its members")
-            }
-            Diagnostic::Ambiguous { group, rank, why } => {
-                write!(
-                    formatter,
-                    "group {group}, rank {rank}: which collectives belong together is a guess: {why}"
-                )
-            }
-            Diagnostic::Unmatched { group, rank, collectives } => write!(
-                formatter,
-                "group {group}, rank {rank}: {collectives} collective{} without a partner on another rank",
-                plural(*collectives)
-            ),
-            Diagnostic::KernelsMissing { rank, collectives } => write!(
-                formatter,
-                "rank {rank}: its recording lacks {collectives} collective{} that other ranks of the group have",
-                plural(*collectives)
-            ),
-            Diagnostic::ShorterWindow { rank, before, after } => write!(
-                formatter,
-                "rank {rank}: other ranks of its groups have {before} collective{} before its recording and {after} after it",
-                plural(*before)
-            ),
-            Diagnostic::Contradiction { group, collectives } => write!(
-                formatter,
-                "group {group}: in {collectives} collective{} ranks name different kinds, types or sizes",
-                plural(*collectives)
-            ),
-            Diagnostic::EndsApart { group, collectives } => write!(
-                formatter,
-                "group {group}: {collectives} collective{} whose ranks end further apart than the clocks explain",
-                plural(*collectives)
-            ),
-            Diagnostic::ClockJump { host, against, by } => write!(
-                formatter,
-                "{host}: its clock was set by {:.0} µs against that of {against}: times after that are taken back by as much",
-                *by as f64 / 1e3
-            ),
-            Diagnostic::ClockAlone { host } => write!(
-                formatter,
-                "{host}: no collective ties its clock to that of the others: its times are taken as they are"
-            ),
-            Diagnostic::StaleTables { path, why } => write!(formatter, "{path}: is not used: {why}"),
-        }
-    }
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }

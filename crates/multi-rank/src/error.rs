@@ -10,10 +10,11 @@ use trace_ingest::IngestError;
 use crate::members::Members;
 
 /// Why tables could not be written or read, or say nothing.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum Error {
     /// The file system refused.
-    #[error("{path}: {source}; check the path, its permissions and the space left", path = .path.display())]
+    #[error("{path}: {source}", path = .path.display())]
+    #[diagnostic(code("io"), help("check the path, its permissions and the space left"))]
     Io {
         /// Where.
         path: PathBuf,
@@ -21,7 +22,8 @@ pub enum Error {
         source: io::Error,
     },
     /// A table is damaged, or cannot be written.
-    #[error("{path}: {source}; remove the folder it is in and map the recording again", path = .path.display())]
+    #[error("{path}: {source}", path = .path.display())]
+    #[diagnostic(code("table"), help("remove the folder it is in and map the recording again"))]
     Table {
         /// Its file.
         path: PathBuf,
@@ -29,7 +31,8 @@ pub enum Error {
         source: ParquetError,
     },
     /// The manifest of a rank's folder cannot be read.
-    #[error("{path}: {source}; remove the folder it is in and map the recording again", path = .path.display())]
+    #[error("{path}: {source}", path = .path.display())]
+    #[diagnostic(code("manifest"), help("remove the folder it is in and map the recording again"))]
     Manifest {
         /// Its file.
         path: PathBuf,
@@ -37,11 +40,8 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// Two recordings of one rank, of one time.
-    #[error(
-        "{first} and {second}: both are of rank {rank}, at the same time; name one of them, or map jobs into folders of \
-         their own",
-        first = .first.display(), second = .second.display()
-    )]
+    #[error("{first} and {second}: both are of rank {rank}, at the same time", first = .first.display(), second = .second.display())]
+    #[diagnostic(code("rank-twice"), help("name one of them, or map jobs into folders of their own"))]
     RankTwice {
         /// The rank.
         rank: i64,
@@ -51,11 +51,8 @@ pub enum Error {
         second: PathBuf,
     },
     /// Traces of ranks and profiles of hosts as one job.
-    #[error(
-        "{profile}: is the recording of a host with several GPUs, and {trace} is none of these; a job has recordings of one kind: \
-         make a report of each kind, from tables in folders of their own",
-        profile = .profile.display(), trace = .trace.display()
-    )]
+    #[error("{profile}: is the recording of a host with several GPUs, and {trace} is none of these", profile = .profile.display(), trace = .trace.display())]
+    #[diagnostic(code("two-kinds"), help("make a report of each kind, from tables in folders of their own"))]
     TwoKinds {
         /// A profile.
         profile: PathBuf,
@@ -64,34 +61,35 @@ pub enum Error {
     },
     /// A recording cannot be read.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Ingest(#[from] IngestError),
     /// The name of a trace does not tell how it is to be written.
-    #[error(
-        "{path}: its name does not tell how to write the trace; end it in .json, .json.gz or .json.zst",
-        path = .path.display()
-    )]
+    #[error("{path}: its name does not tell how to write the trace", path = .path.display())]
+    #[diagnostic(code("other-ending"), help("end it in .json, .json.gz or .json.zst"))]
     OtherEnding {
         /// The name.
         path: PathBuf,
     },
     /// What is to be written is one of the recordings.
-    #[error("{path}: is one of the recordings; write the trace to another place", path = .path.display())]
+    #[error("{path}: is one of the recordings", path = .path.display())]
+    #[diagnostic(code("overwrites-recording"), help("write the trace to another place"))]
     OverwritesRecording {
         /// The recording.
         path: PathBuf,
     },
     /// A recording is not the one any more that tables were made from.
-    #[error(
-        "{path}: has changed since its tables were made; map it again with `tracelens map`, or name the recordings in \
-         place of the tables",
-        path = .path.display()
+    #[error("{path}: has changed since its tables were made", path = .path.display())]
+    #[diagnostic(
+        code("changed"),
+        help("map it again with `tracelens map`, or name the recordings in place of the tables")
     )]
     Changed {
         /// The recording.
         path: PathBuf,
     },
     /// Ranks were asked for that have no recording.
-    #[error("no recording is of rank {missing}; there are recordings of rank {there}")]
+    #[error("no recording is of rank {missing}")]
+    #[diagnostic(code("no-such-rank"), help("there are recordings of rank {there}"))]
     NoSuchRank {
         /// The ranks.
         missing: Members,
@@ -99,14 +97,11 @@ pub enum Error {
         there: Members,
     },
     /// Steps were asked for that no recording has.
-    #[error(
-        "no recording has a step of {first} to {last}; {found}",
-        first = .wanted.start, last = .wanted.end.saturating_sub(1),
-        found = .there.map_or_else(
+    #[error("no recording has a step of {first} to {last}", first = .wanted.start, last = .wanted.end.saturating_sub(1))]
+    #[diagnostic(code("no-such-step"), help("{found}", found = .there.map_or_else(
             || "no steps were found in them, so leave the choice of steps out".to_owned(),
             |(first, last)| format!("their steps are {first} to {last}"),
-        )
-    )]
+        )))]
     NoSuchStep {
         /// The steps, without the end.
         wanted: Range<i64>,
@@ -114,11 +109,8 @@ pub enum Error {
         there: Option<(i64, i64)>,
     },
     /// No rank is left to say something of.
-    #[error(
-        "{path}: has no tables of ranks{unused}; map traces into it with `tracelens map TRACE… --out {path}`",
-        path = .path.display(),
-        unused = .unused.as_ref().map_or(String::new(), |why| format!(" that can be used ({why})"))
-    )]
+    #[error("{path}: has no tables of ranks{unused}", path = .path.display(), unused = .unused.as_ref().map_or(String::new(), |why| format!(" that can be used ({why})")))]
+    #[diagnostic(code("no-ranks"), help("map traces into it with `tracelens map TRACE… --out {path}`", path = .path.display()))]
     NoRanks {
         /// The folder.
         path: PathBuf,

@@ -30,21 +30,22 @@ pub fn baseline_schema() -> Schema {
 }
 
 /// Why a file is no baseline.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum BaselineError {
     /// It is no JSON of the form.
     #[error("it is no baseline file: {0}")]
+    #[diagnostic(code("baseline/json"))]
     Json(#[from] serde_json::Error),
     /// It is of another version.
-    #[error(
-        "its schema is {found:?}, and this program reads {BASELINE_SCHEMA:?}; make it again with `tracelens baseline`"
-    )]
+    #[error("its schema is {found:?}, and this program reads {BASELINE_SCHEMA:?}")]
+    #[diagnostic(code("baseline/schema"), help("make it again with `tracelens baseline`"))]
     Schema {
         /// The schema that it states.
         found: String,
     },
     /// A recording in it contradicts itself.
-    #[error("recording {file} in it is damaged: {fault}; make the file again with `tracelens baseline`")]
+    #[error("recording {file} in it is damaged: {fault}")]
+    #[diagnostic(code("baseline/recording"), help("make the file again with `tracelens baseline`"))]
     Recording {
         /// The file of the recording.
         file: String,
@@ -53,6 +54,7 @@ pub enum BaselineError {
     },
     /// It keeps nothing.
     #[error("it has no recordings")]
+    #[diagnostic(code("baseline/empty"))]
     Empty,
 }
 

@@ -74,11 +74,13 @@ pub struct MetricResult {
 }
 
 /// Why a gate cannot be held against two sides.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum GateError {
     /// A metric names what no recording has.
-    #[error(
-        "no recording has {metric}; is the name right, and among the {kept} units of work with the most time?"
+    #[error("no recording has {metric}")]
+    #[diagnostic(
+        code("gate/no-such-work"),
+        help("check the name, and that it is among the {kept} units of work with the most time")
     )]
     NoSuchWork {
         /// The metric.
@@ -87,7 +89,8 @@ pub enum GateError {
         kept: usize,
     },
     /// Modules are gated and not recorded.
-    #[error("{file} has no modules, which {metric} needs: read all recordings with --modules, baselines too")]
+    #[error("{file} has no modules, which {metric} needs")]
+    #[diagnostic(code("gate/no-modules"), help("read all recordings with --modules, baselines too"))]
     NoModules {
         /// The metric.
         metric: Metric,
@@ -96,12 +99,14 @@ pub enum GateError {
     },
     /// A side has no recordings.
     #[error("there is no recording of the {side}")]
+    #[diagnostic(code("gate/no-recording"))]
     NoRecording {
         /// `baseline` or `candidate`.
         side: &'static str,
     },
     /// A recording has no step that device work belongs to.
     #[error("{file} has no step with device work")]
+    #[diagnostic(code("gate/no-steps"))]
     NoSteps {
         /// The recording.
         file: String,

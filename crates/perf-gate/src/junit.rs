@@ -136,12 +136,11 @@ mod tests {
                 Event::Start(element) | Event::Empty(element) => {
                     let values = element.attributes().map(|attribute| {
                         let attribute = attribute.unwrap();
-                        let value =
-                            quick_xml::escape::unescape(std::str::from_utf8(&attribute.value).unwrap())
-                                .unwrap();
-                        format!("{}={value}", String::from_utf8_lossy(attribute.key.as_ref()))
+                        let value = quick_xml::escape::unescape(&attribute.value).unwrap();
+                        let key: &str = attribute.key.as_ref();
+                        format!("{key}={value}")
                     });
-                    let name = String::from_utf8_lossy(element.name().as_ref()).into_owned();
+                    let name: String = AsRef::<str>::as_ref(&element.name()).to_owned();
                     found.push([name].into_iter().chain(values).collect::<Vec<_>>().join(" "));
                 }
                 Event::Eof => return found,

@@ -22,7 +22,7 @@ use tree_perf::{Analysis, AnalysisOptions, Conventions};
 
 use crate::table::Table;
 use crate::timeline::{self, AskedWindow};
-use crate::{NativeReport, failed, guarded, refused, without_lock};
+use crate::{NativeReport, failed, guarded, refused, refused_with, without_lock};
 
 /// What an analysis or a report is asked to do, by the names of the options.
 #[derive(FromPyObject)]
@@ -576,8 +576,12 @@ fn operator_fields(labels: &[String]) -> PyResult<Vec<OperatorField>> {
     let known = |label: &String| OperatorField::ALL.into_iter().find(|field| field.label() == label);
     let field = |label| {
         let all: Vec<&str> = OperatorField::ALL.iter().map(|field| field.label()).collect();
-        known(label)
-            .ok_or_else(|| refused(format!("{label:?} cannot be printed; these can: {}", all.join(", "))))
+        known(label).ok_or_else(|| {
+            refused_with(
+                format_args!("{label:?} cannot be printed"),
+                &format!("these can be: {}", all.join(", ")),
+            )
+        })
     };
     labels.iter().map(field).collect()
 }

@@ -13,12 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use answers::envelope::{Answer, Asked, Input, InputDetails, Role, action_in, code_of};
+use answers::diagnostic::{code, help, in_one_line};
+use answers::envelope::{Answer, Asked, Input, InputDetails, Role};
 use answers::model::{RecordedCalls, chosen_architecture};
 use answers::{
     Analysed, AnyReporter, DiffReporter, Error, GateReader, RanksReporter, Report, Reporter, Run, TreeQuery,
     TreeStart, WhyError, table_named,
 };
+use miette::Diagnostic;
 use perf_gate::{Gate, Thresholds, Verdict};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -39,12 +41,12 @@ pyo3::create_exception!(_native, InternalError, TraceError, "A fault of the libr
 
 /// An exception with what went wrong, in attributes: its code, what to do, and which of the files it is about.
 fn failed(error: &Error, paths: &[PathBuf]) -> PyErr {
-    let (text, code) = (error.to_string(), code_of(error));
+    let (text, code, help) = (in_one_line(error), code(error), help(error));
     let path = match paths {
         [only] => Some(only.as_path()),
         _ => error.input(),
     };
-    let about = About { code: &code, action: action_in(&text, path), path };
+    let about = About { code: &code, action: help.as_deref(), path };
     let raised = match error {
         Error::NoGpuEvents { .. } | Error::NoDevicePlane { .. } => NoDeviceEvents::new_err(text.clone()),
         Error::Ingest(_) => ReadError::new_err(text.clone()),
@@ -76,9 +78,21 @@ impl About<'_> {
 }
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
-    let text = error.to_string();
-    let about = About { code: "bad-value", action: action_in(&text, None), path: None };
-    about.tell(TraceError::new_err(text.clone()))
+    let about = About { code: "bad-value", action: None, path: None };
+    about.tell(TraceError::new_err(error.to_string()))
+}
+
+/// The same with what to do.
+fn refused_with(message: impl std::fmt::Display, action: &str) -> PyErr {
+    let about = About { code: "bad-value", action: Some(action), path: None };
+    about.tell(TraceError::new_err(format!("{message}; {action}")))
+}
+
+/// What a library refuses.
+fn refused_by(said: &dyn Diagnostic) -> PyErr {
+    let (text, help) = (in_one_line(said), help(said));
+    let about = About { code: "bad-value", action: help.as_deref(), path: None };
+    about.tell(TraceError::new_err(text))
 }
 
 /// Does work at the boundary to Python, where a panic becomes an [`InternalError`]: what pyo3 makes of one, `except Exception`
@@ -191,7 +205,7 @@ impl NativeReport {
 }
 
 fn no_tree() -> PyErr {
-    refused("this recording has no call tree; its tables have what is known")
+    refused_with("this recording has no call tree", "its tables have what is known")
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
@@ -246,8 +260,8 @@ impl NativeReport {
     fn why_json(&self, py: Python<'_>, target: &str, top: usize) -> PyResult<String> {
         guarded(|| {
             let why = py.detach(|| self.report.why(target, top)).map_err(|error| match error {
-                WhyError::Unknown { .. } => PyKeyError::new_err(error.to_string()),
-                error => refused(error),
+                WhyError::Unknown { .. } => PyKeyError::new_err(in_one_line(&error)),
+                error => refused_by(&error),
             })?;
             json(&why)
         })
@@ -301,15 +315,19 @@ impl NativeReport {
                 let answer = self.answer(HASHED).of_report(&self.report);
                 atomic_file::write_with(&path, |file| write_json(&answer, file)).map_err(|error| {
                     let path = path.display();
-                    refused(format!(
-                        "{path}: cannot be written: {error}; check that you may write to its folder"
-                    ))
+                    refused_with(
+                        format_args!("{path}: cannot be written: {error}"),
+                        "check that you may write to its folder",
+                    )
                 })
             }
             None => self.write_csvs(&path),
             Some(other) => {
                 let instead = "end the name in .xlsx, .json or .html, or name a directory";
-                Err(refused(format!("{}: .{other} is no format of reports; {instead}", path.display())))
+                Err(refused_with(
+                    format_args!("{}: .{other} is no format of reports", path.display()),
+                    instead,
+                ))
             }
         };
         guarded(|| py.detach(write))
@@ -379,7 +397,9 @@ fn gate_json(
         Some(percent) if (0.0..=1_000.0).contains(&percent) => {
             Thresholds::default().with_slower_by(percent / 100.0)
         }
-        Some(percent) => return Err(refused(format!("slower_by_pct is {percent}; it goes from 0 to 1000"))),
+        Some(percent) => {
+            return Err(refused_with(format_args!("slower_by_pct is {percent}"), "it goes from 0 to 1000"));
+        }
     };
     let all = [baseline.as_slice(), &candidate].concat();
     let sides = without_lock(py, None, None, &all, |reading| {
@@ -393,7 +413,8 @@ fn gate_json(
         Ok([read(&baseline)?, read(&candidate)?])
     })?;
     let [baseline, candidate] = sides;
-    let gate = Gate::new(baseline, candidate, &thresholds, &Default::default()).map_err(refused)?;
+    let gate = Gate::new(baseline, candidate, &thresholds, &Default::default())
+        .map_err(|error| refused_by(&error))?;
     if is_strict {
         let raised = match gate.verdict {
             Verdict::Inconclusive => Some(("not-told", CannotAnswer::new_err(gate.headline()))),
@@ -401,7 +422,7 @@ fn gate_json(
             Verdict::Pass | Verdict::Improved | Verdict::Fail => None,
         };
         if let Some((code, raised)) = raised {
-            return Err(About { code, action: action_in(&gate.headline(), None), path: None }.tell(raised));
+            return Err(About { code, action: None, path: None }.tell(raised));
         }
     }
     json(&gate.to_json().map_err(refused)?)
@@ -419,8 +440,11 @@ fn model_json(call: &str) -> PyResult<String> {
 fn model_by_sizes_json(arguments: Vec<OsString>) -> PyResult<(String, Option<String>)> {
     guarded(|| {
         let answer = tracelens::model(arguments).map_err(|error| {
-            let about = About { code: &error.code, action: action_in(&error.message, None), path: None };
-            about.tell(TraceError::new_err(error.message.clone()))
+            let about = About { code: &error.code, action: error.help.as_deref(), path: None };
+            about.tell(TraceError::new_err(match &error.help {
+                Some(help) => format!("{}; {help}", error.message),
+                None => error.message.clone(),
+            }))
         })?;
         Ok((json(&answer.result)?, answer.warning))
     })

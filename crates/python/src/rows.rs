@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 
+use answers::diagnostic::in_one_line;
 use answers::{Condition, Order, RowError, RowQuery, Test, Value};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
-use crate::refused;
+use crate::{refused_by, refused_with};
 
 /// Column, operator and what is compared with; nothing with `null`.
 pub(crate) type AskedCondition = (String, String, Option<Given>);
@@ -66,10 +67,11 @@ fn condition((column, operator, given): AskedCondition) -> PyResult<Condition> {
         ("in", Some(Given::Several(values))) => Test::In(values.into_iter().map(Into::into).collect()),
         ("null", None) => Test::Null,
         _ => {
-            return Err(refused(format!(
-                "the condition on {column:?} cannot be understood; write (column, operator, value): eq or ne with a value, \
-                 lt, le, gt or ge with a number, contains or starts with a text, in with a list, null with None"
-            )));
+            return Err(refused_with(
+                format_args!("the condition on {column:?} cannot be understood"),
+                "write (column, operator, value): eq or ne with a value, lt, le, gt or ge with a number, contains or starts \
+                 with a text, in with a list, null with None",
+            ));
         }
     };
     Ok(Condition { column, test })
@@ -79,8 +81,8 @@ fn condition((column, operator, given): AskedCondition) -> PyResult<Condition> {
 pub(crate) fn no_rows(error: RowError) -> PyErr {
     match error {
         RowError::UnknownTable { .. } | RowError::UnknownColumn { .. } => {
-            PyKeyError::new_err(error.to_string())
+            PyKeyError::new_err(in_one_line(&error))
         }
-        error => refused(error),
+        error => refused_by(&error),
     }
 }

@@ -11,8 +11,8 @@ use sheets::{Column, TableColumn};
 use trace_ingest::{EventId, EventTable, Trace};
 use tree_perf::Analysis;
 
-use crate::refused;
 use crate::table::{Table, dictionary};
+use crate::{refused, refused_by, refused_with};
 
 /// A column of events.
 struct EventColumn {
@@ -163,9 +163,10 @@ impl AskedWindow {
                 Err(refused(format!("a window from {start} to {end} µs has no time in it")))
             }
             AskedWindow::Named(name) if name == "steady" => Ok(Window::Steady),
-            AskedWindow::Named(name) => {
-                Err(refused(format!("{name:?} is no window; give a step, (start, end) in µs, or \"steady\"")))
-            }
+            AskedWindow::Named(name) => Err(refused_with(
+                format_args!("{name:?} is no window"),
+                "give a step, (start, end) in µs, or \"steady\"",
+            )),
         }
     }
 }
@@ -176,7 +177,7 @@ pub(crate) fn breakdown(analysis: &Analysis, asked: Option<AskedWindow>) -> PyRe
     let events = trace.events();
     let selected = asked.map(|asked| {
         let found = Iterations::detect(tree, &DetectOptions::default());
-        asked.window()?.select(tree, found).map_err(refused)
+        asked.window()?.select(tree, found).map_err(|error| refused_by(&error))
     });
     let selected = selected.transpose()?;
     let is_inside = |event| selected.as_ref().is_none_or(|selected| selected.events.contains(event));

@@ -3,7 +3,6 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use sheets::{Cell, Column, ColumnKind, Role, Table, TableColumn, TableError, Unit};
 use thiserror::Error;
@@ -47,10 +46,12 @@ pub struct ParityTables {
 }
 
 /// What a reader has to know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum ParityNotice {
     /// A sheet is left out because a report lacks it; TraceLens ends with an error here.
+    #[error("{sheet} is left out: the report of {run} does not have it")]
+    #[diagnostic(code("comparison-as-trace-lens/missing"), severity(Warning))]
     Missing {
         /// The sheet.
         sheet: &'static str,
@@ -58,11 +59,17 @@ pub enum ParityNotice {
         run: String,
     },
     /// A sheet of operators with a model is left out because one of the reports is empty.
+    #[error("roofline sheet {sheet} is left out: one of the reports is empty")]
+    #[diagnostic(code("comparison-as-trace-lens/empty"), severity(Warning))]
     Empty {
         /// The sheet.
         sheet: &'static str,
     },
     /// Rows of one key were multiplied.
+    #[error(
+        "{sheet} has {joined} rows for {rows} of a report: rows that share a key are paired each with each, as TraceLens does it, so sums are too large"
+    )]
+    #[diagnostic(code("comparison-as-trace-lens/multiplied"), severity(Warning))]
     Multiplied {
         /// The sheet.
         sheet: &'static str,
@@ -73,31 +80,15 @@ pub enum ParityNotice {
     },
 }
 
-impl fmt::Display for ParityNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ParityNotice::Missing { sheet, run } => {
-                write!(f, "{sheet} is left out: the report of {run} does not have it")
-            }
-            ParityNotice::Empty { sheet } => {
-                write!(f, "roofline sheet {sheet} is left out: one of the reports is empty")
-            }
-            ParityNotice::Multiplied { sheet, rows, joined } => write!(
-                f,
-                "{sheet} has {joined} rows for {rows} of a report: rows that share a key are paired each with each, as \
-                 TraceLens does it, so sums are too large"
-            ),
-        }
-    }
-}
-
 /// Why reports cannot be compared in this way.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum ParityError {
     /// A column that every sheet of this name has is not there.
-    #[error(
-        "sheet {sheet} of {run} has no column `{column}`; compare reports of TraceLens or of its layout (--sheet-names current)"
+    #[error("sheet {sheet} of {run} has no column `{column}`")]
+    #[diagnostic(
+        code("parity/no-column"),
+        help("compare reports of TraceLens or of its layout (--sheet-names current)")
     )]
     NoColumn {
         /// The sheet.
@@ -108,16 +99,20 @@ pub enum ParityError {
         column: String,
     },
     /// Rows of one key would multiply to more than anybody reads.
-    #[error(
-        "sheet {sheet} would have more than {MOST_ROWS} rows: too many rows of the reports share a key; compare without --parity"
-    )]
+    #[error("sheet {sheet} would have more than {MOST_ROWS} rows: too many rows of the reports share a key")]
+    #[diagnostic(code("parity/too-many-rows"), help("compare without --parity"))]
     TooManyRows {
         /// The sheet.
         sheet: &'static str,
     },
     /// Two columns would have one name.
     #[error(transparent)]
-    Table(#[from] TableError),
+    #[diagnostic(code("parity/table"))]
+    Table(
+        #[from]
+        #[diagnostic_source]
+        TableError,
+    ),
 }
 
 /// How a sheet is compared.

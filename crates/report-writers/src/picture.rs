@@ -5,8 +5,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use sheets::escaped;
 
 /// A picture that cannot be drawn: something that it has to show has no place in it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("the picture cannot be drawn: {0}")]
+#[diagnostic(code("drawing/draw-error"))]
 pub struct DrawError(pub(crate) String);
 
 impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for DrawError {

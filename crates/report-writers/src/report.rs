@@ -8,17 +8,19 @@ use sheets::{ChartShape, Table, TableError, names_a_file};
 use thiserror::Error;
 
 /// Tables that cannot stand in one report.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq, Eq, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum ReportError {
     /// Two tables have the same name, upper and lower case not distinguished.
-    #[error("the report has two tables named `{name}` (case does not distinguish names); rename one")]
+    #[error("the report has two tables named `{name}` (case does not distinguish names)")]
+    #[diagnostic(code("report/duplicate-name"), help("rename one"))]
     DuplicateName {
         /// The name of the second table.
         name: String,
     },
     /// A chart draws points from a table that the report lacks.
     #[error("chart `{chart}` of table `{table}` needs table `{points}`, which the report does not have")]
+    #[diagnostic(code("report/chart-table"))]
     ChartTable {
         /// The chart's table.
         table: String,
@@ -29,7 +31,12 @@ pub enum ReportError {
     },
     /// A chart draws points from a table that cannot give them.
     #[error(transparent)]
-    Points(#[from] TableError),
+    #[diagnostic(code("report/points"))]
+    Points(
+        #[from]
+        #[diagnostic_source]
+        TableError,
+    ),
 }
 
 /// Tables in the order in which they are written.

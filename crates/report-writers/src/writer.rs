@@ -1,6 +1,5 @@
 //! The one trait of all output formats, and the registry of those that exist.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -49,10 +48,16 @@ pub struct Written {
 }
 
 /// A difference between a table and its written form that a limit of the format forced.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum Warning {
     /// Texts longer than a cell can hold were cut and end in `…`.
+    #[error("{table}: {cells} text(s) of {column} cut after {limit} characters, a workbook cell's limit")]
+    #[diagnostic(
+        code("writing/text-cut"),
+        severity(Warning),
+        help("write csv or json, which hold them whole")
+    )]
     TextCut {
         /// The table.
         table: String,
@@ -64,6 +69,8 @@ pub enum Warning {
         limit: usize,
     },
     /// Rows beyond the format's limit are missing.
+    #[error("the last {rows} row(s) of `{table}` are missing: a sheet holds {limit}")]
+    #[diagnostic(code("writing/rows-cut"), severity(Warning), help("write csv or json, which hold them all"))]
     RowsCut {
         /// The table.
         table: String,
@@ -73,6 +80,12 @@ pub enum Warning {
         limit: usize,
     },
     /// Columns beyond the format's limit are missing.
+    #[error("the last {columns} column(s) of `{table}` are missing: a sheet holds {limit}")]
+    #[diagnostic(
+        code("writing/columns-cut"),
+        severity(Warning),
+        help("write csv or json, which hold them all")
+    )]
     ColumnsCut {
         /// The table.
         table: String,
@@ -83,6 +96,10 @@ pub enum Warning {
     },
     /// The sheet has another name than the table, because the table's name is too long or holds
     /// a character that sheet names cannot hold.
+    #[error(
+        "table `{table}` is in sheet `{sheet}`: sheet names have at most 31 characters and none of [ ] : * ? / \\"
+    )]
+    #[diagnostic(code("writing/sheet-renamed"), severity(Warning))]
     SheetRenamed {
         /// The table.
         table: String,
@@ -91,42 +108,17 @@ pub enum Warning {
     },
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TextCut { table, column, cells, limit } => write!(
-                f,
-                "{table}: {cells} text(s) of {column} cut after {limit} characters, a workbook cell's limit; csv \
-                 and json hold them whole"
-            ),
-            Self::RowsCut { table, rows, limit } => write!(
-                f,
-                "the last {rows} row(s) of `{table}` are missing: a sheet holds {limit}; csv and json hold \
-                 them all"
-            ),
-            Self::ColumnsCut { table, columns, limit } => write!(
-                f,
-                "the last {columns} column(s) of `{table}` are missing: a sheet holds {limit}; csv and json \
-                 hold them all"
-            ),
-            Self::SheetRenamed { table, sheet } => write!(
-                f,
-                "table `{table}` is in sheet `{sheet}`: sheet names have at most 31 characters and none of \
-                 [ ] : * ? / \\"
-            ),
-        }
-    }
-}
-
 /// A report that could not be written.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum WriteError {
     /// The output directory could not be made.
-    #[error(
-        "cannot create directory `{}`: {source}; check that no file has this name and that you may write to \
-         its parent, or choose another directory",
-        path.display()
+    #[error("cannot create directory `{}`: {source}", path.display())]
+    #[diagnostic(
+        code("write/create-directory"),
+        help(
+            "check that no file has this name and that you may write to its parent, or choose another directory"
+        )
     )]
     CreateDirectory {
         /// The directory.
@@ -135,10 +127,12 @@ pub enum WriteError {
         source: io::Error,
     },
     /// A file could not be opened for writing.
-    #[error(
-        "cannot create `{}`: {source}; check that its directory exists, that you may write to it, and that \
-         no other program holds the file open",
-        path.display()
+    #[error("cannot create `{}`: {source}", path.display())]
+    #[diagnostic(
+        code("write/create"),
+        help(
+            "check that its directory exists, that you may write to it, and that no other program holds the file open"
+        )
     )]
     Create {
         /// The file.
@@ -147,9 +141,10 @@ pub enum WriteError {
         source: io::Error,
     },
     /// Writing stopped half-way; a file that was there before is as it was.
-    #[error(
-        "cannot write `{}`: {source}; what was there before is unchanged, make room or choose another place",
-        path.display()
+    #[error("cannot write `{}`: {source}", path.display())]
+    #[diagnostic(
+        code("write/write"),
+        help("make room or choose another place; what was there before is unchanged")
     )]
     Write {
         /// The file.
@@ -158,10 +153,10 @@ pub enum WriteError {
         source: io::Error,
     },
     /// A table that an earlier run left could not be removed.
-    #[error(
-        "cannot remove `{}`, left by an earlier run: {source}; remove it yourself, or its rows will be taken \
-         for part of this report",
-        path.display()
+    #[error("cannot remove `{}`, left by an earlier run: {source}", path.display())]
+    #[diagnostic(
+        code("write/remove-stale"),
+        help("remove it yourself, or its rows will be taken for part of this report")
     )]
     RemoveStale {
         /// The stale file.
@@ -170,7 +165,8 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The workbook could not be assembled.
-    #[error("cannot write workbook `{}`: {source}; write csv or json instead", path.display())]
+    #[error("cannot write workbook `{}`: {source}", path.display())]
+    #[diagnostic(code("write/workbook"), help("write csv or json instead"))]
     Workbook {
         /// The workbook.
         path: PathBuf,

@@ -1,7 +1,5 @@
 //! What the sheets of a profile leave out or assume.
 
-use std::fmt;
-
 use trace_ingest::Nanoseconds;
 
 use crate::analysis::RocprofAnalysis;
@@ -11,27 +9,51 @@ use crate::sheets::kernels::short_kernels;
 use crate::sheets::timeline::{outside_process_times, window};
 
 /// A notice about a profile for the reader of its sheets.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum RocprofNotice {
     /// No kernel ran, as far as the profile says.
+    #[error("No kernel events found")]
+    #[diagnostic(
+        code("rocprof/no-kernels"),
+        severity(Warning),
+        help(
+            "check that rocprofv3 was given --kernel-trace (--sys-trace and --runtime-trace include it), that the program launched work on a GPU and did not fall back to the CPU, that the GPU was visible to it (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES), that this is the profile of the process that launched the work and not of a launcher or another rank, that no filter (--kernel-include-regex, --kernel-exclude-regex, --collection-period) left the kernels out, and that the program ended by itself, so that the profiler could write what it held"
+        )
+    )]
     NoKernels,
     /// No kernel is as short as was asked for.
+    #[error("No kernels found with duration < {threshold_us} µs")]
+    #[diagnostic(code("rocprof/no-short-kernels"), severity(Warning))]
     NoShortKernels {
         /// The threshold in µs.
         threshold_us: f64,
     },
     /// The profile does not say when its processes began and ended: the timeline's total is that from the first start
     /// to the last end.
+    #[error(
+        "the profile has no start and end times of processes: total_time is the time from the first start to the last end of recorded work"
+    )]
+    #[diagnostic(code("rocprof/no-process-times"), severity(Warning))]
     NoProcessTimes,
     /// Records lie before the profiler was set up or after it ended: the timeline's total reaches from the first to the
     /// last.
+    #[error(
+        "{records} kernels and copies lie outside the time in which the profiler was active in its processes: total_time spans all of them"
+    )]
+    #[diagnostic(code("rocprof/outside-process-times"), severity(Warning))]
     OutsideProcessTimes {
         /// How many kernels and copies.
         records: usize,
     },
     /// The figures are those of TraceLens.
+    #[error(
+        "figures as TraceLens prints them: outside of gpu_timeline, columns that say µs hold ns and columns that say ms hold µs"
+    )]
+    #[diagnostic(code("rocprof/trace-lens-figures"), severity(Warning))]
     TraceLensFigures,
     /// The tables of categories and of kernels leave out kernels that are too short to count.
+    #[error("category_summary and pftrace_kernel_summary leave out kernels shorter than {} ns: {count}, {} ns together", .min_event.0, .time.0)]
+    #[diagnostic(code("rocprof/pftrace-short-kernels"), severity(Warning))]
     PftraceShortKernels {
         /// How many.
         count: usize,
@@ -41,6 +63,8 @@ pub enum RocprofNotice {
         min_event: Nanoseconds,
     },
     /// The table of HIP calls leaves out calls that are too short to count.
+    #[error("hip_summary leaves out calls shorter than {} ns: {count}, {} ns together", .min_event.0, .time.0)]
+    #[diagnostic(code("rocprof/pftrace-short-calls"), severity(Warning))]
     PftraceShortCalls {
         /// How many.
         count: usize,
@@ -50,16 +74,24 @@ pub enum RocprofNotice {
         min_event: Nanoseconds,
     },
     /// Kernels of which the profile does not say where they ran, in the tables of categories and of kernels.
+    #[error(
+        "category_summary, xla_top and pftrace_kernel_summary leave out kernels whose GPU the profile does not name: {count}"
+    )]
+    #[diagnostic(code("rocprof/kernels-without-agent"), severity(Warning))]
     KernelsWithoutAgent {
         /// How many.
         count: usize,
     },
     /// Calls that launch something of which there is no record, in the table of calls and their kernels.
+    #[error("api_kernel_summary leaves out launches without a kernel that counts: {count}")]
+    #[diagnostic(code("rocprof/launches-without-kernel"), severity(Warning))]
     LaunchesWithoutKernel {
         /// How many.
         count: usize,
     },
     /// Memory copies of which the profile does not give the size, in the table of copies.
+    #[error("memory_copy_by_copy_bytes leaves out copies without a recorded size: {count}")]
+    #[diagnostic(code("rocprof/copies-without-size"), severity(Warning))]
     CopiesWithoutSize {
         /// How many.
         count: usize,
@@ -124,59 +156,4 @@ pub(crate) fn pftrace_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> 
     ];
     notices.extend(counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, notice)| notice));
     notices
-}
-
-impl fmt::Display for RocprofNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RocprofNotice::NoKernels => f.write_str(
-                "No kernel events found. Check that rocprofv3 was given --kernel-trace (--sys-trace and \
-                 --runtime-trace include it), that the program launched work on a GPU and did not fall back to the \
-                 CPU, that the GPU was visible to it (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES), that this is the \
-                 profile of the process that launched the work and not of a launcher or another rank, that no filter \
-                 (--kernel-include-regex, --kernel-exclude-regex, --collection-period) left the kernels out, and that \
-                 the program ended by itself, so that the profiler could write what it held",
-            ),
-            RocprofNotice::NoShortKernels { threshold_us } => {
-                write!(f, "No kernels found with duration < {threshold_us} µs")
-            }
-            RocprofNotice::NoProcessTimes => f.write_str(
-                "the profile has no start and end times of processes: total_time is the time from the first start \
-                 to the last end of recorded work",
-            ),
-            RocprofNotice::OutsideProcessTimes { records } => write!(
-                f,
-                "{records} kernels and copies lie outside the time in which the profiler was active in its \
-                 processes: total_time spans all of them"
-            ),
-            RocprofNotice::PftraceShortKernels { count, time, min_event } => write!(
-                f,
-                "category_summary and pftrace_kernel_summary leave out kernels shorter than {} ns: \
-                 {count}, {} ns together",
-                min_event.0, time.0
-            ),
-            RocprofNotice::PftraceShortCalls { count, time, min_event } => write!(
-                f,
-                "hip_summary leaves out calls shorter than {} ns: {count}, {} ns together",
-                min_event.0, time.0
-            ),
-            RocprofNotice::KernelsWithoutAgent { count } => write!(
-                f,
-                "category_summary, xla_top and pftrace_kernel_summary leave out kernels whose GPU the profile does \
-                 not name: {count}"
-            ),
-            RocprofNotice::LaunchesWithoutKernel { count } => write!(
-                f,
-                "api_kernel_summary leaves out launches without a kernel that counts: {count}"
-            ),
-            RocprofNotice::CopiesWithoutSize { count } => write!(
-                f,
-                "memory_copy_by_copy_bytes leaves out copies without a recorded size: {count}"
-            ),
-            RocprofNotice::TraceLensFigures => f.write_str(
-                "figures as TraceLens prints them: outside of gpu_timeline, columns that say µs hold ns and \
-                 columns that say ms hold µs",
-            ),
-        }
-    }
 }

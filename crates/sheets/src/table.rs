@@ -14,20 +14,24 @@ use crate::excerpt::Excerpt;
 use crate::figure::Figure;
 
 /// A table that cannot be made as described.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq, Eq, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum TableError {
     /// The name cannot be a file name.
-    #[error(
-        "`{name}` cannot name a table; use 1 to 250 bytes without / \\ : * ? \" < > | or control \
-         characters and without a dot or space at either end"
+    #[error("`{name}` cannot name a table")]
+    #[diagnostic(
+        code("name"),
+        help(
+            "use 1 to 250 bytes without / \\ : * ? \" < > | or control characters and without a dot or space at either end"
+        )
     )]
     Name {
         /// The refused name.
         name: String,
     },
     /// Two columns have the same name.
-    #[error("table `{table}` has two columns named `{column}`; rename one")]
+    #[error("table `{table}` has two columns named `{column}`")]
+    #[diagnostic(code("duplicate-column"), help("rename one"))]
     DuplicateColumn {
         /// The table.
         table: String,
@@ -35,10 +39,8 @@ pub enum TableError {
         column: String,
     },
     /// Columns differ in length.
-    #[error(
-        "column `{column}` of table `{table}` has {cells} cells and the first column {rows}; give each a \
-         cell per row"
-    )]
+    #[error("column `{column}` of table `{table}` has {cells} cells and the first column {rows}")]
+    #[diagnostic(code("column-length"), help("give each a cell per row"))]
     ColumnLength {
         /// The table.
         table: String,
@@ -51,6 +53,7 @@ pub enum TableError {
     },
     /// A chart names a column that the table lacks.
     #[error("chart `{chart}` needs column `{column}`, which table `{table}` does not have")]
+    #[diagnostic(code("chart-column"))]
     ChartColumn {
         /// The table.
         table: String,
@@ -61,6 +64,7 @@ pub enum TableError {
     },
     /// A chart draws a column that holds no numbers.
     #[error("chart `{chart}` cannot draw column `{column}` of table `{table}`: its cells are no numbers")]
+    #[diagnostic(code("chart-values"))]
     ChartValues {
         /// The table.
         table: String,

@@ -1,7 +1,5 @@
 //! Tables of two reports joined by key.
 
-use std::fmt;
-
 use gpu_timeline::likeness;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
@@ -254,10 +252,12 @@ impl Comparison {
 pub(crate) const TOTAL: &str = "total_time";
 
 /// What a reader of a comparison has to know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum CompareNotice {
     /// A table that one of the reports lacks is left out.
+    #[error("{sheet} is left out: only the report of {run} has it")]
+    #[diagnostic(code("comparison/only-in"), severity(Warning))]
     OnlyIn {
         /// The table.
         sheet: String,
@@ -265,6 +265,8 @@ pub enum CompareNotice {
         run: String,
     },
     /// A report lacks a key, so the rows of both are joined without.
+    #[error("{sheet} is joined without `{key}`, which the report of {run} does not have")]
+    #[diagnostic(code("comparison/without-key"), severity(Warning))]
     WithoutKey {
         /// The table.
         sheet: String,
@@ -274,11 +276,15 @@ pub enum CompareNotice {
         run: String,
     },
     /// No column of a table is a time that both reports have.
+    #[error("{sheet} is left out: the reports have no column of times in common there")]
+    #[diagnostic(code("comparison/no-time"), severity(Warning))]
     NoTime {
         /// The table.
         sheet: String,
     },
     /// The numbers of calls differ by one factor.
+    #[error("{} makes {factor:.3} times the calls of {}, operator by operator: the recordings may have different numbers of steps", .runs[1], .runs[0])]
+    #[diagnostic(code("comparison/one-factor"), severity(Warning))]
     OneFactor {
         /// Calls in B for one in A.
         factor: f64,
@@ -286,38 +292,14 @@ pub enum CompareNotice {
         runs: [String; 2],
     },
     /// Most of what one run calls the other does not.
+    #[error("only {:.1}% of the calls in {sheet} occur in both runs: these may be different programs", .likeness * 100.0)]
+    #[diagnostic(code("comparison/little-in-common"), severity(Warning))]
     LittleInCommon {
         /// How alike the runs are, as [`gpu_timeline::likeness`] says.
         likeness: f64,
         /// The table that says so.
         sheet: String,
     },
-}
-
-impl fmt::Display for CompareNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CompareNotice::OnlyIn { sheet, run } => {
-                write!(f, "{sheet} is left out: only the report of {run} has it")
-            }
-            CompareNotice::WithoutKey { sheet, key, run } => {
-                write!(f, "{sheet} is joined without `{key}`, which the report of {run} does not have")
-            }
-            CompareNotice::NoTime { sheet } => {
-                write!(f, "{sheet} is left out: the reports have no column of times in common there")
-            }
-            CompareNotice::OneFactor { factor, runs: [a, b] } => write!(
-                f,
-                "{b} makes {factor:.3} times the calls of {a}, operator by operator: the recordings may have different \
-                 numbers of steps"
-            ),
-            CompareNotice::LittleInCommon { likeness, sheet } => write!(
-                f,
-                "only {:.1}% of the calls in {sheet} are of both runs: these may be different programs",
-                likeness * 100.0
-            ),
-        }
-    }
 }
 
 /// Compares the reports of two runs. Without a table that both have there is none in the comparison.

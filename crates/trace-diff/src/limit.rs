@@ -43,7 +43,7 @@ pub struct NoLimit;
 
 /// Why a limit cannot be checked, which is no reason to let a change pass.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("nothing is known of {what} in the reports of {} and {}; name one that a sheet of the comparison has", runs[0], runs[1])]
+#[error("nothing is known of {what} in the reports of {} and {}", runs[0], runs[1])]
 pub struct Unknown {
     what: String,
     runs: [String; 2],

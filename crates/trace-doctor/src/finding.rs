@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use miette::Diagnostic;
+
 use crate::rules::Rule;
 
 /// How much a finding matters.
@@ -58,6 +60,32 @@ pub struct Finding {
     pub first: Option<Place>,
     /// What was seen, as a sentence without its full stop.
     pub text: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Finding {}
+
+impl Diagnostic for Finding {
+    fn code(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        Some(Box::new(self.rule.id))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.severity {
+            Severity::Info | Severity::Note => miette::Severity::Advice,
+            Severity::Warning => miette::Severity::Warning,
+            Severity::Error => miette::Severity::Error,
+        })
+    }
+
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        Some(Box::new(self.rule.remedy))
+    }
 }
 
 /// Where an event is.

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use crate::facts::RecordingKind;
 
 /// Why a file could not be read as a trace. Every message names the file, what was found, and what to do.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum IngestError {
     /// The file cannot be opened or read.
-    #[error("{path}: cannot be read: {source}; check the path and its permissions", path = .path.display())]
+    #[error("{path}: cannot be read: {source}", path = .path.display())]
+    #[diagnostic(code("ingest/io"), help("check the path and its permissions"))]
     Io {
         /// The file.
         path: PathBuf,
@@ -17,13 +18,15 @@ pub enum IngestError {
         source: std::io::Error,
     },
     /// Reading was stopped by [`ReadOptions::stop`](crate::ReadOptions::stop).
-    #[error("{path}: reading was stopped before its end; ask again to read all of it", path = .path.display())]
+    #[error("{path}: reading was stopped before its end", path = .path.display())]
+    #[diagnostic(code("ingest/stopped"), help("ask again to read all of it"))]
     Stopped {
         /// The file.
         path: PathBuf,
     },
     /// The path names a directory.
-    #[error("{path}: is a directory; name a recording in it{recordings}", path = .path.display(), recordings = named(.recordings))]
+    #[error("{path}: is a directory", path = .path.display())]
+    #[diagnostic(code("ingest/directory"), help("name a recording in it{recordings}", recordings = named(.recordings)))]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -31,13 +34,15 @@ pub enum IngestError {
         recordings: Vec<PathBuf>,
     },
     /// The file (or the archive's content) is empty.
-    #[error("{path}: is empty; the recording was probably stopped before it was written, record it again", path = .path.display())]
+    #[error("{path}: is empty: the recording was probably stopped before it was written", path = .path.display())]
+    #[diagnostic(code("ingest/empty"), help("record it again"))]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// No reader knows the content.
     #[error("{path}: is not recognised: found {found}, expected {expected}", path = .path.display())]
+    #[diagnostic(code("ingest/unknown-format"))]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -47,13 +52,18 @@ pub enum IngestError {
         expected: String,
     },
     /// The path names no file and looks like a pattern.
-    #[error("{path}: no file has this name, which looks like a pattern that no shell expanded; leave out the quotes around it, or name a file", path = .path.display())]
+    #[error("{path}: no file has this name, which looks like a pattern that no shell expanded", path = .path.display())]
+    #[diagnostic(code("ingest/pattern"), help("leave out the quotes around it, or name a file"))]
     Pattern {
         /// The path.
         path: PathBuf,
     },
     /// A feature of this crate reads such content, and the build does without it.
-    #[error("{path}: is {what}, which this build does not read; turn on the feature `{feature}` of trace-ingest, or unpack the file", path = .path.display())]
+    #[error("{path}: is {what}, which this build does not read", path = .path.display())]
+    #[diagnostic(
+        code("ingest/not-compiled"),
+        help("turn on the feature `{feature}` of trace-ingest, or unpack the file")
+    )]
     NotCompiled {
         /// The file.
         path: PathBuf,
@@ -63,7 +73,8 @@ pub enum IngestError {
         feature: &'static str,
     },
     /// The file is of a tool whose recordings are not read.
-    #[error("{path}: is {what}; {advice}", path = .path.display())]
+    #[error("{path}: is {what}", path = .path.display())]
+    #[diagnostic(code("ingest/foreign"), help("{advice}"))]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -74,6 +85,7 @@ pub enum IngestError {
     },
     /// The content is a recording, but not of the kind that was asked for.
     #[error("{path}: is {found}; expected {expected}", path = .path.display())]
+    #[diagnostic(code("ingest/other-kind"))]
     OtherKind {
         /// The file.
         path: PathBuf,
@@ -83,7 +95,8 @@ pub enum IngestError {
         expected: String,
     },
     /// Two readers claim the content with the same certainty.
-    #[error("{path}: could be {first} as well as {second}; please report how it was recorded as a bug", path = .path.display())]
+    #[error("{path}: could be {first} as well as {second}", path = .path.display())]
+    #[diagnostic(code("ingest/ambiguous-format"), help("report as a bug how it was recorded"))]
     AmbiguousFormat {
         /// The file.
         path: PathBuf,
@@ -93,7 +106,8 @@ pub enum IngestError {
         second: &'static str,
     },
     /// The archive cannot be opened or contains no trace.
-    #[error("{path}: {detail}; unpack it and name the trace file", path = .path.display())]
+    #[error("{path}: {detail}", path = .path.display())]
+    #[diagnostic(code("ingest/archive"), help("unpack it and name the trace file"))]
     Archive {
         /// The archive.
         path: PathBuf,
@@ -102,6 +116,7 @@ pub enum IngestError {
     },
     /// The content is of the right format but contains no event list.
     #[error("{path}: {detail} (at byte {offset} of the text); expected a Kineto trace, an object with a \"traceEvents\" list", path = .path.display())]
+    #[diagnostic(code("ingest/no-events"))]
     NoEvents {
         /// The file.
         path: PathBuf,
@@ -111,7 +126,8 @@ pub enum IngestError {
         offset: u64,
     },
     /// A Perfetto trace that neither PyTorch's profiler nor `rocprofv3` recorded.
-    #[error("{path}: is a Perfetto trace of another program, with slices of {found} (https://ui.perfetto.dev shows it); expected one that PyTorch's profiler or rocprofv3 recorded", path = .path.display())]
+    #[error("{path}: is a Perfetto trace of another program, with slices of {found}; expected one that PyTorch's profiler or rocprofv3 recorded", path = .path.display())]
+    #[diagnostic(code("ingest/other-perfetto"), help("view it at https://ui.perfetto.dev"))]
     OtherPerfetto {
         /// The file.
         path: PathBuf,
@@ -119,13 +135,15 @@ pub enum IngestError {
         found: String,
     },
     /// The file's entries cannot be copied one by one: it is no JSON.
-    #[error("{path}: is a Perfetto trace, and events can only be copied out of a trace in JSON; export the recording under a name that ends in .json", path = .path.display())]
+    #[error("{path}: is a Perfetto trace, and events can only be copied out of a trace in JSON", path = .path.display())]
+    #[diagnostic(code("ingest/no-entries"), help("export the recording under a name that ends in .json"))]
     NoEntries {
         /// The file.
         path: PathBuf,
     },
     /// The content is no profile of `rocprofv3`, or lacks what every such profile has.
     #[error("{path}: Not a valid rocprofv3 file: {missing}; found {found}, expected the output of rocprofv3: *_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv", path = .path.display())]
+    #[diagnostic(code("ingest/not-rocprof"))]
     NotRocprof {
         /// The file.
         path: PathBuf,
@@ -135,7 +153,11 @@ pub enum IngestError {
         found: String,
     },
     /// The recording has no event.
-    #[error("{path}: nothing was recorded{faults}; check what the recorder was asked for, and that the program ran to its end", path = .path.display(), faults = listed(.faults))]
+    #[error("{path}: nothing was recorded{faults}", path = .path.display(), faults = listed(.faults))]
+    #[diagnostic(
+        code("ingest/nothing-recorded"),
+        help("check what the recorder was asked for, and that the program ran to its end")
+    )]
     NothingRecorded {
         /// The file.
         path: PathBuf,
@@ -143,7 +165,13 @@ pub enum IngestError {
         faults: Vec<String>,
     },
     /// The content is no CSV of operations from tt-metal's profiler.
-    #[error("{path}: is not a Tenstorrent ops CSV: found {found}; name an ops_perf_results_*.csv, which tt-metal's profiler writes below generated/profiler/reports", path = .path.display())]
+    #[error("{path}: is not a Tenstorrent ops CSV: found {found}", path = .path.display())]
+    #[diagnostic(
+        code("ingest/not-ops-csv"),
+        help(
+            "name an ops_perf_results_*.csv, which tt-metal's profiler writes below generated/profiler/reports"
+        )
+    )]
     NotOpsCsv {
         /// The file.
         path: PathBuf,
@@ -151,7 +179,11 @@ pub enum IngestError {
         found: String,
     },
     /// A CSV of operations lacks columns that no report can do without.
-    #[error("{path}: lacks the {missing}; its header is {header}; give the columns the names that tt-metal's profiler writes, or record the run again", path = .path.display())]
+    #[error("{path}: lacks the {missing}; its header is {header}", path = .path.display())]
+    #[diagnostic(
+        code("ingest/missing-columns"),
+        help("give the columns the names that tt-metal's profiler writes, or record the run again")
+    )]
     MissingColumns {
         /// The file.
         path: PathBuf,
@@ -161,7 +193,11 @@ pub enum IngestError {
         header: String,
     },
     /// CSV files of operations that were named together are of runs on different numbers of devices.
-    #[error("{path}: has {devices} device(s), but {first} has {expected}; files that are read together have to be of hosts with the same number of devices, read them one by one", path = .path.display(), first = .first.display())]
+    #[error("{path}: has {devices} device(s), but {first} has {expected}", path = .path.display(), first = .first.display())]
+    #[diagnostic(
+        code("ingest/different-devices"),
+        help("read files of hosts with different numbers of devices one by one")
+    )]
     DifferentDevices {
         /// The file.
         path: PathBuf,
@@ -173,7 +209,8 @@ pub enum IngestError {
         expected: u32,
     },
     /// The content is of a binary format and breaks its rules.
-    #[error("{path}: is a damaged {format} file: {field} at byte {offset}: {detail}; copy or record it again", path = .path.display())]
+    #[error("{path}: is a damaged {format} file: {field} at byte {offset}: {detail}", path = .path.display())]
+    #[diagnostic(code("ingest/damaged"), help("copy or record it again"))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -187,7 +224,8 @@ pub enum IngestError {
         detail: String,
     },
     /// The content is an SQLite database that cannot be read.
-    #[error("{path}: is a damaged database: reading {table}: {detail}; copy or record it again", path = .path.display())]
+    #[error("{path}: is a damaged database: reading {table}: {detail}", path = .path.display())]
+    #[diagnostic(code("ingest/damaged-database"), help("copy or record it again"))]
     DamagedDatabase {
         /// The file.
         path: PathBuf,
@@ -197,7 +235,8 @@ pub enum IngestError {
         detail: String,
     },
     /// Something in the content is larger than profilers make it; reading on could take all memory or time.
-    #[error("{path}: {what} is more than {limit}, which no profiler writes; copy or record it again", path = .path.display())]
+    #[error("{path}: {what} is more than {limit}, which no profiler writes", path = .path.display())]
+    #[diagnostic(code("ingest/too-long"), help("copy or record it again"))]
     TooLong {
         /// The file.
         path: PathBuf,
@@ -207,7 +246,8 @@ pub enum IngestError {
         limit: String,
     },
     /// More events than 32-bit ids can name.
-    #[error("{path}: holds more than {limit} events; split the trace", path = .path.display())]
+    #[error("{path}: holds more than {limit} events", path = .path.display())]
+    #[diagnostic(code("ingest/too-many-events"), help("split the trace"))]
     TooManyEvents {
         /// The file.
         path: PathBuf,

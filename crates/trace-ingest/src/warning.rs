@@ -1,18 +1,26 @@
 //! Recoverable faults of an input, counted.
 
-use std::fmt;
-
 /// A recoverable fault of an input. Each kind occurs once per recording (and list of records) with its count; none
 /// ends the run and none is silent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum Warning {
     /// The file ends in the middle; every complete event before was read.
+    #[error(
+        "the file ends early: every complete event was read, {bytes_lost} bytes after the last one are lost"
+    )]
+    #[diagnostic(code("reading/truncated"), severity(Error), help("export or copy the recording again"))]
     Truncated {
         /// Bytes after the last complete event (of decompressed content) that could not be used.
         bytes_lost: u64,
     },
     /// Decompression failed before the end; everything before was read.
+    #[error("the compressed data is damaged ({detail}): {}", damage(*.bytes_read))]
+    #[diagnostic(
+        code("reading/damaged-compression"),
+        severity(Error),
+        help("export or copy the recording again")
+    )]
     DamagedCompression {
         /// Decompressed bytes that were still read; `None` where the reader does not count them.
         bytes_read: Option<u64>,
@@ -20,6 +28,10 @@ pub enum Warning {
         detail: String,
     },
     /// The text is malformed from a place on; everything before was read.
+    #[error(
+        "the text is malformed at byte {offset} ({detail}): every record before was read, {bytes_lost} bytes are lost"
+    )]
+    #[diagnostic(code("reading/broken-text"), severity(Warning))]
     BrokenText {
         /// The place, in bytes of decompressed text.
         offset: u64,
@@ -29,11 +41,15 @@ pub enum Warning {
         bytes_lost: u64,
     },
     /// Text after the end of the trace was not read.
+    #[error("{bytes} bytes after the end of the trace were not read")]
+    #[diagnostic(code("reading/trailing-text"), severity(Warning))]
     TrailingText {
         /// How much, in bytes.
         bytes: u64,
     },
     /// An archive contains several files; only one was read.
+    #[error("the archive contains {ignored} more files: only {read:?} was read")]
+    #[diagnostic(code("reading/other-archive-members"), severity(Warning))]
     OtherArchiveMembers {
         /// The file that was read.
         read: String,
@@ -41,6 +57,8 @@ pub enum Warning {
         ignored: u64,
     },
     /// Files beside the named one could not be read.
+    #[error("{name} was not read: {detail}")]
+    #[diagnostic(code("reading/unread-file"), severity(Warning))]
     UnreadFile {
         /// Name of the file.
         name: String,
@@ -48,11 +66,17 @@ pub enum Warning {
         detail: String,
     },
     /// Texts contained bytes that are not UTF-8; these were replaced by `U+FFFD`.
+    #[error("texts with invalid UTF-8, replaced by U+FFFD: {count}")]
+    #[diagnostic(code("reading/invalid-utf8"), severity(Warning))]
     InvalidUtf8 {
         /// How many texts.
         count: u64,
     },
     /// Entries of a Kineto event list that are not valid events were skipped.
+    #[error(
+        "malformed events, which are in no figure: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
+    )]
+    #[diagnostic(code("reading/malformed-events"), severity(Warning))]
     MalformedEvents {
         /// How many.
         count: u64,
@@ -64,6 +88,8 @@ pub enum Warning {
         bytes_skipped: u64,
     },
     /// Events of a trace with a fault of their own.
+    #[error("{fault}: {count} (first: event {first_uid})")]
+    #[diagnostic(code("reading/events"), severity(Warning))]
     Events {
         /// The fault, and what was done about it.
         fault: EventFault,
@@ -74,6 +100,8 @@ pub enum Warning {
     },
     /// Events of a phase that no analysis uses (async spans, objects, counters of no known device) were left out. Arrows between events are
     /// none of them: those of a launch and of a backward are read, and all others only guide the eye in a viewer.
+    #[error("{}: {count}", unused(*.phase))]
+    #[diagnostic(code("reading/unused-phase"), severity(Warning))]
     UnusedPhase {
         /// The `ph` field; `None` when the event has none.
         phase: Option<char>,
@@ -81,16 +109,22 @@ pub enum Warning {
         count: u64,
     },
     /// Metadata events that name no process, or that are of an unknown kind, were left out.
+    #[error("metadata events of unknown kind or without a process, which no figure needs, left out: {count}")]
+    #[diagnostic(code("reading/unknown-metadata"), severity(Warning))]
     UnknownMetadata {
         /// How many.
         count: u64,
     },
     /// Arguments of events whose name the file does not give were left out.
+    #[error("arguments whose name the file does not give left out: {count}")]
+    #[diagnostic(code("reading/unnamed-arguments"), severity(Warning))]
     UnnamedArguments {
         /// How many.
         count: u64,
     },
     /// A known top-level entry could not be understood and was left out.
+    #[error("top-level {key} could not be read and was left out ({detail})")]
+    #[diagnostic(code("reading/unreadable-fact"), severity(Warning))]
     UnreadableFact {
         /// Its key.
         key: &'static str,
@@ -98,6 +132,8 @@ pub enum Warning {
         detail: String,
     },
     /// Records of a profile, rows of a table, or packets of a Perfetto trace that could not be read were left out.
+    #[error("unreadable records of {list} left out: {count} (first: {detail})")]
+    #[diagnostic(code("reading/malformed-records"), severity(Warning))]
     MalformedRecords {
         /// List or table that contains them.
         list: String,
@@ -107,6 +143,8 @@ pub enum Warning {
         detail: String,
     },
     /// Records of a kind that no analysis uses were left out.
+    #[error("records of {list}, which no analysis uses, left out: {count}")]
+    #[diagnostic(code("reading/unused-records"), severity(Warning))]
     UnusedRecords {
         /// List that contains them.
         list: String,
@@ -114,6 +152,8 @@ pub enum Warning {
         count: u64,
     },
     /// Records of a rocprofv3 profile without a start or an end were read as having no length.
+    #[error("records of {list} without a start or an end read as zero long: {count}")]
+    #[diagnostic(code("reading/records-without-times"), severity(Warning))]
     RecordsWithoutTimes {
         /// List that contains them.
         list: String,
@@ -121,6 +161,8 @@ pub enum Warning {
         count: u64,
     },
     /// Records with a fault of their own.
+    #[error("{fault}: {count}")]
+    #[diagnostic(code("reading/records"), severity(Warning), forward(fault))]
     Records {
         /// The fault, and what was done about it.
         fault: RecordFault,
@@ -128,11 +170,15 @@ pub enum Warning {
         count: u64,
     },
     /// Tables of events of which no analysis makes use were not read.
+    #[error("tables that no figure needs were not read: {}", names(.tables))]
+    #[diagnostic(code("reading/unread-tables"), severity(Warning))]
     UnreadTables {
         /// Their names, each with the number of its rows.
         tables: Vec<(String, u64)>,
     },
     /// The recorder was not asked for something that users would miss.
+    #[error("the recording lacks {what}")]
+    #[diagnostic(code("reading/not-recorded"), severity(Warning), help("{advice}"))]
     NotRecorded {
         /// What is missing.
         what: &'static str,
@@ -140,6 +186,8 @@ pub enum Warning {
         advice: &'static str,
     },
     /// The recorder itself told a fault of its recording.
+    #[error("the recorder says: {text}")]
+    #[diagnostic(code("reading/recorder-message"), severity(Warning))]
     RecorderMessage {
         /// What it said.
         text: String,
@@ -147,142 +195,107 @@ pub enum Warning {
 }
 
 /// A fault of single events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventFault {
     /// Spans or moments without a readable `ts` cannot be placed in time and were left out.
+    #[error("events without a readable time (ts), which are in no figure")]
     WithoutTimestamp,
     /// Spans without a readable `dur` were read as having no length.
+    #[error("events without a readable duration (dur), counted as zero long")]
     WithoutDuration,
     /// Negative durations were read as zero.
+    #[error("negative durations read as zero")]
     NegativeDuration,
     /// Events without a name were kept under the empty name.
+    #[error("events without a name")]
     WithoutName,
     /// Allocations without a readable size and device are in no figure of memory.
+    #[error("allocations without a readable size and device, which are in no figure of memory")]
     UnreadableMemory,
     /// Samples of counters whose value is no finite number were left out.
+    #[error("samples of counters that are no finite number, left out")]
     UnreadableSample,
     /// `B` events without an `E` were closed at the last time seen on their track.
+    #[error("spans that begin and do not end (B without E), taken to last to the end of their track")]
     UnclosedBegin,
     /// `E` events without a `B` were left out.
+    #[error("ends of spans that do not begin (E without B), left out")]
     UnopenedEnd,
     /// Slices of a Perfetto trace, or ranges and calls of Nsight Systems, without an end were closed at the last time of the recording.
+    #[error("spans that begin and do not end, taken to last to the end of the recording")]
     UnendedSlice,
     /// Ends of slices of a Perfetto trace do not stand in the order of their begins, so that all were matched by time.
+    #[error("ends of spans that do not stand in the order of their begins, so that all were matched by time")]
     EndOutOfOrder,
     /// Events whose name was told in a part of the file that is lost were kept as `<unknown>`.
+    #[error("events whose name is lost, shown as <unknown>")]
     LostName,
     /// Device work of a kind that the reader does not know was kept in the category `other device`.
+    #[error("device work of an unknown kind, which counts neither as kernels nor as copies")]
     UnknownStage,
 }
 
 /// A fault of single records of a profile of rocprofv3 or Nsight Systems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum RecordFault {
     /// Records that end before they begin were read as having no length.
+    #[error("records that end before they begin read as zero long")]
     NegativeDuration,
     /// Dispatches of kernels that the file does not describe are named after the kernel's number.
+    #[error("dispatches of kernels that the file does not describe, named by kernel number")]
     UnknownKernel,
     /// Records refer to agents that the file does not describe.
+    #[error("records of agents that the file does not describe")]
     UnknownAgent,
     /// Packets that rely on packets which the file has lost were left out.
+    #[error("packets that rely on lost ones left out")]
+    #[diagnostic(help("record with a larger buffer"))]
     LostPacket,
     /// Slices that were begun and never ended were read as having no length.
+    #[error("slices without an end read as zero long")]
     UnclosedSlice,
     /// Device work whose times CUPTI did not collect was left out.
+    #[error("device work whose times the recorder did not collect, which is in no figure")]
     NotCollected,
     /// Names that the file does not give were replaced by their number.
+    #[error("events whose name the file does not give, named by its number")]
     UnknownName,
     /// Device numbers of a process that sees only some of the machine's GPUs were replaced by those of the machine.
+    #[error("events whose process numbers the GPUs that it sees, given the machine's number of the GPU")]
     RenumberedDevice,
     /// Texts of more than 1 MiB were cut.
+    #[error("texts of more than 1 MiB cut")]
     LongText,
     /// Rows that name no process are in no report of one process.
+    #[error("rows that name no process, which are in no report of one process")]
     NoProcess,
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Warning::Truncated { bytes_lost } => write!(
-                f,
-                "the file ends early: every complete event was read, {bytes_lost} bytes after the last one are lost"
-            ),
-            Warning::DamagedCompression { bytes_read: Some(bytes), detail } => write!(
-                f,
-                "the compressed data is damaged ({detail}): the first {bytes} bytes of text were read, the rest is lost"
-            ),
-            Warning::DamagedCompression { bytes_read: None, detail } => {
-                write!(f, "the compressed data is damaged ({detail}): the rest of the file is lost")
-            }
-            Warning::BrokenText { offset, detail, bytes_lost } => write!(
-                f,
-                "the text is malformed at byte {offset} ({detail}): every record before was read, {bytes_lost} bytes are lost"
-            ),
-            Warning::TrailingText { bytes } => {
-                write!(f, "{bytes} bytes after the end of the trace were not read")
-            }
-            Warning::OtherArchiveMembers { read, ignored } => {
-                write!(f, "the archive contains {ignored} more files: only {read:?} was read")
-            }
-            Warning::UnreadFile { name, detail } => write!(f, "{name} was not read: {detail}"),
-            Warning::InvalidUtf8 { count } => {
-                write!(f, "texts with invalid UTF-8, replaced by U+FFFD: {count}")
-            }
-            Warning::MalformedEvents { count, first_offset, detail, bytes_skipped } => write!(
-                f,
-                "malformed events, which are in no figure: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
-            ),
-            Warning::Events { fault, count, first_uid } => {
-                write!(f, "{fault}: {count} (first: event {first_uid})")
-            }
-            Warning::UnusedPhase { phase: Some(phase), count } => {
-                let what = phase_name(*phase);
-                write!(f, "{what} (ph {phase}), which no figure needs, left out: {count}")
-            }
-            Warning::UnusedPhase { phase: None, count } => {
-                write!(f, "events without a readable phase (ph), which are in no figure: {count}")
-            }
-            Warning::UnknownMetadata { count } => {
-                write!(
-                    f,
-                    "metadata events of unknown kind or without a process, which no figure needs, left out: {count}"
-                )
-            }
-            Warning::UnnamedArguments { count } => {
-                write!(f, "arguments whose name the file does not give left out: {count}")
-            }
-            Warning::UnreadableFact { key, detail } => {
-                write!(f, "top-level {key} could not be read and was left out ({detail})")
-            }
-            Warning::MalformedRecords { list, count, detail } => {
-                write!(f, "unreadable records of {list} left out: {count} (first: {detail})")
-            }
-            Warning::UnusedRecords { list, count } => {
-                write!(f, "records of {list}, which no analysis uses, left out: {count}")
-            }
-            Warning::RecordsWithoutTimes { list, count } => {
-                write!(f, "records of {list} without a start or an end read as zero long: {count}")
-            }
-            Warning::Records { fault, count } => {
-                write!(f, "{fault}: {count}")?;
-                f.write_str(match fault {
-                    RecordFault::LostPacket => "; record with a larger buffer",
-                    _ => "",
-                })
-            }
-            Warning::UnreadTables { tables } => {
-                const SHOWN: usize = 8;
-                let shown: Vec<String> =
-                    tables.iter().take(SHOWN).map(|(name, rows)| format!("{name} ({rows} rows)")).collect();
-                let more = if tables.len() > SHOWN { ", ..." } else { "" };
-                write!(f, "tables that no figure needs were not read: {}{more}", shown.join(", "))
-            }
-            Warning::NotRecorded { what, advice } => write!(f, "the recording lacks {what}; {advice}"),
-            Warning::RecorderMessage { text } => write!(f, "the recorder says: {text}"),
-        }
+/// What was read of damaged data.
+fn damage(bytes_read: Option<u64>) -> String {
+    match bytes_read {
+        Some(bytes) => format!("the first {bytes} bytes of text were read, the rest is lost"),
+        None => "the rest of the file is lost".to_owned(),
     }
+}
+
+/// What is left out with the events of a phase.
+fn unused(phase: Option<char>) -> String {
+    match phase {
+        Some(phase) => format!("{} (ph {phase}), which no figure needs, left out", phase_name(phase)),
+        None => "events without a readable phase (ph), which are in no figure".to_owned(),
+    }
+}
+
+/// Tables with their rows, cut when they are many.
+fn names(tables: &[(String, u64)]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> =
+        tables.iter().take(SHOWN).map(|(name, rows)| format!("{name} ({rows} rows)")).collect();
+    let more = if tables.len() > SHOWN { ", ..." } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// What the events of a phase are, after the description of the trace-event format.
@@ -297,58 +310,6 @@ fn phase_name(phase: char) -> &'static str {
         'c' => "marks of clocks",
         's' | 't' | 'f' => "arrows without an id",
         _ => "events of an unknown phase",
-    }
-}
-
-impl fmt::Display for EventFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            EventFault::WithoutTimestamp => "events without a readable time (ts), which are in no figure",
-            EventFault::WithoutDuration => "events without a readable duration (dur), counted as zero long",
-            EventFault::NegativeDuration => "negative durations read as zero",
-            EventFault::WithoutName => "events without a name",
-            EventFault::UnreadableMemory => {
-                "allocations without a readable size and device, which are in no figure of memory"
-            }
-            EventFault::UnreadableSample => "samples of counters that are no finite number, left out",
-            EventFault::UnclosedBegin => {
-                "spans that begin and do not end (B without E), taken to last to the end of their track"
-            }
-            EventFault::UnopenedEnd => "ends of spans that do not begin (E without B), left out",
-            EventFault::UnendedSlice => {
-                "spans that begin and do not end, taken to last to the end of the recording"
-            }
-            EventFault::EndOutOfOrder => {
-                "ends of spans that do not stand in the order of their begins, so that all were matched by time"
-            }
-            EventFault::LostName => "events whose name is lost, shown as <unknown>",
-            EventFault::UnknownStage => {
-                "device work of an unknown kind, which counts neither as kernels nor as copies"
-            }
-        })
-    }
-}
-
-impl fmt::Display for RecordFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            RecordFault::NegativeDuration => "records that end before they begin read as zero long",
-            RecordFault::UnknownKernel => {
-                "dispatches of kernels that the file does not describe, named by kernel number"
-            }
-            RecordFault::UnknownAgent => "records of agents that the file does not describe",
-            RecordFault::LostPacket => "packets that rely on lost ones left out",
-            RecordFault::UnclosedSlice => "slices without an end read as zero long",
-            RecordFault::NotCollected => {
-                "device work whose times the recorder did not collect, which is in no figure"
-            }
-            RecordFault::UnknownName => "events whose name the file does not give, named by its number",
-            RecordFault::RenumberedDevice => {
-                "events whose process numbers the GPUs that it sees, given the machine's number of the GPU"
-            }
-            RecordFault::LongText => "texts of more than 1 MiB cut",
-            RecordFault::NoProcess => "rows that name no process, which are in no report of one process",
-        })
     }
 }
 

@@ -1,7 +1,5 @@
 //! Counts and recoverable faults of building a tree.
 
-use std::fmt;
-
 /// Counts of one build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -38,10 +36,14 @@ impl TreeStatistics {
 
 /// A contradiction or gap of the trace that building, or a pass after it, recovered from. Each kind occurs once
 /// with its count.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum TreeWarning {
     /// Host events outlive the event they start in.
+    #[error(
+        "{count} host events outlive the event they start in and were placed under one that encloses them (first: event {first_uid})"
+    )]
+    #[diagnostic(code("tree/reattached-host-events"), severity(Warning))]
     ReattachedHostEvents {
         /// How many.
         count: u64,
@@ -49,6 +51,10 @@ pub enum TreeWarning {
         first_uid: u32,
     },
     /// Device events whose launch is not in the trace; they belong to no operator.
+    #[error(
+        "{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and belong to no operator"
+    )]
+    #[diagnostic(code("tree/unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.
         count: u64,
@@ -56,6 +62,8 @@ pub enum TreeWarning {
         busy_microseconds: f64,
     },
     /// Events that a pass left as they are, or for which it had to assume something.
+    #[error("{pass}: {problem} (events: {count}, first: event {first_uid})")]
+    #[diagnostic(code("tree/pass"), severity(Warning))]
     Pass {
         /// Name of the pass.
         pass: String,
@@ -67,35 +75,14 @@ pub enum TreeWarning {
         first_uid: u32,
     },
     /// Correlation ids of device events that several calls carry.
+    #[error(
+        "{count} correlation ids of device events are shared by several calls: the most likely launch was taken"
+    )]
+    #[diagnostic(code("tree/shared-correlations"), severity(Warning))]
     SharedCorrelations {
         /// How many ids.
         count: u64,
     },
-}
-
-impl fmt::Display for TreeWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TreeWarning::ReattachedHostEvents { count, first_uid } => write!(
-                f,
-                "{count} host events outlive the event they start in and were placed under one that encloses \
-                 them (first: event {first_uid})"
-            ),
-            TreeWarning::UnlinkedDeviceEvents { count, busy_microseconds } => write!(
-                f,
-                "{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and belong to no \
-                 operator"
-            ),
-            TreeWarning::Pass { pass, problem, count, first_uid } => {
-                write!(f, "{pass}: {problem} (events: {count}, first: event {first_uid})")
-            }
-            TreeWarning::SharedCorrelations { count } => write!(
-                f,
-                "{count} correlation ids of device events are shared by several calls: the most likely launch \
-                 was taken"
-            ),
-        }
-    }
 }
 
 #[cfg(test)]

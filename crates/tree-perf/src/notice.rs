@@ -1,11 +1,13 @@
 //! What the sheets leave out.
 
-use std::fmt;
-
 /// Something of the trace that a sheet does not show although a reader might look for it there.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum Notice {
     /// Short kernels whose operator has no recorded arguments are no part of the short-kernel details.
+    #[error(
+        "{count} short kernels ({time_us:.3} µs) are in the histogram but not in the short-kernel details: no operator with recorded arguments launched them"
+    )]
+    #[diagnostic(code("analysis/short-kernels-without-arguments"), severity(Warning))]
     ShortKernelsWithoutArguments {
         /// How many.
         count: usize,
@@ -14,6 +16,14 @@ pub enum Notice {
     },
     /// Calls with another number of kernels than the first call of their row in the operator sheet are no part
     /// of the row's list of kernels.
+    #[error(
+        "{calls} of {of} calls are in the counts and times of ops_all but not in its lists of kernels: the number of kernels varies between the calls of a row"
+    )]
+    #[diagnostic(
+        code("analysis/calls-outside-kernel-lists"),
+        severity(Warning),
+        help("group by the number of kernels to separate them")
+    )]
     CallsOutsideKernelLists {
         /// How many.
         calls: usize,
@@ -21,6 +31,8 @@ pub enum Notice {
         of: usize,
     },
     /// Pseudo operators of one kind were not inserted.
+    #[error("pseudo operators of {pass} were not inserted: {reason}")]
+    #[diagnostic(code("analysis/pass-failed"), severity(Warning))]
     PassFailed {
         /// Name of the pass.
         pass: String,
@@ -28,21 +40,29 @@ pub enum Notice {
         reason: String,
     },
     /// Something that an extension says, such as what its script prints.
+    #[error("{text}")]
+    #[diagnostic(code("analysis/extension-says"), severity(Warning))]
     ExtensionSays {
         /// The text, with its origin.
         text: String,
     },
     /// A part of an extension has no effect.
+    #[error("{reason}")]
+    #[diagnostic(code("analysis/extension-without-effect"), severity(Warning))]
     ExtensionWithoutEffect {
         /// Which part, where, and why.
         reason: String,
     },
     /// An extension's rule on the tree failed; the tree is as it was then.
+    #[error("{reason}; the report is of the tree as it was then")]
+    #[diagnostic(code("analysis/extension-rule-failed"), severity(Warning))]
     ExtensionRuleFailed {
         /// Where and why.
         reason: String,
     },
     /// An extension has a model for these calls but could not read them: they have no figures.
+    #[error("{calls} {} no figures: {reason}", if *.calls == 1 { "call has" } else { "calls have" })]
+    #[diagnostic(code("analysis/extension-model-failed"), severity(Warning))]
     ExtensionModelFailed {
         /// Where and why.
         reason: String,
@@ -50,6 +70,8 @@ pub enum Notice {
         calls: usize,
     },
     /// Kernels count as communication for a word in their names alone.
+    #[error("{kernels} {} as communication for a word in the name alone ({time_us:.3} µs), such as {example}", if *.kernels == 1 { "kernel counts" } else { "kernels count" })]
+    #[diagnostic(code("analysis/communication-guessed"), severity(Warning))]
     CommunicationGuessed {
         /// How many.
         kernels: usize,
@@ -58,29 +80,52 @@ pub enum Notice {
         /// Name of the first of them.
         example: String,
     },
-    /// The sheets of memory do not say which modules own it.
-    MemoryWithoutModules {
-        /// Whether the Python frames of the recording, which name modules, were read.
-        were_read: bool,
-    },
+    /// The sheets of memory do not say which modules own it, for the recording names none.
+    #[error("the trace has no frames of modules")]
+    #[diagnostic(
+        code("analysis/memory-without-modules"),
+        severity(Warning),
+        help("record it with with_stack=True")
+    )]
+    MemoryWithoutModules,
+    /// The same because the Python frames, which name modules, were not read.
+    #[error(
+        "memory_owners and memory_blocks name no modules: the Python frames of the recording were not read"
+    )]
+    #[diagnostic(code("analysis/memory-without-modules"), severity(Warning))]
+    MemoryWithoutFrames,
     /// No range or operator has the name that the iterations of the sheet of budgets were to have.
+    #[error(
+        "no range or operator is called {name}: time_budget has no iterations (nvtx_ranges, annotations or ops_summary have the names)"
+    )]
+    #[diagnostic(code("analysis/no-range-of-name"), severity(Warning))]
     NoRangeOfName {
         /// The name.
         name: String,
     },
     /// Sheets of memory were asked for and the trace has no allocations.
+    #[error("the trace has no allocations")]
+    #[diagnostic(code("analysis/no-memory"), severity(Warning), help("record it with profile_memory=True"))]
     NoMemory,
     /// Allocations that do not say how much is allocated in all are in no figure of memory.
+    #[error("{count} {} in no figure of memory: the recorder did not say how much was allocated in all", if *.count == 1 { "allocation is" } else { "allocations are" })]
+    #[diagnostic(code("analysis/memory-without-totals"), severity(Warning))]
     MemoryWithoutTotals {
         /// How many.
         count: usize,
     },
     /// Nothing that was asked for in HTA's sequences of kernels launches three kernels or more.
+    #[error(
+        "hta_frequent_kernel_sequences is left out: no operator with {part:?} in its name launches three kernels or more"
+    )]
+    #[diagnostic(code("analysis/no-sequences"), severity(Warning))]
     NoSequences {
         /// The part of a name that operators were chosen by.
         part: String,
     },
     /// Calls have no roofline, or one of their bytes alone, because the architecture states no peak for what they do.
+    #[error("the architecture {architecture} states no peak for {}: these calls {}", listed(.calls), if *.have_bytes { "are held against the bandwidth alone" } else { "have no roofline" })]
+    #[diagnostic(code("analysis/peaks-missing"), severity(Warning))]
     PeaksMissing {
         /// Name of the architecture.
         architecture: String,
@@ -104,7 +149,8 @@ impl Notice {
             | Notice::CallsOutsideKernelLists { .. }
             | Notice::PassFailed { .. }
             | Notice::CommunicationGuessed { .. }
-            | Notice::MemoryWithoutModules { .. }
+            | Notice::MemoryWithoutModules
+            | Notice::MemoryWithoutFrames
             | Notice::NoMemory
             | Notice::NoRangeOfName { .. }
             | Notice::MemoryWithoutTotals { .. }
@@ -114,74 +160,8 @@ impl Notice {
     }
 }
 
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Notice::ShortKernelsWithoutArguments { count, time_us } => write!(
-                f,
-                "{count} short kernels ({time_us:.3} µs) are in the histogram but not in the short-kernel details: \
-                 no operator with recorded arguments launched them"
-            ),
-            Notice::CallsOutsideKernelLists { calls, of } => write!(
-                f,
-                "{calls} of {of} calls are in the counts and times of ops_all but not in its lists of kernels: \
-                 they launched another number of kernels than the first call of their row; \
-                 group by the number of kernels to tell them apart"
-            ),
-            Notice::PassFailed { pass, reason } => {
-                write!(f, "pseudo operators of {pass} were not inserted: {reason}")
-            }
-            Notice::ExtensionSays { text } => f.write_str(text),
-            Notice::ExtensionWithoutEffect { reason } => f.write_str(reason),
-            Notice::ExtensionRuleFailed { reason } => {
-                write!(f, "{reason}; the report is of the tree as it was then")
-            }
-            Notice::ExtensionModelFailed { reason, calls } => {
-                let noun = if *calls == 1 { "call has" } else { "calls have" };
-                write!(f, "{calls} {noun} no figures: {reason}")
-            }
-            Notice::CommunicationGuessed { kernels, time_us, example } => {
-                let noun = if *kernels == 1 { "kernel counts" } else { "kernels count" };
-                write!(
-                    f,
-                    "{kernels} {noun} as communication for a word in the name alone ({time_us:.3} µs), such as {example}"
-                )
-            }
-            Notice::MemoryWithoutModules { were_read } => f.write_str(match were_read {
-                false => {
-                    "memory_owners and memory_blocks name no modules: the Python frames of the recording were not read"
-                }
-                true => "the trace has no frames of modules; record it with with_stack=True",
-            }),
-            Notice::NoMemory => {
-                f.write_str("the trace has no allocations; record it with profile_memory=True")
-            }
-            Notice::NoRangeOfName { name } => write!(
-                f,
-                "no range or operator is called {name}: time_budget has no iterations (nvtx_ranges, annotations or ops_summary have the names)"
-            ),
-            Notice::MemoryWithoutTotals { count } => {
-                let noun = if *count == 1 { "allocation is" } else { "allocations are" };
-                write!(
-                    f,
-                    "{count} {noun} in no figure of memory: the recorder did not say how much was allocated in all"
-                )
-            }
-            Notice::NoSequences { part } => write!(
-                f,
-                "hta_frequent_kernel_sequences is left out: no operator with {part:?} in its name launches three kernels or more"
-            ),
-            Notice::PeaksMissing { architecture, calls, have_bytes } => {
-                write!(f, "the architecture {architecture} states no peak for")?;
-                for (position, (spec, calls)) in calls.iter().enumerate() {
-                    let separator = if position > 0 { "," } else { "" };
-                    write!(f, "{separator} {spec} ({calls} calls)")?;
-                }
-                f.write_str(match have_bytes {
-                    true => ": these calls are held against the bandwidth alone",
-                    false => ": these calls have no roofline",
-                })
-            }
-        }
-    }
+/// Units and precisions with the number of calls.
+fn listed(calls: &[(String, usize)]) -> String {
+    let listed: Vec<String> = calls.iter().map(|(spec, calls)| format!("{spec} ({calls} calls)")).collect();
+    listed.join(", ")
 }

@@ -64,7 +64,10 @@ impl Analysis {
             Some(_) => {
                 let were_read = self.tree().options().python_frames;
                 let is_told = if were_read { is_asked } else { self.trace().skipped_frames() > 0 };
-                is_told.then_some(Notice::MemoryWithoutModules { were_read })
+                is_told.then_some(match were_read {
+                    true => Notice::MemoryWithoutModules,
+                    false => Notice::MemoryWithoutFrames,
+                })
             }
         }
     }

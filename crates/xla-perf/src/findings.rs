@@ -79,14 +79,20 @@ impl fmt::Display for JaxFinding {
 }
 
 /// A notice about a profile for the reader of its sheets.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum JaxNotice {
     /// A program that kernels ran has an HLO module that cannot be decoded: its instructions have no figures.
+    #[error("{reason}, so its instructions have times but no FLOPs and no bytes")]
+    #[diagnostic(code("xla/damaged-program"), severity(Warning))]
     DamagedProgram {
         /// Which, where, and what is wrong.
         reason: String,
     },
     /// Kernels that name an instruction which the profile does not embed: they have no figures.
+    #[error(
+        "{kernels} kernels ({time_us:.3} µs) name instructions that the profile does not embed: they have times but no FLOPs and no bytes"
+    )]
+    #[diagnostic(code("xla/unknown-instructions"), severity(Warning))]
     UnknownInstructions {
         /// How many kernels.
         kernels: usize,
@@ -94,6 +100,8 @@ pub enum JaxNotice {
         time_us: f64,
     },
     /// Kernels without the name of an instruction: they are operators of their own.
+    #[error("{kernels} kernels ({time_us:.3} µs) name no instruction: each kernel name is its own operator")]
+    #[diagnostic(code("xla/kernels-without-instruction"), severity(Warning))]
     KernelsWithoutInstruction {
         /// How many kernels.
         kernels: usize,
@@ -101,6 +109,10 @@ pub enum JaxNotice {
         time_us: f64,
     },
     /// Kernels of the runtime that only copy or fill memory count as computation, as they were recorded.
+    #[error(
+        "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory and count as computation, as they were recorded"
+    )]
+    #[diagnostic(code("xla/copy-kernels-are-computation"), severity(Warning))]
     CopyKernelsAreComputation {
         /// How many kernels.
         kernels: usize,
@@ -108,16 +120,22 @@ pub enum JaxNotice {
         time_us: f64,
     },
     /// No kernel comes from an operation or a source file with the keywords that were asked for.
+    #[error("no kernel matches {} in its operation or source file", .keywords.join(" or "))]
+    #[diagnostic(code("xla/nothing-has-keyword"), severity(Warning))]
     NothingHasKeyword {
         /// The keywords.
         keywords: Vec<String>,
     },
     /// The profile has sums of events without a place in time: no window has them.
+    #[error("the profile has {sums} sums of operations without a time for each: the window leaves them out")]
+    #[diagnostic(code("xla/sums-left-out"), severity(Warning))]
     SumsLeftOut {
         /// How many sums.
         sums: usize,
     },
     /// An error or note that the profiler recorded.
+    #[error("the profiler reports: {text}")]
+    #[diagnostic(code("xla/recorder"), severity(Warning))]
     Recorder {
         /// Its text.
         text: String,
@@ -174,37 +192,5 @@ impl JaxAnalysis {
             notices.push(JaxNotice::NothingHasKeyword { keywords: keywords.clone() });
         }
         notices
-    }
-}
-
-impl fmt::Display for JaxNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            JaxNotice::DamagedProgram { reason } => {
-                write!(f, "{reason}, so its instructions have times but no FLOPs and no bytes")
-            }
-            JaxNotice::UnknownInstructions { kernels, time_us } => write!(
-                f,
-                "{kernels} kernels ({time_us:.3} µs) name instructions that the profile does not embed: they have \
-                 times but no FLOPs and no bytes"
-            ),
-            JaxNotice::KernelsWithoutInstruction { kernels, time_us } => write!(
-                f,
-                "{kernels} kernels ({time_us:.3} µs) name no instruction: each kernel name is its own operator"
-            ),
-            JaxNotice::CopyKernelsAreComputation { kernels, time_us } => write!(
-                f,
-                "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory and count as \
-                 computation, as they were recorded"
-            ),
-            JaxNotice::NothingHasKeyword { keywords } => {
-                write!(f, "no kernel matches {} in its operation or source file", keywords.join(" or "))
-            }
-            JaxNotice::SumsLeftOut { sums } => write!(
-                f,
-                "the profile has {sums} sums of operations without a time for each: the window leaves them out"
-            ),
-            JaxNotice::Recorder { text } => write!(f, "the profiler reports: {text}"),
-        }
     }
 }

@@ -7,13 +7,14 @@ mod runs;
 
 use advise::{Advice, Finding};
 use gpu_timeline::Summary as Statistics;
+use miette::{Diagnostic, Severity};
 use operator_sheets::{Iterated, Roof, Rooflines};
 use report_writers::page::{
     Ceilings, Evidence, Page, PageFigure, PageFinding, PagePoint, PageRoofline, PageWarning, PointRates,
     Saving, StackedBar, StackedBars, WarningSeverity,
 };
-use trace_ingest::Warning;
 
+use crate::diagnostic::in_one_line;
 use crate::notice::Notice;
 use crate::numbers::{decimal, duration, grouped};
 use crate::report::{Analysed, Report};
@@ -79,13 +80,12 @@ fn warnings(report: &Report) -> Vec<PageWarning> {
     let prints =
         |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
     let of_notice = |notice: &Notice| PageWarning {
-        severity: match notice {
-            Notice::Reading(Warning::Truncated { .. } | Warning::DamagedCompression { .. }) => {
-                WarningSeverity::Error
-            }
-            _ => WarningSeverity::Warning,
+        severity: match notice.severity() {
+            Some(Severity::Error) => WarningSeverity::Error,
+            Some(Severity::Advice) => WarningSeverity::Information,
+            Some(Severity::Warning) | None => WarningSeverity::Warning,
         },
-        text: notice.to_string(),
+        text: in_one_line(notice),
     };
     let notices = report.notices.iter().filter(|notice| !prints(notice)).map(of_notice);
     let left_out = report.summary.left_out.iter().map(|left_out| PageWarning {

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         let threads = arguments.reading.threads.map(Into::into);
         let reading = ReadOptions { threads, progress: Some(&update), ..standard_input::reading() };
         let (mut advice, of_file) = advisor.advise(path, &reading)?;
-        of_file.iter().for_each(console::warning);
+        of_file.iter().for_each(console::diagnostic);
         let of_file =
             of_file.into_iter().map(|notice| Notice::OfFile { path: path.clone(), notice: notice.into() });
         notices.extend(of_file);

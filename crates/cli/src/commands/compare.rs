@@ -72,9 +72,7 @@ fn groups(arguments: &CompareArguments, is_all: bool) -> Result<Vec<SheetGroup>,
         ("--output_markdown_path", arguments.output_markdown_path.is_some()),
     ];
     if let Some((option, _)) = of_ours.iter().find(|(_, is_given)| *is_given) {
-        return Err(Failure::Arguments(format!(
-            "{option} is about our comparison, which --parity tracelens replaces; leave one of them out"
-        )));
+        return Err(Failure::OptionOfOurComparison { option });
     }
     let known = SheetGroup::ALL;
     if is_all {
@@ -109,8 +107,8 @@ impl Extras for FirstPage<'_> {
         {
             match limit.check(comparison) {
                 Ok(None) => {}
-                Ok(Some(exceeded)) => outcomes.push(Err(Failure::LimitExceeded(exceeded))),
-                Err(unknown) => outcomes.push(Err(Failure::LimitOfUnknown(unknown))),
+                Ok(Some(exceeded)) => outcomes.push(Err(Failure::LimitExceeded(exceeded.to_string()))),
+                Err(unknown) => outcomes.push(Err(Failure::LimitOfUnknown(unknown.to_string()))),
             }
         }
         outcomes

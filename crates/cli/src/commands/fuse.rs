@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
         return Ok(());
     }
     no_effect_on_tables("fuse", &found.files, &["kept", "jobs"], given).iter().for_each(console::warning);
-    notices.iter().for_each(console::warning);
+    notices.iter().for_each(console::diagnostic);
     for recording in fused.recordings.iter().filter(|recording| recording.unusable > 0) {
         let (path, count) = (recording.path.display(), grouped(recording.unusable.into()));
         console::warning(format_args!("{path}: entries left out because they are not JSON: {count}"));

@@ -106,7 +106,7 @@ pub(crate) fn baseline(arguments: &BaselineArguments) -> Result<(), Failure> {
         let result = json!({ "written": written, "recordings": kept.len(), "steps": steps, "jobs": blocks });
         return answering::print_result(answering::about(&arguments.files).with_notices(&notices), &result);
     }
-    notices.iter().for_each(console::warning);
+    notices.iter().for_each(console::diagnostic);
     console::print(format_args!(
         "wrote {}: {} with {}, which count as {}\n",
         path.display(),
@@ -119,8 +119,8 @@ pub(crate) fn baseline(arguments: &BaselineArguments) -> Result<(), Failure> {
 
 fn write_template(path: &Path) -> Result<(), Failure> {
     if path.exists() {
-        let detail = "it exists; name another with --config";
-        return Err(Failure::Destination { path: path.to_path_buf(), detail: detail.into() });
+        let (detail, help) = ("it exists".into(), "name another with --config".into());
+        return Err(Failure::Destination { path: path.to_path_buf(), detail, help });
     }
     check_destinations(&[], [("thresholds", path)])?;
     save(path, |file| file.write_all(THRESHOLDS_TEMPLATE.as_bytes()))?;

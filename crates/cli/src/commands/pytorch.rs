@@ -90,8 +90,8 @@ fn check_details(path: &Path, folder: &Path, read: &[PathBuf]) -> Result<(), Fai
     let resolved = |path: &Path| path.canonicalize().ok();
     match resolved(directory) == resolved(folder) {
         true => {
-            let detail = "it is in the folder of the captures, where nothing is written; name another place";
-            Err(Failure::Destination { path: path.to_path_buf(), detail: detail.into() })
+            let detail = "it is in the folder of the captures, where nothing is written".into();
+            Err(Failure::Destination { path: path.to_path_buf(), detail, help: "name another place".into() })
         }
         false => Ok(()),
     }

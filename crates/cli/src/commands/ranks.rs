@@ -26,10 +26,10 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
         Ok(mapped) if !arguments.quiet && !arguments.answer.is_json() => {
             console::note(format!("{}: {}", path.display(), outcome(mapped)));
-            mapped.notices.iter().for_each(console::warning);
+            mapped.notices.iter().for_each(console::diagnostic);
         }
         Ok(_) => {}
-        Err(error) => console::warning(error),
+        Err(error) => console::diagnostic(error),
     };
     let mapped = map_ranks(&recordings, &arguments.out, &options, &standard_input::reading(), tell)?;
     let failed = mapped.iter().filter(|mapped| mapped.is_err()).count();

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
     } else {
         console::print(text(&found, replayable.len(), &written, console::style()))?;
     }
-    found.notices.iter().for_each(console::warning);
+    found.notices.iter().for_each(console::diagnostic);
     match (replayable.is_empty(), &arguments.output_dir) {
         (true, Some(_)) => Err(Failure::NothingToReplay { path: arguments.file.clone() }),
         _ => Ok(()),

@@ -1,5 +1,6 @@
 //! The driver of all reports: asks for the report of a recording, writes its files and prints the rest.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::io::{self, Write};
 use std::mem;
@@ -19,7 +20,7 @@ use crate::answering;
 use crate::arguments::Given;
 use crate::arguments::any_report;
 use crate::arguments::report_output::{Output, ReportOutput};
-use crate::console;
+use crate::console::{self, Said};
 use crate::error::Failure;
 use crate::notices::{self, Say};
 use crate::progress::ReadingProgress;
@@ -224,7 +225,7 @@ impl<'a> Request<'a> {
         };
         reporter.report(self.files, &mut run).map_err(|error| {
             if let (answers::Error::NoGpuEvents { warnings, .. }, false) = (&error, self.output.quiet) {
-                warnings.iter().for_each(console::warning);
+                warnings.iter().for_each(console::diagnostic);
             }
             error.into()
         })
@@ -238,7 +239,8 @@ impl<'a> Request<'a> {
         extras: &impl Extras,
         save_answer: impl Fn(&Path) -> Result<PathBuf, Failure>,
     ) -> (Vec<String>, Vec<Say>, Vec<Failure>) {
-        let mut said: Vec<Say> = self.warnings.iter().cloned().map(Say::Warning).collect();
+        let mut said: Vec<Say> =
+            self.warnings.iter().cloned().map(|warning| Say::Warning(warning.into())).collect();
         said.extend(report.notices.iter().map(|notice| notices::say(notice, self.given)));
         let mut written: Vec<String> = self.written.iter().map(|path| wrote(path, 1)).collect();
         let mut pending = Vec::new();
@@ -252,7 +254,7 @@ impl<'a> Request<'a> {
             match writer.write(&report.tables, destination) {
                 Ok(files) => {
                     written.push(wrote(destination, files.paths.len()));
-                    said.extend(files.warnings.iter().map(|warning| Say::Warning(warning.to_string())));
+                    said.extend(files.warnings.iter().map(|warning| Say::Warning(Said::new(warning))));
                 }
                 Err(error) => pending.push(error.into()),
             }
@@ -349,10 +351,13 @@ pub(crate) fn save(
 fn texts(said: &[Say], written: &[String], style: Style) -> (String, String) {
     let (mut caveats, mut below) = (String::new(), String::new());
     for say in said {
-        let Some(text) = say.text() else { continue };
+        let Some(said) = say.said() else { continue };
         let out = if matches!(say, Say::Caveat(_)) { &mut caveats } else { &mut below };
         let mut lines = String::new();
-        wrap(&format!("warning: {text}"), "", "  ", style.width, &mut lines);
+        wrap(&format!("warning: {}", said.message), "", "  ", style.width, &mut lines);
+        if let Some(help) = &said.help {
+            wrap(&format!("help: {help}"), "  ", "  ", style.width, &mut lines);
+        }
         // Painted afterwards: colours have no width.
         out.push_str(&lines.replacen("warning:", &style.paint("warning:", Color::Yellow), 1));
     }
@@ -375,22 +380,22 @@ pub(crate) fn check_destinations<'p>(
         if resolved(destination).is_some_and(|destination| read.contains(&destination)) {
             return Err(Failure::OverwritesTrace { path: path() });
         }
-        if let Some(detail) = other_ending(writer, destination) {
-            return Err(Failure::Destination { path: path(), detail: detail.into() });
+        if let Some((detail, help)) = other_ending(writer, destination) {
+            return Err(Failure::Destination { path: path(), detail: detail.into(), help });
         }
         let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
         if writer == "csv" {
             check_directory(destination)?;
             continue;
         }
-        let detail = if destination.is_dir() {
-            Some("it is a directory; name a file in it")
+        let fault = if destination.is_dir() {
+            Some(("it is a directory", "name a file in it"))
         } else {
             let is_lost = parent.is_some_and(|parent| !parent.is_dir());
-            is_lost.then_some("its directory does not exist; make it or choose another place")
+            is_lost.then_some(("its directory does not exist", "make it or choose another place"))
         };
-        if let Some(detail) = detail {
-            return Err(Failure::Destination { path: path(), detail: detail.into() });
+        if let Some((detail, help)) = fault {
+            return Err(Failure::Destination { path: path(), detail: detail.into(), help: help.into() });
         }
     }
     Ok(())
@@ -406,17 +411,19 @@ pub(crate) fn copyable(file: &Path, instead: impl Into<String>) -> Result<(), Fa
     })
 }
 
-/// What is wrong with a name that promises another format than it would hold. A name without ending promises nothing.
-fn other_ending(format: &str, destination: &Path) -> Option<String> {
+/// What is wrong with a name that promises another format than it would hold, and what to do. A name without ending
+/// promises nothing.
+fn other_ending(format: &str, destination: &Path) -> Option<(String, Cow<'static, str>)> {
     const FILES: [&str; 4] = ["xlsx", "json", "svg", "html"];
     let ending = destination.extension()?.to_string_lossy().to_lowercase();
     match format {
-        "csv" if FILES.contains(&&*ending) => Some(format!(
-            "its name is that of a file (.{ending}), and the CSV files need a directory; name one"
+        "csv" if FILES.contains(&&*ending) => Some((
+            format!("its name is that of a file (.{ending}), and the CSV files need a directory"),
+            "name a directory".into(),
         )),
-        format if FILES.contains(&format) && ending != format => Some(format!(
-            "its name ends in .{ending}, and what would be written is {format}; end it in .{format}, or use the option \
-             of the other format"
+        format if FILES.contains(&format) && ending != format => Some((
+            format!("its name ends in .{ending}, and what would be written is {format}"),
+            format!("end it in .{format}, or use the option of the other format").into(),
         )),
         _ => None,
     }
@@ -425,8 +432,8 @@ fn other_ending(format: &str, destination: &Path) -> Option<String> {
 /// Refuses a file where a directory belongs.
 pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
     if directory.exists() && !directory.is_dir() {
-        let detail = "a file has this name; name a directory";
-        return Err(Failure::Destination { path: directory.to_path_buf(), detail: detail.into() });
+        let (detail, help) = ("a file has this name".into(), "name a directory".into());
+        return Err(Failure::Destination { path: directory.to_path_buf(), detail, help });
     }
     Ok(())
 }

@@ -202,7 +202,7 @@ fn named(mut details: Value) -> Value {
 pub(crate) fn read(path: &Path, quiet: bool, arguments: &ReadingArguments) -> Result<Trace, Failure> {
     let trace = with_progress(quiet, arguments, |options| read_path(path, options))?;
     if !quiet {
-        trace.warnings().iter().for_each(console::warning);
+        trace.warnings().iter().for_each(console::diagnostic);
     }
     Ok(trace)
 }

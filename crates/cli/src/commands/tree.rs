@@ -46,8 +46,8 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         let notices = Notice::all_of_reading(&arguments.file, tree.trace());
         let answer = answering::about(slice::from_ref(&arguments.file)).with_notices(&notices);
         answering::print_result(answer, &result)?;
-        tree.trace().warnings().iter().for_each(console::warning);
-        tree.warnings().iter().for_each(console::warning);
+        tree.trace().warnings().iter().for_each(console::diagnostic);
+        tree.warnings().iter().for_each(console::diagnostic);
         return Ok(());
     }
     console::write_with(|out| {
@@ -71,8 +71,8 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         };
         console::warning(format_args!("the tree has no {what}"));
     }
-    tree.trace().warnings().iter().for_each(console::warning);
-    tree.warnings().iter().for_each(console::warning);
+    tree.trace().warnings().iter().for_each(console::diagnostic);
+    tree.warnings().iter().for_each(console::diagnostic);
     Ok(())
 }
 

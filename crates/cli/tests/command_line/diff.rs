@@ -149,8 +149,8 @@ fn runs_that_cannot_be_aligned_are_errors_that_say_why() {
     place.put("empty.json", "");
     place.put("text.json", "no trace");
     for (arguments, expected) in [
-        (&["before.json"][..], "(given: 1)"),
-        (&["before.json", "after.json", "after.json"], "(given: 3)"),
+        (&["before.json"][..], "is of two runs, and 1 are named"),
+        (&["before.json", "after.json", "after.json"], "is of two runs, and 3 are named"),
         (&["before.json", "none.json"], "none.json"),
         (&["before.json", "empty.json"], "empty.json"),
         (&["text.json", "before.json"], "text.json"),

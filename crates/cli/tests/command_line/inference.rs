@@ -144,9 +144,7 @@ fn graphs_that_no_capture_explains_are_counted() {
     capture.remove(4);
     place.put("captures/bs_8.json", trace(&capture));
     let outcome = place.run(&["inference", "trace.json", "--capture_folder", "captures"]).exits_with(0);
-    outcome.with_summary(&[
-        "2 of 2 graph launches keep their operators to themselves: the device events do not match",
-    ]);
+    outcome.with_summary(&["2 of 2 graph launches hide their operators: the device events do not match"]);
     let eager = Workplace::with(trace(&one_operator()));
     std::fs::create_dir(eager.path("captures")).unwrap();
     let outcome = eager.run(&["inference", "trace.json", "--capture_folder", "captures"]).exits_with(0);

@@ -122,7 +122,7 @@ fn recordings_of_other_tools_are_named_as_what_they_are() {
     let event = [&[0x40, 0x05, 0x5a, slice.len() as u8][..], &slice, &[0x50, 0x01]].concat();
     place.put("other.pftrace", packet(&event).repeat(3));
     place.run(&["report", "other.pftrace"]).exits_with(2).with_error(&[
-        "a Perfetto trace of another program, with slices of \"toplevl\" (https://ui.perfetto.dev shows it)",
+        "a Perfetto trace of another program, with slices of \"toplevl\"; expected one",
         "one that PyTorch's profiler or rocprofv3 recorded",
     ]);
 }
@@ -141,7 +141,7 @@ fn more_files_than_are_read_get_a_tip() {
     let outcome = place.run(&["report", "trace.json", "trace.json"]).exits_with(2);
     outcome.with_error(&[
         "one at a time",
-        "make a report of each, or give those of one job to `tracelens ranks`",
+        "make a report of each; `tracelens ranks` reports on those of one job",
     ]);
     for subcommand in ["tree", "report", "split"] {
         place

@@ -425,7 +425,7 @@ fn memory_has_sheets_where_it_was_recorded_and_modules_when_asked_for() {
         .with_summary(&["memory: peak 3.223 GiB, 3.242 GiB reserved on CUDA 0"]);
     // Nobody asked for modules, so that there are none is no warning.
     assert!(
-        !outcome.out.contains("modules") && outcome.err.contains("(--memory reads them)"),
+        !outcome.out.contains("modules") && outcome.err.contains("read them with --memory"),
         "{outcome:#?}"
     );
     let place = Workplace::with(trace(&one_operator()));

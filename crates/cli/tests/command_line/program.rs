@@ -24,14 +24,15 @@ impl Outcome {
         self
     }
 
-    /// Checks that one line of standard error is the error, and what it says.
+    /// Checks that standard error has one error, and what it and its help say.
     #[track_caller]
     pub(crate) fn with_error(self, parts: &[&str]) -> Self {
-        let errors: Vec<&str> =
-            self.err.lines().filter(|line| line.starts_with("tracelens: error: ")).collect();
-        assert_eq!(errors.len(), 1, "{self:#?}");
+        let (_, error) = self.err.split_once("tracelens: error: ").unwrap_or_else(|| panic!("{self:#?}"));
+        assert!(!error.contains("tracelens: error: "), "{self:#?}");
+        let message = error.lines().next().unwrap_or_default();
+        let help = error.split_once("\n  help: ").map_or("", |(_, help)| help);
         for part in parts {
-            assert!(errors[0].contains(part), "no {part:?} in {self:#?}");
+            assert!(format!("{message}; {help}").contains(part), "no {part:?} in {self:#?}");
         }
         self
     }

@@ -315,7 +315,7 @@ fn nothing_to_report_on_is_said() {
         .with_error(&["no file has a name like this pattern"]);
     place.run(&["ranks"]).exits_with(2);
     let mapped = place.run(&["map", "trace.json", "missing.json", "--out", "tables"]).exits_with(2);
-    mapped.with_error(&["2 of 2 recordings could not be brought into tables; the warnings say why"]);
+    mapped.with_error(&["2 of 2 recordings could not be brought into tables; see the warnings"]);
     assert!(place.files("tables").is_empty());
 }
 

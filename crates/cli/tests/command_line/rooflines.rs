@@ -136,7 +136,7 @@ fn without_an_architecture_the_best_rates_stand_in() {
     place.put("toaster.json", text.replace("NVIDIA H100 80GB HBM3", "A toaster"));
     let outcome = place.run(&["report", "toaster.json"]).exits_with(0);
     // The first lines say so, before any figure.
-    let caveat = "warning: no rooflines: the peaks of A toaster are not known; name one with --gpu_arch_platform or \
+    let caveat = "warning: no rooflines: the peaks of A toaster are not known help: name one with --gpu_arch_platform or \
                   --gpu_arch_json_path";
     let words = outcome.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let (before, _) = words.split_once("GPU span").unwrap();

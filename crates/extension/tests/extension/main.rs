@@ -31,7 +31,10 @@ fn load(text: &str) -> Extension {
 fn refusal(path: &str, text: &str) -> String {
     match Extension::load(path, text, &Python::default()) {
         Ok(_) => format!("accepted: {text}"),
-        Err(error) => error.to_string(),
+        Err(error) => match miette::Diagnostic::help(&error) {
+            Some(help) => format!("{error}; {help}"),
+            None => error.to_string(),
+        },
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fmt, fs};
 
 use hashbrown::HashMap;
@@ -15,10 +16,11 @@ use trace2tree::{TraceTree, TreeOptions};
 use super::windows::{CaptureWindow, windows};
 
 /// Why a folder of captures cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum CaptureError {
     /// The folder, or the list of captures in it, cannot be read.
-    #[error("{path}: {source}; check the path and its permissions", path = .path.display())]
+    #[error("{path}: {source}", path = .path.display())]
+    #[diagnostic(code("captures/io"), help("check the path and its permissions"))]
     Io {
         /// Folder or file.
         path: PathBuf,
@@ -26,16 +28,18 @@ pub enum CaptureError {
         source: std::io::Error,
     },
     /// The path is no folder.
-    #[error("{path}: is not a folder; name the folder that holds the traces of the graph captures", path = .path.display())]
+    #[error("{path}: is not a folder", path = .path.display())]
+    #[diagnostic(
+        code("captures/not-a-folder"),
+        help("name the folder that holds the traces of the graph captures")
+    )]
     NotAFolder {
         /// The path.
         path: PathBuf,
     },
     /// The list of captures is not what it should be.
-    #[error(
-        "{path}: {detail}; expected a list of {{\"file\", \"batch_size\", \"mode\"}}, remove the file to have it derived from the traces",
-        path = .path.display()
-    )]
+    #[error("{path}: {detail}; expected a list of {{\"file\", \"batch_size\", \"mode\"}}", path = .path.display())]
+    #[diagnostic(code("captures/details"), help("remove the file to have it derived from the traces"))]
     Details {
         /// The list.
         path: PathBuf,
@@ -45,16 +49,18 @@ pub enum CaptureError {
 }
 
 /// What was got over in a folder of captures.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum CaptureWarning {
     /// The folder has no trace in it.
     #[error("{folder}: holds no trace (*.json, *.json.gz, *.json.zst, *.zip)", folder = .folder.display())]
+    #[diagnostic(code("captures"), severity(Warning))]
     NoTraces {
         /// The folder.
         folder: PathBuf,
     },
     /// An entry of the list of captures cannot be used.
     #[error("{path}: entry {index} is left out: {detail}", path = .path.display())]
+    #[diagnostic(code("captures"), severity(Warning))]
     Entry {
         /// The list.
         path: PathBuf,
@@ -64,10 +70,12 @@ pub enum CaptureWarning {
         detail: String,
     },
     /// A trace cannot be read.
-    #[error("{0}")]
+    #[error(transparent)]
+    #[diagnostic(code("captures"), severity(Warning), forward(0))]
     Unreadable(#[from] IngestError),
     /// A trace has no finished capture in it.
     #[error("{path}: no graph was captured while it was recorded", path = .path.display())]
+    #[diagnostic(code("captures"), severity(Warning))]
     NoCapture {
         /// The trace.
         path: PathBuf,
@@ -132,7 +140,7 @@ impl fmt::Display for CaptureMode {
 }
 
 /// Files and entries that cannot be used.
-type Listed = (Vec<CaptureFile>, Vec<CaptureWarning>);
+type Listed = (Vec<CaptureFile>, Vec<Arc<CaptureWarning>>);
 
 /// Reads the list of captures in a folder; `None` when there is none.
 fn read_list(folder: &Path) -> Result<Option<Listed>, CaptureError> {
@@ -152,7 +160,9 @@ fn read_list(folder: &Path) -> Result<Option<Listed>, CaptureError> {
             false => Err(format!("there is no file {:?} in the folder", file.file)),
         }) {
             Ok(file) => files.push(file),
-            Err(detail) => warnings.push(CaptureWarning::Entry { path: path.clone(), index, detail }),
+            Err(detail) => {
+                warnings.push(Arc::new(CaptureWarning::Entry { path: path.clone(), index, detail }))
+            }
         }
     }
     Ok(Some((files, warnings)))
@@ -281,7 +291,7 @@ pub struct CaptureLibrary {
     is_listed: bool,
     /// Captures of each file; `None` until it is read.
     captures: Vec<Option<Vec<CaptureWindow>>>,
-    warnings: Vec<CaptureWarning>,
+    warnings: Vec<Arc<CaptureWarning>>,
 }
 
 impl CaptureLibrary {
@@ -317,7 +327,7 @@ impl CaptureLibrary {
         }
         names.sort_unstable();
         if names.is_empty() {
-            library.warnings.push(CaptureWarning::NoTraces { folder: folder.to_path_buf() });
+            library.warnings.push(Arc::new(CaptureWarning::NoTraces { folder: folder.to_path_buf() }));
         }
         for file in names {
             match read(folder, file, reading) {
@@ -326,7 +336,7 @@ impl CaptureLibrary {
                     library.files.push(file);
                     library.captures.push(Some(captures));
                 }
-                Err(error) => library.warnings.push(error.into()),
+                Err(error) => library.warnings.push(Arc::new(error.into())),
             }
         }
         Ok(library)
@@ -346,7 +356,7 @@ impl CaptureLibrary {
 
     /// What was got over, reading traces later included.
     #[must_use]
-    pub fn warnings(&self) -> &[CaptureWarning] {
+    pub fn warnings(&self) -> &[Arc<CaptureWarning>] {
         &self.warnings
     }
 
@@ -369,7 +379,7 @@ impl CaptureLibrary {
                     captures
                 }
                 Err(error) => {
-                    self.warnings.push(error.into());
+                    self.warnings.push(Arc::new(error.into()));
                     Vec::new()
                 }
             };
@@ -385,7 +395,7 @@ impl CaptureLibrary {
 
     fn warn_if_empty(&mut self, file: &str, captures: &[CaptureWindow]) {
         if captures.is_empty() {
-            self.warnings.push(CaptureWarning::NoCapture { path: self.folder.join(file) });
+            self.warnings.push(Arc::new(CaptureWarning::NoCapture { path: self.folder.join(file) }));
         }
     }
 }

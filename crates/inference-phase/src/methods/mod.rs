@@ -83,8 +83,9 @@ impl FromStr for DetectionMethod {
 }
 
 /// There is no method of this name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown method {name:?}; the methods are {}", known.join(", "))]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("unknown method {name:?}")]
+#[diagnostic(code("phase-method/unknown-method"), help("choose one of {}", known.join(", ")))]
 pub struct UnknownMethod {
     /// The name.
     pub name: String,

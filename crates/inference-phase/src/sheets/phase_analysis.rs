@@ -408,9 +408,11 @@ fn tokens_per_second(analysis: &Analysis, steps: &[(&Step, &StepStatistics)]) ->
 const WORTH_SAYING: f64 = 0.01;
 
 /// A limit of the phases of a trace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum PhaseNotice {
     /// Neither the engine's annotations nor its Python frames say the phase of a part of the device time.
+    #[error("{}", inferred_in_words(.by, *.unknown_percent, *.prompts_percent))]
+    #[diagnostic(code("phases/inferred"), severity(Warning))]
     Inferred {
         /// What decided instead with its share of the device time in percent, surest first.
         by: Vec<(Source, f64)>,
@@ -420,6 +422,14 @@ pub enum PhaseNotice {
         prompts_percent: f64,
     },
     /// A method that looks at calls one by one leaves a part of the device time undecided.
+    #[error(
+        "{method} says nothing of the phase of {percent:.1}% of the operators' device time, which is Unknown"
+    )]
+    #[diagnostic(
+        code("phases/undecided"),
+        severity(Warning),
+        help("take the method hybrid, which looks at whole steps")
+    )]
     Undecided {
         /// The method.
         method: DetectionMethod,
@@ -427,58 +437,48 @@ pub enum PhaseNotice {
         percent: f64,
     },
     /// The trace has no host events, so nothing says which step launched what.
+    #[error(
+        "the trace has no host events, so nothing says which step launched what: the phase of all device work is Unknown"
+    )]
+    #[diagnostic(code("phases/device-only"), severity(Warning))]
     DeviceOnly,
     /// The phases are those of TraceLens.
+    #[error(
+        "phases are those of TraceLens' method {method}, for comparison only: it labels operators by parts of names, and Mixed also means undecided"
+    )]
+    #[diagnostic(code("phases/trace-lens"), severity(Warning))]
     TraceLens {
         /// The method.
         method: tracelens::Method,
     },
 }
 
-impl fmt::Display for PhaseNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PhaseNotice::Inferred { by, unknown_percent, prompts_percent } => {
-                let inferred: f64 = by.iter().map(|(_, percent)| percent).sum();
-                if !by.is_empty() {
-                    write!(f, "the phase of {inferred:.1}% of the device time is inferred (")?;
-                    for (position, (source, percent)) in by.iter().enumerate() {
-                        let separator = if position > 0 { ", " } else { "" };
-                        write!(f, "{separator}{} {percent:.1}%", source.as_str())?;
-                    }
-                    f.write_str(")")?;
-                }
-                if *unknown_percent > 0.0 {
-                    let start = if by.is_empty() { "the phase" } else { ", that" };
-                    let of = if by.is_empty() { " of the device time" } else { "" };
-                    write!(f, "{start} of {unknown_percent:.1}%{of} is unknown")?;
-                }
-                f.write_str(": neither annotations nor Python frames of the engine say it")?;
-                if *prompts_percent > 0.0 {
-                    write!(
-                        f,
-                        ", {prompts_percent:.1}% are steps that process prompts, and nothing in their attention shows \
-                         whether requests are extended beside them"
-                    )?;
-                }
-                Ok(())
-            }
-            PhaseNotice::Undecided { method, percent } => write!(
-                f,
-                "{method} says nothing of the phase of {percent:.1}% of the operators' device time, which is Unknown; \
-                 take the method hybrid, which looks at whole steps"
-            ),
-            PhaseNotice::DeviceOnly => f.write_str(
-                "the trace has no host events, so nothing says which step launched what: the phase of all device \
-                 work is Unknown",
-            ),
-            PhaseNotice::TraceLens { method } => write!(
-                f,
-                "phases are those of TraceLens' method {method}, for comparison only: it labels operators by parts of \
-                 names, and Mixed also means undecided"
-            ),
-        }
+fn inferred_in_words(by: &[(Source, f64)], unknown_percent: f64, prompts_percent: f64) -> String {
+    let mut parts = Vec::new();
+    let inferred: f64 = by.iter().map(|(_, percent)| percent).sum();
+    if !by.is_empty() {
+        let sources: Vec<String> =
+            by.iter().map(|(source, percent)| format!("{} {percent:.1}%", source.as_str())).collect();
+        parts.push(format!(
+            "the phase of {inferred:.1}% of the device time is inferred ({})",
+            sources.join(", ")
+        ));
     }
+    if unknown_percent > 0.0 {
+        parts.push(match by.is_empty() {
+            true => format!("the phase of {unknown_percent:.1}% of the device time is unknown"),
+            false => format!("that of {unknown_percent:.1}% is unknown"),
+        });
+    }
+    let mut words =
+        format!("{}: neither annotations nor Python frames of the engine say it", parts.join(", "));
+    if prompts_percent > 0.0 {
+        words += &format!(
+            ", {prompts_percent:.1}% are steps that process prompts, and nothing in their attention shows whether requests \
+             are extended beside them"
+        );
+    }
+    words
 }
 
 pub(super) fn notices(phases: &PhaseAnalysis<'_>) -> Vec<PhaseNotice> {

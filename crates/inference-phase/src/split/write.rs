@@ -20,21 +20,28 @@ use super::plan::SplitOutput;
 const WAITING: usize = 64 << 20;
 
 /// Why a trace could not be split.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum SplitError {
     /// The trace cannot be read again.
     #[error(transparent)]
-    Ingest(#[from] IngestError),
+    #[diagnostic(code("split"))]
+    Ingest(
+        #[from]
+        #[diagnostic_source]
+        IngestError,
+    ),
     /// The trace is not what it was when the steps were found.
-    #[error("{path}: changed while it was read; split it when nothing writes to it any more", path = .path.display())]
+    #[error("{path}: changed while it was read", path = .path.display())]
+    #[diagnostic(code("split/changed"), help("split it when nothing writes to it any more"))]
     Changed {
         /// The trace.
         path: PathBuf,
     },
     /// A file or directory cannot be written.
-    #[error(
-        "cannot write {path}: {source}; check that you may write to its folder and that there is room, or choose another place",
-        path = .path.display()
+    #[error("cannot write {path}: {source}", path = .path.display())]
+    #[diagnostic(
+        code("split/write"),
+        help("check that you may write to its folder and that there is room, or choose another place")
     )]
     Write {
         /// The file or directory.

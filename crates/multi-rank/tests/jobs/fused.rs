@@ -297,22 +297,23 @@ fn steps_are_chosen_with_what_they_launched() {
     let communication = recordings.fused(&both, "communication.json").events.len();
     assert!((1..fused.events.len()).contains(&communication));
     let none = FuseOptions { steps: Some(900..902), ..FuseOptions::default() };
-    let error = recordings.try_fuse(&none, &recordings.output("none.json")).unwrap_err().to_string();
+    let error = crate::said(&recordings.try_fuse(&none, &recordings.output("none.json")).unwrap_err());
     assert!(error.starts_with("no recording has a step of 900 to 901; their steps are 10 to "), "{error}");
 }
 
 #[test]
 fn what_cannot_be_fused_is_told() {
     let recordings = Recordings::of_events(&[launched_kernel(0), launched_kernel(1)]);
-    let error =
-        |options: &FuseOptions, output: &Path| recordings.try_fuse(options, output).unwrap_err().to_string();
+    let error = |options: &FuseOptions, output: &Path| {
+        crate::said(&recordings.try_fuse(options, output).unwrap_err())
+    };
     let all = FuseOptions::default();
     let ranks = FuseOptions { ranks: Members::from_ranges("1,5-6"), ..FuseOptions::default() };
     let said = error(&ranks, &recordings.output("out.json"));
     assert!(said.contains("no recording is of rank 5-6") && said.contains("rank 0-1"), "{said}");
     let said = error(&all, &recordings.paths[1]);
     assert!(said.contains("is one of the recordings"), "{said}");
-    let said = FuseOutput::new(&recordings.output("out.txt")).unwrap_err().to_string();
+    let said = crate::said(&FuseOutput::new(&recordings.output("out.txt")).unwrap_err());
     assert!(said.contains(".json.zst"), "{said}");
     let job = recordings.job();
     fs::write(&recordings.paths[0], "{\"traceEvents\": []}").unwrap();

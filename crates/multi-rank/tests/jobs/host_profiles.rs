@@ -335,8 +335,8 @@ fn traces_and_profiles_make_no_job_together() {
     let of_trace = rank_tables(&Analysis::new(trace, AnalysisOptions::default()), &trace_path);
     tables.add(&of_trace, Source::of(&trace_path).unwrap()).unwrap();
     let ranks = tables.ranks().iter().map(|rank| (rank.clone(), None)).collect();
-    let error = Job::open(ranks).unwrap_err().to_string();
-    for part in ["host0.xplane.pb", "rank1.json", "one kind"] {
+    let error = crate::said(&Job::open(ranks).unwrap_err());
+    for part in ["host0.xplane.pb", "rank1.json", "each kind"] {
         assert!(error.contains(part), "{error}");
     }
 }

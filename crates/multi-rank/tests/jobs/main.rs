@@ -6,3 +6,8 @@ mod fused;
 mod generated;
 mod host_profiles;
 mod worked_examples;
+
+/// What an error says, and what to do.
+fn said(error: &multi_rank::Error) -> String {
+    format!("{error}; {}", miette::Diagnostic::help(error).unwrap())
+}

@@ -194,21 +194,25 @@ class Report:
         """Gives what matters of the warnings to Python's own."""
         for warning in map(AnswerWarning._of, json.loads(self._native.warnings_json())):
             if warning.severity != "info":
-                _warnings.warn(TraceWarning(warning.message, warning.code), stacklevel=stacklevel + 1)
+                _warnings.warn(TraceWarning(_line(warning.message, warning.action), warning.code), stacklevel=stacklevel + 1)
 
     def _must_be_whole(self) -> None:
         if self.answer["status"] == "ok":
             return
         for warning in self.warnings:
             if warning.severity == "distrust":
-                raise _cannot_answer(warning.message, warning.code, None)
+                raise _cannot_answer(_line(warning.message, warning.action), warning.code, warning.action)
         for lacking in self.unanswered:
-            raise _cannot_answer(f"{lacking.question}: {lacking.reason}; {lacking.needs}", lacking.code, lacking.needs)
+            raise _cannot_answer(_line(f"{lacking.question}: {lacking.reason}", lacking.needs), lacking.code, lacking.needs)
 
     def _repr_html_(self) -> str:
         from ._html import report
 
         return report(self)
+
+
+def _line(message: str, action: str | None) -> str:
+    return message if action is None else f"{message}; {action}"
 
 
 def _cannot_answer(message: str, code: str, action: str | None) -> CannotAnswer:

@@ -27,11 +27,12 @@ pub enum ReportFormat {
 }
 
 /// Why a report cannot be read.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The file or directory cannot be read.
-    #[error("{path}: {source}; check that it exists and that you may read it", path = .path.display())]
+    #[error("{path}: {source}", path = .path.display())]
+    #[diagnostic(code("read-report/io"), help("check that it exists and that you may read it"))]
     Io {
         /// The file.
         path: PathBuf,
@@ -39,7 +40,8 @@ pub enum ReadError {
         source: io::Error,
     },
     /// A CSV file is damaged.
-    #[error("{path}: {source}; write the report again", path = .path.display())]
+    #[error("{path}: {source}", path = .path.display())]
+    #[diagnostic(code("read-report/csv"), help("write the report again"))]
     Csv {
         /// The file.
         path: PathBuf,
@@ -47,7 +49,8 @@ pub enum ReadError {
         source: csv::Error,
     },
     /// A workbook is damaged, or is none.
-    #[error("{path}: cannot be read as a workbook: {detail}; write the report again", path = .path.display())]
+    #[error("{path}: cannot be read as a workbook: {detail}", path = .path.display())]
+    #[diagnostic(code("read-report/workbook"), help("write the report again"))]
     Workbook {
         /// The file.
         path: PathBuf,
@@ -55,7 +58,8 @@ pub enum ReadError {
         detail: String,
     },
     /// A JSON document is damaged, or no report.
-    #[error("{path}: is no JSON report: {source}; `tracelens report --output_json_path` writes one", path = .path.display())]
+    #[error("{path}: is no JSON report: {source}", path = .path.display())]
+    #[diagnostic(code("read-report/json"), help("`tracelens report --output_json_path` writes one"))]
     Json {
         /// The file.
         path: PathBuf,
@@ -63,7 +67,8 @@ pub enum ReadError {
         source: serde_json::Error,
     },
     /// More than any report has.
-    #[error("{path}: has more than {most} {what}, which no report has; name a report", path = .path.display())]
+    #[error("{path}: has more than {most} {what}, which no report has", path = .path.display())]
+    #[diagnostic(code("read-report/too-large"), help("name a report"))]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -74,6 +79,7 @@ pub enum ReadError {
     },
     /// A name or a header cannot stand in a table.
     #[error("{path}: {source}", path = .path.display())]
+    #[diagnostic(code("read-report/table"))]
     Table {
         /// The file.
         path: PathBuf,

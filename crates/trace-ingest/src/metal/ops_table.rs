@@ -1,6 +1,5 @@
 //! What the files hold.
 
-use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -196,10 +195,12 @@ pub struct Dim {
 }
 
 /// Faults that did not stop reading, counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum OpsWarning {
     /// Rows that could not be read were left out.
+    #[error("{path}: rows that could not be read left out: {count} (first: line {first_line}: {detail})", path = .path.display())]
+    #[diagnostic(code("tenstorrent/reading/malformed-rows"), severity(Warning))]
     MalformedRows {
         /// Which file.
         path: PathBuf,
@@ -211,6 +212,8 @@ pub enum OpsWarning {
         detail: String,
     },
     /// A file was opened or decompressed with faults.
+    #[error("{path}: {detail}", path = .path.display())]
+    #[diagnostic(code("tenstorrent/reading/source"), severity(Warning))]
     Source {
         /// Which file.
         path: PathBuf,
@@ -220,11 +223,15 @@ pub enum OpsWarning {
         loses_rows: bool,
     },
     /// A file names no device.
+    #[error("{path}: no row names a device", path = .path.display())]
+    #[diagnostic(code("tenstorrent/reading/no-devices"), severity(Warning))]
     NoDevices {
         /// Which file.
         path: PathBuf,
     },
     /// Cells that should hold a number and hold none that is usable were read as blank.
+    #[error("cells of {column} without a usable number read as blank: {count}")]
+    #[diagnostic(code("tenstorrent/reading/unusable-cells"), severity(Warning))]
     UnusableCells {
         /// Which column.
         column: String,
@@ -232,32 +239,14 @@ pub enum OpsWarning {
         count: u64,
     },
     /// Columns that not every file has.
+    #[error("{path}: lacks columns that another file has: {}", .columns.join(", "), path = .path.display())]
+    #[diagnostic(code("tenstorrent/reading/different-columns"), severity(Warning))]
     DifferentColumns {
         /// Which file lacks them.
         path: PathBuf,
         /// Names.
         columns: Vec<String>,
     },
-}
-
-impl fmt::Display for OpsWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OpsWarning::MalformedRows { path, count, first_line, detail } => write!(
-                f,
-                "{}: rows that could not be read left out: {count} (first: line {first_line}: {detail})",
-                path.display()
-            ),
-            OpsWarning::Source { path, detail, .. } => write!(f, "{}: {detail}", path.display()),
-            OpsWarning::NoDevices { path } => write!(f, "{}: no row names a device", path.display()),
-            OpsWarning::UnusableCells { column, count } => {
-                write!(f, "cells of {column} without a usable number read as blank: {count}")
-            }
-            OpsWarning::DifferentColumns { path, columns } => {
-                write!(f, "{}: lacks columns that another file has: {}", path.display(), columns.join(", "))
-            }
-        }
-    }
 }
 
 impl OpsTable {

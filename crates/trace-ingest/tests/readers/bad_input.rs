@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
+use miette::Diagnostic;
 use proptest::prelude::*;
 use trace_ingest::{EventId, IngestError, Phase, ReadOptions, Trace, Warning, read_path};
 
@@ -259,7 +260,7 @@ fn malformed_events_are_skipped_counted_and_located() {
 #[test]
 fn files_that_are_no_traces_say_what_they_are() {
     for (content, parts) in [
-        (&b""[..], &["is empty", "record it again"][..]),
+        (&b""[..], &["is empty: the recording was probably stopped"][..]),
         (b"\x89PNG\r\n\x1a\n\x00\x00", &["found a PNG picture", "expected an event trace"]),
         (b"\x00\x01\x02\xff\xfe", &["found binary data of an unknown kind"]),
         (b"name,value\n1,2\n", &["found text of an unknown kind"]),
@@ -281,8 +282,9 @@ fn files_that_are_no_traces_say_what_they_are() {
 #[test]
 fn a_directory_and_a_missing_file_are_named() {
     let directory = tempfile::tempdir().unwrap();
-    let message = read_path(directory.path(), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(message.contains("is a directory; name a recording in it"), "{message}");
+    let error = read_path(directory.path(), &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().ends_with("is a directory"), "{error}");
+    assert!(error.help().unwrap().to_string().starts_with("name a recording in it"));
     let missing = directory.path().join("missing.json");
     let message = read_path(&missing, &ReadOptions::default()).unwrap_err().to_string();
     assert!(message.contains("missing.json: cannot be read"), "{message}");

@@ -26,3 +26,8 @@ mod samples;
 mod xplane;
 mod xplane_corpus;
 mod xplane_damage;
+
+/// What an error says, and what to do.
+fn said(error: &trace_ingest::IngestError) -> String {
+    format!("{error}; {}", miette::Diagnostic::help(error).unwrap())
+}

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::said;
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -245,8 +246,7 @@ fn files_with_other_numbers_of_devices_are_refused() {
 
 #[test]
 fn missing_and_renamed_columns_are_named_with_the_header() {
-    let error =
-        files(&["OP CODE,OP TYPE,global_call_count,HOST START TS\nA,x,1,2\n"]).unwrap_err().to_string();
+    let error = said(&files(&["OP CODE,OP TYPE,global_call_count,HOST START TS\nA,x,1,2\n"]).unwrap_err());
     for part in [
         "0.csv: lacks the columns \"GLOBAL CALL COUNT\" (there is \"global_call_count\"), \"DEVICE ID\", \"ATTRIBUTES\"",
         "its header is OP CODE, OP TYPE, global_call_count, HOST START TS",
@@ -273,7 +273,7 @@ fn what_is_no_ops_csv_is_named() {
     ] {
         let error = files(&[text]).unwrap_err();
         assert!(matches!(error, IngestError::NotOpsCsv { .. }), "{error}");
-        let message = error.to_string();
+        let message = said(&error);
         assert!(message.starts_with("0.csv: ") && message.contains(found), "{message}");
         assert!(message.contains("ops_perf_results_*.csv"), "{message}");
     }

@@ -461,7 +461,7 @@ fn recordings_are_refused_with_the_command_that_exports_them() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("run.nsys-rep");
     std::fs::write(&path, b"\x01\x02closed").unwrap();
-    let error = read_file(&path).unwrap_err().to_string();
+    let error = crate::said(&read_file(&path).unwrap_err());
     assert!(error.contains("nsys export --type sqlite"), "{error}");
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use miette::Diagnostic;
 use tempfile::TempDir;
 use trace_ingest::{
     Category, IngestError, Progress, ReadOptions, Recording, RecordingKind, TimeUnit, open, open_bytes,
@@ -192,8 +193,8 @@ fn what_is_no_recording_is_named_with_the_kinds_that_are_known() {
 #[test]
 fn a_directory_is_the_traces_in_it_or_names_its_recordings() {
     let directory = TempDir::new().unwrap();
-    let message = error(directory.path()).to_string();
-    assert!(message.contains("is a directory; name a recording in it (no file has"), "{message}");
+    let help = error(directory.path()).help().unwrap().to_string();
+    assert!(help.contains("name a recording in it (no file has"), "{help}");
     let run = directory.path().join("plugins/profile/today");
     fs::create_dir_all(&run).unwrap();
     for name in ["b.xplane.pb", "a.xplane.pb", "notes.txt"] {

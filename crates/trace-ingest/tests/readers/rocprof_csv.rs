@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::rocprof_run::{CALL_HEADER, COUNTER_HEADER, KERNEL_HEADER, kernel_rows, write, write_csv};
+use crate::said;
 use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 use trace_ingest::rocprof::{AgentKind, CopyDirection, Domain, KernelNames, Profile, SourceFormat};
@@ -337,11 +338,11 @@ fn a_directory_without_traces_is_refused_with_what_was_looked_for() {
     for name in ["notes.csv", "1_agent_info.csv", "1_kernel_stats.csv"] {
         fs::write(directory.path().join(name), "a,b\n1,2\n").unwrap();
     }
-    let error = read(directory.path()).unwrap_err().to_string();
+    let error = said(&read(directory.path()).unwrap_err());
     assert!(error.contains("is a directory") && error.contains("*_kernel_trace.csv"), "{error}");
     let profile = directory.path().join("908_results.json");
     fs::write(&profile, "{}").unwrap();
-    let error = read(directory.path()).unwrap_err().to_string();
+    let error = said(&read(directory.path()).unwrap_err());
     assert!(error.ends_with(&format!("name a recording in it: {}", profile.display())), "{error}");
     let statistics = with_file("1_kernel_stats.csv", "Name,Calls,TotalDurationNs", &["k,1,2"]);
     let error = read(&statistics.path().join("1_kernel_stats.csv")).unwrap_err().to_string();

@@ -165,7 +165,7 @@ fn modules_are_missing_where_frames_are_and_that_is_said() {
     without.take(1.0, MIB, 1);
     let analysis = without.analyse(MemorySheets::WithModules);
     assert!(!has_modules(&analysis));
-    assert_eq!(analysis.notices(), [Notice::MemoryWithoutModules { were_read: true }]);
+    assert_eq!(analysis.notices(), [Notice::MemoryWithoutModules]);
     let nothing = Allocator::new(0).analyse(MemorySheets::WithModules);
     assert_eq!(nothing.notices(), [Notice::NoMemory]);
     assert!(Table::build(&nothing, "memory_summary").is_none());

@@ -80,19 +80,27 @@ pub fn tpu_finding(analysis: &TpuAnalysis) -> Option<TpuFinding> {
 }
 
 /// A notice about a profile for the reader of its tables.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum TpuNotice {
     /// Planes of sparse cores, which no table has.
+    #[error("{} planes of sparse cores are not in any table: {}", .planes.len(), .planes.join(", "))]
+    #[diagnostic(code("tpu/sparse-cores"), severity(Warning))]
     SparseCores {
         /// Their names.
         planes: Vec<String>,
     },
     /// The profile does not say what a core can do: nothing is held against a peak.
+    #[error("{reason}: operations are not compared with a peak and there is no roofline")]
+    #[diagnostic(code("tpu/no-peaks"), severity(Warning))]
     NoPeaks {
         /// What it does not say.
         reason: String,
     },
     /// Executions that belong to no operation of a program: they are in no table, and their time counts as idle.
+    #[error(
+        "{executions} executions on tensor cores ({time_us:.3} µs) belong to no operation of a program: they are not in any table and their time counts as idle"
+    )]
+    #[diagnostic(code("tpu/without-operation"), severity(Warning))]
     WithoutOperation {
         /// How many.
         executions: u64,
@@ -100,6 +108,10 @@ pub enum TpuNotice {
         time_us: f64,
     },
     /// Asynchronous operations whose end was not recorded.
+    #[error(
+        "{transfers} asynchronous operations have no end in the profile, or in the window of it, and are not in any table"
+    )]
+    #[diagnostic(code("tpu/unfinished"), severity(Warning))]
     Unfinished {
         /// How many.
         transfers: u64,
@@ -128,34 +140,5 @@ impl TpuNotice {
             notices.push(TpuNotice::Unfinished { transfers: unfinished });
         }
         notices
-    }
-}
-
-impl fmt::Display for TpuNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TpuNotice::SparseCores { planes } => {
-                write!(
-                    f,
-                    "{} planes of sparse cores are not in any table: {}",
-                    planes.len(),
-                    planes.join(", ")
-                )
-            }
-            TpuNotice::NoPeaks { reason } => {
-                write!(f, "{reason}: operations are not compared with a peak and there is no roofline")
-            }
-            TpuNotice::WithoutOperation { executions, time_us } => write!(
-                f,
-                "{executions} executions on tensor cores ({time_us:.3} µs) belong to no operation of a program: they \
-                 are not in any table and their time counts as idle"
-            ),
-            TpuNotice::Unfinished { transfers } => {
-                write!(
-                    f,
-                    "{transfers} asynchronous operations have no end in the profile, or in the window of it, and are not in any table"
-                )
-            }
-        }
     }
 }
