@@ -775,8 +775,9 @@ mod tests {
         let read = |row: &rusqlite::Row<'_>| (0..columns.len()).map(|at| row.get(at)).collect();
         let of_sqlite: Vec<Vec<Value>> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
         let places: Vec<Place> = columns.iter().map(|column| plain.place(column)).collect();
-        let values =
-            |row: Row<'_>| (0..places.len()).map(|column| Value::from(row.value(column))).collect::<Vec<_>>();
+        let values = |row: Row<'_>| {
+            (0..places.len()).map(|column| Value::try_from(row.value(column)).unwrap()).collect::<Vec<_>>()
+        };
         let pages = Pages::open(path, database.longest_row()).expect("the file").expect("in UTF-8");
         let mut of_pages: Vec<Vec<Value>> = Vec::new();
         let read = |row: Row<'_>, part: &mut Vec<_>| part.push(values(row));

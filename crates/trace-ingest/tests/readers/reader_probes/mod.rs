@@ -203,7 +203,7 @@ fn execute(path: &Path, statements: &str) -> rusqlite::Result<()> {
     database.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     for statement in statements.lines() {
         let mut looked = false;
-        database.progress_handler(STEPS, Some(move || std::mem::replace(&mut looked, true)));
+        database.progress_handler(STEPS, Some(move || std::mem::replace(&mut looked, true))).unwrap();
         let _ = database.execute_batch(statement);
     }
     if !database.is_autocommit() {
