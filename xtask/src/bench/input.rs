@@ -30,10 +30,9 @@ pub(super) struct Input {
 /// Has the generators of `studies`, a workspace of its own, write a trace.
 pub(super) fn write_by_study(root: &Path, arguments: &[&str], out: &Path) -> Result<(), Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let run = ["run", "--quiet", "--release", "--manifest-path", "studies/Cargo.toml", "--"];
-    let status =
-        Command::new(cargo).current_dir(root).args(run).args(arguments).arg("--out").arg(out).status()?;
-    match status.success() {
+    let mut run = Command::new(cargo);
+    run.args(["run", "--quiet", "--release", "--manifest-path"]).arg(root.join("studies/Cargo.toml"));
+    match run.arg("--").args(arguments).arg("--out").arg(out).status()?.success() {
         true => Ok(()),
         false => Err(format!("cargo study {} failed", arguments.join(" ")).into()),
     }
