@@ -153,7 +153,7 @@ mod tests {
                     spread.name
                 );
             }
-            for layout in [Layout::Roles, Layout::Reference] {
+            for layout in [Layout::Roles, Layout::Listed] {
                 let in_layout = |column: &&Column| column.only_in.is_none_or(|only| only == layout);
                 let mut names: Vec<&str> =
                     sheet.columns.iter().filter(in_layout).map(|column| column.name).collect();
@@ -216,7 +216,7 @@ mod tests {
     fn no_time_stands_in_two_units() {
         fn check<A>(sheets: &[Sheet<'static, A>]) {
             for sheet in sheets {
-                let shown = |column: &&Column| column.only_in != Some(Layout::Reference);
+                let shown = |column: &&Column| column.only_in != Some(Layout::Listed);
                 let names: Vec<&str> = sheet.columns.iter().filter(shown).map(|column| column.name).collect();
                 for name in &names {
                     if let Some(figure) = name.strip_suffix("_ms") {

@@ -44,7 +44,7 @@ impl Reporter for RocprofReporter {
         run.count_events(records(&profile));
         run.begin(Stage::Analysis);
         let layout = self.sheet_names.layout(self.analysis.conventions.layout);
-        if layout == Layout::Reference {
+        if layout == Layout::Listed {
             self.analysis.conventions.categories = KernelCategories::Short;
         }
         let (analysis, selected) = match &self.window {

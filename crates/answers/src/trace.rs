@@ -110,7 +110,7 @@ impl SheetNames {
     pub(crate) fn layout(self, of_conventions: Layout) -> Layout {
         match self {
             SheetNames::Documented => of_conventions,
-            SheetNames::Current => Layout::Reference,
+            SheetNames::Current => Layout::Listed,
         }
     }
 
@@ -412,7 +412,7 @@ fn tables_and_summary(
     let advice = LazyLock::new(|| advice::of_trace(analysis, diagnosis, Vec::new(), &Limits::default()));
     let of_nsys = (analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys)).then(|| OfNsys {
         analysis: NsysAnalysis::new(analysis.tree(), examined.nsys.options.clone()),
-        layout: if examined.nsys.names_of_nsys { Layout::Reference } else { layout },
+        layout: if examined.nsys.names_of_nsys { Layout::Listed } else { layout },
     });
     let sheets_of_nsys = match &of_nsys {
         Some(_) if examined.nsys.names_of_nsys => nsys_stats_sheets(),

@@ -96,7 +96,7 @@ fn write<'a>(
     cell: impl Fn(&Column, Cell<'_>) -> String,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let table = sheet.table_in(report, Layout::Reference).map_err(io::Error::other)?;
+    let table = sheet.table_in(report, Layout::Listed).map_err(io::Error::other)?;
     let filled = |position: usize| table.as_ref().map(|table| &table.columns()[position]);
     let shown: Vec<usize> =
         (0..sheet.columns.len()).filter(|&position| is_shown(position, filled(position))).collect();

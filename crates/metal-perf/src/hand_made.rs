@@ -10,7 +10,7 @@ use crate::report::MetalReport;
 /// The conventions that differ from ours in every rule: those of tt-perf-report.
 pub(crate) const THEIRS: Conventions = Conventions {
     scope: Scope::Core,
-    layout: Layout::Reference,
+    layout: Layout::Listed,
     first_signposts: true,
     merges_by_front: true,
     plain_csv: true,

@@ -67,7 +67,7 @@ mod tests {
         let strides = model.parameters().into_iter().find(|(name, _)| *name == "stride_input").unwrap().1;
         assert_eq!(strides, Value::tuple([2048, 1]));
 
-        let undefined = Tables::TraceLens.model(&call).unwrap_err();
+        let undefined = Tables::Common.model(&call).unwrap_err();
         assert_eq!(undefined.reason, "Input Strides were not recorded");
         let recorded = OpCall { strides: Some(&dims), ..call };
         assert_eq!(Tables::All.model(&recorded).unwrap().assumption(), None);

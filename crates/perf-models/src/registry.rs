@@ -32,8 +32,8 @@ pub enum Tables {
     /// All of them. The functions of the same names as the methods here ask these.
     #[default]
     All,
-    /// Those of operators that TraceLens knows, with what it says of them: for reports that must equal its own.
-    TraceLens,
+    /// Those of operators that reports of other tools model, too, with what these say of them.
+    Common,
 }
 
 /// The operators of some tables in their order, each name once.
@@ -81,13 +81,13 @@ impl Listed {
 }
 
 static ALL: LazyLock<Listed> = LazyLock::new(|| Listed::new(Tables::All));
-static OF_TRACELENS: LazyLock<Listed> = LazyLock::new(|| Listed::new(Tables::TraceLens));
+static OF_COMMON: LazyLock<Listed> = LazyLock::new(|| Listed::new(Tables::Common));
 
 impl Tables {
     fn listed(self) -> &'static Listed {
         match self {
             Tables::All => &ALL,
-            Tables::TraceLens => &OF_TRACELENS,
+            Tables::Common => &OF_COMMON,
         }
     }
 
@@ -172,7 +172,7 @@ impl Tables {
         let reader = self.reader(call.name).or_else(by_kernels).ok_or_else(unknown)?;
         Ok(Box::new(match self {
             Tables::All => completed::read(reader, call),
-            Tables::TraceLens => reader.read(call),
+            Tables::Common => reader.read(call),
         }?))
     }
 }
@@ -315,7 +315,7 @@ mod tests {
                 assert!(seen.insert(row.name), "{} is listed twice", row.name);
             }
         }
-        for tables in [Tables::All, Tables::TraceLens] {
+        for tables in [Tables::All, Tables::Common] {
             let names: Vec<&str> = tables.operators().map(|operator| operator.name).collect();
             assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
         }
@@ -337,7 +337,7 @@ mod tests {
 
         for group in families::groups().filter(|group| group.is_ours) {
             for row in group.rows {
-                let [all, theirs] = [Tables::All, Tables::TraceLens].map(|tables| tables.operator(row.name));
+                let [all, theirs] = [Tables::All, Tables::Common].map(|tables| tables.operator(row.name));
                 assert_eq!(all.map(|operator| operator.category), Some(group.category), "{}", row.name);
                 assert!(theirs.is_none_or(|operator| operator.family.is_none()), "{}", row.name);
             }

@@ -34,10 +34,10 @@ pub fn tracelens() -> Conventions {
     Conventions {
         traces: tree_perf::Conventions {
             scope: Scope::Core,
-            layout: Layout::Reference,
+            layout: Layout::Listed,
             categories: CategoryRule::FirstKernel,
             communication: CommunicationRule::LeftOut,
-            models: Tables::TraceLens,
+            models: Tables::Common,
             roofline: RooflineRule::Model,
             missing_peak: MissingPeak::NoRoofline,
             peak_basis: PeakBasis::Achievable,
@@ -46,13 +46,13 @@ pub fn tracelens() -> Conventions {
         },
         xla: xla_perf::Conventions {
             scope: Scope::Core,
-            layout: Layout::Reference,
+            layout: Layout::Listed,
             work: WorkRule::LibraryKernel,
             peak_basis: PeakBasis::Achievable,
         },
         rocprof: rocprof_perf::Conventions {
             scope: Scope::Core,
-            layout: Layout::Reference,
+            layout: Layout::Listed,
             categories: KernelCategories::Short,
             units: TimeUnits::AThousandthBelow,
             processes: Processes::First,
@@ -64,7 +64,7 @@ pub fn tracelens() -> Conventions {
         },
         ranks: multi_rank::Conventions {
             scope: Scope::Core,
-            layout: Layout::Reference,
+            layout: Layout::Listed,
             pairing: Some(Pairing::Position),
             clock: Some(ClockMode::Raw),
             metadata: MetadataRule::Recorded,
@@ -86,7 +86,7 @@ pub fn tt_perf_report() -> Conventions {
     Conventions {
         tenstorrent: metal_perf::Conventions {
             scope: Scope::Core,
-            layout: Layout::Reference,
+            layout: Layout::Listed,
             first_signposts: true,
             merges_by_front: true,
             plain_csv: true,

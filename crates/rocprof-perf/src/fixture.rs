@@ -135,7 +135,7 @@ pub(crate) fn built(analysis: &RocprofAnalysis, name: &str) -> Option<Table> {
         .iter()
         .find(|sheet| sheet.name == name)
         .unwrap()
-        .table_in(analysis, Layout::Reference)
+        .table_in(analysis, Layout::Listed)
         .unwrap()
 }
 

@@ -113,7 +113,7 @@ pub enum ColumnKind {
     Text,
     /// A list or a record: shapes, kernel lists. Printed as a Python literal, and as JSON in JSON.
     Nested,
-    /// A list of names: kinds of work. Printed as `GEMM, other`; in [`Layout::Reference`] as [`ColumnKind::Nested`].
+    /// A list of names: kinds of work. Printed as `GEMM, other`; in [`Layout::Listed`] as [`ColumnKind::Nested`].
     Names,
     /// `True` or `False`.
     Flag,
@@ -156,8 +156,8 @@ pub enum Layout {
     /// where they come from. A figure stands once, in one unit.
     #[default]
     Roles,
-    /// As the reference tool has them.
-    Reference,
+    /// In the order in which the sheet lists them. Some columns have another unit here, and a figure may stand twice.
+    Listed,
 }
 
 /// How much a report tells.
@@ -394,9 +394,7 @@ impl Column {
     #[must_use]
     pub fn full_description(&self) -> Cow<'static, str> {
         match self.only_in {
-            Some(Layout::Reference) => {
-                format!("{} Only in the layout of TraceLens.", self.description).into()
-            }
+            Some(Layout::Listed) => format!("{} Only in the layout of TraceLens.", self.description).into(),
             _ => self.description.into(),
         }
     }
@@ -404,7 +402,7 @@ impl Column {
     /// As this layout has it; `None` where it has not.
     pub(crate) fn in_layout(self, layout: Layout) -> Option<Self> {
         let kind = match (layout, self.kind) {
-            (Layout::Reference, ColumnKind::Names) => ColumnKind::Nested,
+            (Layout::Listed, ColumnKind::Names) => ColumnKind::Nested,
             (_, kind) => kind,
         };
         self.only_in.is_none_or(|only| only == layout).then_some(Column { kind, ..self })

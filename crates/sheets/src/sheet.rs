@@ -20,7 +20,7 @@ pub struct Sheet<'a, A> {
     pub reference_name: Option<&'static str>,
     /// What one row is, in one sentence.
     pub description: Cow<'static, str>,
-    /// All columns that it may have in either layout, in the order of [`Layout::Reference`]. One named `<prefix>: …`
+    /// All columns that it may have in either layout, in the order of [`Layout::Listed`]. One named `<prefix>: …`
     /// stands for any number of columns.
     pub columns: Vec<Column>,
     /// Picture that goes with it.
@@ -178,7 +178,7 @@ impl<'a, A> Sheet<'a, A> {
         }
         let columns = match layout {
             Layout::Roles => by_role(columns, |column| (column.role(), column.series(), column.kind())),
-            Layout::Reference => columns,
+            Layout::Listed => columns,
         };
         let mut table = Table::new(self.name.as_ref(), columns)?;
         table.layout = layout;
@@ -195,7 +195,7 @@ impl<'a, A> Sheet<'a, A> {
     #[must_use]
     pub fn columns_by_role(&self) -> Vec<Column> {
         let mut columns = by_role(self.columns.clone(), |column| (column.role, column.series, column.kind));
-        columns.sort_by_key(|column| column.only_in == Some(Layout::Reference));
+        columns.sort_by_key(|column| column.only_in == Some(Layout::Listed));
         let mut names = HashSet::new();
         columns.retain(|column| names.insert(column.name));
         columns
@@ -227,9 +227,7 @@ mod tests {
             Nested::List(names.into()).into()
         }
         let fields = [
-            Column::microseconds("time_us", "")
-                .only_in(Layout::Reference)
-                .field(|&us: &i64| (us as f64).into()),
+            Column::microseconds("time_us", "").only_in(Layout::Listed).field(|&us: &i64| (us as f64).into()),
             Column::names("kinds", "").field(kinds),
             Column::milliseconds("time_ms", "")
                 .with_role(Role::Headline)
@@ -248,7 +246,7 @@ mod tests {
     fn each_layout_has_its_columns_in_its_order_and_its_form_of_lists() {
         for (layout, header, cells) in [
             (Layout::Roles, "name time_ms kinds", ["1500", "1.5", "GEMM, other"]),
-            (Layout::Reference, "time_us kinds name", ["1500.0", "['GEMM', 'other']", "1500"]),
+            (Layout::Listed, "time_us kinds name", ["1500.0", "['GEMM', 'other']", "1500"]),
         ] {
             let table = table(layout);
             assert_eq!(table.layout(), layout);

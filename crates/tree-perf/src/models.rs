@@ -195,7 +195,7 @@ impl Models {
     /// Whether only our tables have a model of the operator: it is none of those that TraceLens knows, nor of the
     /// extension.
     pub(crate) fn is_ours_alone(&self, tree: &TraceTree, event: EventId) -> bool {
-        !self.is_extended(tree, event) && !Tables::TraceLens.has_model(tree.trace().name(event))
+        !self.is_extended(tree, event) && !Tables::Common.has_model(tree.trace().name(event))
     }
 
     /// Whether it is backward work that only our tables have a model of. An autograd node around it that stands for nothing

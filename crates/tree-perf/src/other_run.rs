@@ -171,7 +171,7 @@ pub(crate) fn other_run_fields<'a, R>(
         .field(move |row: &R| times(row).if_any(times(row).total_us(1)).into()),
     ];
     let ours = ours.into_iter().map(|field| field.only_in(Layout::Roles));
-    let of_reference = of_reference.into_iter().map(|field| field.only_in(Layout::Reference));
+    let of_reference = of_reference.into_iter().map(|field| field.only_in(Layout::Listed));
     let is_compared = |table: &CallTable<'_>| table.analysis.other_run().is_some();
     ours.chain(of_reference).map(|field| field.when(is_compared)).collect()
 }

@@ -154,7 +154,7 @@ pub(crate) fn gpu(number: i64, kernels: Vec<Recorded>) -> XPlane {
 /// The table of the sheet of this name, which has to be there, in the layout that has all columns.
 pub(crate) fn table<'a, A>(sheets: &[Sheet<'a, A>], analysis: &'a A, name: &str) -> Table {
     let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
-    sheet.table_in(analysis, Layout::Reference).unwrap().unwrap_or_else(|| panic!("{name} is empty"))
+    sheet.table_in(analysis, Layout::Listed).unwrap().unwrap_or_else(|| panic!("{name} is empty"))
 }
 
 /// That each sheet has rows and the columns that it describes.

@@ -41,7 +41,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
         Column::microseconds(
             "total_direct_kernel_time_sum",
             "Device time in µs, within the phase, of the kernels that the operator launched itself: per call the union of their spans, summed over calls.",
-        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Reference)
+        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Listed)
         .field(|row: &Row<'_>| row.time_us.into()),
         Column::count("Count", "Calls of the operator with device work in the phase.")
             .field(|row: &Row<'_>| row.calls.into()),

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::steps::StepWork;
 use crate::step::Phase;
-use crate::tracelens;
 
 /// How many steps of each phase, and how full they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,9 +53,9 @@ pub enum RegionRule {
     /// first to the last of its steps at full concurrency.
     #[default]
     InARow,
-    /// What TraceLens does: steps at full concurrency need not follow each other to begin a region, stray
-    /// steps are counted over the whole region and the sixth ends it, and the last step is in none.
-    TraceLens,
+    /// Steps at full concurrency need not follow each other to begin a region, stray steps are counted over the whole region
+    /// and the sixth ends it, and the last step is in none.
+    Counted,
 }
 
 /// The regions of steps with these numbers of requests; `window` is how many steps shall be cut out later.
@@ -72,9 +71,37 @@ pub fn steady_regions(requests: &[i64], window: usize, rule: RegionRule) -> Vec<
     let is_full: Vec<bool> = requests.iter().map(|&count| (most - count) as f64 <= tolerance).collect();
     let regions = match rule {
         RegionRule::InARow => in_a_row(&is_full),
-        RegionRule::TraceLens => tracelens::counted_regions(&is_full, SETTLED),
+        RegionRule::Counted => counted(&is_full),
     };
     if regions.is_empty() { vec![middle(requests.len(), window)] } else { regions }
+}
+
+/// [`RegionRule::Counted`]: steps at full concurrency begin a region as soon as there are [`SETTLED`] of them, stray ones among others too, and as
+/// many steps below it end one.
+fn counted(is_full: &[bool]) -> Vec<Range<usize>> {
+    let mut regions = Vec::new();
+    let mut start = None;
+    let mut count = 0;
+    for (step, &full) in is_full.iter().enumerate() {
+        match start {
+            None if full => {
+                count += 1;
+                if count == SETTLED {
+                    start = Some(step + 1 - SETTLED);
+                }
+            }
+            Some(first) if !full => {
+                count -= 1;
+                if count == 0 {
+                    regions.push(first..step);
+                    start = None;
+                }
+            }
+            _ => {}
+        }
+    }
+    regions.extend(start.map(|first| first..is_full.len() - 1));
+    regions
 }
 
 fn in_a_row(is_full: &[bool]) -> Vec<Range<usize>> {
@@ -275,7 +302,7 @@ mod regions_tests {
             let once: Vec<i64> = runs.iter().flat_map(|&(count, requests)| vec![requests; count]).collect();
             let requests = once.repeat(times);
             let found = |rule| steady_regions(&requests, window, rule);
-            assert_eq!(found(RegionRule::TraceLens), reference, "{runs:?}");
+            assert_eq!(found(RegionRule::Counted), reference, "{runs:?}");
             assert_eq!(found(RegionRule::InARow), in_a_row, "{runs:?}");
         }
     }

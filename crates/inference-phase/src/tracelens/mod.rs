@@ -2,7 +2,5 @@
 //! comparison with its reports. Nothing else needs this module.
 
 mod phases;
-mod regions;
 
 pub use phases::{Call, Method, phases};
-pub(crate) use regions::counted_regions;

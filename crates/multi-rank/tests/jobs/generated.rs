@@ -65,7 +65,7 @@ fn run_in_order(plan: JobPlan, order: impl FnOnce(&mut Vec<RankFolder>)) -> Run 
 
 fn table(analysis: &JobAnalysis, name: &str) -> Option<Table> {
     let sheet = job_sheets().into_iter().find(|sheet| sheet.name == name).unwrap();
-    sheet.table_in(analysis, Layout::Reference).unwrap()
+    sheet.table_in(analysis, Layout::Listed).unwrap()
 }
 
 /// The cells of some columns, row by row.
@@ -253,7 +253,7 @@ fn the_order_of_files_changes_nothing() {
     let plan = || rough(plan(DP_TP, 6), 5);
     let sheets = |run: &Run| {
         let tables = job_sheets().into_iter().filter_map(|sheet| {
-            let table = sheet.table_in(&run.analysis, Layout::Reference).unwrap()?;
+            let table = sheet.table_in(&run.analysis, Layout::Listed).unwrap()?;
             let columns = table.columns().iter().filter(|column| column.name() != "recording");
             let cells = columns
                 .flat_map(|column| (0..table.height()).map(|row| column.cell(row).text().into_owned()));

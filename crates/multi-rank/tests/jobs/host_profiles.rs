@@ -149,7 +149,7 @@ fn add(folder: &mut JobFolder, path: &Path, host: &HostOfJob) {
 
 fn table(analysis: &JobAnalysis, name: &str) -> Table {
     let sheet = job_sheets().into_iter().find(|sheet| sheet.name == name).unwrap();
-    sheet.table_in(analysis, Layout::Reference).unwrap().unwrap()
+    sheet.table_in(analysis, Layout::Listed).unwrap().unwrap()
 }
 
 /// The cells of a column.

@@ -66,7 +66,7 @@ fn add(job: &mut JobFolder, path: &Path) {
 /// The conventions that differ from ours in every rule: those of TraceLens.
 const THEIRS: Conventions = Conventions {
     scope: Scope::Core,
-    layout: Layout::Reference,
+    layout: Layout::Listed,
     pairing: Some(Pairing::Position),
     clock: Some(ClockMode::Raw),
     metadata: MetadataRule::Recorded,
@@ -85,7 +85,7 @@ fn theirs() -> JobOptions {
 
 fn table(analysis: &JobAnalysis, name: &str) -> Table {
     let sheet = job_sheets().into_iter().find(|sheet| sheet.name == name).unwrap();
-    sheet.table_in(analysis, Layout::Reference).unwrap().unwrap()
+    sheet.table_in(analysis, Layout::Listed).unwrap().unwrap()
 }
 
 /// The cells of some columns, row by row.
@@ -310,7 +310,7 @@ fn kernels_without_metadata_are_matched_by_place() {
         &["Unknown|Unknown|Unknown|2|0.011", "allreduce|Unknown|Unknown|1|0.011"],
     );
     let long = job_sheets().into_iter().find(|sheet| sheet.name == "nccl_summary_long").unwrap();
-    assert!(long.table_in(&analysis, Layout::Reference).unwrap().is_none());
+    assert!(long.table_in(&analysis, Layout::Listed).unwrap().is_none());
 }
 
 /// A rank whose window opens later: the reference pairs collectives that are not the same.

@@ -51,9 +51,9 @@ fn operators_of_recorded_traces_have_the_categories_of_their_reports() {
             // The report lists kernels by their total time, so the first in time may be any of them.
             let kernels = kernel_names(&row[kernels_column]);
             let possible: BTreeSet<Category> = match kernels.as_slice() {
-                [] => BTreeSet::from([Tables::TraceLens.op_category(name, None)]),
+                [] => BTreeSet::from([Tables::Common.op_category(name, None)]),
                 kernels => {
-                    kernels.iter().map(|kernel| Tables::TraceLens.op_category(name, Some(kernel))).collect()
+                    kernels.iter().map(|kernel| Tables::Common.op_category(name, Some(kernel))).collect()
                 }
             };
             rows += 1;

@@ -352,7 +352,7 @@ fn the_layout_of_a_reference_tool_is_not_folded() {
         |name| Column::new(name, ColumnKind::Identifier, "").field::<(), i64>(|&row: &i64| row.into());
     let rows = vec![1, 2];
     let sheet = Sheet::new("t", "", [field("uid"), field("other")], |rows: &Vec<i64>| rows.clone());
-    let table = sheet.table_in(&rows, Layout::Reference).unwrap().unwrap();
+    let table = sheet.table_in(&rows, Layout::Listed).unwrap().unwrap();
     let (bytes, _) = written(&report(vec![table]));
     let xml = part(&bytes, "xl/worksheets/sheet1.xml");
     assert!(!xml.contains("outline") && !xml.contains("xSplit"), "{xml}");

@@ -45,7 +45,7 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
             .field(|row: &Timed<u32>| (row.durations.sum as f64 / 1e6).into()),
         Column::count("Count", "Kernels.").field(|row: &Timed<u32>| row.durations.count.into()),
         fraction_of_all("Fraction of such kernels").only_in(Layout::Roles).field_in(fraction),
-        fraction_of_all("Fraction of XLA").only_in(Layout::Reference).field_in(fraction),
+        fraction_of_all("Fraction of XLA").only_in(Layout::Listed).field_in(fraction),
     ];
     Sheet::with_context(
         "xla_top",

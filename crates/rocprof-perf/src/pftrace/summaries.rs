@@ -48,12 +48,12 @@ pub(super) fn timed<K: Copy + Eq + Hash>(
 fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
     let time = |column: Column, nanoseconds: fn(&Summary) -> f64| {
         column
-            .only_in(Layout::Reference)
+            .only_in(Layout::Listed)
             .field(move |row: &Timed<K>| readable_time(nanoseconds(&row.durations)).into())
     };
     [
         Column::text("Time", "Time %, with one decimal place and the sign.")
-            .only_in(Layout::Reference)
+            .only_in(Layout::Listed)
             .field(|row: &Timed<K>| format!("{:.1}%", row.percent).into()),
         time(Column::text("Total Time", "Total Time (ns) in ms, μs or ns."), |times| times.sum as f64),
         Column::count("Instances", instances).field(|row: &Timed<K>| row.durations.count.into()),
@@ -152,12 +152,11 @@ fn aligned([x, y, z]: [u32; 3]) -> Cell<'static> {
 
 pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let configuration = [
+        launch_field(Column::text("GridXYZ", "GridX, GridY and GridZ.").only_in(Layout::Listed), |launch| {
+            aligned(launch.grid)
+        }),
         launch_field(
-            Column::text("GridXYZ", "GridX, GridY and GridZ.").only_in(Layout::Reference),
-            |launch| aligned(launch.grid),
-        ),
-        launch_field(
-            Column::text("BlockXYZ", "BlockX, BlockY and BlockZ.").only_in(Layout::Reference),
+            Column::text("BlockXYZ", "BlockX, BlockY and BlockZ.").only_in(Layout::Listed),
             |launch| aligned(launch.workgroup),
         ),
         launch_field(Column::count("VGPR", "Vector registers of a work item.").per("work item"), |launch| {

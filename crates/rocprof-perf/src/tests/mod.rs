@@ -18,7 +18,7 @@ use crate::{RocprofNotice, RocprofOptions, rocprof_notices, rocprof_sheets};
 /// The conventions that differ from ours in every rule: those of TraceLens.
 const THEIRS: Conventions = Conventions {
     scope: Scope::Core,
-    layout: Layout::Reference,
+    layout: Layout::Listed,
     categories: KernelCategories::Short,
     units: TimeUnits::AThousandthBelow,
     processes: Processes::First,

@@ -32,7 +32,7 @@ fn table(analysis: &RocprofAnalysis, name: &str) -> Table {
         .iter()
         .find(|sheet| sheet.name == name)
         .unwrap()
-        .table_in(analysis, Layout::Reference)
+        .table_in(analysis, Layout::Listed)
         .unwrap()
         .unwrap()
 }

@@ -133,7 +133,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
             .only_in(Layout::Roles)
             .field(|row: &Row| ["A", "B"][row.side].into()),
         Column::text("source", "The run that it is of: trace1 is A, trace2 is B.")
-            .only_in(Layout::Reference)
+            .only_in(Layout::Listed)
             .field(|row: &Row| ["trace1", "trace2"][row.side].into()),
         argument(Column::nested("Input Dims", "Shapes of the operator's arguments."), |of| of.dims),
         argument(Column::nested("Input Strides", "Strides of the operator's arguments."), |of| of.strides),
@@ -216,7 +216,7 @@ fn in_both<C, R>(
     cell: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Copy + Send + Sync + 'static,
 ) -> [Field<C, R>; 2] {
     let [ours, reference] = names.map(|name| Column::new(name, kind, description));
-    [ours.only_in(Layout::Roles), reference.only_in(Layout::Reference)].map(|column| column.field_in(cell))
+    [ours.only_in(Layout::Roles), reference.only_in(Layout::Listed)].map(|column| column.field_in(cell))
 }
 
 fn device_rows<T: Borrow<TraceTree>>(diff: &TreeDiff<T>) -> (DeviceTable<'_, T>, Vec<DeviceRow>) {

@@ -60,12 +60,12 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::microseconds(
             "total_direct_kernel_time_sum",
             "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls.",
-        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Reference)
+        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Listed)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
         Column::microseconds(
             "total_subtree_kernel_time_sum",
             "Device time in µs of all kernels below the operator; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
-        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Reference)
+        ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Listed)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
         Column::count(
             "total_subtree_kernel_time_count",
@@ -75,7 +75,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .when(is_for(ReportLayout::Inference)),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
         SUBTREE_MS
-        .only_in(Layout::Reference)
+        .only_in(Layout::Listed)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into())
         .when(is_for(ReportLayout::Standard)),
         SUBTREE_MS

@@ -16,10 +16,10 @@ pub(crate) use table::Table;
 /// The conventions that differ from ours in every rule: those of TraceLens.
 pub(crate) const THEIRS: Conventions = Conventions {
     scope: Scope::Core,
-    layout: Layout::Reference,
+    layout: Layout::Listed,
     categories: CategoryRule::FirstKernel,
     communication: CommunicationRule::LeftOut,
-    models: Tables::TraceLens,
+    models: Tables::Common,
     roofline: RooflineRule::Model,
     missing_peak: MissingPeak::NoRoofline,
     peak_basis: PeakBasis::Achievable,

@@ -168,7 +168,7 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
             "total_subtree_kernel_time",
             "As the direct kernel time: kernels have nothing below.",
         )
-        .only_in(Layout::Reference)
+        .only_in(Layout::Listed)
         .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
         Column::count("direct_kernel_count", "Always 1.")
             .with_role(Role::Detail)
@@ -281,7 +281,7 @@ macro_rules! pair {
                 Number(Microseconds),
                 "As the direct kernel time: kernels have nothing below.",
             )
-            .only_in(Layout::Reference),
+            .only_in(Layout::Listed),
         ]
     };
 }
@@ -361,7 +361,7 @@ fn sums_by<'a>(rows: Vec<KernelRow<'a>>, name: fn(&KernelRow<'a>) -> Cow<'a, str
 fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a>>> {
     let time = |column: Column| {
         column
-            .only_in(Layout::Reference)
+            .only_in(Layout::Listed)
             .field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.us(row.time).into())
     };
     let fields = [
@@ -375,7 +375,7 @@ fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a
         DIRECT_MS
             .named("total_subtree_kernel_time_ms")
             .described("As the direct kernel time: kernels have nothing below.")
-            .only_in(Layout::Reference)
+            .only_in(Layout::Listed)
             .field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
         COUNT.field(|row: &KernelSum<'_>| row.count.into()),
         Column::names("Categories", "Kinds of these kernels, by name.")

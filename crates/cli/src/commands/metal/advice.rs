@@ -24,7 +24,7 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
         let Some(first) = section.first() else { continue };
         let title = first.title();
         out.push_str(&format!("\n{title}\n{}\n", "-".repeat(title.chars().count())));
-        match report.options.conventions.layout == Layout::Reference {
+        match report.options.conventions.layout == Layout::Listed {
             true => one_by_one(report, section, screen, out),
             false => grouped_by_text(report, section, screen, out),
         }

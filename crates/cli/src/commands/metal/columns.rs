@@ -12,7 +12,7 @@ const FEW_CORES: u32 = 10;
 
 /// The columns of the operations of a report.
 pub(super) fn op_columns(report: &MetalReport) -> Vec<TextColumn<'_, Op>> {
-    let compat = report.options.conventions.layout == Layout::Reference;
+    let compat = report.options.conventions.layout == Layout::Listed;
     let totals = &report.totals;
     let row = |op: &Op| report.table.rows.get(op.row as usize);
     let has_sub_devices =
@@ -88,7 +88,7 @@ pub(super) fn op_columns(report: &MetalReport) -> Vec<TextColumn<'_, Op>> {
 pub(super) fn is_minor(report: &MetalReport, op: &Op) -> bool {
     let least = report.options.min_percentage;
     let holds_device_time = op.device_percent.is_some_and(|share| share >= least)
-        && report.options.conventions.layout != Layout::Reference;
+        && report.options.conventions.layout != Layout::Listed;
     op.kind != OpKind::Host && op.total_percent.is_some_and(|share| share < least) && !holds_device_time
 }
 
@@ -127,7 +127,7 @@ fn fidelity_color(report: &MetalReport, op: &Op) -> Option<Color> {
 fn counts_text(report: &MetalReport) -> String {
     let Counts { device_ops, host_ops, signposts } = report.window_counts;
     let shown = report.shown_counts;
-    if report.options.conventions.layout == Layout::Reference {
+    if report.options.conventions.layout == Layout::Listed {
         return format!("{device_ops} device ops, {host_ops} host ops, {signposts} signposts");
     }
     let of = |shown: usize, all: usize, one: &str, several: &str| {

@@ -28,7 +28,7 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
 }
 
 fn title(report: &MetalReport, screen: &Screen, out: &mut String) {
-    if report.options.conventions.layout == Layout::Reference {
+    if report.options.conventions.layout == Layout::Listed {
         out.push_str("🚀 Operations 🚀\n================\n\n");
         return;
     }

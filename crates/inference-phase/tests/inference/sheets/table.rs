@@ -7,7 +7,7 @@ use sheets::{Cell, Layout, Table};
 pub(crate) fn sheet(phases: &PhaseAnalysis<'_>, name: &str) -> Option<Table> {
     let sheet = phase_sheets().into_iter().find(|sheet| sheet.name == name).unwrap();
     let is_of_tracelens = matches!(phases.options().method, PhaseMethod::TraceLens(_));
-    sheet.table_in(phases, if is_of_tracelens { Layout::Reference } else { Layout::Roles }).unwrap()
+    sheet.table_in(phases, if is_of_tracelens { Layout::Listed } else { Layout::Roles }).unwrap()
 }
 
 /// The headers.
@@ -42,7 +42,7 @@ pub(crate) fn numbers(table: &Table, column: &str) -> Vec<f64> {
 pub(crate) fn kernel_time_us(table: &Table) -> f64 {
     match table.layout() {
         Layout::Roles => sum(table, "total_direct_kernel_time_ms") * 1e3,
-        Layout::Reference => sum(table, "total_direct_kernel_time_sum"),
+        Layout::Listed => sum(table, "total_direct_kernel_time_sum"),
     }
 }
 

@@ -419,9 +419,9 @@ mod tests {
             assert_eq!(ours(kernels).unwrap_err().gap, Gap::NoModel, "{kernels:?}");
         }
         let call = OpCall { name: "aten::unheard_of", kernels: &[kernel], ..OpCall::default() };
-        assert_eq!(Tables::TraceLens.model(&call).unwrap_err().gap, Gap::NoModel);
+        assert_eq!(Tables::Common.model(&call).unwrap_err().gap, Gap::NoModel);
         assert_eq!(Tables::All.model(&call).unwrap_err().gap, Gap::Arguments);
-        assert!(!Tables::TraceLens.has_model("aten::unheard_of"));
+        assert!(!Tables::Common.has_model("aten::unheard_of"));
         assert!(figures("my::unheard_of", &inputs, &[], &[kernel]).is_err());
     }
 

@@ -251,7 +251,7 @@ fn value_of(json: &Json) -> Value {
 pub(crate) fn evaluate(call: &Recorded) -> (Vec<(String, Outcome)>, Vec<String>) {
     call.with_call(|call| {
         let (mut outcomes, mut reasons) = (Vec::new(), Vec::new());
-        let model = match Tables::TraceLens.model(call) {
+        let model = match Tables::Common.model(call) {
             Ok(model) => model,
             Err(undefined) => return (outcomes, vec![format!("no model: {undefined}")]),
         };

@@ -92,7 +92,7 @@ fn analysis(work: WorkRule) -> Option<(PathBuf, JaxAnalysis)> {
 fn table(analysis: &JaxAnalysis, name: &str) -> Table {
     let sheets = jax_sheets();
     let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
-    Table::new(&sheet.table_in(analysis, Layout::Reference).unwrap().unwrap())
+    Table::new(&sheet.table_in(analysis, Layout::Listed).unwrap().unwrap())
 }
 
 fn check(work: WorkRule, meant: &'static [Meant]) {

@@ -381,7 +381,7 @@ fn sheets(planes: Vec<Plane>) -> Vec<String> {
     let analysis = JaxAnalysis::new(decoded(planes), JaxOptions::default());
     let mut names = Vec::new();
     for sheet in tpu_sheets() {
-        let Some(table) = sheet.table_in(&analysis, Layout::Reference).unwrap() else { continue };
+        let Some(table) = sheet.table_in(&analysis, Layout::Listed).unwrap() else { continue };
         let described: Vec<&str> = sheet.columns.iter().map(|column| column.name).collect();
         let columns: Vec<&str> = table.columns().iter().map(|column| column.name()).collect();
         assert_eq!(columns, described, "{}", sheet.name);
