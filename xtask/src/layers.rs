@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{ChoreResult, Outcome, ask_cargo};
+use crate::{ChoreResult, Outcome, ask_cargo, named_once};
 
 /// The house order, top first. A crate may depend on crates that come before it. Crates are named without the prefix of
 /// their packages ([`PREFIX`]).
@@ -97,7 +97,7 @@ pub(crate) fn run(root: PathBuf) -> ChoreResult {
     }
     if findings.breaches.is_empty() {
         println!("layers: every arrow points up");
-        return Ok(Outcome::Good);
+        return named_once::run(&root);
     }
     for breach in &findings.breaches {
         eprintln!("layers: {breach}");

@@ -3,7 +3,7 @@
 //! | chore | what it does |
 //! | --- | --- |
 //! | `bench` | time and memory of the published program over sizes, against the least that reading takes |
-//! | `layers` | fails when a crate depends on a crate below it in the house order |
+//! | `layers` | fails when a crate depends on a crate below it in the house order, or when the name of a column or sheet stands outside its definition |
 //! | `docs` | the handbook as a site: its pages, the help of each command, the columns and the READMEs |
 //! | `dist` | the archive of a release, the same bytes on every machine |
 //! | `release-check` | whether versions, changelog and schema are ready for a release |
@@ -18,6 +18,7 @@ mod corpus;
 mod dist;
 mod docs;
 mod layers;
+mod named_once;
 mod release_check;
 mod snapshot;
 

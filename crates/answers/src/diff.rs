@@ -9,6 +9,7 @@ use iterations::Window;
 use perf_models::bare_kernel_name;
 use report_writers::shortened_apart;
 use sheets::Sheet;
+use sheets::names::{DIFF_LEDGER, DIFF_MAP, DIFF_UNITS};
 use trace_diff::{
     Confidence, DiffOptions, LedgerItem, TreeDiff, UnitGroup, UnitStatus, device_rows_sheet, tree_diff_sheets,
 };
@@ -24,9 +25,6 @@ use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, ti
 use crate::steps::window_in_words;
 use crate::summary::Summary;
 use crate::trace::{graft, how_to_record_devices};
-
-/// The sheet that is as long as both runs, so that it is only made where it is asked for.
-const MAP: &str = "diff_map";
 
 /// Aligns the trees of two runs, A and B, node by node. A is what B is held against.
 #[derive(Default)]
@@ -79,10 +77,10 @@ impl Reporter for DiffReporter {
         run.begin(Stage::Sheets);
         let title = names.join(" → ");
         let (mut sheets, map): (Vec<_>, Vec<_>) =
-            tree_diff_sheets().into_iter().partition(|sheet| sheet.name != MAP);
+            tree_diff_sheets().into_iter().partition(|sheet| sheet.name != DIFF_MAP);
         sheets.extend(map.into_iter().filter(|_| has_map));
         let (made, mut known) = tables(&*diff, sheets, Default::default())?;
-        known.push(MAP.to_owned());
+        known.push(DIFF_MAP.to_owned());
         let tables = titled(&title, (made, known), run)?;
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         statements.extend(diff_in_words(&diff, [&names[0], &names[1]]));
@@ -268,7 +266,7 @@ where
 {
     let of_diff = tree_diff_sheets();
     let mut sheets: Vec<_> =
-        of_diff.into_iter().filter(|sheet| ["diff_ledger", "diff_units"].contains(&&*sheet.name)).collect();
+        of_diff.into_iter().filter(|sheet| [DIFF_LEDGER, DIFF_UNITS].contains(&&*sheet.name)).collect();
     sheets.push(device_rows_sheet());
     sheets
 }

@@ -8,6 +8,8 @@ use gpu_timeline::Summary;
 use op_replay::{Entry, Operation, Refusal, SeenTensors};
 use perf_models::{OpCall, Value};
 use sheets::Table;
+use sheets::columns;
+use sheets::names;
 use trace_diff::{ReportFormat, read_report, report_format};
 use trace_ingest::{
     Category, EventId, EventTable, ReadOptions, SignatureId, StringId, is_standard_input, read_path,
@@ -260,10 +262,15 @@ fn replayed(
 }
 
 /// The tables of reports that have a row for each operator with its arguments.
-const TABLES: [&str; 2] = ["ops_all", "ops_unique_args"];
+const TABLES: [&str; 2] = [names::OPS_ALL, names::OPS_UNIQUE_ARGS];
 
 /// Columns of them: shapes, types, strides, values.
-const LISTS: [&str; 4] = ["Input Dims", "Input type", "Input Strides", "Concrete Inputs"];
+const LISTS: [&str; 4] = [
+    columns::INPUT_DIMS.name,
+    columns::INPUT_TYPE.name,
+    columns::INPUT_STRIDES.name,
+    columns::CONCRETE_INPUTS.name,
+];
 
 /// A row of a report, together with others of the same operator and arguments.
 struct Row {
@@ -372,7 +379,7 @@ fn rows_of(table: &Table) -> Vec<Row> {
             rows.push(Row {
                 name: name.clone(),
                 lists: lists.each_ref().map(list),
-                uid: text("ex_UID", at).parse().ok(),
+                uid: text(columns::EX_UID.name, at).parse().ok(),
                 counts: HashMap::new(),
                 own_us: 0.0,
                 time_us: 0.0,
@@ -382,17 +389,18 @@ fn rows_of(table: &Table) -> Vec<Row> {
             rows.len() - 1
         });
         let row = &mut rows[place];
-        let thread = ["process_name", "process_label", "thread_name"].map(|column| text(column, at));
-        let count = number("operation_count", at).map_or(0, |count| count as u64);
+        let thread = [columns::PROCESS_NAME.name, columns::PROCESS_LABEL.name, columns::THREAD_NAME.name]
+            .map(|column| text(column, at));
+        let count = number(columns::OPERATION_COUNT.name, at).map_or(0, |count| count as u64);
         let counted = row.counts.entry(thread).or_default();
         *counted = count.max(*counted);
-        let time_us = number("total_subtree_kernel_time_sum", at).unwrap_or(0.0);
+        let time_us = number(columns::SUBTREE_US_SUM.name, at).unwrap_or(0.0);
         row.time_us += time_us;
-        row.own_us += number("total_direct_kernel_time_sum", at).unwrap_or(0.0);
+        row.own_us += number(columns::DIRECT_US_SUM.name, at).unwrap_or(0.0);
         if time_us > row.median_us.0 {
-            row.median_us = (time_us, number("total_subtree_kernel_time_median", at));
+            row.median_us = (time_us, number(columns::SUBTREE_US.median.name, at));
         }
-        for kernel in kernel_names(&text("kernel_details_summary", at)) {
+        for kernel in kernel_names(&text(columns::KERNEL_DETAILS.name, at)) {
             if !row.kernels.contains(&kernel) {
                 row.kernels.push(kernel);
             }

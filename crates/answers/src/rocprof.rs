@@ -10,6 +10,7 @@ use rocprof_perf::{
     AgentTimeline, KernelCategories, RocprofAnalysis, RocprofOptions, TimeUnits, agent_timelines,
     rocprof_finding, rocprof_notices, rocprof_sheets,
 };
+use sheets::names;
 use sheets::{Layout, Scope};
 use trace_ingest::rocprof::{Agent, AgentKind, Domain, Process, Profile, read_profile};
 use trace_ingest::{Nanoseconds, RecordingKind};
@@ -157,7 +158,7 @@ fn summary(analysis: &RocprofAnalysis, title: String) -> Summary {
                 Timeline::new(name, *breakdown, |nanoseconds| nanoseconds as f64 / 1e3)
             })
             .collect(),
-        more_timelines: Summary::more_timelines(timelines.len(), "gpu_timeline_by_agent"),
+        more_timelines: Summary::more_timelines(timelines.len(), names::GPU_TIMELINE_BY_AGENT),
         program: steps_in_words(analysis).into_iter().collect(),
         ..Summary::default()
     }

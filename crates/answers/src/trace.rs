@@ -17,6 +17,7 @@ use iterations::{Program, Selected, Window, WindowError};
 use nsys_perf::{NsysAnalysis, NsysOptions, nsys_findings, nsys_sheets, nsys_stats_sheets};
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use reference_tools::{Hta, hta_sheets};
+use sheets::names;
 use sheets::names::GRAPH_REPLAYS;
 use sheets::{Layout, Scope, Sheet, Table};
 use trace_diff::{DiffOptions, TreeDiff};
@@ -468,7 +469,7 @@ fn tables_and_summary(
     };
     known.extend(sheets.iter().flat_map(both_names));
     known.extend(sheets_of_hta.iter().map(|sheet| sheet.name.to_string()));
-    let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with("unified_perf_summary"));
+    let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with(names::UNIFIED_PERF_SUMMARY));
     for (position, made) in made.into_iter().skip(shared.len()).enumerate() {
         all.extend(made?);
         if let (Some(phases), true) = (phases, Some(position) == last_unified) {
@@ -707,7 +708,7 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .chain(memory_in_words(analysis))
             .collect(),
         timelines,
-        more_timelines: Summary::more_timelines(of_devices.len(), "gpu_timeline_per_device"),
+        more_timelines: Summary::more_timelines(of_devices.len(), names::GPU_TIMELINE_PER_DEVICE),
         program: steps_in_words(analysis).into_iter().chain(phases.and_then(phase_shares)).collect(),
         check: (analysis.options().layout == ReportLayout::Inference)
             .then(|| analysis.sanity_check())

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use advise::{ADVICE, Limits};
 use iterations::{LevelKind, Window};
 use operator_sheets::{Iterated, RooflineShares};
+use sheets::names;
 use sheets::{Layout, Scope};
 use trace_ingest::Picoseconds;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile, read_profile};
@@ -241,7 +242,7 @@ fn summary(analysis: &JaxAnalysis, events: usize, title: String) -> Summary {
                 Timeline::new(plane, gpu.breakdown, |time| analysis.trace().to_microseconds(time))
             })
             .collect(),
-        more_timelines: Summary::more_timelines(gpus.len(), "gpu_timeline"),
+        more_timelines: Summary::more_timelines(gpus.len(), names::GPU_TIMELINE),
         program: executions(analysis).into_iter().chain(steps_in_words(analysis)).collect(),
         coverage: RooflineShares::new(analysis),
         architecture: analysis.architecture().map(Summary::architecture),

@@ -8,6 +8,7 @@ use answers::{Report, Timeline};
 use operator_sheets::{BestRates, RooflineShares};
 use perf_models::bare_kernel_name;
 use report_writers::terminal::{Color, Segment, Style, TextColumn, bar, table, truncate_middle};
+use sheets::names;
 use sheets::{Cell, ColumnKind, Excerpt, Table, TableColumn, Unit, escaped};
 use tree_perf::{KernelSums, KernelTotal, SanityCheck};
 
@@ -232,7 +233,7 @@ const MISMATCHES: usize = 3;
 
 /// The verdict, and where it is bad the tables and kernels that it is about.
 fn write_check(out: &mut String, check: &SanityCheck, style: Style) {
-    let sheets = [("ops_summary", &check.launchers), ("unified_perf_summary", &check.unified)];
+    let sheets = [(names::OPS_SUMMARY, &check.launchers), (names::UNIFIED_PERF_SUMMARY, &check.unified)];
     let verdict = |passes: bool| if passes { "PASS" } else { "FAIL" };
     type Row<'a> = (&'a str, &'a KernelSums);
     let columns = [

@@ -1,5 +1,6 @@
 //! The tables of a critical path.
 
+use sheets::names;
 use sheets::names::GRAPH_REPLAYS;
 use sheets::{Column, ColumnKind, Figure, Role, Sheet, Unit, percent};
 use trace_ingest::{EventId, Trace};
@@ -94,7 +95,7 @@ fn summary<'a>() -> Sheet<'a, CriticalPath> {
             .field(move |(path, group): &Row<'_>| us(path, group.longest).into()),
     ];
     Sheet::new(
-        "critical_path",
+        names::CRITICAL_PATH,
         "What the time waited for: the critical path by class and name, the most first. Stretches add up to the time from the \
          first to the last event (mode wall), or to the longest path through the graph of dependencies (mode dag).",
         fields,

@@ -15,6 +15,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sheets::Table;
+use sheets::names;
 
 use crate::protocol::Following;
 use crate::server::Refusal;
@@ -470,7 +471,7 @@ fn why(
     let is_named = |rank: usize| why.findings.iter().any(|named| named.rank == rank);
     answer.findings = all.findings.into_iter().filter(|finding| is_named(finding.rank)).collect();
     // One table an answer: that of operators with their arguments, or the first that there is.
-    let of_calls = why.rows.iter().find(|table| table.name().starts_with("unified_perf_summary"));
+    let of_calls = why.rows.iter().find(|table| table.name().starts_with(names::UNIFIED_PERF_SUMMARY));
     let rows = of_calls.or(why.rows.first());
     let query = RowQuery { top, ..RowQuery::default() };
     if let Some(rows) = rows {
@@ -540,7 +541,7 @@ fn path(
         .map_err(|error| Refusal::of_answer(&error))?;
     let mut answer = about(session, asked, &held);
     answer.result = json!({"statements": report.summary.statements});
-    answer.tables = vec![part_of(&report, "critical_path", top)?];
+    answer.tables = vec![part_of(&report, names::CRITICAL_PATH, top)?];
     document(answer)
 }
 
@@ -564,7 +565,7 @@ fn diff(
     let inputs = runs.iter().enumerate().map(role).collect();
     let mut answer = session.answer(asked, inputs).about(&report);
     answer.result = json!({"statements": report.summary.statements});
-    answer.tables = vec![part_of(&report, "diff_ledger", top)?];
+    answer.tables = vec![part_of(&report, names::DIFF_LEDGER, top)?];
     document(answer)
 }
 

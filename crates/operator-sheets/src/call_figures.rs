@@ -4,8 +4,8 @@ use gpu_timeline::Spread;
 use perf_models::{ComputeSpec, Gap, Roofline, Undefined};
 use sheets::{Absence, AbsenceCode, Column, Field};
 
-use crate::columns::{COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S};
 use crate::figures::Figures;
+use sheets::columns::{COMPUTE_SPEC, PCT_ROOFLINE, ROOFLINE_BOUND, ROOFLINE_TIME, TB_PER_S, TFLOPS_PER_S};
 
 /// Work of the first call that has it, and rates over all calls.
 #[derive(Clone, Copy, Debug, Default)]

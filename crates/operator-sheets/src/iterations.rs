@@ -2,6 +2,7 @@
 
 use gpu_timeline::{Breakdown, Summary};
 use iterations::{Figures, Group, Iteration, Level, Mark, Measured, MeasuredIterations, Part};
+use sheets::names;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Figure, Nested, Role, Sheet, Unit, percent};
 
 /// The analysis of a recording in which something may repeat.
@@ -297,7 +298,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     let of_work = of_work.into_iter().filter(|_| A::KNOWS_WORK);
     let fields = named.into_iter().chain(of_work).chain([duration]).chain(times).chain(rest);
     Sheet::with_context(
-        "iterations",
+        names::ITERATIONS,
         "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one: busy while any of them is. Where the recording has no device work, what the device did is unknown and its columns are empty. Left out where nothing repeats.",
         fields,
         |analysis: &'a A| {
@@ -309,7 +310,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         "Time of iterations",
         ITERATION.name,
         DURATION.name,
-        "duration (ms)",
+        DURATION.name,
         ChartShape::Grouped {
             title: "iteration",
             groups: STATE.name,
@@ -447,7 +448,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         fields.insert(BEHIND_COUNT, phase);
     }
     Sheet::with_context(
-        "iteration_groups",
+        names::ITERATION_GROUPS,
         "Iterations that do alike, by the names and numbers of their device events, on the level of the steps and on those below and beside it. Left out where nothing repeats.",
         fields,
         |analysis: &'a A| {

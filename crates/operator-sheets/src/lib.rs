@@ -4,7 +4,6 @@
 mod bound;
 mod call_figures;
 mod category;
-pub mod columns;
 pub mod durations;
 mod figures;
 mod iterations;
@@ -29,4 +28,4 @@ pub use roofline::{
     roofline_sheet,
 };
 pub use short_kernel_histogram::short_kernel_histogram;
-pub use timeline::{TIME_SHARE, kinds_of_time};
+pub use timeline::kinds_of_time;

@@ -10,8 +10,8 @@ use sheets::{
 };
 
 use crate::category::OpCategory;
-use crate::columns;
 use crate::figures::Figures;
+use sheets::columns;
 
 /// A peak of arithmetic with the work that is held against it.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,6 @@
-//! Where the time of a device went: rows and columns of the sheets of all recorders.
+//! Where the time of a device went: rows of the sheets of all recorders.
 
 use gpu_timeline::Breakdown;
-use sheets::Column;
-
-/// Share of a row in the row `total_time`.
-pub const TIME_SHARE: Column = Column::percent("percent", "time ms as a share of total_time, in percent.");
 
 /// The kinds of time of a breakdown by name, in its unit. A breakdown with a threshold for gaps has two kinds of idle time.
 pub fn kinds_of_time(breakdown: &Breakdown) -> Vec<(&'static str, i64)> {

@@ -4,7 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use sheets::{Cell, Column, ColumnKind, Role, Table, TableColumn, TableError, Unit};
+use sheets::columns::{self, kernels, rocprof_kernels};
+use sheets::{Cell, Column, ColumnKind, Role, Table, TableColumn, TableError, Unit, names};
 use thiserror::Error;
 use trace_diff::Side;
 
@@ -28,10 +29,10 @@ pub enum SheetGroup {
 impl SheetGroup {
     /// All of them, by the names that TraceLens gives them.
     pub const ALL: [(&'static str, SheetGroup); 5] = [
-        ("gpu_timeline", SheetGroup::GpuTimeline),
-        ("ops_summary", SheetGroup::OpsSummary),
-        ("kernel_summary", SheetGroup::KernelSummary),
-        ("ops_all", SheetGroup::OpsAll),
+        (names::GPU_TIMELINE, SheetGroup::GpuTimeline),
+        (names::OPS_SUMMARY, SheetGroup::OpsSummary),
+        (names::KERNEL_SUMMARY, SheetGroup::KernelSummary),
+        (names::OPS_ALL, SheetGroup::OpsAll),
         ("roofline", SheetGroup::Roofline),
     ];
 }
@@ -133,17 +134,27 @@ struct Rule {
     folded: &'static [&'static str],
 }
 
-const CUMULATIVE: &[&str] = &["Cumulative Percentage (%)"];
-const CALL: &[&str] = &["name", "Input type", "Input Dims", "Input Strides", "Concrete Inputs"];
-const FIRST_ARGUMENTS: [&str; 4] =
-    ["Input type_first", "Input Dims_first", "Input Strides_first", "Concrete Inputs_first"];
+const CUMULATIVE: &[&str] = &[columns::CUMULATIVE.name];
+const CALL: &[&str] = &[
+    "name",
+    columns::INPUT_TYPE.name,
+    columns::INPUT_DIMS.name,
+    columns::INPUT_STRIDES.name,
+    columns::CONCRETE_INPUTS.name,
+];
+const FIRST_ARGUMENTS: [&str; 4] = [
+    columns::ARGUMENTS_OF_FIRST[1].name,
+    columns::ARGUMENTS_OF_FIRST[0].name,
+    columns::ARGUMENTS_OF_FIRST[2].name,
+    columns::ARGUMENTS_OF_FIRST[3].name,
+];
 
 const GPU_TIMELINE: Rule = Rule {
-    sheet: "gpu_timeline",
-    result: "gpu_timeline",
+    sheet: names::GPU_TIMELINE,
+    result: names::GPU_TIMELINE,
     keys: &["type"],
     has_parameters: false,
-    differences: &["time ms"],
+    differences: &[columns::TIME_MS.name],
     dropped: &[],
     dropped_in_variants: &[],
     sorted_by: None,
@@ -151,56 +162,61 @@ const GPU_TIMELINE: Rule = Rule {
     folded: &[],
 };
 const OPS_SUMMARY: Rule = Rule {
-    sheet: "ops_summary",
-    result: "ops_summary",
+    sheet: names::OPS_SUMMARY,
+    result: names::OPS_SUMMARY,
     keys: &["name"],
-    differences: &["total_direct_kernel_time_ms", "Count"],
-    dropped: &["total_direct_kernel_time_sum"],
+    differences: &[columns::DIRECT_MS.name, "Count"],
+    dropped: &[columns::DIRECT_US_SUM.name],
     dropped_in_variants: CUMULATIVE,
-    sorted_by: Some("total_direct_kernel_time_ms"),
+    sorted_by: Some(columns::DIRECT_MS.name),
     ..GPU_TIMELINE
 };
 const KERNEL_SUMMARY: Rule = Rule {
-    sheet: "kernel_summary",
-    result: "kernel_summary",
-    keys: &["Kernel name"],
-    differences: &["Kernel duration (µs)_sum", "Kernel duration (µs)_mean", "Kernel duration (µs)_count"],
-    dropped: &["Kernel duration (µs)_min", "Kernel duration (µs)_max", "Parent op category"],
+    sheet: names::KERNEL_SUMMARY,
+    result: names::KERNEL_SUMMARY,
+    keys: &[kernels::KERNEL_NAME.name],
+    differences: &[kernels::DURATION_SUM.name, kernels::DURATION_MEAN.name, kernels::DURATION_COUNT.name],
+    dropped: &[kernels::DURATION_MIN.name, kernels::DURATION_MAX.name, kernels::PARENT_CATEGORY.name],
     dropped_in_variants: CUMULATIVE,
-    sorted_by: Some("Kernel duration (µs)_sum"),
+    sorted_by: Some(kernels::DURATION_SUM.name),
     ..GPU_TIMELINE
 };
 /// Of rocprofv3 profiles.
 const KERNEL_SUMMARY_BY_NAME: Rule = Rule {
     keys: &["name"],
-    differences: &["Total Kernel Time (ms)", "Mean Kernel Time (µs)", "Count"],
+    differences: &[rocprof_kernels::TOTAL.name, rocprof_kernels::MEAN.name, "Count"],
     dropped: &[
         "Total Kernel Time (µs)",
-        "Median Kernel Time (µs)",
-        "Std Kernel Time (µs)",
-        "Min Kernel Time (µs)",
-        "Max Kernel Time (µs)",
+        rocprof_kernels::MEDIAN.name,
+        rocprof_kernels::STD.name,
+        rocprof_kernels::MIN.name,
+        rocprof_kernels::MAX.name,
         "Category",
     ],
-    sorted_by: Some("Total Kernel Time (ms)"),
+    sorted_by: Some(rocprof_kernels::TOTAL.name),
     ..KERNEL_SUMMARY
 };
 const OPS_ALL: Rule = Rule {
-    sheet: "ops_all",
-    result: "ops_all",
+    sheet: names::OPS_ALL,
+    result: names::OPS_ALL,
     keys: CALL,
-    differences: &["total_direct_kernel_time_sum", "total_direct_kernel_time_mean", "operation_count"],
-    sorted_by: Some("total_direct_kernel_time_sum"),
+    differences: &[columns::DIRECT_US_SUM.name, columns::DIRECT_US.mean.name, columns::OPERATION_COUNT.name],
+    sorted_by: Some(columns::DIRECT_US_SUM.name),
     is_split: true,
-    folded: &["kernel_names", "median", "std", "min", "max", "ex_UID"],
+    folded: &["kernel_names", "median", "std", "min", "max", columns::EX_UID.name],
     ..GPU_TIMELINE
 };
-const OPS_UNIQUE_ARGS: Rule = Rule { sheet: "ops_unique_args", result: "ops_unique_args", ..OPS_ALL };
+const OPS_UNIQUE_ARGS: Rule =
+    Rule { sheet: names::OPS_UNIQUE_ARGS, result: names::OPS_UNIQUE_ARGS, ..OPS_ALL };
 const UNIFIED: Rule = Rule {
-    sheet: "unified_perf_summary",
-    result: "unified_perf_summary",
-    differences: &["Kernel Time (µs)_sum", "Kernel Time (µs)_mean", "operation_count"],
-    sorted_by: Some("Kernel Time (µs)_sum"),
+    sheet: names::UNIFIED_PERF_SUMMARY,
+    result: names::UNIFIED_PERF_SUMMARY,
+    differences: &[
+        columns::KERNEL_TIME_SUM.name,
+        columns::KERNEL_TIME.mean.name,
+        columns::OPERATION_COUNT.name,
+    ],
+    sorted_by: Some(columns::KERNEL_TIME_SUM.name),
     ..OPS_ALL
 };
 const GEMM: Rule = Rule {
@@ -209,23 +225,23 @@ const GEMM: Rule = Rule {
     keys: &["name"],
     has_parameters: true,
     differences: &[
-        "Kernel Time (µs)_sum",
-        "Kernel Time (µs)_mean",
-        "name_count",
-        "TFLOPS/s_mean",
-        "TB/s_mean",
+        columns::KERNEL_TIME_SUM.name,
+        columns::KERNEL_TIME.mean.name,
+        columns::NAME_COUNT.name,
+        columns::TFLOPS_PER_S.mean.name,
+        columns::TB_PER_S.mean.name,
     ],
     dropped: &[],
     dropped_in_variants: &[
-        "GFLOPS_first",
-        "Data Moved (MB)_first",
-        "FLOPS/Byte_first",
+        columns::WORK_OF_FIRST[0].name,
+        columns::WORK_OF_FIRST[1].name,
+        columns::WORK_OF_FIRST[2].name,
         FIRST_ARGUMENTS[0],
         FIRST_ARGUMENTS[1],
         FIRST_ARGUMENTS[2],
         FIRST_ARGUMENTS[3],
     ],
-    sorted_by: Some("Kernel Time (µs)_sum"),
+    sorted_by: Some(columns::KERNEL_TIME_SUM.name),
     is_split: true,
     folded: &[
         "kernel_names_first",
@@ -260,7 +276,7 @@ pub fn compare_as_tracelens(sides: &[Side], groups: &[SheetGroup]) -> Result<Par
     let first_has = |sheet: &str, column: &str| {
         sides.first().and_then(|side| find(side, sheet)).is_some_and(|table| table.column(column).is_some())
     };
-    let kernels = match first_has("kernel_summary", "Kernel name") {
+    let kernels = match first_has(names::KERNEL_SUMMARY, kernels::KERNEL_NAME.name) {
         true => &KERNEL_SUMMARY,
         false => &KERNEL_SUMMARY_BY_NAME,
     };

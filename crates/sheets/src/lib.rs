@@ -5,6 +5,7 @@ mod caveat;
 mod cell;
 mod chart;
 mod column;
+pub mod columns;
 mod escape;
 mod excerpt;
 mod field;

@@ -38,3 +38,41 @@ pub const MEMORY_TIMELINE: &str = "memory_timeline";
 pub const MEMORY_STEPS: &str = "memory_steps";
 /// Replays of captured graphs.
 pub const GRAPH_REPLAYS: &str = "graph_replays";
+/// What TraceLens calls [`OPS_ALL`].
+pub const OPS_UNIQUE_ARGS: &str = "ops_unique_args";
+/// What TraceLens calls [`OPS_ALL`] with what ran beside each call.
+pub const OPS_UNIQUE_ARGS_KL_OVERLAP: &str = "ops_unique_args_kl_overlap";
+/// Kinds of time of a GPU, mean over several.
+pub const GPU_EVENTS_AVERAGES: &str = "gpu_events_averages";
+/// Kernels by kind of work.
+pub const KERNEL_SUMMARY_BY_CATEGORY: &str = "kernel_summary_by_category";
+/// Kernels of XPlane profiles by name.
+pub const KERNEL_LAUNCHERS_SUMMARY: &str = "kernel_launchers_summary";
+/// The same by kind of work.
+pub const KERNEL_LAUNCHERS_SUMMARY_BY_CATEGORY: &str = "kernel_launchers_summary_by_category";
+/// The same by arguments.
+pub const KERNEL_LAUNCHERS_UNIQUE_ARGS: &str = "kernel_launchers_unique_args";
+/// HLO operations of a TPU.
+pub const HLO_STATS: &str = "hlo_stats";
+/// Kinds of time of each of several devices.
+pub const GPU_TIMELINE_PER_DEVICE: &str = "gpu_timeline_per_device";
+/// The same of rocprofv3 profiles.
+pub const GPU_TIMELINE_BY_AGENT: &str = "gpu_timeline_by_agent";
+/// What the time waited for.
+pub const CRITICAL_PATH: &str = "critical_path";
+/// The differences of two runs that add up.
+pub const DIFF_LEDGER: &str = "diff_ledger";
+/// Units of difference of two runs.
+pub const DIFF_UNITS: &str = "diff_units";
+/// Both runs node by node.
+pub const DIFF_MAP: &str = "diff_map";
+/// Ranks of a job.
+pub const RANKS_OVERVIEW: &str = "ranks_overview";
+/// Why ranks were late.
+pub const STRAGGLER_CAUSES: &str = "straggler_causes";
+/// Collectives of a job by group and size.
+pub const GROUP_SUMMARY: &str = "group_summary";
+/// Numbers of short kernels by duration, in rocprofv3 reports and in TraceLens's of traces.
+pub const SHORT_KERNEL_HISTOGRAM: &str = "short_kernel_histogram";
+/// Short kernels by operator and name, likewise.
+pub const SHORT_KERNELS_SUMMARY: &str = "short_kernels_summary";

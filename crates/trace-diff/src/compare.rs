@@ -3,7 +3,7 @@
 use gpu_timeline::likeness;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
-use sheets::{Cell, Table, TableColumn};
+use sheets::{Cell, Table, TableColumn, columns};
 
 use crate::keys::KeyKind;
 use crate::names::NameClasses;
@@ -451,7 +451,7 @@ impl Joining<'_> {
             self.rule.keys.iter().map(|(names, kind)| (names.to_vec(), *kind)).collect();
         if self.rule.subject == Subject::Model {
             if parameters.is_empty() {
-                known.push((vec!["Input Dims_first"], KeyKind::Literal));
+                known.push((vec![columns::ARGUMENTS_OF_FIRST[0].name], KeyKind::Literal));
             }
             known.extend(parameters.into_iter().map(|name| (vec![name], KeyKind::Literal)));
         }

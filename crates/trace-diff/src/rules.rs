@@ -1,5 +1,8 @@
 //! Which tables of reports are compared: what a row is known by, which column is its time.
 
+use sheets::columns::{self, hlo, kernels, rocprof_kernels, tenstorrent};
+use sheets::names;
+
 use crate::keys::KeyKind;
 
 /// What the rows of a table are about.
@@ -56,21 +59,21 @@ impl Rule {
 
 const NAME: Key = (&["name"], KeyKind::Operator);
 const ARGUMENTS: [Key; 4] = [
-    (&["Input type"], KeyKind::Literal),
-    (&["Input Dims"], KeyKind::Literal),
+    (&[columns::INPUT_TYPE.name], KeyKind::Literal),
+    (&[columns::INPUT_DIMS.name], KeyKind::Literal),
     (&[STRIDES], KeyKind::Literal),
     (&[VALUES], KeyKind::Literal),
 ];
-const STRIDES: &str = "Input Strides";
-const VALUES: &str = "Concrete Inputs";
+const STRIDES: &str = columns::INPUT_STRIDES.name;
+const VALUES: &str = columns::CONCRETE_INPUTS.name;
 /// Keys in which calls of like programs may differ.
 pub(crate) const ALIKE_WITHOUT: [&str; 2] = [STRIDES, VALUES];
 const NO_SPREAD: [&[&str]; 4] = [&[]; 4];
 const KERNEL_TIME: [&[&str]; 4] = [
-    &["Kernel Time (µs)_mean"],
-    &["Kernel Time (µs)_std"],
-    &["Kernel Time (µs)_min"],
-    &["Kernel Time (µs)_max"],
+    &[columns::KERNEL_TIME.mean.name],
+    &[columns::KERNEL_TIME.std.name],
+    &[columns::KERNEL_TIME.min.name],
+    &[columns::KERNEL_TIME.max.name],
 ];
 
 /// The tables that are compared, the whole before its parts.
@@ -78,98 +81,98 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         subject: Subject::Timeline,
         // The second is the mean over the GPUs of a profile, which the first has one by one.
-        sheets: &["gpu_timeline", "gpu_events_averages"],
+        sheets: &[names::GPU_TIMELINE, names::GPU_EVENTS_AVERAGES],
         keys: &[(&["type"], KeyKind::Name)],
         relaxed: None,
-        times: &[("time ms", 1e3)],
+        times: &[(columns::TIME_MS.name, 1e3)],
         calls: &[],
         spread: NO_SPREAD,
     },
     Rule {
         subject: Subject::Category,
         sheets: &[
-            "ops_summary_by_category",
-            "kernel_summary_by_category",
-            "kernel_launchers_summary_by_category",
+            names::OPS_SUMMARY_BY_CATEGORY,
+            names::KERNEL_SUMMARY_BY_CATEGORY,
+            names::KERNEL_LAUNCHERS_SUMMARY_BY_CATEGORY,
         ],
-        keys: &[(&["op category"], KeyKind::Name)],
+        keys: &[(&[columns::OP_CATEGORY.name], KeyKind::Name)],
         relaxed: None,
-        times: &[("total_direct_kernel_time_ms", 1e3), ("host_us", 1.0)],
+        times: &[(columns::DIRECT_MS.name, 1e3), (columns::HOST_US.name, 1.0)],
         calls: &["Count"],
         spread: NO_SPREAD,
     },
     Rule {
         subject: Subject::Operator,
-        sheets: &["ops_summary", "kernel_launchers_summary"],
+        sheets: &[names::OPS_SUMMARY, names::KERNEL_LAUNCHERS_SUMMARY],
         keys: &[NAME],
         relaxed: None,
-        times: &[("total_direct_kernel_time_ms", 1e3), ("host_us", 1.0)],
+        times: &[(columns::DIRECT_MS.name, 1e3), (columns::HOST_US.name, 1.0)],
         calls: &["Count"],
         spread: NO_SPREAD,
     },
     Rule {
         subject: Subject::Operator,
-        sheets: &["hlo_stats"],
-        keys: &[(&["HLO op name"], KeyKind::Name)],
+        sheets: &[names::HLO_STATS],
+        keys: &[(&[hlo::OP_NAME.name], KeyKind::Name)],
         relaxed: None,
-        times: &[("Total self time (us)", 1.0)],
-        calls: &["#Occurrences"],
+        times: &[(hlo::SELF_TIME.name, 1.0)],
+        calls: &[hlo::OCCURRENCES.name],
         spread: NO_SPREAD,
     },
     // Of Tenstorrent operations: by operation, and by operation and sizes.
     Rule {
         subject: Subject::Category,
         sheets: &["summary"],
-        keys: &[(&["Op Code"], KeyKind::Name)],
+        keys: &[(&[tenstorrent::GROUP.name], KeyKind::Name)],
         relaxed: None,
-        times: &[("Device Time Sum", 1.0)],
-        calls: &["Op Count"],
+        times: &[(tenstorrent::TIME_SUM.name, 1.0)],
+        calls: &[tenstorrent::COUNT.name],
         spread: NO_SPREAD,
     },
     Rule {
         subject: Subject::Operator,
         sheets: &["ops"],
-        keys: &[(&["OP Code"], KeyKind::Name)],
+        keys: &[(&[tenstorrent::OP.name], KeyKind::Name)],
         relaxed: None,
-        times: &[("Device Time", 1.0)],
+        times: &[(tenstorrent::TIME.name, 1.0)],
         calls: &[],
         spread: NO_SPREAD,
     },
     Rule {
         subject: Subject::Call,
-        sheets: &["ops_all", "ops_unique_args", "kernel_launchers_unique_args"],
+        sheets: &[names::OPS_ALL, names::OPS_UNIQUE_ARGS, names::KERNEL_LAUNCHERS_UNIQUE_ARGS],
         keys: &[NAME, ARGUMENTS[0], ARGUMENTS[1], ARGUMENTS[2], ARGUMENTS[3]],
         relaxed: Some(STRIDES),
-        times: &[("total_direct_kernel_time_sum", 1.0), ("host_us", 1.0)],
-        calls: &["operation_count"],
+        times: &[(columns::DIRECT_US_SUM.name, 1.0), (columns::HOST_US.name, 1.0)],
+        calls: &[columns::OPERATION_COUNT.name],
         spread: [
-            &["total_direct_kernel_time_mean"],
-            &["total_direct_kernel_time_std"],
-            &["total_direct_kernel_time_min"],
-            &["total_direct_kernel_time_max"],
+            &[columns::DIRECT_US.mean.name],
+            &[columns::DIRECT_US.std.name],
+            &[columns::DIRECT_US.min.name],
+            &[columns::DIRECT_US.max.name],
         ],
     },
     Rule {
         subject: Subject::Call,
-        sheets: &["unified_perf_summary"],
+        sheets: &[names::UNIFIED_PERF_SUMMARY],
         keys: &[NAME, ARGUMENTS[0], ARGUMENTS[1], ARGUMENTS[2], ARGUMENTS[3]],
         relaxed: Some(STRIDES),
-        times: &[("Kernel Time (µs)_sum", 1.0), ("host_us", 1.0)],
-        calls: &["operation_count"],
+        times: &[(columns::KERNEL_TIME_SUM.name, 1.0), (columns::HOST_US.name, 1.0)],
+        calls: &[columns::OPERATION_COUNT.name],
         spread: KERNEL_TIME,
     },
     Rule {
         subject: Subject::Kernel,
-        sheets: &["kernel_summary"],
-        keys: &[(&["Kernel name", "name"], KeyKind::Name)],
+        sheets: &[names::KERNEL_SUMMARY],
+        keys: &[(&[kernels::KERNEL_NAME.name, "name"], KeyKind::Name)],
         relaxed: None,
-        times: &[("Kernel duration (µs)_sum", 1.0), ("Total Kernel Time (ms)", 1e3)],
-        calls: &["Kernel duration (µs)_count", "Count"],
+        times: &[(kernels::DURATION_SUM.name, 1.0), (rocprof_kernels::TOTAL.name, 1e3)],
+        calls: &[kernels::DURATION_COUNT.name, "Count"],
         spread: [
-            &["Kernel duration (µs)_mean", "Mean Kernel Time (µs)"],
-            &["Std Kernel Time (µs)"],
-            &["Kernel duration (µs)_min", "Min Kernel Time (µs)"],
-            &["Kernel duration (µs)_max", "Max Kernel Time (µs)"],
+            &[kernels::DURATION_MEAN.name, rocprof_kernels::MEAN.name],
+            &[rocprof_kernels::STD.name],
+            &[kernels::DURATION_MIN.name, rocprof_kernels::MIN.name],
+            &[kernels::DURATION_MAX.name, rocprof_kernels::MAX.name],
         ],
     },
 ];
@@ -181,8 +184,8 @@ pub(crate) const MODELLED: Rule = Rule {
     sheets: &[],
     keys: &[NAME],
     relaxed: None,
-    times: &[("Kernel Time (µs)_sum", 1.0), ("host_us", 1.0)],
-    calls: &["name_count"],
+    times: &[(columns::KERNEL_TIME_SUM.name, 1.0), (columns::HOST_US.name, 1.0)],
+    calls: &[columns::NAME_COUNT.name],
     spread: KERNEL_TIME,
 };
 
@@ -190,13 +193,13 @@ pub(crate) const MODELLED: Rule = Rule {
 pub(crate) const PARAMETER: &str = "param: ";
 
 /// Rates that are means over calls.
-pub(crate) const RATES: [&str; 2] = ["TFLOPS/s_mean", "TB/s_mean"];
+pub(crate) const RATES: [&str; 2] = [columns::TFLOPS_PER_S.mean.name, columns::TB_PER_S.mean.name];
 
 /// What ends the names of tables of one phase of inference.
 const PHASES: [&str; 4] = ["_prefill", "_decode", "_mixed", "_unknown"];
 
 /// The table with the number of steps.
-pub(crate) const STEPS: &str = "iteration_groups";
+pub(crate) const STEPS: &str = names::ITERATION_GROUPS;
 
 /// How a table is compared, and under which name; `None` where it is not.
 pub(crate) fn rule_of<'h>(
@@ -209,7 +212,8 @@ pub(crate) fn rule_of<'h>(
         return Some((format!("{}{phase}", rule.title()), rule));
     }
     let mut headers = headers.into_iter();
-    let is_modelled = headers.any(|header| header == "name_count" || header.starts_with(PARAMETER));
+    let is_modelled =
+        headers.any(|header| header == columns::NAME_COUNT.name || header.starts_with(PARAMETER));
     is_modelled.then(|| (sheet.to_owned(), &MODELLED))
 }
 

@@ -1,6 +1,6 @@
 //! A comparison as sheets.
 
-use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, Sheet, Unit, Verdict};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, Sheet, Unit, Verdict, columns};
 
 use crate::compare::{Comparison, Figures, Joined, Status, percent, speedup};
 use crate::rules::{MODELLED, RULES, Rule, Subject};
@@ -230,8 +230,8 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
         (STD, "std_us", |figures| figures.std_us),
         (MIN, "min_us", |figures| figures.min_us),
         (MAX, "max_us", |figures| figures.max_us),
-        (TFLOPS, "TFLOPS/s_mean", |figures| figures.rates[0]),
-        (TERABYTES, "TB/s_mean", |figures| figures.rates[1]),
+        (TFLOPS, columns::TFLOPS_PER_S.mean.name, |figures| figures.rates[0]),
+        (TERABYTES, columns::TB_PER_S.mean.name, |figures| figures.rates[1]),
     ];
     fields.extend(optional.into_iter().enumerate().map(|(position, (column, name, figure))| {
         of_both(column, name, position == 0, figure).when(move |shared| shared.has[position])

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use operator_sheets::{KernelList, OpCategory, columns, nested_argument};
+use operator_sheets::{KernelList, OpCategory, nested_argument};
+use sheets::columns;
 use sheets::{Cell, Column, Field, Figure, Statistics};
 use trace_ingest::{ArgumentId, EventId, Sequence, Signature, SignatureId, StringId, TrackId};
 

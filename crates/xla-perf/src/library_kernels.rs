@@ -10,9 +10,9 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Spread, Summary};
 use hlo_cost::InstructionRef;
-use operator_sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S, WORK_OF_FIRST};
 use operator_sheets::duration_statistics;
 use perf_models::XlaKernel;
+use sheets::columns::{KERNEL_TIME, TB_PER_S, TFLOPS_PER_S, WORK_OF_FIRST};
 use sheets::{Field, Sheet};
 
 use crate::IndexMap;

@@ -2,6 +2,7 @@
 
 use advise::{Advice, Bucket, Confidence, EvidenceRow, Finding, Gain, Limits};
 use multi_rank::{JobAnalysis, JobFinding};
+use sheets::names;
 use sheets::numbers::{counted, duration};
 
 use super::share_of;
@@ -35,7 +36,7 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
             confidence: if cause.is_some() { Confidence::High } else { Confidence::Medium },
             evidence,
             rows: vec![EvidenceRow {
-                table: "straggler_causes".to_owned(),
+                table: names::STRAGGLER_CAUSES.to_owned(),
                 key: ("rank".to_owned(), straggler.rank.to_string()),
             }],
             remedy: "give the ranks equal work, and look at what this rank does in that time: tracelens report of its own \

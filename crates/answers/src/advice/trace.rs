@@ -12,6 +12,8 @@ use inference_phase::{Phase, Step};
 use operator_sheets::RooflineShares;
 use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
 use sheets::Sheet;
+use sheets::columns;
+use sheets::names;
 use trace_doctor::{Diagnosis, Severity};
 use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
 use trace2tree::{TraceTree, busy_time, is_graph_launch, is_module_frame};
@@ -27,17 +29,17 @@ const MODULE_DEPTH: usize = 64;
 
 /// Where reports of traces show what findings rest on.
 const SHEETS: EvidenceSheets = EvidenceSheets {
-    timeline: Some(("gpu_timeline", "type")),
-    operators: Some(("unified_perf_summary", "name")),
-    idle_causes: Some(("idle_causes", "cause")),
-    waited_for: Some(("idle_causes", "waited_for")),
+    timeline: Some((names::GPU_TIMELINE, "type")),
+    operators: Some((names::UNIFIED_PERF_SUMMARY, "name")),
+    idle_causes: Some((names::IDLE_CAUSES, "cause")),
+    waited_for: Some((names::IDLE_CAUSES, columns::WAITED_FOR.name)),
     iterations: Some(("iterations", "iteration")),
 };
 
 /// The same of reports of rocprofv3 profiles, whose timeline has other kinds of time and whose operators are kernels.
 const ROCPROF_SHEETS: EvidenceSheets = EvidenceSheets {
     timeline: None,
-    operators: Some(("kernel_summary", "name")),
+    operators: Some((names::KERNEL_SUMMARY, "name")),
     idle_causes: None,
     waited_for: None,
     iterations: Some(("iterations", "iteration")),

@@ -6,6 +6,7 @@ use advise::{
 use gpu_timeline::{DeviceEvent, Wait, device_waits};
 use hashbrown::HashMap;
 use perf_models::{Category as Kind, number_size};
+use sheets::names;
 use tree_perf::AnalysisOptions;
 use xla_perf::{GpuEvent, JaxAnalysis, Operator as Instruction};
 
@@ -13,8 +14,8 @@ use super::{Names, copied, least_time, machine, steps};
 
 /// Where reports of profiles show what findings rest on.
 const SHEETS: EvidenceSheets = EvidenceSheets {
-    timeline: Some(("gpu_timeline", "type")),
-    operators: Some(("ops_all", "name")),
+    timeline: Some((names::GPU_TIMELINE, "type")),
+    operators: Some((names::OPS_ALL, "name")),
     idle_causes: None,
     waited_for: None,
     iterations: Some(("iterations", "iteration")),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use perf_models::{Figure, OpCall, Value, model, op_category, operator};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
+use sheets::columns;
 
 use crate::numbers::json_number;
 
@@ -77,7 +78,12 @@ struct Kernel {
 }
 
 /// The arguments of each input, in the order of [`OpCall`]'s fields.
-const LISTS: [&str; 4] = ["Input Dims", "Input type", "Input Strides", "Concrete Inputs"];
+const LISTS: [&str; 4] = [
+    columns::INPUT_DIMS.name,
+    columns::INPUT_TYPE.name,
+    columns::INPUT_STRIDES.name,
+    columns::CONCRETE_INPUTS.name,
+];
 
 impl RecordedCall {
     /// Whether the lists of arguments are lists.

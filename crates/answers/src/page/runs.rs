@@ -5,6 +5,8 @@ use report_writers::page::{
     Communication, CommunicationPoint, Difference, DifferingUnit, Page, PagePoint, PageRoofline, PointRates,
     StackedBar, StackedBars, UnitChange, Waterfall,
 };
+use sheets::columns::{self, collectives, job};
+use sheets::names;
 use sheets::{Cell, Table};
 use trace_diff::{Comparison, Figures, LedgerItem, Row, Subject, TreeDiff, UnitStatus, waterfall};
 
@@ -133,19 +135,19 @@ pub(super) fn rates_of(comparison: &Comparison) -> Option<PageRoofline> {
 /// Collectives of a job, by the sheet of groups: the exchange alone, without the time until the last rank is there.
 pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
     let columns = CollectiveColumns {
-        table: "group_summary",
+        table: names::GROUP_SUMMARY,
         name: "collective",
         group: "group",
-        bandwidth: "bus bandwidth (GB/s)",
+        bandwidth: collectives::BUS_BANDWIDTH.name,
         count: "count",
-        time: "exchange (ms)",
+        time: job::EXCHANGE.name,
         per_ms: 1.0,
     };
     let ranks = |table: &Table| {
         let rank = table.column("rank")?;
         let bar = |row: usize| {
-            let waiting = nanoseconds(table, "waiting (ms)", row)?;
-            let exchange = (nanoseconds(table, "communication (ms)", row)? - waiting).max(0);
+            let waiting = nanoseconds(table, job::WAITING.name, row)?;
+            let exchange = (nanoseconds(table, job::COMMUNICATION.name, row)? - waiting).max(0);
             let parts = [(0, waiting), (1, exchange)];
             Some(StackedBar::new(format!("rank {}", rank.cell(row).text()), parts, 1))
         };
@@ -159,7 +161,7 @@ pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
         })
     };
     let points = points_of_collectives(tables, &columns).unwrap_or_default();
-    let ranks = named(tables, "ranks_overview").and_then(ranks);
+    let ranks = named(tables, names::RANKS_OVERVIEW).and_then(ranks);
     (!points.is_empty() || ranks.is_some()).then(|| Communication {
         note: "Bus bandwidth of the exchange alone, without waiting for the last rank.".to_owned(),
         points,
@@ -170,12 +172,12 @@ pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
 /// Collectives of one rank, by their fastest run: the others wait for other ranks, which one rank's recording does not tell.
 pub(super) fn communication_of_rank(tables: &Tables) -> Option<Communication> {
     let columns = CollectiveColumns {
-        table: "coll_analysis",
-        name: "Collective name",
-        group: "Process Group Name",
-        bandwidth: "bus bandwidth (GB/s)_max",
-        count: "operation_count",
-        time: "dur_sum",
+        table: names::COLL_ANALYSIS,
+        name: collectives::NAME.name,
+        group: collectives::GROUP.name,
+        bandwidth: collectives::BUS_BANDWIDTH_MAX.name,
+        count: columns::OPERATION_COUNT.name,
+        time: collectives::DURATION_SUM.name,
         per_ms: 1e3,
     };
     let points = points_of_collectives(tables, &columns).filter(|points| !points.is_empty())?;
@@ -204,7 +206,7 @@ fn points_of_collectives(tables: &Tables, columns: &CollectiveColumns) -> Option
         Some(CommunicationPoint {
             name: text(columns.name, row)?,
             group: text(columns.group, row)?,
-            bytes: figure("message size (bytes)", row)?,
+            bytes: figure(collectives::MESSAGE_SIZE.name, row)?,
             gb_per_s: figure(columns.bandwidth, row)?,
             count: figure(columns.count, row)? as usize,
             time_ms: figure(columns.time, row)? / columns.per_ms,
@@ -225,14 +227,14 @@ const MOST_RANKS: usize = 1_024;
 
 /// A bar for each rank of a job, from the sheet with what each took.
 pub(super) fn bars_of_ranks(tables: &Tables) -> Option<StackedBars> {
-    let table = named(tables, "ranks_overview")?;
+    let table = named(tables, names::RANKS_OVERVIEW)?;
     let ns = |column: &str, row: usize| nanoseconds(table, column, row);
     let rank = table.column("rank")?;
     let bar = |row: usize| {
-        let computation = ns("computation (ms)", row)?;
-        let communication = ns("exposed communication (ms)", row)?;
-        let copies = (ns("busy (ms)", row)? - computation - communication).max(0);
-        let parts = [computation, communication, copies, ns("idle (ms)", row)?];
+        let computation = ns(job::COMPUTATION.name, row)?;
+        let communication = ns(job::EXPOSED_COMMUNICATION.name, row)?;
+        let copies = (ns(job::BUSY.name, row)? - computation - communication).max(0);
+        let parts = [computation, communication, copies, ns(job::IDLE.name, row)?];
         Some(StackedBar::new(format!("rank {}", rank.cell(row).text()), parts.into_iter().enumerate(), 1))
     };
     let bars: Vec<StackedBar> = (0..table.height().min(MOST_RANKS)).filter_map(bar).collect();

@@ -4,6 +4,7 @@ pub(crate) mod ops;
 
 use std::borrow::Cow;
 
+use sheets::columns::tenstorrent::{COUNT, GROUP, TIME_SUM};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
 
 use crate::advice::{Finding, findings};
@@ -20,15 +21,7 @@ pub fn metal_sheets<'a>() -> Vec<Sheet<'a, MetalReport>> {
 
 /// Device time by operation, memory or category.
 pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
-    const NAME: Column = Column::text(
-        "Op Code",
-        "The group: operation, when grouped by memory followed by buffer and layout of its first input; or category.",
-    );
-    const TIME: Column = Column::microseconds(
-        "Device Time Sum",
-        "Sum of the times on the device, in µs; operations of the host have none.",
-    )
-    .with_role(Role::Headline);
+    const MEAN: Column = Column::percent("Mean FLOPs", "Mean of their FLOPs %.");
     let flops = |column: Column, figure: fn(&FlopsSpread) -> Option<f64>| {
         column
             .per("operation")
@@ -38,29 +31,27 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
         Column::percent("Total %", "Share of the device time of all groups (of the device), in percent.")
             .with_role(Role::Headline)
             .field(|group: &StackedGroup| group.percent.into()),
-        NAME.field(|group: &StackedGroup| group.name.as_str().into()),
+        GROUP.field(|group: &StackedGroup| group.name.as_str().into()),
         Column::identifier("Device", "The device, where devices are not put together.")
             .with_role(Role::Name)
             .field(|group: &StackedGroup| group.device.into()),
-        TIME.field(|group: &StackedGroup| group.time_us.into()),
-        Column::count("Op Count", "How many operations.").field(|group: &StackedGroup| group.count.into()),
+        TIME_SUM.field(|group: &StackedGroup| group.time_us.into()),
+        COUNT.field(|group: &StackedGroup| group.count.into()),
         Column::text("Op Category", "Category of the first.")
             .with_role(Role::Detail)
             .field(|group: &StackedGroup| group.category.map(OpCategory::as_str).into()),
         flops(
-            Column::percent("Min FLOPs", "Lowest FLOPs % of those that have one.").spread_of("Mean FLOPs"),
+            Column::percent("Min FLOPs", "Lowest FLOPs % of those that have one.").spread_of(MEAN.name),
             |flops| Some(flops.min),
         ),
-        flops(Column::percent("Max FLOPs", "Highest FLOPs %.").spread_of("Mean FLOPs"), |flops| {
-            Some(flops.max)
-        }),
-        flops(Column::percent("Mean FLOPs", "Mean of their FLOPs %."), |flops| Some(flops.mean)),
+        flops(Column::percent("Max FLOPs", "Highest FLOPs %.").spread_of(MEAN.name), |flops| Some(flops.max)),
+        flops(MEAN, |flops| Some(flops.mean)),
         flops(
             Column::percent(
                 "Std FLOPs",
                 "Standard deviation (of a sample, n − 1) of their FLOPs %; empty for a single one.",
             )
-            .spread_of("Mean FLOPs"),
+            .spread_of(MEAN.name),
             |flops| flops.std,
         ),
         flops(
@@ -85,8 +76,8 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     )
     .with_chart(Chart::new(
         "Device time",
-        NAME.name,
-        TIME.name,
+        GROUP.name,
+        TIME_SUM.name,
         "device time (µs)",
         ChartShape::Bars(10),
     ))
@@ -174,6 +165,8 @@ fn devices<'a>() -> Sheet<'a, MetalReport> {
     )
 }
 
+const MEAN_TIME: Column = Column::microseconds("Mean Time", "Mean time in µs.").per("device");
+
 /// How evenly devices shared the work.
 fn imbalance<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
@@ -187,14 +180,12 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
         }),
         Column::count("Devices", "Devices that have a time.").field(|one: &OpImbalance| one.devices.into()),
         Column::microseconds("Min Time", "Shortest time in µs.")
-            .spread_of("Mean Time")
+            .spread_of(MEAN_TIME.name)
             .per("device")
             .field(|one: &OpImbalance| one.min_us.into()),
-        Column::microseconds("Mean Time", "Mean time in µs.")
-            .per("device")
-            .field(|one: &OpImbalance| one.mean_us.into()),
+        MEAN_TIME.field(|one: &OpImbalance| one.mean_us.into()),
         Column::microseconds("Max Time", "Longest time in µs.")
-            .spread_of("Mean Time")
+            .spread_of(MEAN_TIME.name)
             .per("device")
             .field(|one: &OpImbalance| one.max_us.into()),
         Column::identifier("Slowest Device", "The device that took longest.")

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use sheets::columns::tenstorrent::{OP, TIME};
 use sheets::{Cell, Column, ColumnKind, Field, Role, Sheet, Unit};
 use trace_ingest::metal::{OpRow, SubDevice, Tensor};
 
@@ -52,18 +53,12 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         "Bound",
         "What bounds the operation: DRAM or FLOP (at least 65 % of the chip's), BOTH, or SLOW (neither); HOST for operations of the host; empty where the model has no figures.",
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
-        Column::text(
-        "OP Code",
-        "Operation with the sizes of what it computes: M x K x N, behind b={…} the batch.",
-    ).field(|(op, _): &Row<'_>| op_code(op).into()),
+        OP.field(|(op, _): &Row<'_>| op_code(op).into()),
         Column::identifier(
         "Device",
         "Device of the row; of several that were put together, the one whose figures are shown.",
     ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.device.into()),
-        Column::microseconds(
-        "Device Time",
-        "Time on the device in µs; of an operation on several devices the longest, of a collective their mean; empty where the profiler's figure cannot be right.",
-    ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.device_time_us.into()),
+        TIME.field(|(op, _): &Row<'_>| op.device_time_us.into()),
         Column::microseconds(
         "Op-to-Op Gap",
         "Time in µs from the end of the device's operation before to the start of this one.",

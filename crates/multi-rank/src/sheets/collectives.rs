@@ -81,42 +81,43 @@ fn mib(bytes: Option<i64>) -> Option<f64> {
     bytes.map(|bytes| bytes as f64 / (1024.0 * 1024.0))
 }
 
-/// The group, kind and sizes of a row's kernel, which stands for all of its collective.
-struct Described;
+/// A cell of a kernel, which stands for all of its collective.
+type OfKernel = for<'a> fn(Job<'a>, &'a Kernel) -> Cell<'a>;
 
-impl Described {
-    fn fields<'a, R>(
-        columns: &[Column],
-        kernel: impl Fn(Job<'a>, &R) -> Option<&'a Kernel> + Copy + Send + Sync + 'static,
-    ) -> Vec<Field<Job<'a>, R>> {
-        let field = |column: &Column| {
-            let column = *column;
-            column.field_in(move |job: &Job<'a>, row: &R| match kernel(job, row) {
-                Some(kernel) => Self::cell(job, column.name, kernel),
-                None => Cell::Missing,
-            })
-        };
-        columns.iter().map(field).collect()
-    }
+/// The group, kind and sizes of a row's kernel.
+const OF_KERNEL: [(Column, OfKernel); 12] = [
+    (GROUP, |job, kernel| name_of(job, group_of(job, kernel)).into()),
+    (RANKS, |job, kernel| group_of(job, kernel).ranks_text.as_deref().into()),
+    (SIZE, |job, kernel| group_of(job, kernel).size.into()),
+    (NAME, |_, kernel| kernel.row.name.as_deref().into()),
+    (DTYPE, |_, kernel| kernel.row.dtype.as_deref().into()),
+    (STREAM, |_, kernel| kernel.row.stream.into()),
+    (IN_ELEMENTS, |_, kernel| kernel.row.in_elements.into()),
+    (OUT_ELEMENTS, |_, kernel| kernel.row.out_elements.into()),
+    (IN_SIZE, |_, kernel| mib(kernel.in_bytes).into()),
+    (OUT_SIZE, |_, kernel| mib(kernel.out_bytes).into()),
+    (IN_SPLIT, |_, kernel| kernel.row.in_split.as_deref().into()),
+    (OUT_SPLIT, |_, kernel| kernel.row.out_split.as_deref().into()),
+];
 
-    fn cell<'a>(job: Job<'a>, column: &str, kernel: &'a Kernel) -> Cell<'a> {
-        let group = group_of(job, kernel);
-        match column {
-            "Process Group Name" => name_of(job, group).into(),
-            "Process Group Ranks" => group.ranks_text.as_deref().into(),
-            "Group size" => group.size.into(),
-            "Collective name" => kernel.row.name.as_deref().into(),
-            "dtype" => kernel.row.dtype.as_deref().into(),
-            "stream" => kernel.row.stream.into(),
-            "In msg nelems" => kernel.row.in_elements.into(),
-            "Out msg nelems" => kernel.row.out_elements.into(),
-            "In msg size (MB)" => mib(kernel.in_bytes).into(),
-            "Out msg size (MB)" => mib(kernel.out_bytes).into(),
-            "In split size" => kernel.row.in_split.as_deref().into(),
-            "Out split size" => kernel.row.out_split.as_deref().into(),
-            _ => Cell::Missing,
-        }
-    }
+/// What fills a column of [`OF_KERNEL`], whatever is said of it.
+fn of_kernel(column: &Column) -> OfKernel {
+    let known = OF_KERNEL.into_iter().find(|(known, _)| known.name == column.name);
+    known.map_or(|_, _| Cell::Missing, |(_, cell)| cell)
+}
+
+/// The fields of such columns, filled from the kernel of each row.
+fn described<'a, R>(
+    columns: &[Column],
+    kernel: impl Fn(Job<'a>, &R) -> Option<&'a Kernel> + Copy + Send + Sync + 'static,
+) -> Vec<Field<Job<'a>, R>> {
+    let field = |column: &Column| {
+        let cell = of_kernel(column);
+        column.field_in(move |job: &Job<'a>, row: &R| {
+            kernel(job, row).map_or(Cell::Missing, |of| cell(job, of))
+        })
+    };
+    columns.iter().map(field).collect()
 }
 
 fn group_of<'a>(job: Job<'a>, kernel: &Kernel) -> &'a Group {
@@ -203,7 +204,7 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
             .field(|kernel: &R<'_>| kernel.id.as_ref().map(|(_, index)| *index).into()),
         RANK.field_in(|job: &Job<'_>, kernel: &R<'_>| job.job.recordings[kernel.recording].rank.into()),
     ];
-    let described = [
+    let columns = [
         GROUP,
         RANKS,
         NAME,
@@ -217,7 +218,7 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
         OUT_SPLIT,
         STREAM,
     ];
-    fields.extend(Described::fields(&described, |_, kernel: &R<'a>| Some(*kernel)));
+    fields.extend(described(&columns, |_, kernel: &R<'a>| Some(*kernel)));
     fields.extend([
         Column::microseconds("ts", "Start in µs, on the clock of the recording.")
             .with_role(Role::Detail)
@@ -237,6 +238,8 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
 }
 
 // nccl_summary_long
+
+const MEAN_DURATION: Column = Column::microseconds("dur_mean", "Mean duration in µs.");
 
 struct KernelClass<'a> {
     kernel: &'a Kernel,
@@ -280,8 +283,8 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
         RANK.field_in(|job: &Job<'_>, class: &R<'_>| job.job.recordings[class.kernel.recording].rank.into()),
     ];
     let [in_elements, out_elements] = [IN_ELEMENTS, OUT_ELEMENTS].map(|column| column.per("message"));
-    let described = [GROUP, RANKS, NAME, SIZE, DTYPE, in_elements, out_elements, IN_SPLIT, OUT_SPLIT, STREAM];
-    fields.extend(Described::fields(&described, |_, class: &R<'a>| Some(class.kernel)));
+    let columns = [GROUP, RANKS, NAME, SIZE, DTYPE, in_elements, out_elements, IN_SPLIT, OUT_SPLIT, STREAM];
+    fields.extend(described(&columns, |_, class: &R<'a>| Some(class.kernel)));
     fields.extend([
         IN_SIZE
             .named("In msg size (MB)_first")
@@ -294,19 +297,17 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
         Column::microseconds("dur_sum", "Sum of the durations in µs, waiting for other ranks included.")
             .with_role(Role::Headline)
             .field(|class: &R<'_>| us(class.durations.sum).into()),
-        Column::microseconds("dur_mean", "Mean duration in µs.")
-            .per("kernel")
-            .field(|class: &R<'_>| (class.durations.mean / 1e3).into()),
+        MEAN_DURATION.per("kernel").field(|class: &R<'_>| (class.durations.mean / 1e3).into()),
         Column::microseconds("dur_std", "Standard deviation (of a sample, n − 1) of the durations in µs.")
-            .spread_of("dur_mean")
+            .spread_of(MEAN_DURATION.name)
             .per("kernel")
             .field(|class: &R<'_>| class.durations.sample_std.map(|std| std / 1e3).into()),
         Column::microseconds("dur_min", "Shortest duration in µs.")
-            .spread_of("dur_mean")
+            .spread_of(MEAN_DURATION.name)
             .per("kernel")
             .field(|class: &R<'_>| us(class.durations.min).into()),
         Column::microseconds("dur_max", "Longest duration in µs.")
-            .spread_of("dur_mean")
+            .spread_of(MEAN_DURATION.name)
             .per("kernel")
             .field(|class: &R<'_>| us(class.durations.max).into()),
         Column::count("operation_count", "Number of kernels.")
@@ -328,8 +329,8 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a Synchronising;
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![ID.field(|row: &R<'_>| (&row.id).into())];
     let of_a_rank = [IN_ELEMENTS, OUT_ELEMENTS, IN_SIZE, OUT_SIZE].map(|column| column.per("rank"));
-    let described: Vec<Column> = [GROUP, RANKS, NAME, SIZE, DTYPE].into_iter().chain(of_a_rank).collect();
-    fields.extend(Described::fields(&described, |job, row: &R<'a>| first_kernel(job, &row.members)));
+    let columns: Vec<Column> = [GROUP, RANKS, NAME, SIZE, DTYPE].into_iter().chain(of_a_rank).collect();
+    fields.extend(described(&columns, |job, row: &R<'a>| first_kernel(job, &row.members)));
     fields.extend([
         FULL_SIZE.field(|row: &R<'_>| mib(row.bytes).into()),
         LATENCY.with_role(Role::Headline).per("rank").field(|row: &R<'_>| us(row.latency).into()),
@@ -386,6 +387,8 @@ const LATENCY: Column = Column::microseconds(
     "comm_latency",
     "Shortest duration on a rank in µs: that of the rank which waited least, so the time of the exchange itself.",
 );
+const TOTAL_LATENCY: Column =
+    Column::milliseconds("Total comm latency (ms)", "Sum of comm_latency in ms.").with_role(Role::Headline);
 const START_SKEW: Column = Column::microseconds(
     "skew in start time",
     "Latest start less earliest start in µs, on the common clock.",
@@ -464,10 +467,9 @@ fn sync_classes(job: Job<'_>) -> Vec<SyncClass<'_>> {
 fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = SyncClass<'a>;
     let text = |column: Column| {
+        let cell = of_kernel(&column);
         column.field_in(move |job: &Job<'a>, class: &R<'a>| {
-            match first_kernel(job, &class.first.members)
-                .map(|kernel| Described::cell(job, column.name, kernel))
-            {
+            match first_kernel(job, &class.first.members).map(|kernel| cell(job, kernel)) {
                 Some(Cell::Missing) | None => "Unknown".into(),
                 Some(cell) => cell.text().into_owned().into(),
             }
@@ -479,29 +481,25 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         text(NAME),
         text(DTYPE),
-        text(Column::text("In msg nelems", "Elements that a rank gives.")),
+        text(Column::text(IN_ELEMENTS.name, "Elements that a rank gives.")),
         GROUP.field(|class: &R<'_>| class.group.into()),
         SIZE.field(|class: &R<'_>| class.size.into()),
         FULL_SIZE.per("message").field(|class: &R<'_>| mib(class.bytes).into()),
-        statistics("comm_latency", LATENCY.description, Unit::Microseconds, "collective", |class: &R<'a>| {
+        statistics(LATENCY.name, LATENCY.description, Unit::Microseconds, "collective", |class: &R<'a>| {
             Some(&class.latency)
         }),
         statistics(
-            "skew in start time",
+            START_SKEW.name,
             START_SKEW.description,
             Unit::Microseconds,
             "collective",
             |class: &R<'a>| Some(&class.start_skew),
         ),
+        statistics(END_SKEW.name, END_SKEW.description, Unit::Microseconds, "collective", |class: &R<'a>| {
+            Some(&class.end_skew)
+        }),
         statistics(
-            "skew in end time",
-            END_SKEW.description,
-            Unit::Microseconds,
-            "collective",
-            |class: &R<'a>| Some(&class.end_skew),
-        ),
-        statistics(
-            "algo bw (GB/s)",
+            ALGORITHM_BANDWIDTH.name,
             ALGORITHM_BANDWIDTH.description,
             Unit::GibibytesPerSecond,
             "collective",
@@ -509,7 +507,7 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         )
         .when(has(|row| row.algorithm_bandwidth)),
         statistics(
-            "bus bw (GB/s)",
+            BUS_BANDWIDTH.name,
             BUS_BANDWIDTH.description,
             Unit::GibibytesPerSecond,
             "collective",
@@ -517,9 +515,7 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         )
         .when(has(|row| row.bus_bandwidth)),
         Column::count("count", "Number of collectives.").field(|class: &R<'_>| class.count.into()),
-        Column::milliseconds("Total comm latency (ms)", "Sum of comm_latency in ms.")
-            .with_role(Role::Headline)
-            .field(|class: &R<'_>| (us(class.total) / 1e3).into()),
+        TOTAL_LATENCY.field(|class: &R<'_>| (us(class.total) / 1e3).into()),
     ];
     sheet(
         "nccl_summary_implicit_sync",
@@ -531,11 +527,11 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         Chart::new(
             "Collectives by time of the exchange",
             NAME.name,
-            "Total comm latency (ms)",
+            TOTAL_LATENCY.name,
             "time without waiting (ms)",
             ChartShape::Bars(15),
         )
-        .told_by(&["dtype", "Full msg size (MB)"]),
+        .told_by(&[DTYPE.name, FULL_SIZE.name]),
     )
 }
 
@@ -598,23 +594,15 @@ fn exchanged<'a>(job: Job<'a>) -> Vec<Exchanged<'a>> {
     job.collectives.uneven.iter().map(of).collect()
 }
 
-/// Names of the columns of a rank in an uneven exchange, in their order.
-const OF_EXCHANGE: [&str; 8] = [
-    "ts",
-    "dur",
-    "In msg nelems",
-    "Out msg nelems",
-    "In msg size (MB)",
-    "Out msg size (MB)",
-    "In split size",
-    "Out split size",
-];
+/// What a rank's kernel says of an uneven exchange, behind its start and duration.
+const OF_EXCHANGE: [Column; 6] = [IN_ELEMENTS, OUT_ELEMENTS, IN_SIZE, OUT_SIZE, IN_SPLIT, OUT_SPLIT];
 
 fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = Exchanged<'a>;
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![ID.field(|row: &R<'_>| (&row.uneven.id).into())];
-    let described = [GROUP, RANKS, NAME, SIZE, DTYPE, STREAM];
-    fields.extend(Described::fields(&described, |job, row: &R<'a>| first_kernel(job, &row.uneven.members)));
+    let columns = [GROUP, RANKS, NAME, SIZE, DTYPE, STREAM];
+    fields.extend(described(&columns, |job, row: &R<'a>| first_kernel(job, &row.uneven.members)));
+    let of_exchange = OF_EXCHANGE.map(|column| of_kernel(&column));
     fields.extend([
         TOTAL_DATA.field(|row: &R<'_>| row.total().into()),
         Column::count("total nelems communicated", "Sum of the elements that all ranks give.")
@@ -650,19 +638,22 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             Column::nested("rank_…", "Start, duration, sizes and parts of each rank that takes part.")
                 .with_role(Role::Provenance),
             |job: &Job<'a>| {
-                let of_rank =
-                    |rank: u32| OF_EXCHANGE.iter().map(move |column| format!("rank_{rank}_{column}"));
+                let of_rank = |rank: u32| {
+                    let names = ["ts", "dur"].into_iter().chain(OF_EXCHANGE.iter().map(|column| column.name));
+                    names.map(move |column| format!("rank_{rank}_{column}"))
+                };
                 job.collectives.uneven_ranks.iter().copied().flat_map(of_rank).collect()
             },
-            |job: &Job<'a>, row: &R<'a>, at| {
-                let rank = job.collectives.uneven_ranks.get(at / OF_EXCHANGE.len()).copied();
+            move |job: &Job<'a>, row: &R<'a>, at| {
+                let columns = 2 + of_exchange.len();
+                let rank = job.collectives.uneven_ranks.get(at / columns).copied();
                 let Some(member) = row.uneven.members.iter().find(|member| Some(member.rank) == rank) else {
                     return Cell::Missing;
                 };
-                match OF_EXCHANGE[at % OF_EXCHANGE.len()] {
-                    "ts" => us(member.start).into(),
-                    "dur" => us(member.duration).into(),
-                    column => Described::cell(job, column, &job.collectives.kernels[member.kernel]),
+                match at % columns {
+                    0 => us(member.start).into(),
+                    1 => us(member.duration).into(),
+                    place => of_exchange[place - 2](job, &job.collectives.kernels[member.kernel]),
                 }
             },
         ),
@@ -772,12 +763,11 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
         classes
     }
     type Values = for<'c> fn(&'c UnevenClass<'_>) -> &'c [f64];
-    let pair = |name: [&'static str; 2], column: Column, values: Values| {
-        let of = |name, statistic: Statistic| {
-            let column = column.named(name).per("exchange");
-            column.field(move |class: &R<'_>| statistic.of(values(class)).into())
+    let pair = |[mean, max]: [Column; 2], values: Values| {
+        let of = |column: Column, statistic: Statistic| {
+            column.per("exchange").field(move |class: &R<'_>| statistic.of(values(class)).into())
         };
-        [of(name[0], Statistic::Mean), of(name[1], Statistic::Max)]
+        [of(mean, Statistic::Mean), of(max, Statistic::Max)]
     };
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         GROUP.with_role(Role::Name).field_in(|job: &Job<'a>, class: &R<'a>| name_of(job, class.group).into()),
@@ -800,16 +790,16 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
             |class: &R<'a>| Some(&class.throughput),
         ),
     ];
-    fields.extend(pair(["size_imbalance_mean", "size_imbalance_max"], IMBALANCE, |class| &class.imbalance));
-    fields.extend(pair(
-        ["max_rank_dur (us)_mean", "max_rank_dur (us)_max"],
-        Column::microseconds("", "Longest duration on a rank in µs: mean and maximum over the exchanges."),
-        |class| &class.longest,
-    ));
-    fields.extend(pair(["skew in start time_mean", "skew in start time_max"], START_SKEW, |class| {
-        &class.start_skew
-    }));
-    fields.extend(pair(["skew in end time_mean", "skew in end time_max"], END_SKEW, |class| &class.end_skew));
+    const LONGEST: Column =
+        Column::microseconds("", "Longest duration on a rank in µs: mean and maximum over the exchanges.");
+    let imbalance = [IMBALANCE.named("size_imbalance_mean"), IMBALANCE.named("size_imbalance_max")];
+    let longest = [LONGEST.named("max_rank_dur (us)_mean"), LONGEST.named("max_rank_dur (us)_max")];
+    let starts = [START_SKEW.named("skew in start time_mean"), START_SKEW.named("skew in start time_max")];
+    let ends = [END_SKEW.named("skew in end time_mean"), END_SKEW.named("skew in end time_max")];
+    fields.extend(pair(imbalance, |class| &class.imbalance));
+    fields.extend(pair(longest, |class| &class.longest));
+    fields.extend(pair(starts, |class| &class.start_skew));
+    fields.extend(pair(ends, |class| &class.end_skew));
     fields.extend([
         Column::count("count", "Number of exchanges.").field(|class: &R<'_>| class.data.len().into()),
         RANKS.field(|class: &R<'_>| class.group.ranks_text.as_deref().into()),
@@ -832,7 +822,7 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
 
 fn sent<'a>() -> Sheet<'a, JobAnalysis> {
     type R = Sent;
-    let size = |name, description| Column::new(name, ColumnKind::Number(Unit::Mebibytes), description);
+    const MIB: ColumnKind = ColumnKind::Number(Unit::Mebibytes);
     let fields: Vec<Field<Job<'a>, R>> = vec![
         Column::identifier("src_rank", "Rank that sends.")
             .with_role(Role::Name)
@@ -840,10 +830,10 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
         Column::identifier("dst_rank", "Rank that gets it; in TraceLens its place in the group.")
             .with_role(Role::Name)
             .field(|sent: &R| sent.destination.into()),
-        size("total_sent_MB", "Sum of what it sent in MiB.")
+        Column::new("total_sent_MB", MIB, "Sum of what it sent in MiB.")
             .with_role(Role::Headline)
             .field(|sent: &R| mib(Some(sent.bytes)).into()),
-        size("avg_sent_MB", "Mean over the exchanges, in MiB.")
+        Column::new("avg_sent_MB", MIB, "Mean over the exchanges, in MiB.")
             .per("exchange")
             .field(|sent: &R| mib(Some(sent.bytes)).map(|size| size / sent.count as f64).into()),
         Column::count("count", "Number of exchanges.").field(|sent: &R| sent.count.into()),

@@ -1,5 +1,8 @@
 //! The job as a whole: ranks, groups, causes, steps, clocks, matching, and what is odd.
 
+use sheets::columns::collectives::{BUS_BANDWIDTH, MESSAGE_SIZE};
+use sheets::columns::job;
+use sheets::names;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, ScatterPoints, Sheet, Unit, percent};
 
 use crate::align::Doubt;
@@ -56,35 +59,26 @@ const HOST: Column = Column::text(
 
 fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
     type R = usize;
-    let time = |name, description, time: fn(&Recording) -> i64| {
-        Column::milliseconds(name, description)
-            .field_in(move |job: &Job<'a>, &rank: &R| ms(time(&job.job.recordings[rank])).into())
+    let time = |column: Column, time: fn(&Recording) -> i64| {
+        column.field_in(move |job: &Job<'a>, &rank: &R| ms(time(&job.job.recordings[rank])).into())
     };
     let fields: Vec<Field<Job<'a>, R>> = vec![
         RANK.field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].rank.into()),
         HOST.field_in(|job: &Job<'a>, &rank: &R| host(job, &job.job.recordings[rank]).into()),
         Column::text("device", "Name of the device.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.device_name.as_deref().into()),
-        time("window (ms)", "From the start of the first to the end of the last event of the recording, in ms.", |rank| {
+        time(Column::milliseconds("window (ms)", "From the start of the first to the end of the last event of the recording, in ms."), |rank| {
             rank.row.window_end_ns - rank.row.window_start_ns
         }),
-        time("busy (ms)", "Time in ms in which the device did something.", |rank| rank.row.busy_ns),
-        time("computation (ms)", "Time in ms in which the device computed.", |rank| rank.row.computation_ns),
-        time("communication (ms)", "Time in ms in which the device communicated, waiting included.", |rank| {
+        time(job::BUSY, |rank| rank.row.busy_ns),
+        time(job::COMPUTATION, |rank| rank.row.computation_ns),
+        time(job::COMMUNICATION, |rank| {
             rank.row.communication_ns
         }),
-        time(
-            "exposed communication (ms)",
-            "Time in ms in which the device communicated and did not compute.",
-            |rank| rank.row.exposed_communication_ns,
-        ),
-        Column::milliseconds(
-            "waiting (ms)",
-            "Time in ms in collectives until the last rank entered: part of communication (ms) that no faster link would shorten.",
-        )
-        .with_role(Role::Headline)
+        time(job::EXPOSED_COMMUNICATION, |rank| rank.row.exposed_communication_ns),
+        job::WAITING
         .field_in(|job: &Job<'a>, &rank: &R| ms(job.ranks[rank].waiting).into()),
-        time("idle (ms)", "Time in ms in which the device did nothing.", |rank| rank.row.idle_ns),
+        time(job::IDLE, |rank| rank.row.idle_ns),
         Column::percent(
             "overlap (%)",
             "Share of communication (ms) in which the device computed too, in percent.",
@@ -119,11 +113,11 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::text("recording", "The file.").with_role(Role::Provenance)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].folder.source().path.as_str().into()),
     ];
-    sheet("ranks_overview", "Ranks of the job.", fields, |job| (0..job.job.recordings.len()).collect())
+    sheet(names::RANKS_OVERVIEW, "Ranks of the job.", fields, |job| (0..job.job.recordings.len()).collect())
         .with_chart(Chart::new(
             "Waiting in collectives by rank",
             RANK.name,
-            "waiting (ms)",
+            job::WAITING.name,
             "time waited for other ranks (ms)",
             ChartShape::Columns("rank"),
         ))
@@ -133,10 +127,8 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
 
 fn causes<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a Cause;
-    let more = |name, description, time: fn(&Cause) -> i64| {
-        Column::milliseconds(name, description)
-            .with_role(Role::Detail)
-            .field(move |cause: &R<'_>| ms(time(cause)).into())
+    let more = |column: Column, time: fn(&Cause) -> i64| {
+        column.with_role(Role::Detail).field(move |cause: &R<'_>| ms(time(cause)).into())
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         RANK.field_in(|job: &Job<'a>, cause: &R<'a>| job.job.recordings[cause.recording].rank.into()),
@@ -158,23 +150,19 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
             .field(|cause: &R<'_>| cause.what.as_deref().into()),
         Column::count("late arrivals", "Collectives of the step that it entered last.")
             .field(|cause: &R<'_>| cause.arrivals.into()),
-        more(
-            "computation (+ms)",
-            "Computation in ms since the group's previous collectives, more than on the middle rank.",
-            |cause| cause.computation,
-        ),
-        more("other communication (+ms)", "The same of communication outside of computation.", |cause| {
+        more(Column::milliseconds("computation (+ms)", "Computation in ms since the group's previous collectives, more than on the middle rank."), |cause| cause.computation),
+        more(Column::milliseconds("other communication (+ms)", "The same of communication outside of computation."), |cause| {
             cause.communication
         }),
-        more("copies (+ms)", "The same of copies outside of both.", |cause| cause.copies),
-        more("host (+ms)", "The same of time in which the device waited for the host.", |cause| cause.host),
-        more("idle (+ms)", "The same of other time in which the device did nothing.", |cause| cause.idle),
+        more(Column::milliseconds("copies (+ms)", "The same of copies outside of both."), |cause| cause.copies),
+        more(Column::milliseconds("host (+ms)", "The same of time in which the device waited for the host."), |cause| cause.host),
+        more(Column::milliseconds("idle (+ms)", "The same of other time in which the device did nothing."), |cause| cause.idle),
         Column::text("group", "Group of the collective that it was late for.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.job.groups[cause.group].title().into()),
         HOST.field_in(|job: &Job<'a>, cause: &R<'a>| host(job, &job.job.recordings[cause.recording]).into()),
     ];
     sheet(
-        "straggler_causes",
+        names::STRAGGLER_CAUSES,
         "Why ranks were late: late arrivals of a rank in a step, held against the rank that arrived in the middle, most lateness first.",
         fields,
         |job| job.causes.iter().collect(),
@@ -182,6 +170,12 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
 }
 
 // step_times
+
+const MEDIAN: Column = Column::milliseconds(
+    "median (ms)",
+    "Middle duration over the ranks in ms: a step's part of the device's time.",
+)
+.with_role(Role::Headline);
 
 fn steps<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a StepTimes;
@@ -206,14 +200,7 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
         .field(|step: &R<'_>| step.step.into()),
         Column::count("ranks", "Ranks that recorded all of it.")
             .field(|step: &R<'_>| step.durations.len().into()),
-        statistic(
-            Column::milliseconds(
-                "median (ms)",
-                "Middle duration over the ranks in ms: a step's part of the device's time.",
-            )
-            .with_role(Role::Headline),
-            Statistic::Median,
-        ),
+        statistic(MEDIAN, Statistic::Median),
         statistic(Column::milliseconds("min (ms)", "Shortest duration on a rank in ms."), Statistic::Min),
         statistic(Column::milliseconds("max (ms)", "Longest duration on a rank in ms."), Statistic::Max),
         Column::identifier("slowest rank", "Rank with the longest duration.")
@@ -228,13 +215,21 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
     .with_chart(Chart::new(
         "Time per step",
         "step",
-        "median (ms)",
+        MEDIAN.name,
         "median over the ranks (ms)",
         ChartShape::Columns("step"),
     ))
 }
 
 // group_summary
+
+const EXCHANGE_MEDIAN: Column =
+    Column::microseconds("exchange_median (us)", "Middle one of the shortest durations on a rank, in µs.");
+
+const START_SKEW_MEDIAN: Column = Column::microseconds(
+    "start skew_median (us)",
+    "Latest start less earliest start, the middle one, in µs.",
+);
 
 fn groups<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a SizeClass;
@@ -262,9 +257,6 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             statistic.of(&values).into()
         })
     };
-    let rate_column = |name, description| {
-        Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description).per("collective")
-    };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         Column::text("group", "Group of ranks: its name and what it is for.")
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].title().into()),
@@ -272,12 +264,8 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).name.as_deref().into()),
         Column::text("dtype", "Element type.")
             .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).dtype.as_deref().into()),
-        Column::new(
-            "message size (bytes)",
-            ColumnKind::Whole(Unit::Bytes),
-            "The larger of what a rank gives and what it gets, as nccl-tests counts it.",
-        )
-        .per("message")
+        Column { kind: ColumnKind::Whole(Unit::Bytes), ..MESSAGE_SIZE }
+            .described("The larger of what a rank gives and what it gets, as nccl-tests counts it.")
         .field_in(|job: &Job<'a>, class: &R<'a>| message(job, class).into()),
         Column::text("ranks", "Members of the group.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].members.to_string().into()),
@@ -286,36 +274,32 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         Column::count("count", "Number of collectives.").field(|class: &R<'_>| class.latencies.len().into()),
         Column::count("complete", "Those of which all members were recorded.").with_role(Role::Detail)
             .field(|class: &R<'_>| class.complete.len().into()),
-        Column::milliseconds(
-            "exchange (ms)",
-            "Sum over the collectives of the shortest duration on a rank, in ms: the time of the exchange itself.",
-        )
-        .with_role(Role::Headline)
+        job::EXCHANGE
         .field(|class: &R<'_>| ms(class.latencies.iter().sum()).into()),
         Column::milliseconds("waiting (ms)", "Sum over collectives and ranks of the time until the last rank entered, in ms.")
             .field(|class: &R<'_>| ms(class.waiting).into()),
         of(
-            Column::microseconds("exchange_median (us)", "Middle one of the shortest durations on a rank, in µs."),
+            EXCHANGE_MEDIAN,
             |class| &class.latencies,
             Statistic::Median,
         ),
         of(
-            Column::microseconds("exchange_min (us)", "Smallest of them in µs.").spread_of("exchange_median (us)"),
+            Column::microseconds("exchange_min (us)", "Smallest of them in µs.").spread_of(EXCHANGE_MEDIAN.name),
             |class| &class.latencies,
             Statistic::Min,
         ),
         of(
-            Column::microseconds("exchange_max (us)", "Largest of them in µs.").spread_of("exchange_median (us)"),
+            Column::microseconds("exchange_max (us)", "Largest of them in µs.").spread_of(EXCHANGE_MEDIAN.name),
             |class| &class.latencies,
             Statistic::Max,
         ),
         of(
-            Column::microseconds("start skew_median (us)", "Latest start less earliest start, the middle one, in µs."),
+            START_SKEW_MEDIAN,
             |class| &class.start_skews,
             Statistic::Median,
         ),
         of(
-            Column::microseconds("start skew_max (us)", "The largest one in µs.").spread_of("start skew_median (us)"),
+            Column::microseconds("start skew_max (us)", "The largest one in µs.").spread_of(START_SKEW_MEDIAN.name),
             |class| &class.start_skews,
             Statistic::Max,
         ),
@@ -328,21 +312,15 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             |class| &class.end_skews,
             Statistic::Median,
         ),
-        rate_column(
-            "algorithm bandwidth (GB/s)",
-            "Message size over the middle exchange of which all members were recorded, in GB/s (10⁹ bytes).",
-        )
+        Column::new("algorithm bandwidth (GB/s)", ColumnKind::Number(Unit::GigabytesPerSecond), "Message size over the middle exchange of which all members were recorded, in GB/s (10⁹ bytes).").per("collective")
         .field_in(|job: &Job<'a>, class: &R<'a>| rate(job, class, usual(class)).into()),
-        rate_column(
-            "bus bandwidth (GB/s)",
-            "Algorithm bandwidth times the share that has to cross a link, in GB/s, to compare with the speed of links: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md).",
-        )
+        BUS_BANDWIDTH
         .field_in(|job: &Job<'a>, class: &R<'a>| {
             rate(job, class, usual(class)).zip(factor(job, class)).map(|(rate, factor)| rate * factor).into()
         }),
     ];
     sheet(
-        "group_summary",
+        names::GROUP_SUMMARY,
         "Collectives by group, name, type and size, most time of the exchange first.",
         fields,
         |job| {
@@ -354,19 +332,19 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
     .with_chart(Chart::new(
         "Bus bandwidth over message size",
         "collective",
-        "bus bandwidth (GB/s)",
-        "bus bandwidth (GB/s)",
+        BUS_BANDWIDTH.name,
+        BUS_BANDWIDTH.name,
         ChartShape::Scatter {
-            x: "message size (bytes)",
-            x_axis: "message size (bytes)",
+            x: MESSAGE_SIZE.name,
+            x_axis: MESSAGE_SIZE.name,
             groups: "collective",
             points: ScatterPoints {
-                table: "group_summary",
-                x: "message size (bytes)",
-                y: "bus bandwidth (GB/s)",
+                table: names::GROUP_SUMMARY,
+                x: MESSAGE_SIZE.name,
+                y: BUS_BANDWIDTH.name,
                 groups: "collective",
                 labels: "group",
-                weights: "exchange (ms)",
+                weights: job::EXCHANGE.name,
                 thresholds: &[1e3, 1e2, 1e1],
             },
         },

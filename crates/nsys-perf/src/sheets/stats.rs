@@ -38,6 +38,14 @@ pub fn nsys_stats_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
     ]
 }
 
+/// The same of durations, by their usual names.
+fn times<R>(
+    one: &'static str,
+    of: impl Fn(&R) -> Option<&Summary> + Copy + Send + Sync + 'static,
+) -> [Field<(), R>; 5] {
+    statistics(["Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)"], one, of)
+}
+
 /// Average, median, least, most and deviation of what `one` says.
 fn statistics<R>(
     names: [&'static str; 5],
@@ -64,8 +72,6 @@ fn statistics<R>(
     ]
 }
 
-const TIMES: [&str; 5] = ["Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)"];
-
 /// Share, total, count and statistics of rows with a key; `one` is what a row has several of.
 fn sum_fields<K>(count: &'static str, one: &'static str) -> impl Iterator<Item = Field<(), Sum<K>>> {
     let first = [
@@ -73,7 +79,7 @@ fn sum_fields<K>(count: &'static str, one: &'static str) -> impl Iterator<Item =
         TOTAL.field(|row: &Sum<K>| row.values.sum.into()),
         Column::count(count, "How many.").field(|row: &Sum<K>| row.values.count.into()),
     ];
-    first.into_iter().chain(statistics(TIMES, one, |row: &Sum<K>| Some(&row.values)))
+    first.into_iter().chain(times(one, |row: &Sum<K>| Some(&row.values)))
 }
 
 fn by_name<'a, 't: 'a>(
@@ -241,10 +247,7 @@ fn nvtx_kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         TOTAL.field(|row: &Row<'_>| row.durations.sum.into()),
     ];
     let last = Column::text("Kernel Name", "Kernel.").field(|row: &Row<'_>| row.kernel.into());
-    let fields = first
-        .into_iter()
-        .chain(statistics(TIMES, "kernel", |row: &Row<'_>| Some(&row.durations)))
-        .chain([last]);
+    let fields = first.into_iter().chain(times("kernel", |row: &Row<'_>| Some(&row.durations))).chain([last]);
     Sheet::new("nvtx_kern_sum", "Kernels by each range around their calls.", fields, range_kernels)
 }
 

@@ -7,6 +7,7 @@ use std::hash::Hash;
 use gpu_timeline::Summary;
 use sheets::ColumnKind::Whole;
 use sheets::Unit::Bytes;
+use sheets::names;
 use sheets::{Cell, Column, ColumnKind, Field, Layout, Role, Sheet, Unit, percent};
 use trace_ingest::rocprof::{Call, Launch, Profile};
 use trace_ingest::{Nanoseconds, StringId};
@@ -206,7 +207,7 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         fields,
         kernel_rows,
     )
-    .known_as("kernel_summary")
+    .known_as(names::KERNEL_SUMMARY)
 }
 
 fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<KernelKey>>)> {

@@ -4,10 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::{Summary, summaries};
-use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::{per_iteration, short_kernel_histogram};
-use sheets::ColumnKind::{Count, Number, Text, Whole};
-use sheets::Unit::{Milliseconds, Nanoseconds};
+use sheets::ColumnKind::{Count, Text, Whole};
+use sheets::Unit::Nanoseconds;
+use sheets::columns::DIRECT_MS;
+use sheets::columns::rocprof_kernels::{MAX, MEAN, MEDIAN, MIN, STD, TOTAL};
+use sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
+use sheets::names;
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
@@ -19,18 +22,12 @@ type Context<'a> = &'a RocprofAnalysis;
 
 const NAME: Column = Column::new("name", Text, "Kernel, by the kind of name that was asked for.");
 const COUNT: Column = Column::new("Count", Count, "");
-const TOTAL: Column = Column::new(
-    "Total Kernel Time (ms)",
-    Number(Milliseconds),
-    "Sum of the durations in ms, overlaps counted twice.",
-)
-.with_role(Role::Headline);
 const CATEGORY: Column = Column::new(
     "op category",
     Text,
     "What the kernels do, as their full names say, in the categories of reports of traces: GEMM, SDPA_fwd (attention), CONV_fwd, NORM_fwd, elementwise, reduce, copy/fill, communication and so on; other where a name says nothing. With the layout of TraceLens its categories: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory, COMM, Other.",
 );
-const CATEGORY_TOTAL: Column = TOTAL.named("total_direct_kernel_time_ms");
+const CATEGORY_TOTAL: Column = TOTAL.named(DIRECT_MS.name);
 
 /// A column in µs of times that are whole nanoseconds.
 fn whole_time<'a, R>(
@@ -100,36 +97,17 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     let durations = [
         NAME.field(|((name, ..), ..): &Row<'_>| (*name).into()),
         COUNT.described("How often it ran.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
-        Column::microseconds("Mean Kernel Time (µs)", "Mean duration in µs.").per("kernel").field_in(
-            |analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| analysis.us(durations.mean).into(),
-        ),
-        Column::microseconds("Median Kernel Time (µs)", "Median duration in µs.")
-            .spread_of("Mean Kernel Time (µs)")
-            .per("kernel")
-            .field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
-                analysis.us(durations.median).into()
-            }),
-        Column::microseconds(
-            "Std Kernel Time (µs)",
-            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for a single run.",
-        )
-        .spread_of("Mean Kernel Time (µs)")
-        .per("kernel")
-        .field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
+        MEAN.field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
+            analysis.us(durations.mean).into()
+        }),
+        MEDIAN.field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
+            analysis.us(durations.median).into()
+        }),
+        STD.field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
             durations.sample_std.map(|std| analysis.us(std)).into()
         }),
-        whole_time(
-            Column::microseconds("Min Kernel Time (µs)", "Shortest duration in µs.")
-                .spread_of("Mean Kernel Time (µs)")
-                .per("kernel"),
-            |((.., durations), ..): &Row<'_>| durations.min,
-        ),
-        whole_time(
-            Column::microseconds("Max Kernel Time (µs)", "Longest duration in µs.")
-                .spread_of("Mean Kernel Time (µs)")
-                .per("kernel"),
-            |((.., durations), ..): &Row<'_>| durations.max,
-        ),
+        whole_time(MIN, |((.., durations), ..): &Row<'_>| durations.min),
+        whole_time(MAX, |((.., durations), ..): &Row<'_>| durations.max),
     ];
     let sums = [
         TOTAL.field_in(|analysis: &Context<'_>, (_, summed, _): &Row<'_>| {
@@ -143,7 +121,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
-        "kernel_summary",
+        names::KERNEL_SUMMARY,
         "Kernels by name, most time first; kernels of one name that do different work have a row each; left out where the summary of kernels is disabled.",
         fields,
         |analysis: &'a RocprofAnalysis| {
@@ -177,7 +155,7 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
         per_iteration(&[], |(_, summed, _): &Row| summed.time as f64),
     ];
     Sheet::with_context(
-        "kernel_summary_by_category",
+        names::KERNEL_SUMMARY_BY_CATEGORY,
         "Kernels by category, most time first; left out where the summary of kernels is disabled.",
         sums.into_iter().chain(shares()),
         |analysis: &'a RocprofAnalysis| {
@@ -266,7 +244,7 @@ pub(crate) fn short_kernels(analysis: &RocprofAnalysis) -> impl Iterator<Item = 
 
 /// The sheets `short_kernels_summary` and `short_kernel_histogram`.
 pub(super) fn short<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
-    let histogram = short_kernel_histogram("short_kernel_histogram", |analysis: &RocprofAnalysis| {
+    let histogram = short_kernel_histogram(names::SHORT_KERNEL_HISTOGRAM, |analysis: &RocprofAnalysis| {
         let durations = || short_kernels(analysis).map(|dispatch| analysis.us(dispatch.duration().0 as f64));
         let options = analysis.options();
         options.short_kernel_study.then(|| (durations().collect(), options.short_kernel_histogram_bins))
@@ -303,7 +281,7 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         }),
     ];
     Sheet::with_context(
-        "short_kernels_summary",
+        names::SHORT_KERNELS_SUMMARY,
         "Kernels shorter than the threshold by name, most time first; made on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {

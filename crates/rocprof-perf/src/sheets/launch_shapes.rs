@@ -1,9 +1,9 @@
 //! How kernels were launched: work groups, registers, memory, and the occupancy that these allow.
 
 use gpu_timeline::{Summary, summaries};
-use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Bytes, One};
+use sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::{Column, Nested, Role, Sheet, shares};
 use trace_ingest::rocprof::Launch;
 

@@ -41,7 +41,11 @@ fn agent<'r>((_, names): &'r Agents<'_>, position: Option<u32>) -> Option<&'r st
 }
 
 const DIRECTION: &str = "direction";
-const BANDWIDTH: &str = "Bandwidth (GB/s)";
+const BANDWIDTH: Column = Column::new(
+    "Bandwidth (GB/s)",
+    Number(GigabytesPerSecond),
+    "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
+);
 
 pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
@@ -74,18 +78,13 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
             "Time in ms during which any of the copies ran, overlaps counted once.",
         )
         .field(|row: &CopyRow| ms(row.union).into()),
-        Column::new(
-            BANDWIDTH,
-            Number(GigabytesPerSecond),
-            "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
-        )
-        .field(|row: &CopyRow| row.bandwidth(row.durations.sum).into()),
+        BANDWIDTH.field(|row: &CopyRow| row.bandwidth(row.durations.sum).into()),
         Column::new(
             "Min Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
             "The same of the slowest copy; copies without a duration are left out.",
         )
-        .spread_of(BANDWIDTH)
+        .spread_of(BANDWIDTH.name)
         .per("copy")
         .field(|row: &CopyRow| row.slowest.into()),
         Column::new(
@@ -93,7 +92,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
             Number(GigabytesPerSecond),
             "The same of the fastest copy; copies without a duration are left out.",
         )
-        .spread_of(BANDWIDTH)
+        .spread_of(BANDWIDTH.name)
         .per("copy")
         .field(|row: &CopyRow| row.fastest.into()),
         Column::new(
@@ -114,7 +113,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         },
     )
     .with_chart(
-        Chart::new("Bandwidth of copies", DIRECTION, BANDWIDTH, "bandwidth (GB/s)", ChartShape::Bars(20))
+        Chart::new("Bandwidth of copies", DIRECTION, BANDWIDTH.name, "bandwidth (GB/s)", ChartShape::Bars(20))
             .told_by(&["source", "destination", "size"]),
     )
 }

@@ -1,10 +1,10 @@
 //! Timelines of the GPUs, together and one by one.
 
 use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, IntervalSet};
-use operator_sheets::{TIME_SHARE, per_iteration};
+use operator_sheets::per_iteration;
 use perf_models::Category;
-use sheets::ColumnKind::{Number, Text};
-use sheets::Unit::Milliseconds;
+use sheets::columns::{TIME_MS, TIME_SHARE, TIME_TYPE};
+use sheets::names;
 use sheets::{Chart, ChartShape, Column, Role, Sheet, percent};
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process, SourceFormat};
@@ -12,16 +12,9 @@ use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process
 use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::{Processes, TimelineRule};
 
-const TYPE: Column = Column::new(
-    "type",
-    Text,
-    "What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, and of a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither). Busy and idle time add up to the total.",
-);
-const TIME: Column = Column::new(
-    "time ms",
-    Number(Milliseconds),
-    "Length in ms of the union of the spans in question, over all GPUs together.",
-);
+const TYPE: Column = TIME_TYPE.described("What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, and of a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither). Busy and idle time add up to the total.");
+const TIME: Column =
+    TIME_MS.described("Length in ms of the union of the spans in question, over all GPUs together.");
 
 const AGENT: Column =
     Column::text("agent", "The GPU, as the profile's records call it; empty for records that name none.");
@@ -36,7 +29,7 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
         per_iteration(&[], |&(_, time, _): &Row| time as f64),
     ];
     Sheet::with_context(
-        "gpu_timeline",
+        names::GPU_TIMELINE,
         "Time of all GPUs together by kind of activity.",
         fields,
         |analysis: &'a RocprofAnalysis| {
@@ -154,7 +147,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
         per_iteration(&[], |&(.., time, _): &Row<'_>| time as f64),
     ];
     Sheet::with_context(
-        "gpu_timeline_by_agent",
+        names::GPU_TIMELINE_BY_AGENT,
         "Where the time of each GPU went between its first start and its last end: one row per GPU on which something ran and kind of time. A copy between two GPUs counts for both; copies within the host's memory count for none.",
         fields,
         |analysis| {

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 
+use sheets::names;
 use sheets::{Column, ColumnKind, Nested, Role, Sheet, Unit, percent};
 use trace_ingest::{EventId, TimeUnit};
 use trace2tree::TraceTree;
@@ -49,7 +50,7 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
             .field(|(line, ..): &Row| speedup(line.times).into()),
     ];
     Sheet::new(
-        "diff_ledger",
+        names::DIFF_LEDGER,
         "Where the difference of the total times of two runs is, the largest part first.",
         fields,
         |diff: &'a TreeDiff<T>| {
@@ -125,7 +126,7 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
         Column::identifier("uid_b", "Index of the first operator in B's list of events.").field(|row: &Row| row.uids[B].into()),
     ];
     Sheet::new(
-        "diff_units",
+        names::DIFF_UNITS,
         "What takes longer or less long in B than in A, the largest difference first. Every device event of both runs is in \
          exactly one unit: that of the operator that launched it, matched with one of the other run, or of what one run alone has.",
         fields,
@@ -257,7 +258,7 @@ fn map<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> 
         Column::identifier("uid_b", "Index in B's list of events.").field(|row: &Row| row.uids[B].into()),
     ];
     Sheet::new(
-        "diff_map",
+        names::DIFF_MAP,
         "Which event of A is which of B: all modules, operators, calls and device events that lead to device work, in the order of A, then \
          those that B alone has.",
         fields,

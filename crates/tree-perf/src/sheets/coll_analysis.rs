@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use gpu_timeline::{Activity, Summary};
 use perf_models::{CollectiveKind, element_size, type_of_scalar_name};
+use sheets::columns::collectives::{BUS_BANDWIDTH_MAX, DURATION_SUM, GROUP, MESSAGE_SIZE, NAME};
 use sheets::names::COLL_ANALYSIS;
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Field, Figure, Nested, Role, Sheet, Unit};
 use trace_ingest::{Category as EventCategory, Collective, EventId, StringId, Trace};
@@ -88,15 +89,22 @@ impl Kinds<'_> {
     }
 }
 
-const NAME: Column =
-    Column::text("Collective name", "Collective, such as allreduce; for custom kernels by their name.");
+const DUR_MEAN: Column = Column::microseconds("dur_mean", "Mean duration in µs.")
+    .showing(&[Figure::SumsOfDeviceTime])
+    .per("collective");
+
+const IN_SIZE: Column = Column::new(
+    "In msg size (MB)_first",
+    ColumnKind::Number(Unit::Mebibytes),
+    "Size given in MiB: In msg nelems times the size of dtype, divided by 1024².",
+);
 
 /// One row per kind of collective.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let spread = |name, description| {
         Column::microseconds(name, description)
             .showing(&[Figure::SumsOfDeviceTime])
-            .spread_of("dur_mean")
+            .spread_of(DUR_MEAN.name)
             .per("collective")
     };
     let fields = [
@@ -105,10 +113,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             "Rank of the recorded process (distributedInfo.rank); 0 when the trace does not say.",
         )
         .field_in(|kinds: &Kinds<'_>, _: &Row<'_>| kinds.rank.into()),
-        Column::text(
-            "Process Group Name",
-            "Process group; where the trace names none, all if it names none anywhere and uses one stream, else Unknown_Group.",
-        ).with_role(Role::Detail).distinguishing()
+        GROUP
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| {
             kinds.text(key.collective.group_name).unwrap_or(kinds.unknown_group).into()
         }),
@@ -134,21 +139,18 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .field(|(key, _): &Row<'_>| key.timed.as_str().into())
         .when(|kinds: &Kinds<'_>| kinds.of_host),
         size(
-            "In msg size (MB)_first",
-            "Size given in MiB: In msg nelems times the size of dtype, divided by 1024².",
+            IN_SIZE,
             |collective| collective.in_elements,
         ),
         size(
-            "Out msg size (MB)_first",
-            "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024².",
+            Column::new("Out msg size (MB)_first", ColumnKind::Number(Unit::Mebibytes), "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024²."),
             |collective| collective.out_elements,
         ),
         duration(
-            Column::microseconds("dur_sum", "Sum of the durations in µs, of kernels or of what timed says, waiting for other ranks included.").showing(&[Figure::SumsOfDeviceTime])
-                .with_role(Role::Headline),
+            DURATION_SUM,
             |all| Some(all.sum as f64),
         ),
-        duration(Column::microseconds("dur_mean", "Mean duration in µs.").showing(&[Figure::SumsOfDeviceTime]).per("collective"), |all| Some(all.mean)),
+        duration(DUR_MEAN, |all| Some(all.mean)),
         duration(
             spread("dur_std", "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one."),
             |all| all.sample_std,
@@ -157,32 +159,14 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         duration(spread("dur_max", "Longest duration in µs."), |all| Some(all.max as f64)),
         Column::count("operation_count", "Number of kernels; of collectives on the host their number.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
-        Column::new(
-            "message size (bytes)",
-            ColumnKind::Number(Unit::Bytes),
-            "Size of the message as nccl-tests counts it, in bytes: the larger of what the rank gives and what it gets.",
-        )
-        .per("message")
+        MESSAGE_SIZE
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(key).into())
         .when(|kinds| kinds.conventions.is_full()),
+        bandwidth(rate("algorithm bandwidth (GB/s)_mean", "Size of the message over the mean duration, in GB/s (10⁹ bytes). Waiting for other ranks is part of the duration: a small figure beside a large maximum is waiting."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean)),
+        bandwidth(rate("algorithm bandwidth (GB/s)_max", "Size of the message over the shortest duration, in GB/s."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.min as f64)),
+        bandwidth(rate("bus bandwidth (GB/s)_mean", "Algorithm bandwidth over the mean duration times the share that has to cross a link, in GB/s, to compare with the speed of links: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty where the size of the group is not recorded."), |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean)),
         bandwidth(
-            "algorithm bandwidth (GB/s)_mean",
-            "Size of the message over the mean duration, in GB/s (10⁹ bytes). Waiting for other ranks is part of the duration: a small figure beside a large maximum is waiting.",
-            |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean),
-        ),
-        bandwidth(
-            "algorithm bandwidth (GB/s)_max",
-            "Size of the message over the shortest duration, in GB/s.",
-            |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.min as f64),
-        ),
-        bandwidth(
-            "bus bandwidth (GB/s)_mean",
-            "Algorithm bandwidth over the mean duration times the share that has to cross a link, in GB/s, to compare with the speed of links: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty where the size of the group is not recorded.",
-            |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean),
-        ),
-        bandwidth(
-            "bus bandwidth (GB/s)_max",
-            "The same over the shortest duration, in GB/s: of what is recorded the nearest to what the links gave.",
+            BUS_BANDWIDTH_MAX,
             |kinds, key, durations| kinds.bus_bandwidth(key, durations.min as f64),
         ),
     ];
@@ -196,12 +180,16 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Chart::new(
             "Collectives by time",
             NAME.name,
-            "dur_sum",
+            DURATION_SUM.name,
             "time (µs)",
             ChartShape::Bars(15),
         )
-        .told_by(&["Process Group Name", "dtype", "In msg size (MB)_first", "stream"]),
+        .told_by(&[GROUP.name, "dtype", IN_SIZE.name, "stream"]),
     )
+}
+
+const fn rate(name: &'static str, description: &'static str) -> Column {
+    Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description)
 }
 
 type KindField<'a> = Field<Kinds<'a>, Row<'a>>;
@@ -221,26 +209,16 @@ fn count<'a>(column: Column, number: fn(&Collective) -> Option<i64>) -> KindFiel
     column.distinguishing().field(move |(key, _): &Row<'_>| number(&key.collective).into())
 }
 
-fn size<'a>(
-    name: &'static str,
-    description: &'static str,
-    elements: fn(&Collective) -> Option<i64>,
-) -> KindField<'a> {
-    Column::new(name, ColumnKind::Number(Unit::Mebibytes), description).per("message").field_in(
-        move |kinds: &Kinds<'_>, (key, _): &Row<'_>| {
-            let bytes = kinds.bytes(elements(&key.collective), key);
-            bytes.map(|bytes| bytes / (1024.0 * 1024.0)).into()
-        },
-    )
+fn size<'a>(column: Column, elements: fn(&Collective) -> Option<i64>) -> KindField<'a> {
+    column.per("message").field_in(move |kinds: &Kinds<'_>, (key, _): &Row<'_>| {
+        let bytes = kinds.bytes(elements(&key.collective), key);
+        bytes.map(|bytes| bytes / (1024.0 * 1024.0)).into()
+    })
 }
 
 /// A rate, where the report tells all.
-fn bandwidth<'a>(
-    name: &'static str,
-    description: &'static str,
-    rate: fn(&Kinds<'_>, &Key<'_>, &Summary) -> Option<f64>,
-) -> KindField<'a> {
-    Column::new(name, ColumnKind::Number(Unit::GigabytesPerSecond), description)
+fn bandwidth<'a>(column: Column, rate: fn(&Kinds<'_>, &Key<'_>, &Summary) -> Option<f64>) -> KindField<'a> {
+    column
         .showing(&[Figure::SumsOfDeviceTime])
         .per("collective")
         .field_in(move |kinds: &Kinds<'_>, (key, durations): &Row<'_>| rate(kinds, key, durations).into())

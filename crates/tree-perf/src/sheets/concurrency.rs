@@ -132,6 +132,12 @@ fn copy_name(trace: &Trace, kind: StringId, direction: Option<StringId>) -> Stri
 
 const RATE: ColumnKind = ColumnKind::Number(Unit::GigabytesPerSecond);
 
+const GB_S_CONCURRENT: Column = Column::new(
+    "GB/s concurrent",
+    RATE,
+    "Their bytes over the time in which at least one of them ran, in units of 1e9 bytes per second; copies without duration left out.",
+);
+
 /// What bandwidth copies reach.
 pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
@@ -149,14 +155,14 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
                 let rate = (row.time > 0).then(|| row.bytes as f64 / row.time as f64);
                 rate.map(|rate| analysis.gb_per_s(rate)).into()
             }),
-        Column::new("GB/s concurrent", RATE, "Their bytes over the time in which at least one of them ran, in units of 1e9 bytes per second; copies without duration left out.")
+        GB_S_CONCURRENT
             .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.mean().map(|rate| analysis.gb_per_s(rate)).into()),
         Column::new("GB/s concurrent median", RATE, "Rate of all that run at the same time together, each at its bytes over its duration: not exceeded for half of the time in which at least one ran.")
-            .spread_of("GB/s concurrent")
+            .spread_of(GB_S_CONCURRENT.name)
             .per("moment")
             .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.quantile(0.5).map(|rate| analysis.gb_per_s(rate)).into()),
         Column::new("GB/s concurrent max", RATE, "The highest rate of all that run at the same time together.")
-            .spread_of("GB/s concurrent")
+            .spread_of(GB_S_CONCURRENT.name)
             .per("moment")
             .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.max().map(|rate| analysis.gb_per_s(rate)).into()),
         Column::milliseconds("busy_ms", "Time in ms in which at least one of them ran.")

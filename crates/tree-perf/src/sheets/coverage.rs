@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
-use operator_sheets::columns::{CUMULATIVE, KERNEL_TIME_SUM, OP_CATEGORY, SHARE_OF_KERNEL_TIME};
+use sheets::columns::{CUMULATIVE, KERNEL_TIME_SUM, OP_CATEGORY, SHARE_OF_KERNEL_TIME};
 use sheets::names::COVERAGE;
 use sheets::{Column, Figure, Role, Sheet, shares};
 

@@ -1,21 +1,14 @@
 //! Where the device's time went.
 
 use gpu_timeline::Breakdown;
-use operator_sheets::columns::IS_RECOMPUTE;
-use operator_sheets::{TIME_SHARE, kinds_of_time, per_iteration};
+use operator_sheets::{kinds_of_time, per_iteration};
+use sheets::columns::{IS_RECOMPUTE, TIME_MS, TIME_SHARE, TIME_TYPE};
+use sheets::names;
 use sheets::names::GPU_TIMELINE;
 use sheets::{Chart, ChartShape, Column, Field, Figure, Role, Sheet};
 
 use crate::analysis::Analysis;
 
-const TYPE: Column = Column::text(
-    "type",
-    "What the time is: computation_time (kernels that compute, and fills), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs; with a threshold for micro idle time split into micro_idle_time below it and macro_idle_time from it on), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies, hidden or not). Computation, exposed communication, exposed copies and idle add up to the total.",
-);
-const TIME: Column = Column::milliseconds(
-    "time ms",
-    "Length in ms of the union of the spans in question, over all devices of the trace together.",
-);
 const DEVICE: Column = Column::identifier("device", "Index of the device.").with_role(Role::Name);
 
 /// The kinds of time that add up to the total.
@@ -39,7 +32,7 @@ struct Row {
 
 /// One row per kind of time.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
-    let fields = time_fields(TIME).into_iter().chain([IS_RECOMPUTE
+    let fields = time_fields(TIME_MS).into_iter().chain([IS_RECOMPUTE
         .field(|row: &Row| row.is_recompute.into())
         .when(|analysis: &&Analysis| analysis.options().detect_recompute)]);
     Sheet::with_context(
@@ -50,8 +43,8 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ).showing(&[Figure::GpuTimeline, Figure::Span, Figure::IdleTime, Figure::AllOfTheDevice])
     .with_chart(Chart::new(
         "GPU timeline",
-        TYPE.name,
-        TIME.name,
+        TIME_TYPE.name,
+        TIME_MS.name,
         "time (ms)",
         ChartShape::Stacked { parts: PARTS, per: None },
     ))
@@ -60,9 +53,9 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 /// The same per device, for traces of several devices.
 pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     let device = DEVICE.field(|row: &Row| row.device.into());
-    let time = TIME.described("Length in ms of the union of the spans in question, on this device.");
+    let time = TIME_MS.described("Length in ms of the union of the spans in question, on this device.");
     Sheet::with_context(
-        "gpu_timeline_per_device",
+        names::GPU_TIMELINE_PER_DEVICE,
         "Where the time of each device went; only for traces of several devices.",
         [device].into_iter().chain(time_fields(time)),
         |analysis| Some((analysis, rows_per_device(analysis)?)),
@@ -70,8 +63,8 @@ pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     .showing(&[Figure::GpuTimeline, Figure::Span, Figure::IdleTime])
     .with_chart(Chart::new(
         "GPU timeline of each device",
-        TYPE.name,
-        TIME.name,
+        TIME_TYPE.name,
+        TIME_MS.name,
         "time (ms)",
         ChartShape::Stacked { parts: PARTS, per: Some(DEVICE.name) },
     ))
@@ -79,7 +72,7 @@ pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
 
 fn time_fields<'a>(time: Column) -> [Field<&'a Analysis, Row>; 4] {
     [
-        TYPE.field(|row: &Row| row.kind.into()),
+        TIME_TYPE.field(|row: &Row| row.kind.into()),
         time.field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
         TIME_SHARE.field(|row: &Row| row.percent.into()),
         per_iteration(&[], |row: &Row| row.time as f64),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{Spread, Summary};
 use hashbrown::HashSet;
-use operator_sheets::columns::{self, OP_NAME};
 use operator_sheets::{Figures, KernelList, MissingPeak, nested_parameters};
+use sheets::columns::{self, EX_UID, HOST_US, OP_NAME, OPERATION_COUNT};
 use sheets::{
     Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Figure, Role, Sheet, Statistics, Unit, shares,
     statistics,
@@ -17,14 +17,9 @@ use crate::analysis::Analysis;
 use crate::call_groups::{CallGroup, CallTable, GroupRow, call_stack_fields, key_fields};
 use crate::derived::HostOperator;
 use crate::models::Evaluation;
-use crate::sheets::unified_perf_summary::{EXAMPLE, OPERATION_COUNT, PERF_PARAMS, REASON};
+use crate::sheets::unified_perf_summary::{PERF_PARAMS, REASON};
 
 /// Time of operators on the host, where it stands in place of kernel time.
-pub(crate) const HOST_US: Column = Column::microseconds(
-    "host_us",
-    "Time in µs of the host in the operators themselves, summed over calls: their durations without those of the operators directly inside them on the same thread.",
-).showing(&[Figure::HostTimes])
-.with_role(Role::Headline);
 pub(crate) const HOST_TOTAL_US: Column = Column::microseconds(
     "host_total_us",
     "Durations of the calls on the host in µs, summed; calls inside calls count again.",
@@ -169,7 +164,7 @@ impl GroupRow for GroupedRow<'_> {
 pub(crate) fn sheet_by_arguments<'a>() -> Sheet<'a, Analysis> {
     let mut fields: Vec<Field<CallTable<'a>, GroupedRow<'a>>> = key_fields(OP_NAME, columns::NUM_KERNELS);
     fields.extend([
-        EXAMPLE.field_in(|table: &CallTable<'_>, row: &GroupedRow<'_>| {
+        EX_UID.field_in(|table: &CallTable<'_>, row: &GroupedRow<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
         }),
         HOST_US

@@ -1,6 +1,7 @@
 //! Why devices and streams had nothing to run.
 
 use operator_sheets::per_iteration;
+use sheets::columns::WAITED_FOR;
 use sheets::names::IDLE_CAUSES;
 use sheets::{Column, Field, Figure, Role, Sheet, percent};
 
@@ -55,10 +56,7 @@ fn fields<'a>() -> Vec<Field<&'a Analysis, IdleRow>> {
             "Of a host_wait what the host did on the launching thread between the end of the work before and the launch: data_loader, copy, sync (such calls took at least half of the time, or the copy or synchronisation ran when the work ended), graph_launch (anything else before the launch of a graph), other. Of a dependency_wait: other_stream (an event of another stream ended during the wait), graph_launch, copy, launch (the launching call still ran), sync (a synchronisation on the launching thread ended during the wait), unknown. Inferred from times.",
         )
         .field(|row: &IdleRow| row.cause.reason().into()),
-        Column::text(
-            "waited_for",
-            "Name of the call of the host or the event of the other stream; of host_wait with reason other the operator, else the call, that launched late.",
-        )
+        WAITED_FOR
         .field_in(|analysis: &&Analysis, row: &IdleRow| {
             row.waited_for.map(|name| analysis.trace().text(name)).into()
         }),

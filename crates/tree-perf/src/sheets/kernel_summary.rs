@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use gpu_timeline::Summary;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
+use sheets::columns::kernels::{
+    DURATION_COUNT, DURATION_MAX, DURATION_MEAN, DURATION_MIN, DURATION_SUM, KERNEL_NAME, PARENT_CATEGORY,
+};
 use sheets::names::KERNEL_SUMMARY;
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Figure, Role, Sheet, percent};
 use trace_ingest::{EventId, StringId};
@@ -22,18 +25,9 @@ const PARENT: Column = Column::text(
 .distinguishing();
 const STREAM: Column =
     Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail).distinguishing();
-const KERNEL_NAME: Column = Column::text("Kernel name", "Kernel, as the profiler names it.");
-const DURATION_COUNT: Column =
-    Column::count("Kernel duration (µs)_count", "Number of kernels.").showing(&[Figure::SumsOfDeviceTime]);
 const KERNEL_TIME_SHARE: Column = Column::percent("Percent of kernels time (%)", "")
     .showing(&[Figure::SharesOfDeviceTime, Figure::SumsOfDeviceTime])
     .with_role(Role::Headline);
-const DURATION_SUM: Column = Column::microseconds(
-    "Kernel duration (µs)_sum",
-    "Sum of the kernels' durations in µs, overlaps counted twice.",
-)
-.showing(&[Figure::SumsOfDeviceTime])
-.with_role(Role::Headline);
 
 /// What the rows of a table of kernels share.
 pub struct KernelTable<'a> {
@@ -93,7 +87,6 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 impl<'a> KernelTable<'a> {
     /// The columns of kernels by operator, name and stream. `share` describes the share of each row in all of them.
     pub fn fields(share: &'static str) -> [Field<KernelTable<'a>, KernelRow>; 10] {
-        let of_kernel = |name, description| Column::microseconds(name, description).per("kernel");
         let time = |column: Column, of: fn(&Summary) -> f64| {
             column.field_in(move |table: &KernelTable<'_>, row: &KernelRow| {
                 let per_microsecond = table.analysis.trace().time_unit().per_microsecond();
@@ -101,33 +94,24 @@ impl<'a> KernelTable<'a> {
             })
         };
         [
-            Column::text(
-                "Parent op category",
-                "Kind of work of the kernel for its operator, as in the operator sheets; empty for kernels without a launch in the trace.",
-            ).with_role(Role::Detail).distinguishing()
-            .field(|row: &KernelRow| row.category.as_ref().map(OpCategory::as_str).into()),
-            PARENT.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
-                row.parent.map(|name| table.analysis.trace().text(name)).into()
-            })
-            .when(|table: &KernelTable<'_>| table.has_operators),
+            PARENT_CATEGORY.field(|row: &KernelRow| row.category.as_ref().map(OpCategory::as_str).into()),
+            PARENT
+                .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+                    row.parent.map(|name| table.analysis.trace().text(name)).into()
+                })
+                .when(|table: &KernelTable<'_>| table.has_operators),
             KERNEL_NAME.field_in(|table: &KernelTable<'_>, row: &KernelRow| {
                 table.analysis.trace().text(row.kernel).into()
             }),
             STREAM.field(|row: &KernelRow| row.stream.into()),
             time(DURATION_SUM, |durations| durations.sum as f64),
             DURATION_COUNT.field(|row: &KernelRow| row.durations.count.into()),
-            time(of_kernel("Kernel duration (µs)_mean", "Mean duration in µs.").showing(&[Figure::SumsOfDeviceTime]), |durations| durations.mean),
-            time(of_kernel("Kernel duration (µs)_min", "Shortest duration in µs.").showing(&[Figure::ShortKernels, Figure::SumsOfDeviceTime]).spread_of("Kernel duration (µs)_mean"), |durations| {
-                durations.min as f64
+            time(DURATION_MEAN, |durations| durations.mean),
+            time(DURATION_MIN, |durations| durations.min as f64),
+            time(DURATION_MAX, |durations| durations.max as f64),
+            KERNEL_TIME_SHARE.described(share).field_in(|table: &KernelTable<'_>, row: &KernelRow| {
+                percent(row.durations.sum, table.kernel_time).into()
             }),
-            time(of_kernel("Kernel duration (µs)_max", "Longest duration in µs.").showing(&[Figure::SumsOfDeviceTime]).spread_of("Kernel duration (µs)_mean"), |durations| {
-                durations.max as f64
-            }),
-            KERNEL_TIME_SHARE.described(share).field_in(
-                |table: &KernelTable<'_>, row: &KernelRow| {
-                    percent(row.durations.sum, table.kernel_time).into()
-                },
-            ),
         ]
     }
 

@@ -28,25 +28,27 @@ pub struct StreamQueue {
     pub queue: QueueLength,
 }
 
-/// How many launched events wait on each stream.
-pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
-    let fields = [
-        DEVICE.field(|row: &StreamQueue| row.device.into()),
-        STREAM.field(|row: &StreamQueue| row.stream.into()),
-        Column::new(
+const QUEUE_LENGTH_MEAN: Column = Column::new(
             "queue_length_mean",
             ColumnKind::Number(Unit::One),
             "Mean over time of the number of events that are launched and not started: one more at the start of each launch (of a graph one for each event that it launches), one less at the start of each event.",
         )
         .with_role(Role::Headline)
-        .per("moment")
+        .per("moment");
+
+/// How many launched events wait on each stream.
+pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
+    let fields = [
+        DEVICE.field(|row: &StreamQueue| row.device.into()),
+        STREAM.field(|row: &StreamQueue| row.stream.into()),
+        QUEUE_LENGTH_MEAN
         .field(|row: &StreamQueue| row.queue.mean().into()),
         Column::count("queue_length_median", "Length that the queue did not exceed for half of the time.")
-            .spread_of("queue_length_mean")
+            .spread_of(QUEUE_LENGTH_MEAN.name)
             .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.5).into()),
         Column::count("queue_length_p95", "Length that the queue did not exceed for 95 % of the time.")
-            .spread_of("queue_length_mean")
+            .spread_of(QUEUE_LENGTH_MEAN.name)
             .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.95).into()),
         Column::count("queue_length_max", "Greatest length, however short it lasted.")

@@ -46,6 +46,10 @@ fn step_name<'r>((analysis, memory): &'r Context<'_>, time: i64) -> Cell<'r> {
     memory.step_at(time).map(|step| analysis.trace().text(step.name)).into()
 }
 
+const OUTERMOST_OPERATOR: Column =
+    Column::text("outermost operator", "The operator around it that no other is around; empty without one.")
+        .with_role(Role::Detail);
+
 /// One row per allocation that failed.
 pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
     type Row<'a> = &'a Failure;
@@ -71,8 +75,7 @@ pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
         .field_in(|_, row: &Row<'_>| slack(row).into()),
         Column::text("operator", "The innermost operator around it that does more than allocate; empty without one.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.owner.operator)),
-        Column::text("outermost operator", "The operator around it that no other is around; empty without one.")
-            .with_role(Role::Detail)
+        OUTERMOST_OPERATOR
             .field_in(|context: &Context<'_>, row: &Row<'_>| {
                 text(context, row.owner.outermost.map(|outermost| outermost.name))
             }),
@@ -225,7 +228,7 @@ impl OwnerKind {
     fn name(self) -> &'static str {
         match self {
             OwnerKind::Operator => "operator",
-            OwnerKind::Outermost => "outermost operator",
+            OwnerKind::Outermost => OUTERMOST_OPERATOR.name,
             OwnerKind::Module => "module",
         }
     }

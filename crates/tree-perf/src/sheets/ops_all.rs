@@ -1,10 +1,10 @@
 //! Device time by operator and arguments.
 
 use gpu_timeline::{Spread, Summary};
-use operator_sheets::columns::{self, overlap};
 use operator_sheets::{KernelList, ListedKernel, OpCategory};
-use sheets::names::OPS_ALL;
-use sheets::{Column, ColumnKind, Field, Figure, Role, Sheet, Statistics, Unit, shares_of, statistics};
+use sheets::columns::{self, overlap};
+use sheets::names;
+use sheets::{Column, Field, Figure, Role, Sheet, shares_of};
 use trace_ingest::EventId;
 
 use crate::analysis::Analysis;
@@ -16,25 +16,6 @@ use crate::call_overlap::OverlapFigures;
 use crate::call_stack::module_call_stack;
 use crate::launchers::LauncherPart;
 use crate::notice::Notice;
-
-const DIRECT: Statistics = statistics!(
-    "total_direct_kernel_time",
-    ColumnKind::Number(Unit::Microseconds),
-    "the direct kernel time in µs",
-    "the union of the spans of the kernels that a call launched itself"
-)
-.showing(&[Figure::SumsOfDeviceTime]);
-const SUBTREE: Statistics = statistics!(
-    "total_subtree_kernel_time",
-    ColumnKind::Number(Unit::Microseconds),
-    "the subtree kernel time in µs",
-    "the union of the spans of all kernels below a call"
-)
-.showing(&[Figure::SumsOfDeviceTime]);
-
-const fn time_column(name: &'static str, description: &'static str) -> Column {
-    Column::microseconds(name, description)
-}
 
 impl CountedCall for LauncherPart {
     const BY_MODULE: bool = true;
@@ -88,12 +69,12 @@ impl GroupRow for Row<'_> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let rows = |analysis| rows(analysis, false);
     Sheet::with_context(
-        OPS_ALL,
+        names::OPS_ALL,
         "Device time by operator, thread and arguments: one row per distinct call signature, most direct time first.",
         fields(false),
         rows,
     ).with_sums_showing(&[Figure::OpsAll, Figure::AllOfTheDevice])
-    .known_as("ops_unique_args")
+    .known_as(names::OPS_UNIQUE_ARGS)
 }
 
 /// The same, with calls distinguished by what ran beside them.
@@ -104,7 +85,7 @@ pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
         fields(true),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
     ).with_sums_showing(&[Figure::OpsAll])
-    .known_as("ops_unique_args_kl_overlap")
+    .known_as(names::OPS_UNIQUE_ARGS_KL_OVERLAP)
 }
 
 fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
@@ -114,27 +95,18 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .described("Kernels that one call launched itself; present when calls are grouped by it."),
     );
     fields.extend([
-        Column::count(
-            "operation_count",
-            "Calls with these arguments that launched device work.",
-        )
-        .field(|row: &Row<'_>| row.group.calls.len().into()),
-        time_column("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; present when it is asked for.").with_role(Role::Detail)
+        columns::OPERATION_COUNT.described("Calls with these arguments that launched device work.").field(|row: &Row<'_>| row.group.calls.len().into()),
+        Column::microseconds("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; present when it is asked for.").with_role(Role::Detail)
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())
             .when(|table: &CallTable<'_>| table.analysis.options().include_first_occurrence_time),
     ]);
-    let direct = DIRECT.fields(|row: &Row<'_>| &row.direct.us);
-    let subtree = SUBTREE.fields(|row: &Row<'_>| &row.subtree.us);
+    let direct = columns::DIRECT_US.fields(|row: &Row<'_>| &row.direct.us);
+    let subtree = columns::SUBTREE_US.fields(|row: &Row<'_>| &row.subtree.us);
     fields.extend(direct.into_iter().zip(subtree).flat_map(|(direct, subtree)| [direct, subtree]));
     fields.extend([
-        time_column("total_direct_kernel_time_sum", "Sum over calls of the direct kernel time in µs.").showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline)
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
-        time_column("total_subtree_kernel_time_sum", "Sum over calls of the subtree kernel time in µs.").showing(&[Figure::SumsOfDeviceTime])
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),
-        Column::identifier(
-            "ex_UID",
-            "Index in the trace's event list of the first of these calls, by which the tree of calls finds it.",
-        )
+        columns::DIRECT_US_SUM.field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
+        columns::SUBTREE_US_SUM.field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),
+        columns::EX_UID.described("Index in the trace's event list of the first of these calls, by which the tree of calls finds it.")
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
         }),

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use operator_sheets::columns::{
-    CALL_STACK, CUMULATIVE, DIRECT_MS, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
-};
 use operator_sheets::per_iteration;
+use sheets::columns::{
+    CALL_STACK, CUMULATIVE, DIRECT_MS, HOST_US, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
+};
 use sheets::names::{OPS_SUMMARY, OPS_SUMMARY_BY_CATEGORY};
 use sheets::{Chart, ChartShape, Column, Excerpt, Field, Figure, Layout, Nested, Sheet, shares};
 use trace_ingest::EventId;
@@ -16,7 +16,7 @@ use crate::call_stack::{module_call_stack, parent_module};
 use crate::derived::HostOperator;
 use crate::launchers::{Launcher, LauncherPart};
 use crate::options::ReportLayout;
-use crate::sheets::host_ops::{HOST_CUMULATIVE, HOST_SHARE, HOST_TOTAL_US, HOST_US};
+use crate::sheets::host_ops::{HOST_CUMULATIVE, HOST_SHARE, HOST_TOTAL_US};
 
 /// What calls of one row have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

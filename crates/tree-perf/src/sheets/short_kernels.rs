@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use operator_sheets::{nested_argument, short_kernel_histogram};
+use sheets::names;
 use sheets::{Cell, Column, Figure, Role, Sheet, percent};
 use trace_ingest::{ArgumentId, Sequence, StringId};
 
@@ -20,7 +21,7 @@ pub(crate) fn histogram_sheet<'a>() -> Sheet<'a, Analysis> {
         let durations = || short_kernels(analysis).iter().map(us).collect();
         options.short_kernel_study.then(|| (durations(), options.short_kernel_histogram_bins))
     })
-    .known_as("short_kernel_histogram")
+    .known_as(names::SHORT_KERNEL_HISTOGRAM)
 }
 
 /// An operator with its arguments.
@@ -116,7 +117,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         of_operators.into_iter().chain(of_kernels),
         |analysis: &Analysis| analysis.options().short_kernel_study.then(|| details(analysis)),
     )
-    .known_as("short_kernels_summary")
+    .known_as(names::SHORT_KERNELS_SUMMARY)
 }
 
 /// The kernels below the threshold, in file order.

@@ -1,9 +1,11 @@
 //! Every device event once, under the operator that accounts for it, with the figures of its model.
 
 use gpu_timeline::Spread;
-use operator_sheets::columns::{self, KERNEL_TIME, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap};
 use operator_sheets::{CallFigures, Evaluated, KernelList, absence, nested_parameters};
 use perf_models::Undefined;
+use sheets::columns::{
+    self, EX_UID, KERNEL_TIME, OPERATION_COUNT, PCT_ROOFLINE, TB_PER_S, TFLOPS_PER_S, overlap,
+};
 use sheets::names::UNIFIED_PERF_SUMMARY;
 use sheets::{Absence, Column, ColumnKind, Field, Figure, Role, Sheet, Statistics, Unit, shares, statistics};
 use trace_ingest::EventId;
@@ -27,9 +29,6 @@ const HOST_TIME: Statistics = statistics!(
 )
 .showing(&[Figure::HostTimes]);
 
-pub(crate) const EXAMPLE: Column =
-    Column::identifier("ex_UID", "Index in the trace's event list of the first of these calls.");
-pub(crate) const OPERATION_COUNT: Column = Column::count("operation_count", "Calls of the row.");
 pub(crate) const PERF_PARAMS: Column = Column::nested("perf_params", "Parameters of the model.");
 pub(crate) const REASON: Column =
     Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
@@ -110,7 +109,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         columns::NUM_KERNELS);
     fields.insert(1, overlapping_names());
     fields.extend([
-        EXAMPLE.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
+        EX_UID.field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
         }),
         OPERATION_COUNT.field(|row: &Row<'_>| row.group.calls.len().into()),

@@ -95,7 +95,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         )
         .with_chart(
             Chart::new("Collectives by time", NAME.name, TOTAL_MS.name, "time of all devices (ms)", ChartShape::Bars(15))
-                .told_by(&["module", "program_id"]),
+                .told_by(&["module", PROGRAM_ID.name]),
         )
         .with_excerpt(excerpt(10, "collective", NAME, SLICES)),
         sheet(
@@ -146,6 +146,10 @@ fn sheet<'a, A: 'a, R: 'a>(
     })
 }
 
+const PROGRAM_ID: Column =
+    Column::text("program_id", "Id of the program; empty where the profile does not say.")
+        .with_role(Role::Provenance);
+
 /// Which collective a row is about, by its index.
 fn identity_fields<'a, R>(
     kind: Column,
@@ -159,11 +163,9 @@ fn identity_fields<'a, R>(
         Column::text("module", "Module of the program; empty where the profile does not say.")
             .with_role(Role::Detail)
             .field_in(move |all: &&CollectiveAnalysis, row: &R| unless_empty(&program(all, row).module)),
-        Column::text("program_id", "Id of the program; empty where the profile does not say.")
-            .with_role(Role::Provenance)
-            .field_in(move |all: &&CollectiveAnalysis, row: &R| {
-                program(all, row).program.map(|id| id.to_string()).into()
-            }),
+        PROGRAM_ID.field_in(move |all: &&CollectiveAnalysis, row: &R| {
+            program(all, row).program.map(|id| id.to_string()).into()
+        }),
     ]
 }
 
@@ -288,6 +290,18 @@ fn operations<'a>(all: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
     rows
 }
 
+const MIN_DUR_MEAN_US: Column = Column::microseconds(
+    "min_dur_mean_us",
+    "Duration in µs of an execution's fastest kernel, mean over executions.",
+)
+.per("execution");
+
+const START_SKEW_MEAN_US: Column = Column::microseconds(
+    "start_skew_mean_us",
+    "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
+)
+.per("execution");
+
 fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>> {
     let mut fields = Vec::from(identity_fields(KIND, |row: &OperationRow<'_>| row.summary.operation));
     fields.extend([
@@ -311,10 +325,10 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
         Column::milliseconds("waiting_ms", "Part of total_time_ms that kernels ran longer than the fastest of their execution: they waited for a device that came later.").field(|row: &OperationRow<'_>| row.summary.waited.to_milliseconds().into()),
         Column::milliseconds("exposed_ms", "Part of total_time_ms in which the device computed nothing. Collectives at the same time count each.").field(|row: &OperationRow<'_>| row.summary.exposed.to_milliseconds().into()),
         EXPOSED_SHARE.field(|row: &OperationRow<'_>| percent(row.summary.exposed.0, row.summary.total_duration.0).into()),
-        Column::microseconds("min_dur_mean_us", "Duration in µs of an execution's fastest kernel, mean over executions.").per("execution").field(|row: &OperationRow<'_>| row.min_durations.mean.into()),
-        Column::microseconds("min_dur_median_us", "The same, median.").spread_of("min_dur_mean_us").per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
-        Column::microseconds("min_dur_min_us", "The same, least.").spread_of("min_dur_mean_us").per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
-        Column::microseconds("min_dur_max_us", "The same, largest.").spread_of("min_dur_mean_us").per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
+        MIN_DUR_MEAN_US.field(|row: &OperationRow<'_>| row.min_durations.mean.into()),
+        Column::microseconds("min_dur_median_us", "The same, median.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
+        Column::microseconds("min_dur_min_us", "The same, least.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
+        Column::microseconds("min_dur_max_us", "The same, largest.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
     ]);
     fields.extend(rate_fields("execution", |row: &OperationRow<'_>| row.summary.bandwidth));
     fields.extend([
@@ -330,14 +344,9 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
             .spread_of(ALGORITHMIC.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.1).into()),
-        Column::microseconds(
-            "start_skew_mean_us",
-            "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
-        )
-        .per("execution")
-        .field(|row: &OperationRow<'_>| row.start_skews.mean.into()),
+        START_SKEW_MEAN_US.field(|row: &OperationRow<'_>| row.start_skews.mean.into()),
         Column::microseconds("start_skew_max_us", "The same, largest.")
-            .spread_of("start_skew_mean_us")
+            .spread_of(START_SKEW_MEAN_US.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.start_skews.max.into()),
         Column::microseconds(

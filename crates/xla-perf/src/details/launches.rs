@@ -31,6 +31,8 @@ struct Launches<'a> {
     queued: Spread,
 }
 
+const LATENCY_MEAN_US: Column = Column::microseconds("latency_mean_us", "Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream.").per("launch");
+
 /// One row per kernel and kind of call that launches it.
 pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
@@ -40,11 +42,11 @@ pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             Column::text("name", "Kernel, copy or fill.").field(|row: &Launches<'_>| row.kernel.into()),
             Column::text("launched_by", "The host's call with the same correlation id; some profilers give it the kernel's name.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
             Column::count("count", "Launches.").field(|row: &Launches<'_>| row.count.into()),
-            Column::microseconds("latency_mean_us", "Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream.").per("launch").field(|row: &Launches<'_>| row.latency.mean.into()),
-            Column::microseconds("latency_median_us", "The same, median.").spread_of("latency_mean_us").per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
-            Column::microseconds("latency_min_us", "The same, least: about what a launch costs when the GPU is free.").spread_of("latency_mean_us").per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
-            Column::microseconds("latency_max_us", "The same, largest.").spread_of("latency_mean_us").per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
-            Column::microseconds("latency_std_us", "Standard deviation (of a sample, n − 1) of the same; empty for one launch.").spread_of("latency_mean_us").per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
+            LATENCY_MEAN_US.field(|row: &Launches<'_>| row.latency.mean.into()),
+            Column::microseconds("latency_median_us", "The same, median.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
+            Column::microseconds("latency_min_us", "The same, least: about what a launch costs when the GPU is free.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
+            Column::microseconds("latency_max_us", "The same, largest.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
+            Column::microseconds("latency_std_us", "Standard deviation (of a sample, n − 1) of the same; empty for one launch.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
             Column::microseconds("call_mean_us", "Duration of the call in µs, mean.").per("launch").field(|row: &Launches<'_>| row.call.mean.into()),
             Column::microseconds("queued_mean_us", "Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned.").per("launch").field(|row: &Launches<'_>| row.queued.mean.into()),
         ],
@@ -271,6 +273,12 @@ impl CopyRow<'_> {
     }
 }
 
+const BANDWIDTH: Column = Column::new(
+    "bandwidth (GB/s)",
+    Number(GigabytesPerSecond),
+    "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
+);
+
 /// One row per GPU and kind of copy.
 pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
@@ -287,12 +295,7 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     fields.extend(range_fields("copy", |row: &CopyRow<'_>| row.times));
     fields.extend([
-        Column::new(
-            "bandwidth (GB/s)",
-            Number(GigabytesPerSecond),
-            "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
-        )
-        .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
+        BANDWIDTH.field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
             row.bandwidth(analysis, row.times.count, row.times.sum).into()
         }),
         Column::new(
@@ -300,7 +303,7 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             Number(GigabytesPerSecond),
             "Bytes over the shortest duration, in GB/s.",
         )
-        .spread_of("bandwidth (GB/s)")
+        .spread_of(BANDWIDTH.name)
         .per("copy")
         .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
             row.bandwidth(analysis, 1, row.times.min).into()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sheets::ColumnKind::{Number, Text};
 use sheets::Unit::Mebibytes;
+use sheets::names;
 use sheets::{Chart, ChartShape, Column, Sheet};
 use trace_ingest::Picoseconds;
 use trace_ingest::xplane::Profile;
@@ -224,7 +225,7 @@ const STRETCHES: u32 = 1_000;
 /// One row per allocator and stretch of time.
 pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
-        "memory_timeline",
+        names::MEMORY_TIMELINE,
         "Memory in use over time by allocator: a row for each thousandth of the time from the first allocation to the last in which the allocator did something.",
         [
             ALLOCATOR.field(|row: &(String, MemoryPoint)| row.0.as_str().into()),

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use hlo_cost::{OpMetadata, StackFrameIndex};
-use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::ColumnKind::{Number, Text};
 use sheets::Unit::{Milliseconds, Percent};
+use sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, percent, shares};
 use trace_ingest::Picoseconds;
 

@@ -2,10 +2,10 @@
 
 use hlo_cost::InstructionRef;
 use operator_sheets::Figures;
-use operator_sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
 use perf_models::{Category, GemmKernel, Value};
 use sheets::ColumnKind::{Count, Number};
 use sheets::Unit::{One, TerabytesPerSecond, TeraflopsPerSecond};
+use sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
 use sheets::{Column, Field, Nested, Role, Sheet};
 
 use super::call_groups::{CallGroup, INSTRUCTION, MODULE, call_groups, figures};

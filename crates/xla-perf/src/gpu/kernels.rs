@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_timeline::{Activity, Spread, Summary};
 use hashbrown::HashMap;
-use operator_sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use operator_sheets::duration_statistics;
 use perf_models::XlaKernel;
 use sheets::ColumnKind::{Count, Identifier, Number, Text, Whole};
 use sheets::Unit::{Bytes, Microseconds, Milliseconds};
+use sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
+use sheets::names;
 use sheets::{Chart, ChartShape, Column, Field, Layout, Nested, Role, Sheet, percent, shares};
 
 use super::kernel_rows::{Arguments, Entry, KernelRow, gpu_kernels, kernel_list};
@@ -76,7 +77,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             gpu_kernels,
         ),
         gpu_sheet(
-            "kernel_launchers_summary",
+            names::KERNEL_LAUNCHERS_SUMMARY,
             "Kernels by name, most time first.",
             name_fields(),
             |analysis| sums_by(gpu_kernels(analysis), |row| row.name.into()),
@@ -89,7 +90,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             ChartShape::Bars(15),
         )),
         gpu_sheet(
-            "kernel_launchers_summary_by_category",
+            names::KERNEL_LAUNCHERS_SUMMARY_BY_CATEGORY,
             "Kernels by category, most time first.",
             category_fields(),
             |analysis| sums_by(gpu_kernels(analysis), |row| row.category.as_str().into()),
@@ -102,7 +103,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             ChartShape::Bars(8),
         )),
         gpu_sheet(
-            "kernel_launchers_unique_args",
+            names::KERNEL_LAUNCHERS_UNIQUE_ARGS,
             "Kernels by name, category and arguments of their instruction, most time first.",
             group_fields(),
             kernel_groups,

@@ -2,10 +2,11 @@
 //! parameters, work, rates and rooflines.
 
 use hlo_cost::HloKind;
-use operator_sheets::columns::{KERNEL_DETAILS, KERNEL_TIME, WORK_OF_FIRST};
 use perf_models::{Figure, XlaKernel};
-use sheets::ColumnKind::{Count, Identifier, Number, Text};
-use sheets::Unit::Microseconds;
+use sheets::ColumnKind::{Identifier, Text};
+use sheets::columns::{
+    ARGUMENTS_OF_FIRST, KERNEL_DETAILS, KERNEL_TIME, KERNEL_TIME_SUM, NAME_COUNT, WORK_OF_FIRST,
+};
 use sheets::{Cell, Column, Field, Role, Sheet};
 use trace_ingest::TrackId;
 
@@ -29,16 +30,11 @@ pub(crate) const THREAD_NAME: Column =
     Column::new("thread_name_first", Text, "Stream of the first call.").with_role(Role::Provenance);
 pub(crate) const DETAILS: Column = KERNEL_DETAILS.named("kernel_details__summarize_kernel_stats");
 pub(crate) const DIMS: Column =
-    Column::nested("Input Dims_first", "Shapes of the operands of the first call.")
-        .with_role(Role::Detail)
-        .distinguishing();
+    ARGUMENTS_OF_FIRST[0].described("Shapes of the operands of the first call.").distinguishing();
 pub(crate) const TYPES: Column =
-    Column::nested("Input type_first", "Element types of the same.").with_role(Role::Detail).distinguishing();
-pub(crate) const TIME_SUM: Column =
-    Column::new("Kernel Time (µs)_sum", Number(Microseconds), "Sum over calls of the kernel time in µs.")
-        .with_role(Role::Headline);
-pub(crate) const COUNT: Column =
-    Column::new("name_count", Count, "Calls; with the figures of TraceLens kernels.");
+    ARGUMENTS_OF_FIRST[1].described("Element types of the same.").distinguishing();
+pub(crate) const TIME_SUM: Column = KERNEL_TIME_SUM;
+pub(crate) const COUNT: Column = NAME_COUNT.described("Calls; with the figures of TraceLens kernels.");
 pub(crate) const UID: Column = Column::new("UID_first", Identifier, "UID of the first kernel.");
 
 /// Which instructions a sheet has.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use operator_sheets::columns::{
-    CUMULATIVE, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_DETAILS_SHORT,
-    SHARE_OF_KERNEL_TIME,
-};
 use operator_sheets::per_iteration;
 use sheets::ColumnKind::{Count, Number};
 use sheets::Unit::{Microseconds, Milliseconds};
+use sheets::columns::{
+    CUMULATIVE, DATA_MOVED, FLOPS_PER_BYTE, GFLOPS, KERNEL_DETAILS, KERNEL_DETAILS_SHORT,
+    SHARE_OF_KERNEL_TIME,
+};
+use sheets::names;
 use sheets::{Cell, Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, Statistics, shares, statistics};
 use trace_ingest::Picoseconds;
 
@@ -73,7 +74,7 @@ fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
         row.group.operator(analysis).category.as_str().into()
     });
     gpu_sheet(
-        "ops_summary_by_category",
+        names::OPS_SUMMARY_BY_CATEGORY,
         "Kernel time by kind of work of the instructions, most time first; copies and fills included.",
         std::iter::once(category).chain(sum_fields()),
         |analysis: &'a JaxAnalysis| {
@@ -105,7 +106,7 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
             .field(|row: &Sum<'_>| row.group.instructions().into()),
     ];
     gpu_sheet(
-        "ops_summary",
+        names::OPS_SUMMARY,
         "Kernel time by kind of instruction, most time first; copies and fills included.",
         fields.into_iter().chain(sum_fields()),
         |analysis: &'a JaxAnalysis| sums(analysis, |operator| stem(&analysis.operators()[operator].name)),
@@ -176,7 +177,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &OperatorRow<'_>| row.time.0));
     fields.push(note_field());
     Sheet::with_context(
-        "ops_all",
+        names::OPS_ALL,
         "Instructions with times, work and rates: one row per instruction of a program, most kernel time first. The time of an instruction is that of all its kernels together, and its work is counted once.",
         fields,
         |analysis: &'a JaxAnalysis| {

@@ -21,28 +21,30 @@ const STEP: Column =
 const BUSY: Column =
     Column::new("busy ms", Number(Milliseconds), "Time in ms in which at least one of its kernels ran.")
         .with_role(Role::Headline);
+const STEP_TIME_MEAN: Column = Column::new(
+    "Step Time (µs)_mean",
+    Number(Microseconds),
+    "Mean busy time of the steady executions in µs.",
+)
+.per("execution");
+
 const STEP_TIME: Statistics = Statistics {
-    mean: Column::new(
-        "Step Time (µs)_mean",
-        Number(Microseconds),
-        "Mean busy time of the steady executions in µs.",
-    )
-    .per("execution"),
+    mean: STEP_TIME_MEAN,
     median: Column::new("Step Time (µs)_median", Number(Microseconds), "Median of the same.")
-        .spread_of("Step Time (µs)_mean")
+        .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
     std: Column::new(
         "Step Time (µs)_std",
         Number(Microseconds),
         "Standard deviation (of a sample, n − 1) of the same; empty for one execution.",
     )
-    .spread_of("Step Time (µs)_mean")
+    .spread_of(STEP_TIME_MEAN.name)
     .per("execution"),
     min: Column::new("Step Time (µs)_min", Number(Microseconds), "Smallest of the same.")
-        .spread_of("Step Time (µs)_mean")
+        .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
     max: Column::new("Step Time (µs)_max", Number(Microseconds), "Largest of the same.")
-        .spread_of("Step Time (µs)_mean")
+        .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
 };
 

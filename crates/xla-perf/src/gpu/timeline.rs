@@ -1,24 +1,17 @@
 //! Where the time of each GPU went, and of a GPU on average.
 
 use gpu_timeline::Breakdown;
-use operator_sheets::{TIME_SHARE, kinds_of_time, per_iteration};
-use sheets::ColumnKind::{Identifier, Number, Text};
-use sheets::Unit::Milliseconds;
+use operator_sheets::{kinds_of_time, per_iteration};
+use sheets::ColumnKind::Identifier;
+use sheets::columns::{TIME_MS, TIME_SHARE, TIME_TYPE};
+use sheets::names;
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
 
 use crate::analysis::JaxAnalysis;
 use crate::sheet::{gpu_sheet, sheet};
 
-const TYPE: Column = Column::new(
-    "type",
-    Text,
-    "What the time is: computation_time (kernels that compute), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies and fills while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies and fills, hidden or not), overlapped_comm (communication while something computes). Computation, exposed communication, exposed copies and idle add up to the total.",
-);
-const TIME: Column = Column::new(
-    "time ms",
-    Number(Milliseconds),
-    "Length in ms of the union of the spans in question on one GPU.",
-);
+const TYPE: Column = TIME_TYPE.described("What the time is: computation_time (kernels that compute), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies and fills while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies and fills, hidden or not), overlapped_comm (communication while something computes). Computation, exposed communication, exposed copies and idle add up to the total.");
+const TIME: Column = TIME_MS.described("Length in ms of the union of the spans in question on one GPU.");
 const MEAN_TIME: Column = TIME.described(
     "Mean over GPUs with events, those that only copied included, of the length in ms of the union of the spans in question.",
 )
@@ -38,7 +31,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
     let chart = Chart::new("GPU timeline, mean over GPUs", TYPE.name, MEAN_TIME.name, "time (ms)", stacked);
     [
         gpu_sheet(
-            "gpu_timeline",
+            names::GPU_TIMELINE,
             "Where the time of each GPU went: one row per GPU with events and kind of time.",
             [
                 TYPE.field(|row: &GpuTime| row.kind.into()),
@@ -51,7 +44,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
         )
         .with_chart(Chart::new("Timeline of each GPU", TYPE.name, TIME.name, "time (ms)", per_gpu)),
         sheet(
-            "gpu_events_averages",
+            names::GPU_EVENTS_AVERAGES,
             "Where the time of a GPU went on average: one row per kind of time, as in gpu_timeline.",
             mean_fields(),
             |analysis| mean_times(analysis, kinds_of_time),

@@ -1,5 +1,7 @@
 //! A row per HLO operation: time, rates, what bounds it.
 
+use sheets::columns::hlo;
+use sheets::names;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Role, Sheet, Unit};
 
 use super::analysis::{OpMetrics, TpuAnalysis};
@@ -109,17 +111,10 @@ fn is_outside_compilation(expression: &str, framework: &str) -> bool {
         || expression.contains("send-done") && expression.contains("is_host_transfer=true")
 }
 
-const OP_NAME: Column = Column::text("HLO op name", "Name of the operation.");
-const OCCURRENCES: Column = Column::count("#Occurrences", "Executions on all cores.");
 const SELF_SHARE: Column = Column::percent(
     "Total self time (%)",
     "Own time as a share of the time from the first operation to the last on each core, in percent.",
 );
-const SELF_TIME: Column = Column::microseconds(
-    "Total self time (us)",
-    "Time of all executions without that of operations inside them, in µs.",
-);
-
 /// The table as a sheet.
 pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
@@ -130,15 +125,15 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("HLO op category", Text, "Kind of operation, as the compiler says.").field(|row: &HloStatsRow<'_>| {
             row.op.category.as_str().into()
         }),
-        OP_NAME.field(|row: &HloStatsRow<'_>| row.op.name.as_str().into()),
+        hlo::OP_NAME.field(|row: &HloStatsRow<'_>| row.op.name.as_str().into()),
         Column::new("HLO op text", Text, "The instruction in full.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
         Column::new("Framework op name", Text, "Operation of the framework that it came from, <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
-        OCCURRENCES.field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
+        hlo::OCCURRENCES.field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
         Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the clock of the device, in µs.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
         Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").per("execution").field(|row: &HloStatsRow<'_>| {
             row.times.average_us.into()
         }),
-        SELF_TIME.field(|row: &HloStatsRow<'_>| row.times.self_us.into()),
+        hlo::SELF_TIME.field(|row: &HloStatsRow<'_>| row.times.self_us.into()),
         Column::new("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.").per("execution").field(|row: &HloStatsRow<'_>| {
             row.times.average_self_us.into()
         }),
@@ -168,17 +163,17 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             row.op.source_stack.as_str().into()
         }),
     ];
-    tpu_sheet("hlo_stats", "HLO operations of all programs, those of all tensor cores together, most own time first; as the HLO Stats tool of the XLA profiler has them. Time in which nothing ran is no row.", fields, hlo_stats)
+    tpu_sheet(names::HLO_STATS, "HLO operations of all programs, those of all tensor cores together, most own time first; as the HLO Stats tool of the XLA profiler has them. Time in which nothing ran is no row.", fields, hlo_stats)
     .with_chart(Chart::new(
         "HLO operations by own time",
-        OP_NAME.name,
-        SELF_TIME.name,
+        hlo::OP_NAME.name,
+        hlo::SELF_TIME.name,
         "own time (µs)",
         ChartShape::Bars(10),
     ))
     .with_excerpt(Excerpt::new(
         10,
-        [("instruction", OP_NAME), ("calls", OCCURRENCES), ("self µs", SELF_TIME), ("% of self time", SELF_SHARE)],
+        [("instruction", hlo::OP_NAME), ("calls", hlo::OCCURRENCES), ("self µs", hlo::SELF_TIME), ("% of self time", SELF_SHARE)],
     ))
 }
 

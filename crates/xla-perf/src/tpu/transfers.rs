@@ -358,6 +358,9 @@ const EXPOSED: Column = Column::microseconds(
     "Time that the core did nothing but start it or wait for its end, summed, in µs.",
 );
 
+const MEAN_IN_FLIGHT: Column =
+    Column::microseconds("Mean in flight (us)", "The same of one, mean, in µs.").per("copy");
+
 /// The table as a sheet.
 pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
@@ -373,13 +376,13 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             (row.bytes as f64 / row.count as f64).into()
         }),
         Column::new("In flight (us)", Number(Microseconds), "From the start of the one operation to the end of the other, summed, in µs.").field(|row: &AsyncCopyRow<'_>| row.in_flight.to_microseconds().into()),
-        Column::new("Mean in flight (us)", Number(Microseconds), "The same of one, mean, in µs.").per("copy").field(|row: &AsyncCopyRow<'_>| {
+        MEAN_IN_FLIGHT.field(|row: &AsyncCopyRow<'_>| {
             (row.in_flight.to_microseconds() / row.count as f64).into()
         }),
-        Column::new("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.").spread_of("Mean in flight (us)").per("copy").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
             row.shortest.to_microseconds().into()
         }),
-        Column::new("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.").spread_of("Mean in flight (us)").per("copy").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
             row.longest.to_microseconds().into()
         }),
         EXPOSED.field(|row: &AsyncCopyRow<'_>| row.exposed.to_microseconds().into()),

@@ -1,10 +1,10 @@
 //! The columns of a sheet of a family.
 
 use gpu_timeline::Spread;
-use operator_sheets::columns::{self, KERNEL_TIME, overlap};
 use operator_sheets::{
     CallFigures, KernelList, absence, nested_argument, rate_fields, roofline_fields, work_fields,
 };
+use sheets::columns::{self, KERNEL_TIME, overlap};
 use sheets::{Absence, Column, Field, Role};
 use trace_ingest::{ArgumentId, Sequence, Signature};
 
@@ -108,18 +108,19 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
         overlap::ROUNDED_SHARE,
         |row: &Row| &row.overlaps,
     ));
+    let [dims, types, strides, concrete] = columns::ARGUMENTS_OF_FIRST;
     fields.extend([
-        argument(columns::INPUT_DIMS.named("Input Dims_first"), |signature| signature.dims),
-        argument(columns::INPUT_TYPE.named("Input type_first"), |signature| signature.types),
-        argument(columns::INPUT_STRIDES.named("Input Strides_first"), |signature| signature.strides),
-        argument(columns::CONCRETE_INPUTS.named("Concrete Inputs_first"), |signature| signature.concrete),
+        argument(dims, |signature| signature.dims),
+        argument(types, |signature| signature.types),
+        argument(strides, |signature| signature.strides),
+        argument(concrete, |signature| signature.concrete),
     ]);
     fields.extend(KERNEL_TIME.fields(|row: &Row| &row.kernel_us));
     fields.extend([
         columns::KERNEL_TIME_SUM
             .described("Sum over calls of the kernel time in µs. A wrapper and the operator inside it are rows of their own with the same kernels: do not add rows up, see unified_perf_summary for that.")
             .field_in(|table: &CallTable<'_>, row: &Row| table.analysis.us(row.group.time()).into()),
-        Column::count("name_count", "Calls of the row.")
+        columns::NAME_COUNT
             .field(|row: &Row| row.group.rows.len().into()),
         Column::identifier("UID_first", "Index in the trace's event list of the first call.")
             .field_in(|table: &CallTable<'_>, row: &Row| {
