@@ -233,10 +233,10 @@ mod tests {
     #[test]
     fn build_dependency_on_a_crate_below_is_a_breach() {
         let found = check(&metadata(
-            &[("trace2tree", &[("gpu-timeline", Some("build"))]), ("gpu-timeline", &[])],
-            &["trace2tree", "gpu-timeline"],
+            &[("gpu-timeline", &[("trace2tree", Some("build"))]), ("trace2tree", &[])],
+            &["gpu-timeline", "trace2tree"],
         ));
-        assert_eq!(found.breaches, ["trace2tree depends on gpu-timeline (build), which is not above it"]);
+        assert_eq!(found.breaches, ["gpu-timeline depends on trace2tree (build), which is not above it"]);
     }
 
     #[test]
