@@ -282,7 +282,7 @@ fn what_cannot_be_answered_is_said_in_band() {
     }
     // The nearest names come with it.
     let near = server.call("table", json!({"trace": "a.json.gz", "name": "ops_sumary"}));
-    assert!(near["error"]["message"].as_str().unwrap().contains("\"ops_summary\""), "{near}");
+    assert!(near["error"]["action"].as_str().unwrap().contains("ops_summary"), "{near}");
     // A handle is of the file as it was.
     let opened = server.call("open", json!({"path": "a.json.gz"}));
     let handle = opened["result"]["trace"].clone();

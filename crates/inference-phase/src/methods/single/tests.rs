@@ -117,6 +117,7 @@ fn every_method_gives_a_label_per_call() {
         assert_eq!(label(method, &[("x", None, &[]), ("y", Some(&[]), &[])]).len(), 2, "{method}");
         assert_eq!(method.as_str().parse(), Ok(method));
     }
-    let error = "union".parse::<DetectionMethod>().unwrap_err().to_string();
-    assert!(error.contains("\"union\"") && error.contains("gemm_params"), "{error}");
+    let error = "union".parse::<DetectionMethod>().unwrap_err();
+    let help = miette::Diagnostic::help(&error).unwrap().to_string();
+    assert!(error.to_string().contains("\"union\"") && help.contains("gemm_params"), "{error}; {help}");
 }

@@ -26,8 +26,9 @@ fn every_method_is_known_by_its_name() {
     for method in Method::all() {
         assert_eq!(method.as_str().parse(), Ok(method));
     }
-    let error = "both".parse::<Method>().unwrap_err().to_string();
-    assert!(error.contains("\"both\"") && error.contains("union"), "{error}");
+    let error = "both".parse::<Method>().unwrap_err();
+    let help = miette::Diagnostic::help(&error).unwrap().to_string();
+    assert!(error.to_string().contains("\"both\"") && help.contains("union"), "{error}; {help}");
 }
 
 #[test]
