@@ -29,7 +29,11 @@ fn load(text: &str) -> Extension {
 
 /// Why a file of this name and text is refused.
 fn refusal(path: &str, text: &str) -> String {
-    match Extension::load(path, text, &Python::default()) {
+    refusal_with(path, text, &Python::default())
+}
+
+fn refusal_with(path: &str, text: &str, python: &Python) -> String {
+    match Extension::load(path, text, python) {
         Ok(_) => format!("accepted: {text}"),
         Err(error) => match miette::Diagnostic::help(&error) {
             Some(help) => format!("{error}; {help}"),
@@ -83,7 +87,7 @@ fn other_files_are_refused_with_what_to_do() {
     let other = refusal("my.json", "{}");
     assert!(other.contains("`tracelens extension --init my.toml`"), "{other}");
     let python = Python { program: "/no/such/python".into(), ..Python::default() };
-    let none = Extension::load("my.py", "", &python).unwrap_err().to_string();
+    let none = refusal_with("my.py", "", &python);
     assert!(
         none.starts_with("my.py needs Python, and \"/no/such/python\" cannot be started: No such file"),
         "{none}"
