@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{ChoreResult, Outcome, ask_cargo, named_once};
+use crate::{ChoreResult, Outcome, ask_cargo, circles, named_once};
 
 /// The house order, top first. A crate may depend on crates that come before it. Crates are named without the prefix of
 /// their packages ([`PREFIX`]).
@@ -97,7 +97,8 @@ pub(crate) fn run(root: PathBuf) -> ChoreResult {
     }
     if findings.breaches.is_empty() {
         println!("layers: every arrow points up");
-        return named_once::run(&root);
+        let outcomes = [named_once::run(&root)?, circles::run(&root)?];
+        return Ok(if outcomes.contains(&Outcome::Bad) { Outcome::Bad } else { Outcome::Good });
     }
     for breach in &findings.breaches {
         eprintln!("layers: {breach}");

@@ -3,7 +3,7 @@
 //! | chore | what it does |
 //! | --- | --- |
 //! | `bench` | time and memory of the published program over sizes, against the least that reading takes |
-//! | `layers` | fails when a crate depends on a crate below it in the house order, or when the name of a column or sheet stands outside its definition |
+//! | `layers` | fails when a crate depends on a crate below it in the house order, when the name of a column or sheet stands outside its definition, or when files use each other in a circle |
 //! | `docs` | the handbook as a site: its pages, the help of each command, the columns and the READMEs |
 //! | `dist` | the archive of a release, the same bytes on every machine |
 //! | `release-check` | whether versions, changelog and schema are ready for a release |
@@ -14,6 +14,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
 
 mod bench;
+mod circles;
 mod corpus;
 mod dist;
 mod docs;
@@ -47,7 +48,7 @@ enum Chore {
     Dist(dist::Arguments),
     /// Check what a release needs: versions, changelog, schema.
     ReleaseCheck,
-    /// Check that every crate depends only on crates above it.
+    /// Check that crates depend only on crates above them, that names stand in one place, and that no files form a circle.
     Layers,
     /// Compare reports of recorded traces with the reference's.
     Corpus(corpus::Arguments),

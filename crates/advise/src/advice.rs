@@ -9,8 +9,8 @@ use serde::Serialize;
 use sheets::numbers::{decimal, duration};
 
 use crate::facts::Facts;
-use crate::finding::{Alternative, Bucket, Finding, Gain, KernelShare};
-use crate::rule::{Claim, Inspection, Limits, Part, Rule, Slot};
+use crate::finding::{Alternative, Bucket, Finding, Gain, KernelShare, Limits};
+use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 use crate::rules::RULES;
 use crate::shift::Shift;
 

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rules::means_rule;
-
 /// The part of the window that a finding's time comes from. The parts of [`gpu_timeline::Breakdown`], and what lies
 /// outside the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,6 +29,36 @@ impl Bucket {
             Bucket::ExposedCopy => "exposed copy",
             Bucket::Idle => "idle",
             Bucket::Recording => "recording",
+        }
+    }
+}
+
+/// From where on something is worth a finding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Least share of the window that a finding gives back, 0 to 1.
+    pub least_share: f64,
+    /// The same of time that gives less back, because the device would wait for its host instead.
+    pub least_share_off_path: f64,
+    /// A call is slow from so many times its target time on.
+    pub slow_from: f64,
+    /// A kernel is short below so many µs.
+    pub short_kernel_us: f64,
+    /// Share of short kernels among all from which on they are a finding.
+    pub short_kernels_from: f64,
+    /// A host that launches nothing for so many µs was held.
+    pub long_hold_us: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            least_share: 0.005,
+            least_share_off_path: 0.05,
+            slow_from: 1.3,
+            short_kernel_us: 10.0,
+            short_kernels_from: 0.2,
+            long_hold_us: 1000.0,
         }
     }
 }
@@ -193,5 +221,14 @@ impl Finding {
     #[must_use]
     pub fn is_of(&self, pattern: &str) -> bool {
         means_rule(pattern, &self.rule)
+    }
+}
+
+/// Whether a pattern means a rule: it is the rule's name, or its start with `*` behind it, such as `IDLE-*`.
+#[must_use]
+pub fn means_rule(pattern: &str, rule: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => rule.starts_with(start),
+        None => rule == pattern,
     }
 }

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use gpu_timeline::{HostActivity, WaitCause, lower_median};
 
 use crate::facts::Facts;
-use crate::rule::Limits;
+use crate::finding::Limits;
 
 /// What made a launch late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

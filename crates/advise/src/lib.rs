@@ -9,7 +9,6 @@ mod fixture;
 mod late_launches;
 mod markdown;
 mod product;
-mod rows;
 mod rule;
 mod rules;
 mod sheet;
@@ -21,8 +20,10 @@ pub use facts::{
     AttentionSpeed, Call, Copied, DataChange, EvidenceSheets, Facts, Hold, Input, LeastTime, Machine,
     Operator, Program, RecordingGap, Regression, Serving, ServingStep, SheetColumn, Step, Work,
 };
-pub use finding::{Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare};
+pub use finding::{
+    Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare, Limits, means_rule,
+};
 pub use product::{Product, Tile};
-pub use rule::{Claim, Inspection, Limits, Part, Rule, Slot};
-pub use rules::{means_rule, rule_names};
+pub use rule::{Claim, Inspection, Part, Rule, Slot};
+pub use rules::rule_names;
 pub use sheet::{ADVICE, advice_sheet};

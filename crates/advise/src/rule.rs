@@ -4,12 +4,11 @@ use std::sync::OnceLock;
 
 use gpu_timeline::{Activity, WaitCause};
 use hashbrown::HashMap;
-use perf_models::KernelWords;
+use perf_models::{CopyDirection, KernelWords};
 
-use crate::facts::{Facts, Program, SheetColumn, Work};
-use crate::finding::{Bucket, Confidence, EvidenceRow};
+use crate::facts::{Copied, Facts, Program, SheetColumn, Work};
+use crate::finding::{Bucket, Confidence, EvidenceRow, Limits};
 use crate::late_launches::{LateLaunch, late_launches};
-use crate::rows::rows;
 
 /// A rule: what it looks for, and the time of the recording that it claims. Those of this crate are in [`crate::rule_names`];
 /// [`crate::Advice::with_rules`] takes others.
@@ -168,34 +167,35 @@ impl<'f> Inspection<'f> {
     }
 }
 
-/// From where on something is worth a finding.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Least share of the window that a finding gives back, 0 to 1.
-    pub least_share: f64,
-    /// The same of time that gives less back, because the device would wait for its host instead.
-    pub least_share_off_path: f64,
-    /// A call is slow from so many times its target time on.
-    pub slow_from: f64,
-    /// A kernel is short below so many µs.
-    pub short_kernel_us: f64,
-    /// Share of short kernels among all from which on they are a finding.
-    pub short_kernels_from: f64,
-    /// A host that launches nothing for so many µs was held.
-    pub long_hold_us: f64,
-}
+/// A gap in µs up to which calls follow each other.
+const LONGEST_GAP_US: f64 = 50.0;
 
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            least_share: 0.005,
-            least_share_off_path: 0.05,
-            slow_from: 1.3,
-            short_kernel_us: 10.0,
-            short_kernels_from: 0.2,
-            long_hold_us: 1000.0,
+/// The rows of two calls and more. The device events of a call in a row follow each other, too, such as a product and what
+/// clears its workspace; none of them leaves the device.
+fn rows(look: &Inspection<'_>) -> Vec<Vec<u32>> {
+    let gap = look.facts.units(LONGEST_GAP_US);
+    let stays = |&work: &u32| {
+        let work = look.work(work);
+        let is_within = |copy: &Copied| copy.direction == CopyDirection::WithinDevice;
+        work.event.activity != Activity::Communication && work.copy.as_ref().is_none_or(is_within)
+    };
+    let mut rows = Vec::new();
+    for stream in &look.streams {
+        let mut row: Vec<u32> = Vec::new();
+        let mut end = i64::MIN;
+        let call_of = |work: u32| look.work(work).call;
+        for works in stream.chunk_by(|&a, &b| call_of(a).is_some() && call_of(a) == call_of(b)) {
+            let is_whole = |&call: &u32| look.works_of[call as usize] == works && works.iter().all(stays);
+            let call = call_of(works[0]).filter(is_whole);
+            if look.work(works[0]).event.span.start > end.saturating_add(gap) || call.is_none() {
+                rows.extend(Some(std::mem::take(&mut row)).filter(|row| row.len() > 1));
+            }
+            row.extend(call);
+            end = look.work(works[works.len() - 1]).event.span.end;
         }
+        rows.extend(Some(row).filter(|row| row.len() > 1));
     }
+    rows
 }
 
 /// Something whose time can be claimed.

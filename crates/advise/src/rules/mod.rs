@@ -56,14 +56,5 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|rule| rule.id())
 }
 
-/// Whether a pattern means a rule: it is the rule's name, or its start with `*` behind it, such as `IDLE-*`.
-#[must_use]
-pub fn means_rule(pattern: &str, rule: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(start) => rule.starts_with(start),
-        None => rule == pattern,
-    }
-}
-
 #[cfg(test)]
 mod tests;

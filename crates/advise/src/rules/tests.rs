@@ -6,10 +6,10 @@ use gpu_timeline::{HostActivity, Interval};
 use perf_models::{Category, ComputeSpec, ComputeUnit, CopyDirection, Precision};
 use proptest::prelude::*;
 
-use super::{RULES, means_rule};
+use super::RULES;
 use crate::facts::{Copied, Facts, Hold, LeastTime, Program as Language, RecordingGap};
 use crate::fixture::{Program, elementwise, operands, product, tensor};
-use crate::{Advice, Finding, Limits};
+use crate::{Advice, Finding, Limits, means_rule};
 
 fn advice(facts: &Facts) -> Advice {
     Advice::new(facts, &Limits::default(), &())
