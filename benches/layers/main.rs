@@ -177,7 +177,6 @@ fn doctor(criterion: &mut Criterion) {
     }
 }
 
-/// The table of a sheet.
 fn table(analysis: &Analysis, name: &str) -> Option<sheets::Table> {
     let sheets = pytorch_sheets();
     sheets.iter().find(|sheet| sheet.name == name).and_then(|sheet| sheet.table(analysis).unwrap())

@@ -9,7 +9,6 @@ use super::simulation::{Coming, Launched, Player};
 use super::{Job, Numbered, TrueClock};
 use crate::json::{EventWriter, Layout};
 
-/// Number of the first step.
 pub(super) const FIRST_STEP: u32 = 10;
 
 /// Nanoseconds of the recordings' clocks at the start of the job, and of 1970 at their 0.

@@ -65,7 +65,6 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What the program prints.
 pub(crate) fn printed(program: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
     let output = Command::new(program)
         .args(arguments)

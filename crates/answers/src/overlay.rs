@@ -96,7 +96,6 @@ pub fn write_counters(
 /// A quantity over time, as a track of a viewer.
 struct Counter {
     name: String,
-    /// What its values are.
     value: &'static str,
     /// An event's, whose process it is of.
     track: TrackId,

@@ -116,7 +116,6 @@ pub struct Timeline {
     pub breakdown: Breakdown,
 }
 
-/// Names with their figures.
 fn named<'n>(figures: impl Iterator<Item = (&'n str, f64)>) -> Vec<Value> {
     figures.map(|(name, value)| json!({"name": name, "value": value})).collect()
 }

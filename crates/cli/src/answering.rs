@@ -50,7 +50,6 @@ pub(crate) fn ask(asked: Asked, output: AnswerOutput) {
     (run.asked, run.output) = (asked, output);
 }
 
-/// An answer from these inputs.
 fn from_inputs(inputs: Vec<Input>) -> Answer<'static> {
     let run = of_run();
     let answer = Answer::new(TOOL, run.asked.clone(), inputs);
@@ -88,7 +87,6 @@ pub(crate) fn check_whole() -> Result<(), Failure> {
     if run.output.strict && !run.is_whole { Err(Failure::Lacking) } else { Ok(()) }
 }
 
-/// Prints an answer.
 pub(crate) fn print(answer: &Answer<'_>) -> Result<(), Failure> {
     note(answer.status);
     of_run().is_answered = true;

@@ -62,7 +62,6 @@ impl Say {
     }
 }
 
-/// What to say of a notice.
 pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
     let said = Said::new(notice);
     match notice {

@@ -104,7 +104,6 @@ impl CriticalPath {
     }
 }
 
-/// A text as JSON.
 fn json_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

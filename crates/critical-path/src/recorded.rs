@@ -332,7 +332,6 @@ impl<'t> Recorded<'t> {
             && self.scope.has_start(events.start(event))
     }
 
-    /// The call that an event is.
     pub(crate) fn call(&self, event: EventId) -> Option<&Call> {
         some(self.call_of_row[event.index()]).map(|position| &self.calls[position])
     }
@@ -347,7 +346,6 @@ impl<'t> Recorded<'t> {
         time * (self.trace().time_unit().per_microsecond() / 1_000)
     }
 
-    /// Name of an event.
     pub(crate) fn name(&self, event: EventId) -> StringId {
         self.trace().events().name(event)
     }

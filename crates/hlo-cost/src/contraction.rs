@@ -21,7 +21,6 @@ pub(crate) fn array_operand(of: InstructionRef<'_>, index: usize) -> Result<&Arr
         .ok_or_else(|| Undefined::arguments(format!("operand {index} is no array of the program")))
 }
 
-/// The first array of a result.
 fn first_array(shape: &Shape) -> Result<&ArrayShape, Undefined> {
     shape.arrays().first().copied().ok_or_else(|| Undefined::arguments("the result has no array"))
 }

@@ -162,7 +162,6 @@ impl<'m> Evaluation<'m> {
         Self { module, known: HashMap::new(), open: Vec::new() }
     }
 
-    /// The work of an instruction.
     fn of(&mut self, instruction: InstructionRef<'m>) -> Work {
         let mut work = self.operations(instruction);
         let calls_unfused = matches!(instruction.opcode.as_str(), "call" | "while" | "conditional")

@@ -27,7 +27,6 @@ pub(crate) struct Work {
     pub(crate) vector: Vec<(ElementType, f64)>,
     /// Whether elements are combined with each other.
     pub(crate) reduces: bool,
-    /// Whether elements are changed at all.
     pub(crate) changes_elements: bool,
     /// Whether other devices take part.
     pub(crate) communicates: bool,

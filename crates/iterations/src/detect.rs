@@ -394,7 +394,6 @@ impl Finder<'_> {
         level
     }
 
-    /// Ranges of one kind.
     fn ranges(&self, kind: &MarkKind) -> &[Mark] {
         let group = self.groups.iter().find(|group| group.kind == *kind);
         group.and_then(|group| self.owner(group)).map_or(&[], |(marks, _)| marks)

@@ -25,7 +25,6 @@ impl Run {
     }
 }
 
-/// One device.
 #[derive(Clone, Debug, Default)]
 struct OfDevice {
     /// Runs of programs by start.

@@ -13,7 +13,6 @@ pub(crate) struct Entry {
     /// Row of its first kernel in the rank's table.
     pub(crate) row: u32,
     pub(crate) signature: u32,
-    /// Number of its kernels.
     pub(crate) kernels: u32,
     /// Step of its rank; −1 outside of steps.
     pub(crate) step: i32,

@@ -41,7 +41,6 @@ impl PackManifest {
     }
 }
 
-/// Whether a folder is a pack.
 pub(crate) fn is_pack(path: &Path) -> bool {
     path.join(MANIFEST).is_file()
 }

@@ -78,7 +78,6 @@ impl<'t> NsysAnalysis<'t> {
         &self.device_work
     }
 
-    /// The device work of a category.
     pub(crate) fn work_of(&self, category: Category) -> impl Iterator<Item = DeviceWork> + Clone + '_ {
         let events = self.trace().events();
         self.device_work.iter().copied().filter(move |work| events.category(work.event) == category)

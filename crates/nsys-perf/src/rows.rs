@@ -45,7 +45,6 @@ pub(crate) fn launch_shapes<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Sum<(&'a 
     sums(kernels, |&(name, shape)| (name, shape))
 }
 
-/// Calls by name.
 pub(crate) fn calls<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Sum<&'a str>> {
     let trace = analysis.trace();
     sums(analysis.calls().map(|call| (trace.name(call), analysis.duration(call))), |&name| name)

@@ -3,7 +3,6 @@
 /// A type that tensors can be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ElementType {
-    /// As it is recorded.
     pub(crate) recorded: &'static str,
     /// Attribute of the module `torch`.
     pub(crate) torch: &'static str,
@@ -58,7 +57,6 @@ pub(crate) const ELEMENT_TYPES: &[ElementType] = types! {
     Complex 16 "complex128": "c10::complex<double>";
 };
 
-/// The type by its recorded name.
 pub(crate) fn element_type(recorded: &str) -> Option<&'static ElementType> {
     ELEMENT_TYPES.iter().find(|known| known.recorded == recorded)
 }

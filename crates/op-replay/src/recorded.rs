@@ -24,7 +24,6 @@ pub(crate) enum Argument {
     UnknownList,
 }
 
-/// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Bool(bool),

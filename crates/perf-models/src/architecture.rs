@@ -477,7 +477,6 @@ mod tests {
         assert_eq!(architecture.host_link, Some(link));
     }
 
-    /// An architecture with these peaks.
     fn with_peaks(nominal: &str, achievable: &str) -> Architecture {
         let text = format!(
             r#"{{"mem_bw_gbps": 1, "peak_tflops": {{{nominal}}}, "max_achievable_tflops": {{{achievable}}}}}"#

@@ -116,7 +116,6 @@ pub struct Device<'a> {
 /// How the devices of an architecture present themselves. Their memory, where it is recorded, is the architecture's.
 struct Signature {
     architecture: &'static str,
-    /// Words that the name has.
     words: &'static [&'static str],
     /// Words of variants with other figures.
     without: &'static [&'static str],
@@ -332,7 +331,6 @@ mod tests {
         assert_eq!(architectures().count(), count);
     }
 
-    /// Every file of the folder is bundled.
     #[test]
     fn every_file_of_the_folder_is_bundled() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/architectures");

@@ -439,7 +439,6 @@ mod tests {
         }
     }
 
-    /// The numbers of an attribute.
     fn numbers(element: &str, attribute: &str) -> Vec<i32> {
         let (_, rest) = element.split_once(&format!(" {attribute}=\"")).unwrap();
         let (value, _) = rest.split_once('"').unwrap();

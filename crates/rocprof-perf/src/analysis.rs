@@ -247,7 +247,6 @@ pub(crate) struct KernelGroup {
     pub(crate) name: u32,
     /// As the sheets show it.
     pub(crate) category: &'static str,
-    /// Of their durations.
     pub(crate) durations: Summary,
 }
 

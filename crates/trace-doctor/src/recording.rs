@@ -25,13 +25,11 @@ impl Recording {
         Recording { builder: TraceBuilder::new(), facts: TraceFacts::default() }
     }
 
-    /// Of ROCm.
     pub(crate) fn rocm() -> Self {
         let facts = TraceFacts { roctracer_version: Some("4.1".to_owned()), ..TraceFacts::default() };
         Recording { facts, ..Recording::new() }
     }
 
-    /// Of MTIA.
     pub(crate) fn mtia() -> Self {
         let facts = TraceFacts { accelerator: Some(Accelerator::Mtia), ..TraceFacts::default() };
         Recording { facts, ..Recording::new() }
@@ -109,7 +107,6 @@ impl Recording {
 }
 
 impl Diagnosis {
-    /// The finding of a rule.
     pub(crate) fn find(&self, rule: &str) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.rule.id == rule)
     }

@@ -33,7 +33,6 @@ impl RecordingKind {
     pub(crate) const TRACES: &[RecordingKind] =
         &[RecordingKind::Trace, RecordingKind::XPlane, RecordingKind::Nsys, RecordingKind::Rocprof];
 
-    /// What its files are.
     pub(crate) fn files(self) -> &'static str {
         match self {
             RecordingKind::Trace => {

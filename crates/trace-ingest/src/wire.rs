@@ -36,9 +36,7 @@ pub(crate) enum Value {
 /// A field of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
-    /// Number.
     pub(crate) number: u32,
-    /// Value.
     pub(crate) value: Value,
     /// Where its tag lies in the file.
     pub(crate) offset: usize,

@@ -124,7 +124,6 @@ impl Fixture {
     }
 }
 
-/// Names of events.
 pub(crate) fn names<'t>(tree: &'t TraceTree, events: &[EventId]) -> Vec<&'t str> {
     events.iter().map(|&event| tree.trace().name(event)).collect()
 }

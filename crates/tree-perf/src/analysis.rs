@@ -264,7 +264,6 @@ impl Analysis {
         self.trace().to_microseconds(time)
     }
 
-    /// A time in ms.
     pub(crate) fn ms(&self, time: i64) -> f64 {
         Iterated::ms(self, time as f64)
     }

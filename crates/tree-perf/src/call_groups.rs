@@ -313,7 +313,6 @@ impl<'a> Places<'a> {
         Places { analysis, by_track, texts: IndexSet::default(), modules: IndexSet::default() }
     }
 
-    /// Id of the names of a track.
     pub(crate) fn id(&mut self, track: TrackId) -> u32 {
         let Places { analysis, by_track, texts, .. } = self;
         *by_track[track.index()].get_or_insert_with(|| {

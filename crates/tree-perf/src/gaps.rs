@@ -232,7 +232,6 @@ pub struct Utilization {
     pub summed: i64,
 }
 
-/// The work of a device.
 struct DeviceWork {
     /// Starts of its events, the longest first where several start at once. Those without length are left out: they end no gap.
     starts: Vec<(i64, EventId)>,

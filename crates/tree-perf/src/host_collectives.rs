@@ -8,7 +8,6 @@ use crate::analysis::Analysis;
 /// What the time of a collective is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Timed {
-    /// That of its kernel.
     Kernel,
     /// That in which a library ran it on a thread of the host.
     Host,
@@ -26,7 +25,6 @@ impl Timed {
     }
 }
 
-/// A collective on the host.
 pub(crate) struct HostCollective<'a> {
     pub(crate) event: EventId,
     pub(crate) timed: Timed,

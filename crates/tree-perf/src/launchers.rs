@@ -167,7 +167,6 @@ impl Launchers {
         self.launchers.iter()
     }
 
-    /// The parts of all launchers.
     pub(crate) fn all_parts(&self) -> impl ExactSizeIterator<Item = &LauncherPart> + Clone {
         self.parts.iter()
     }
@@ -195,7 +194,6 @@ impl Launchers {
         &self.kernels[range.start as usize..range.end as usize]
     }
 
-    /// The launcher that is this event.
     pub(crate) fn of_event(&self, event: EventId) -> Option<&Launcher> {
         let launcher = |position: u32| &self.launchers[position as usize];
         let at = self.by_event.binary_search_by_key(&event, |&position| launcher(position).event).ok()?;

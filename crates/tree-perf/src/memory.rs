@@ -43,7 +43,6 @@ pub(crate) struct Step {
     pub(crate) end: i64,
 }
 
-/// Memory of one device.
 pub(crate) struct DeviceMemory {
     pub(crate) device: MemoryDevice,
     /// What is live before the first event.

@@ -233,7 +233,6 @@ impl Models {
         self.answers.answer(event, || self.key(tree, event), |key| self.evaluate_call(tree, event, key))
     }
 
-    /// An answer.
     pub(crate) fn evaluation(&self, answer: AnswerId) -> &Evaluation {
         self.answers.get(answer)
     }

@@ -199,7 +199,6 @@ impl<'p> HostExecutions<'p> {
 /// A kernel of a program, as far as it matters where executions begin. `Kernel` identifies a kernel of a program.
 #[derive(Clone, Copy, Debug)]
 struct Launched<Kernel, Host> {
-    /// Which kernel.
     kernel: Kernel,
     /// The host's execution that the launch lies in, where the profile has it.
     host: Option<Host>,

@@ -80,6 +80,7 @@ impl fmt::Display for JaxFinding {
 
 /// A notice about a profile for the reader of its sheets.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum JaxNotice {
     /// A program that kernels ran has an HLO module that cannot be decoded: its instructions have no figures.
     #[error("{reason}, so its instructions have times but no FLOPs and no bytes")]
@@ -93,53 +94,29 @@ pub enum JaxNotice {
         "{kernels} kernels ({time_us:.3} µs) name instructions that the profile does not embed: they have times but no FLOPs and no bytes"
     )]
     #[diagnostic(code("xla/unknown-instructions"), severity(Warning))]
-    UnknownInstructions {
-        /// How many kernels.
-        kernels: usize,
-        /// Their time in µs.
-        time_us: f64,
-    },
+    UnknownInstructions { kernels: usize, time_us: f64 },
     /// Kernels without the name of an instruction: they are operators of their own.
     #[error("{kernels} kernels ({time_us:.3} µs) name no instruction: each kernel name is its own operator")]
     #[diagnostic(code("xla/kernels-without-instruction"), severity(Warning))]
-    KernelsWithoutInstruction {
-        /// How many kernels.
-        kernels: usize,
-        /// Their time in µs.
-        time_us: f64,
-    },
+    KernelsWithoutInstruction { kernels: usize, time_us: f64 },
     /// Kernels of the runtime that only copy or fill memory count as computation, as they were recorded.
     #[error(
         "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory and count as computation, as they were recorded"
     )]
     #[diagnostic(code("xla/copy-kernels-are-computation"), severity(Warning))]
-    CopyKernelsAreComputation {
-        /// How many kernels.
-        kernels: usize,
-        /// Their time in µs.
-        time_us: f64,
-    },
+    CopyKernelsAreComputation { kernels: usize, time_us: f64 },
     /// No kernel comes from an operation or a source file with the keywords that were asked for.
     #[error("no kernel matches {} in its operation or source file", .keywords.join(" or "))]
     #[diagnostic(code("xla/nothing-has-keyword"), severity(Warning))]
-    NothingHasKeyword {
-        /// The keywords.
-        keywords: Vec<String>,
-    },
+    NothingHasKeyword { keywords: Vec<String> },
     /// The profile has sums of events without a place in time: no window has them.
     #[error("the profile has {sums} sums of operations without a time for each: the window leaves them out")]
     #[diagnostic(code("xla/sums-left-out"), severity(Warning))]
-    SumsLeftOut {
-        /// How many sums.
-        sums: usize,
-    },
+    SumsLeftOut { sums: usize },
     /// An error or note that the profiler recorded.
     #[error("the profiler reports: {text}")]
     #[diagnostic(code("xla/recorder"), severity(Warning))]
-    Recorder {
-        /// Its text.
-        text: String,
-    },
+    Recorder { text: String },
 }
 
 impl JaxAnalysis {

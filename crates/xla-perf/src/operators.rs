@@ -256,12 +256,10 @@ fn strides(array: &ArrayShape) -> Vec<u64> {
     strides
 }
 
-/// Texts as a tuple.
 pub(crate) fn text_tuple(texts: &[impl AsRef<str>]) -> Nested {
     Nested::Tuple(nested_texts(texts))
 }
 
-/// Texts as a list.
 pub(crate) fn text_list(texts: impl IntoIterator<Item = impl AsRef<str>>) -> Nested {
     Nested::List(nested_texts(texts))
 }
@@ -275,7 +273,6 @@ pub(crate) fn number_tuples(lists: &[Vec<u64>]) -> Nested {
     Nested::Tuple(lists.iter().map(|list| number_tuple(list)).collect())
 }
 
-/// Numbers as a tuple.
 pub(crate) fn number_tuple(numbers: &[u64]) -> Nested {
     let whole = |&number: &u64| Nested::Whole(i64::try_from(number).unwrap_or(i64::MAX));
     Nested::Tuple(numbers.iter().map(whole).collect())

@@ -56,7 +56,6 @@ pub(super) fn build(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     }
 }
 
-/// Measures the floor of a file.
 pub(super) fn measure(binary: &Path, trace: &Path, runs: u32) -> Result<Floor, Box<dyn Error>> {
     let limit = TAPE_LIMIT.to_string();
     let output = Command::new(binary).arg(trace).args([runs.to_string(), limit]).output()?;

@@ -14,7 +14,6 @@ const GAPS: &str = "METAL-GAPS";
 const MATMUL: &str = "METAL-MATMUL";
 const MODEL: &str = "METAL-MODEL";
 
-/// The names of their rules.
 pub(super) const RULES: [&str; 4] = [HOST, GAPS, MATMUL, MODEL];
 
 /// The findings of operations.

@@ -64,7 +64,6 @@ pub(super) struct WorkEvent {
     pub(super) category: u32,
     /// Number among the names.
     pub(super) name: u32,
-    /// Number of its place.
     pub(super) place: u32,
     /// Device whose bar it is part of.
     pub(super) bar: i64,
@@ -129,7 +128,6 @@ pub(super) struct DeviceWork {
     pub(super) idle: Vec<(i64, Wait<u32>)>,
     /// Names of the lanes, by device and stream.
     pub(super) lanes: BTreeMap<(i64, i64), String>,
-    /// Names of the devices.
     pub(super) devices: BTreeMap<i64, String>,
 }
 

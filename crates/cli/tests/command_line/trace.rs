@@ -1,6 +1,5 @@
 //! Small traces, written event by event. Times are in µs.
 
-/// A trace of these events.
 pub(crate) fn trace(events: &[String]) -> String {
     format!("{{\"schemaVersion\": 1, \"traceEvents\": [\n{}\n]}}\n", events.join(",\n"))
 }

@@ -79,7 +79,6 @@ fn every_instruction_of_a_recorded_training_step_has_a_cost_or_a_reason() {
     }
 }
 
-/// A profile of the corpus.
 fn corpus(name: &str) -> Option<Profile> {
     testdata::corpus(&format!("jax/{name}/trace.xplane.pb")).map(|path| read(&path))
 }

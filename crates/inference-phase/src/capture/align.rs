@@ -11,7 +11,6 @@ mod tests;
 /// What a call puts into a graph, or a device event of a replay did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Work {
-    /// A kernel.
     Kernel,
     /// A copy of memory.
     Copy,
@@ -33,7 +32,6 @@ pub(super) struct Replayed {
     pub(super) work: Work,
     /// Whether it is recorded as a kernel, also where its name says that it copies or fills.
     pub(super) is_kernel: bool,
-    /// Number of its name.
     pub(super) name: u32,
     pub(super) stream: Option<i64>,
     /// Node of the graph, where the recorder wrote it.

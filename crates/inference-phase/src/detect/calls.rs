@@ -11,21 +11,43 @@ use super::names::{Names, Transfer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// `tokens` rows of a table of `entries`; `per_request` where the ids have a dimension of requests.
-    Embedding { entries: i64, width: i64, tokens: i64, per_request: Option<i64> },
+    Embedding {
+        entries: i64,
+        width: i64,
+        tokens: i64,
+        per_request: Option<i64>,
+    },
     /// `rows`×`inner` by `inner`×`outer`; `outer` is unknown of weights packed in a format of their own.
-    Projection { rows: i64, inner: i64, outer: Option<i64>, per_request: Option<i64> },
+    Projection {
+        rows: i64,
+        inner: i64,
+        outer: Option<i64>,
+        per_request: Option<i64>,
+    },
     /// Normalization of `rows`×`width`.
-    Norm { rows: i64, width: i64 },
+    Norm {
+        rows: i64,
+        width: i64,
+    },
     /// Rows picked out of `rows`×`width`.
-    Selection { rows: i64, width: i64 },
-    /// Attention.
+    Selection {
+        rows: i64,
+        width: i64,
+    },
     Attention(AttentionCall),
     /// A choice for each of `rows` among `width`.
-    Sampling { rows: i64, width: i64, sure: bool },
+    Sampling {
+        rows: i64,
+        width: i64,
+        sure: bool,
+    },
     /// Work on images.
     Image,
     /// Anything else with a tensor of `rows`×`width` that is as wide as a vocabulary.
-    Wide { rows: i64, width: i64 },
+    Wide {
+        rows: i64,
+        width: i64,
+    },
 }
 
 /// What attention's shapes say.

@@ -26,7 +26,6 @@ pub(super) struct Evidence {
     pub(super) context_attention: usize,
     /// Calls of attention of generation, by name.
     pub(super) generation_attention: usize,
-    /// Graph launches.
     pub(super) graph_launches: usize,
     /// Graph launches that have attention in them.
     pub(super) attending_graphs: usize,
@@ -60,7 +59,6 @@ pub(super) struct Packed {
 }
 
 impl Evidence {
-    /// Rows of logits.
     pub(super) fn logit_rows(&self) -> Option<i64> {
         self.head_rows.or(self.sampled_rows)
     }

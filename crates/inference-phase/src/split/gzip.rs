@@ -64,7 +64,6 @@ impl GzipFile {
         Ok(GzipFile { pending, checksum: Crc::new() })
     }
 
-    /// Where the file is to be.
     pub(crate) fn destination(&self) -> &Path {
         self.pending.destination()
     }

@@ -219,7 +219,6 @@ pub fn base_name(trace: &Path) -> String {
     name
 }
 
-/// The file of one step.
 fn step_file(base: &str, index: usize, name: Option<&str>) -> String {
     let stem = format!("{base}_annotation_iteration_{index}");
     match name {

@@ -23,7 +23,6 @@ impl Shape {
         Some(Shape { w, z, y, x })
     }
 
-    /// Number of elements.
     pub(super) fn elements(self) -> f64 {
         product(&[self.w, self.z, self.y, self.x])
     }

@@ -222,7 +222,6 @@ fn math_fidelity(call: &Call<'_>, row: &OpRow, product: bool) -> String {
     text.trim().to_owned()
 }
 
-/// Short name of a datatype.
 fn short(datatype: &str) -> &str {
     match datatype {
         "FLOAT32" => "FP32",

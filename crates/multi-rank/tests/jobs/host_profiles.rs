@@ -152,7 +152,6 @@ fn table(analysis: &JobAnalysis, name: &str) -> Table {
     sheet.table_in(analysis, Layout::Listed).unwrap().unwrap()
 }
 
-/// The cells of a column.
 fn cells(table: &Table, column: &str) -> Vec<String> {
     let column = table.column(column).unwrap_or_else(|| panic!("no column {column}"));
     column.cells().map(|cell| cell.text().into_owned()).collect()

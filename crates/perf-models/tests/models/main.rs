@@ -4,6 +4,7 @@
 
 mod all_operators;
 mod attention_and_experts;
+mod call;
 mod corpus_cases;
 mod corpus_categories;
 mod readme;

@@ -1,71 +1,12 @@
 //! Worked examples of matrix multiplication, convolution, normalization, element-wise operators,
 //! reductions, state-space models and cross-entropy, and what holds for all of their models.
 
-use perf_models::{Figure, Gap, OpCall, PerfModel, Undefined, Value, model};
+use perf_models::{Gap, OpCall, PerfModel, Value, model};
 
-/// A recorded call, written short.
-struct Call {
-    name: &'static str,
-    dims: Vec<Value>,
-    types: Vec<Value>,
-    strides: Vec<Value>,
-    concrete: Vec<Value>,
-}
-
-impl Call {
-    /// Shapes are separated by blanks, dimensions by commas, `-` is a scalar. The last type is that of
-    /// all further inputs.
-    fn new(name: &'static str, shapes: &str, types: &str, concrete: &[(usize, &str)]) -> Self {
-        let shapes: Vec<Vec<i64>> = shapes.split_whitespace().map(shape).collect();
-        let types: Vec<&str> = types.split_whitespace().map(type_name).collect();
-        let type_of = |index: usize| types.get(index).or(types.last()).copied().unwrap_or_default();
-        let mut texts = vec![Value::from(""); 20];
-        for (index, text) in concrete {
-            texts[*index] = Value::from(*text);
-        }
-        Self {
-            name,
-            types: (0..shapes.len()).map(|index| type_of(index).into()).collect(),
-            strides: shapes.iter().map(|shape| Value::tuple(shape.iter().map(|_| 1))).collect(),
-            dims: shapes.into_iter().map(Value::tuple).collect(),
-            concrete: texts,
-        }
-    }
-
-    fn read<T>(&self, kernels: &[&str], of: impl FnOnce(Result<Box<dyn PerfModel>, Undefined>) -> T) -> T {
-        of(model(&OpCall {
-            name: self.name,
-            dims: Some(&self.dims),
-            types: Some(&self.types),
-            strides: Some(&self.strides),
-            concrete: Some(&self.concrete),
-            kernels,
-            ..OpCall::default()
-        }))
-    }
-}
-
-fn shape(text: &str) -> Vec<i64> {
-    if text == "-" { Vec::new() } else { text.split(',').map(|side| side.parse().unwrap()).collect() }
-}
-
-fn type_name(short: &str) -> &str {
-    match short {
-        "bf16" => "c10::BFloat16",
-        "fp8" => "c10::Float8_e4m3fn",
-        "e5m2" => "c10::Float8_e5m2",
-        "fp4" => "c10::Float4_e2m1fn_x2",
-        "e8m0" => "c10::Float8_e8m0fnu",
-        "uint8" => "unsigned char",
-        "int8" => "signed char",
-        "long" => "long int",
-        "none" => "",
-        other => other,
-    }
-}
+use crate::call::{Call, figures, spec};
 
 /// Name, shapes, types, values of scalars, FLOPs, bytes, compute spec.
-type Example =
+pub(crate) type Example =
     (&'static str, &'static str, &'static str, &'static [(usize, &'static str)], f64, f64, &'static str);
 
 const BATCHED_A8W8: &str = "sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant";
@@ -186,13 +127,14 @@ const EXAMPLES: &[Example] = &[
 #[test]
 fn worked_examples_have_their_figures() {
     for (name, shapes, types, concrete, flops, bytes, expected) in EXAMPLES {
-        Call::new(name, shapes, types, concrete).read(&[], |model| {
-            let model = model.unwrap_or_else(|undefined| panic!("{name} {shapes}: {undefined}"));
-            assert_eq!((model.flops(), model.bytes()), (Ok(*flops), Ok(*bytes)), "{name} {shapes} {types}");
-            let spec = model.compute_spec().map(|spec| spec.to_string()).unwrap_or_default();
-            assert_eq!(spec, *expected, "{name} {types}");
-        });
+        let model = Call::new(name, shapes, types).with(concrete).model();
+        assert_eq!((model.flops(), model.bytes()), (Ok(*flops), Ok(*bytes)), "{name} {shapes} {types}");
+        assert_eq!(spec(&*model), *expected, "{name} {types}");
     }
+}
+
+fn shown(model: &dyn PerfModel) -> Vec<String> {
+    model.parameters().iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 #[test]
@@ -201,39 +143,36 @@ fn parameters_show_dimensions_and_options() {
     let swapped = [(5, "False"), (6, "True"), (7, "True")];
     let cases: [(Call, &str); 5] = [
         (
-            Call::new("aten::mm", "32768,2048 2048,8192", "bf16", &[]),
+            Call::new("aten::mm", "32768,2048 2048,8192", "bf16"),
             "M=32768, N=8192, K=2048, bias=False, stride_A=(1, 1), stride_B=(1, 1), \
              dtype_A_B=('c10::BFloat16', 'c10::BFloat16'), B=1",
         ),
         (
-            Call::new("primus_turbo::hipblaslt_gemm_fp8", "4096,2048 - 1024,2048 -", "fp8 float", &fp8),
+            Call::new("primus_turbo::hipblaslt_gemm_fp8", "4096,2048 - 1024,2048 -", "fp8 float").with(&fp8),
             "M=4096, N=1024, K=2048, bias=False, stride_A=(1, 1), stride_B=(1, 1), \
              dtype_A_B=('c10::Float8_e4m3fn', 'float'), dtype_scaleA=float, dtype_scaleB=float, B=1",
         ),
         (
-            Call::new("primus_turbo::hipblaslt_gemm_fp8", "4096,2048 - 1024,2048 -", "fp8 float", &swapped),
+            Call::new("primus_turbo::hipblaslt_gemm_fp8", "4096,2048 - 1024,2048 -", "fp8 float")
+                .with(&swapped),
             "M=1024, N=4096, K=2048, bias=False, stride_A=(1, 1), stride_B=(1, 1), \
              dtype_A_B=('c10::Float8_e4m3fn', 'float'), dtype_scaleA=float, dtype_scaleB=float, B=1",
         ),
         (
-            Call::new("aiter::gemm_a8w8_blockscale_ck", "64,7168 1536,7168 64,0 12,56", "fp8 fp8 float", &[]),
+            Call::new("aiter::gemm_a8w8_blockscale_ck", "64,7168 1536,7168 64,0 12,56", "fp8 fp8 float"),
             "B=1, M=64, N=1536, K=7168, bias=False, \
              dtype_A_B=('c10::Float8_e4m3fn', 'c10::Float8_e4m3fn', 'c10::bfloat16'), \
              quant_scheme=a8w8_blockscale, quant_granularity=per_block, block_k=None, block_n=128, \
              scale_dtype=float, output_shape=(64, 1536), output_dtype=c10::bfloat16",
         ),
         (
-            Call::new("aten::replication_pad1d", "2,4,10 -", "float", &[(1, "[1, 2]")]),
+            Call::new("aten::replication_pad1d", "2,4,10 -", "float").with(&[(1, "[1, 2]")]),
             "input_shape=(2, 4, 10), output_shape=(2, 4, 13), padding=[1, 2], op_shape=(2, 4, 13), \
              dtype_in_out=('float', 'float'), stride_input=(1, 1, 1), stride_output=None",
         ),
     ];
     for (call, expected) in cases {
-        let shown = call.read(&[], |model| {
-            let parameters = model.unwrap().parameters();
-            parameters.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
-        });
-        assert_eq!(shown, expected, "{}", call.name);
+        assert_eq!(shown(&*call.model()).join(", "), expected, "{}", call.name);
     }
 }
 
@@ -250,10 +189,8 @@ fn lists_of_shapes_are_groups() {
     };
     let read = model(&call).unwrap();
     assert_eq!((read.flops(), read.bytes()), (Ok(438_272.0), Ok(27_008.0)));
-    let shown: Vec<String> =
-        read.parameters().iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(
-        shown.join(" "),
+        shown(&*read).join(" "),
         "M=128 K=64 N=32 G=2 bpe_in=2 bpe_out=2 group_pairs=[((100, 64), (64, 32)), ((28, 32), (32, 16))]"
     );
 }
@@ -261,25 +198,16 @@ fn lists_of_shapes_are_groups() {
 #[test]
 fn values_are_read_as_texts_are() {
     let texts = [
-        Call::new(
-            "MambaSplitConv1dScanCombinedFn",
-            "2,64,8512 4352,4 4352 64 64 64",
-            "bf16",
-            &[(6, "256"), (15, "64"), (16, "1")],
-        ),
-        Call::new(
-            "aten::convolution",
-            "4,8,16,16 8,4,3,3 -",
-            "bf16",
-            settings!(3, "[2, 1]", "[1, 0]", "False", "2"),
-        ),
-        Call::new(
-            "aten::native_group_norm_backward",
-            "8,16,32,32 8,16,32,32 8,4 8,4 16",
-            "float",
-            &[(8, "4"), (9, "[True, True, True]")],
-        ),
-        Call::new("aten::upsample_nearest2d", "1,5,32,32 -", "bf16", &[(1, "[64, 64]")]),
+        Call::new("MambaSplitConv1dScanCombinedFn", "2,64,8512 4352,4 4352 64 64 64", "bf16").with(&[
+            (6, "256"),
+            (15, "64"),
+            (16, "1"),
+        ]),
+        Call::new("aten::convolution", "4,8,16,16 8,4,3,3 -", "bf16")
+            .with(settings!(3, "[2, 1]", "[1, 0]", "False", "2")),
+        Call::new("aten::native_group_norm_backward", "8,16,32,32 8,16,32,32 8,4 8,4 16", "float")
+            .with(&[(8, "4"), (9, "[True, True, True]")]),
+        Call::new("aten::upsample_nearest2d", "1,5,32,32 -", "bf16").with(&[(1, "[64, 64]")]),
     ];
     let integers = |numbers: &[i64]| Value::List(numbers.iter().copied().map(Value::Int).collect());
     let values: [&[(usize, Value)]; 4] = [
@@ -289,9 +217,7 @@ fn values_are_read_as_texts_are() {
         &[(1, integers(&[64, 64]))],
     ];
     for (mut call, values) in texts.into_iter().zip(values) {
-        let of = |call: &Call| {
-            call.read(&[], |model| (figures(&**model.as_ref().unwrap()), model.unwrap().parameters()))
-        };
+        let of = |call: &Call| (figures(&*call.model()), call.model().parameters());
         let expected = of(&call);
         for (index, value) in values {
             call.concrete[*index] = value.clone();
@@ -302,8 +228,8 @@ fn values_are_read_as_texts_are() {
 
 #[test]
 fn the_first_kernel_that_tells_shows_the_transposes() {
-    let call = Call::new("aten::mm", "16,32 32,8", "bf16", &[]);
-    let cases: [(&[&str], Option<&str>); 5] = [
+    let call = Call::new("aten::mm", "16,32 32,8", "bf16");
+    let cases: [(&[&'static str], Option<&str>); 5] = [
         (&["Cijk_Alik_Bljk_BBS_BH_MT64x16x64_MI16x16x1"], Some("(True, False)")),
         (&["splitK_reduce", "nvjet_tst_128x64_64x8_1x2_h_bz_NTN"], Some("(False, True)")),
         (&["Cijk_Axyz_Bljk_MT64x16x64"], Some("(None, False)")),
@@ -311,10 +237,9 @@ fn the_first_kernel_that_tells_shows_the_transposes() {
         (&[], None),
     ];
     for (kernels, expected) in cases {
-        let shown = call.read(kernels, |model| {
-            let parameters = model.unwrap().parameters();
-            parameters.last().filter(|(name, _)| *name == "transpose").map(|(_, value)| value.to_string())
-        });
+        let parameters = Call { kernels: kernels.to_vec(), ..call.clone() }.model().parameters();
+        let transpose = parameters.last().filter(|(name, _)| *name == "transpose");
+        let shown = transpose.map(|(_, value)| value.to_string());
         assert_eq!(shown.as_deref(), expected, "{kernels:?}");
     }
 }
@@ -337,7 +262,7 @@ fn results_of_unrecorded_type_are_noted() {
         ("aten::mm", "16,32 32,8", "fp8", None),
     ];
     for (name, shapes, types, expected) in cases {
-        let note = Call::new(name, shapes, types, &[]).read(&[], |model| model.unwrap().assumption());
+        let note = Call::new(name, shapes, types).model().assumption();
         assert_eq!(note.as_deref(), expected, "{name}");
     }
 }
@@ -387,7 +312,7 @@ fn what_cannot_be_read_says_why() {
         ),
     ];
     for (name, shapes, types, gap, reason) in cases {
-        let undefined = Call::new(name, shapes, types, &[]).read(&[], |model| model.unwrap_err());
+        let undefined = Call::new(name, shapes, types).read().unwrap_err();
         assert_eq!((undefined.gap, undefined.reason.as_ref()), (gap, reason), "{name} {shapes}");
     }
     let unrecorded = model(&OpCall { name: "aten::mm", ..OpCall::default() }).unwrap_err();
@@ -405,17 +330,11 @@ fn unknown_element_types_leave_the_operations() {
         ("aten::group_norm", "4,8 - 8 8"),
         ("primus_turbo::grouped_gemm", "4,8 2,8,3"),
     ] {
-        Call::new(name, shapes, "ScalarList", &[]).read(&[], |model| {
-            let model = model.unwrap();
-            assert!(model.flops().is_ok_and(|flops| flops > 0.0), "{name}");
-            assert_eq!(model.bytes().unwrap_err().gap, Gap::DataType, "{name}");
-            assert_eq!(model.compute_spec(), None, "{name}");
-        });
+        let model = Call::new(name, shapes, "ScalarList").model();
+        assert!(model.flops().is_ok_and(|flops| flops > 0.0), "{name}");
+        assert_eq!(model.bytes().unwrap_err().gap, Gap::DataType, "{name}");
+        assert_eq!(model.compute_spec(), None, "{name}");
     }
-}
-
-fn figures(model: &dyn PerfModel) -> [Figure; 4] {
-    [model.flops(), model.bytes(), model.backward_flops(), model.backward_bytes()]
 }
 
 /// Operators whose work grows with the first dimension of all of these inputs, whatever it is called.
@@ -441,7 +360,7 @@ fn twice_the_batch_takes_twice_the_operations() {
     let mut checked = std::collections::BTreeSet::new();
     for (name, shapes, types, concrete, flops, ..) in EXAMPLES {
         let Some((_, inputs)) = GROWING.iter().find(|(growing, _)| growing == name) else { continue };
-        let mut call = Call::new(name, shapes, types, concrete);
+        let mut call = Call::new(name, shapes, types).with(concrete);
         for &input in *inputs {
             if let Some(Value::Tuple(sides)) = call.dims.get_mut(input)
                 && let Some(Value::Int(side)) = sides.first_mut()
@@ -450,7 +369,7 @@ fn twice_the_batch_takes_twice_the_operations() {
             }
         }
         checked.insert(*name);
-        call.read(&[], |model| assert_eq!(model.unwrap().flops(), Ok(2.0 * flops), "{name}"));
+        assert_eq!(call.model().flops(), Ok(2.0 * flops), "{name}");
     }
     assert_eq!(checked.len(), GROWING.len());
 }

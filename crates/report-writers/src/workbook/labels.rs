@@ -9,7 +9,6 @@ use unicode_width::UnicodeWidthStr;
 use super::{column_number, row_number};
 use crate::shorten::{shortened_apart, truncate_middle};
 
-/// Name of the sheet.
 pub(super) const SHEET: &str = "chart_labels";
 /// Longer names are shortened: what fits two lines beside the bars.
 const LONGEST: usize = 84;

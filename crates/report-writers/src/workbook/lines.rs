@@ -21,7 +21,6 @@ const MOST_LINES: usize = PALETTE.len();
 /// Lines at which something begins.
 const BORDER: u32 = 0x8C_8C8C;
 
-/// A column with its number.
 type Numbered<'a> = (usize, &'a TableColumn);
 
 /// The chart with its width in pixels. Without numbers there is none.

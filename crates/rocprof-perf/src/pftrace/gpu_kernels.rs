@@ -180,7 +180,6 @@ impl<'a> DisplayNames<'a> {
         known.unwrap_or_else(|| self.texts.insert_full(text.to_owned()).0) as u32
     }
 
-    /// A name by its position.
     fn text(&self, position: u32) -> &str {
         &self.texts[position as usize]
     }

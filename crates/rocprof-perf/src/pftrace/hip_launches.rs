@@ -32,11 +32,9 @@ pub(crate) struct HipLaunch {
     pub(crate) thread: i64,
     /// Number of the GPU; 0 when it is not known.
     pub(crate) device: u32,
-    /// Function.
     pub(crate) function: StringId,
     /// Time of the call.
     pub(crate) call: Nanoseconds,
-    /// What it launched.
     pub(crate) work: Option<LaunchedWork>,
 }
 

@@ -16,9 +16,7 @@ use operator_sheets::durations::{TOTAL, durations, ms, us};
 
 /// The call behind each kernel and copy, as a position in [`Profile::calls`].
 pub(crate) struct Callers {
-    /// Of each dispatch.
     pub(crate) dispatches: Vec<Option<u32>>,
-    /// Of each copy.
     pub(crate) copies: Vec<Option<u32>>,
 }
 

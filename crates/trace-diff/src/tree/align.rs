@@ -675,7 +675,6 @@ fn dice(a: &[u64], b: &[u64]) -> f64 {
 
 /// Two lanes that are most like each other.
 pub(super) struct Alike {
-    /// Their places.
     pub(super) places: [usize; 2],
     /// Whether no other lane is nearly as like either.
     pub(super) is_sure: bool,

@@ -18,7 +18,6 @@ fn read(path: &Path) -> Result<Vec<Table>, ReadError> {
     read_report(path, format, &is_compared)
 }
 
-/// A directory with these files.
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     files.iter().for_each(|(name, text)| fs::write(directory.path().join(name), text).unwrap());

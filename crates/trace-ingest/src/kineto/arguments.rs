@@ -22,7 +22,6 @@ pub(crate) enum Argument {
 }
 
 impl Argument {
-    /// The argument of this name.
     #[inline(always)]
     pub(crate) fn from_key(key: &[u8]) -> Option<Argument> {
         Some(match key {

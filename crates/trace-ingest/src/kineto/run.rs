@@ -149,7 +149,6 @@ pub(crate) struct LocalEnd {
     pub(crate) time: i64,
 }
 
-/// Faults of a run.
 #[derive(Default)]
 pub(crate) struct RunFaults {
     pub(crate) malformed: u64,

@@ -84,7 +84,6 @@ fn wide(cell: &[u8]) -> Option<i128> {
     }
 }
 
-/// A whole number.
 pub(super) fn whole(cell: &[u8]) -> Option<i64> {
     i64::try_from(wide(cell)?).ok()
 }

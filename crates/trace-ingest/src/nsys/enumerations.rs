@@ -165,7 +165,6 @@ impl Enumerations {
         self.copies.get(kind)
     }
 
-    /// What memory is.
     pub(super) fn memory_kind(&self, kind: Option<i64>) -> &str {
         kind.and_then(|kind| self.memory.get(kind)).unwrap_or("Unknown")
     }

@@ -115,7 +115,6 @@ pub(super) fn is_collected(start: i64, end: i64) -> bool {
     start <= end && (start, end) != (0, 0)
 }
 
-/// A kernel.
 pub(super) struct KernelRow {
     pub(super) work: DeviceRow,
     /// Id of its name.
@@ -206,7 +205,6 @@ impl NvtxSpan {
     }
 }
 
-/// The text of a row.
 #[derive(Clone, Copy)]
 enum RowText {
     /// In the row. What is used of it is among the texts of the part: from `start` on its name, its sizes and the whole text,
@@ -229,7 +227,6 @@ pub(super) struct NvtxPart {
     pub(super) rows: Vec<NvtxRow>,
     texts: String,
     payloads: Vec<Payload>,
-    /// Faults of the texts.
     pub(super) faults: TextFaults,
     /// Rows of kinds that are not used.
     pub(super) unused: u64,
@@ -317,7 +314,6 @@ impl NvtxPart {
         text.len() as u32
     }
 
-    /// What is written in a row.
     pub(super) fn written(&self, row: &NvtxRow) -> NvtxWritten<'_> {
         match row.text {
             RowText::Inline { start, name, sizes, whole, numbers: [sequence, operator], is_operator } => {

@@ -55,7 +55,6 @@ impl Strings {
         Ok(Strings { source, known: HashMap::new(), faults: TextFaults::default(), broken: None })
     }
 
-    /// The text of an id.
     pub(super) fn get(&mut self, tables: &Tables<'_>, trace: &mut Trace, id: i64) -> Option<StringId> {
         if let Some(&known) = self.known.get(&id) {
             return known;

@@ -137,7 +137,6 @@ impl<'d> Tables<'d> {
         Tables { database, entries, file: None, options: *options }
     }
 
-    /// What is read.
     pub(super) fn reading(&self) -> &NsysReading<'d> {
         &self.options.nsys
     }

@@ -24,7 +24,6 @@ struct Clock {
     now: Option<i64>,
 }
 
-/// Clocks by number.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     clocks: HashMap<u32, Clock>,

@@ -2,7 +2,6 @@
 
 use crate::wire::{Field, Message, Value, Wire};
 
-/// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
     Begin,

@@ -21,7 +21,6 @@ pub(crate) struct Descriptor<'a> {
     pub(crate) thread_name: Option<Cow<'a, str>>,
 }
 
-/// Reads a descriptor.
 pub(super) fn read_descriptor(mut message: Message<'_>) -> Wire<Descriptor<'_>> {
     let mut told = Descriptor::default();
     while let Some(field) = message.next_field()? {

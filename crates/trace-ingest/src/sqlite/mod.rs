@@ -64,7 +64,6 @@ pub(crate) struct Broken {
 }
 
 impl Broken {
-    /// As the error of a file.
     pub(crate) fn of_file(self, path: &Path) -> IngestError {
         let detail = match self.failure {
             Failure::Sqlite(error) => error.to_string(),

@@ -32,7 +32,6 @@ pub(crate) struct LineScan {
     /// Name to show.
     pub(crate) name: String,
     pub(crate) timestamp_ns: i64,
-    /// How many events it has.
     pub(crate) events: usize,
 }
 

@@ -107,7 +107,6 @@ pub(crate) enum RawValue {
     Reference(i64),
 }
 
-/// Reads a stat.
 #[inline(always)]
 pub(crate) fn read_stat(mut message: Message<'_>) -> Wire<RawStat> {
     let mut stat = RawStat { metadata_id: 0, value: RawValue::Missing };

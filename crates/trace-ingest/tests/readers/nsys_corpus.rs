@@ -62,7 +62,6 @@ fn category(trace: &Trace, event: EventId) -> &str {
     trace.category_name(trace.events().category(event))
 }
 
-/// Names of the events of categories.
 fn names<'t>(trace: &'t Trace, categories: &'t [&'t str]) -> impl Fn(EventId) -> Option<Vec<String>> + 't {
     move |event| categories.contains(&category(trace, event)).then(|| vec![trace.name(event).to_string()])
 }

@@ -20,7 +20,6 @@ fn truncated(profile: &Profile) -> Vec<String> {
     profile.dispatches.iter().map(|dispatch| name(dispatch.kernel)).collect()
 }
 
-/// A directory with one file.
 fn with_file(name: &str, header: &str, rows: &[&str]) -> TempDir {
     let directory = TempDir::new().unwrap();
     write(directory.path(), name, header, &rows.iter().map(|row| row.to_string()).collect::<Vec<_>>());

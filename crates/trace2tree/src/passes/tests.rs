@@ -49,7 +49,6 @@ impl Timeline {
         self.fixture.event(category, name, (1, 1), (start, self.now - start - 0.25), arguments)
     }
 
-    /// One launch with its kernels.
     fn launch(&mut self, kernels: &[(&str, f64)]) {
         let name = if kernels.len() > 1 { "hipGraphLaunch" } else { "hipLaunchKernel" };
         self.correlation += 1;

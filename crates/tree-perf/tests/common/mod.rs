@@ -32,7 +32,6 @@ pub(crate) fn conventions(are_theirs: bool) -> Conventions {
     if are_theirs { THEIRS } else { Conventions::default() }
 }
 
-/// The sheet with this name.
 pub(crate) fn sheet<'a>(name: &str) -> Sheet<'a, Analysis> {
     all_sheets().into_iter().find(|sheet| sheet.name == name).unwrap_or_else(|| panic!("no sheet {name}"))
 }

@@ -18,7 +18,6 @@ pub(super) struct CollectiveKernel {
     pub(super) device: u32,
     /// Start, on the clock of the node.
     pub(super) start: Picoseconds,
-    /// Duration.
     pub(super) duration: Picoseconds,
     /// Part of the duration in which the device computed nothing.
     pub(super) exposed: Picoseconds,

@@ -204,12 +204,10 @@ impl Distribution {
     }
 }
 
-/// A collective with its buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BufferedCollective {
     /// Index of the collective.
     pub(super) operation: usize,
-    /// Kind.
     pub(super) kind: CollectiveKind,
     /// Shortest duration of any execution on any device.
     pub(super) latency: Picoseconds,
@@ -257,7 +255,6 @@ pub(super) fn buffered(
 /// All collectives of a kind with buffers of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BufferSize {
-    /// Kind.
     pub(super) kind: CollectiveKind,
     /// Bytes of the buffer.
     pub(super) bytes: u64,
@@ -291,7 +288,6 @@ const BANDWIDTH_RANGES: [f64; 6] = [0.0, 50.0, 100.0, 200.0, 300.0, 400.0];
 /// Collectives of a kind in a range of bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BandwidthRange {
-    /// Kind.
     pub(super) kind: CollectiveKind,
     /// Index in [`BANDWIDTH_RANGES`].
     pub(super) range: usize,

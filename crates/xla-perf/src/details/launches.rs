@@ -125,7 +125,6 @@ impl KernelGeometry {
         product(self.grid)
     }
 
-    /// Threads of a block.
     fn threads_per_block(&self) -> u64 {
         product(self.block)
     }
@@ -233,11 +232,9 @@ fn described<'a, D>(
 /// A copy, from the profiler's text `memcpy_details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct CopyDetails {
-    /// Bytes.
     bytes: u64,
     /// Kinds of memory, where the profiler says.
     kind: Option<String>,
-    /// Number of the destination.
     destination: Option<u64>,
     /// Whether the host went on meanwhile.
     is_async: Option<bool>,

@@ -17,7 +17,6 @@ use crate::sheet::sheet;
 struct MemoryEvent {
     /// Name of the allocator, such as `GPU_0_bfc`.
     allocator: String,
-    /// When.
     time: Picoseconds,
     /// Whether memory was given, not taken back.
     is_allocation: bool,
@@ -38,7 +37,6 @@ struct MemoryEvent {
 /// What an allocator did during a profile.
 #[derive(Clone, Debug, PartialEq)]
 struct AllocatorUse {
-    /// Name of the allocator.
     allocator: String,
     /// Allocations.
     allocations: usize,
@@ -110,7 +108,6 @@ struct MemoryPoint {
     allocated: u64,
     /// Most bytes in use in it.
     most: u64,
-    /// Its events.
     events: usize,
 }
 

@@ -110,7 +110,6 @@ fn origins(analysis: &JaxAnalysis) -> Vec<Option<Origin>> {
 /// Device time of what a row stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct DeviceTime {
-    /// Instructions.
     instructions: usize,
     /// Their executions.
     calls: usize,

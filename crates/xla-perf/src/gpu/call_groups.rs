@@ -53,7 +53,6 @@ impl<'a> CallGroup<'a> {
         stem(&self.operator(analysis).name)
     }
 
-    /// Number of the instructions.
     pub(super) fn instructions(&self) -> usize {
         self.calls.iter().map(|call| call.operator).collect::<BTreeSet<_>>().len()
     }

@@ -12,7 +12,6 @@ fn blind(step: impl FnOnce(&mut Engine)) -> Found {
     engine.blind()
 }
 
-/// One step in an annotation.
 fn sighted(annotation: &str, step: impl FnOnce(&mut Engine)) -> Found {
     let mut engine = Engine::new();
     engine.annotate(annotation, step);

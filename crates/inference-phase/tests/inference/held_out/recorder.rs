@@ -32,7 +32,6 @@ pub(crate) fn i(dims: &[i64]) -> Argument {
     Argument(shape(dims), "int", String::new())
 }
 
-/// A number.
 pub(crate) fn n(value: i64) -> Argument {
     Argument(shape(&[]), "Scalar", value.to_string())
 }

@@ -10,7 +10,6 @@ pub(crate) fn sheet(phases: &PhaseAnalysis<'_>, name: &str) -> Option<Table> {
     sheet.table_in(phases, if is_of_tracelens { Layout::Listed } else { Layout::Roles }).unwrap()
 }
 
-/// The headers.
 pub(crate) fn headers(table: &Table) -> Vec<&str> {
     table.columns().iter().map(|column| column.name()).collect()
 }
@@ -29,7 +28,6 @@ pub(crate) fn rows(table: &Table, columns: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The numbers of a column.
 pub(crate) fn numbers(table: &Table, column: &str) -> Vec<f64> {
     let number = |cell| match cell {
         Cell::Number(number) => Some(number),

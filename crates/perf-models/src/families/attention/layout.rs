@@ -270,7 +270,6 @@ pub(super) fn aiter_backward(call: &OpCall<'_>) -> Read {
     attention(call, if call.input_count() == 3 { &without_gradient } else { &AITER_BACKWARD })
 }
 
-/// Reads an attention call.
 pub(super) fn attention(call: &OpCall<'_>, layout: &Layout) -> Read {
     let mut attention = shapes(call, layout)?;
     let (causal, causal_at, assumed_causal) = causal(call, &layout.causal)?;

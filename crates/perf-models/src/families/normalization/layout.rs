@@ -15,7 +15,6 @@ pub(super) struct Layout {
     kind: NormalizationKind,
 }
 
-/// What the channels are.
 enum ChannelsOf {
     /// The second dimension of the input.
     SecondDimension,

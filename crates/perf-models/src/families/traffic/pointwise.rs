@@ -15,7 +15,6 @@ use crate::recorded::Assumptions;
 use crate::tensor::{Tensor, elements};
 use crate::{Activation, Category, Family, Gap, Undefined, element_size};
 
-/// The type of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ResultType {
     /// That which the operands promote to.

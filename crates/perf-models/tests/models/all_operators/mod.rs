@@ -11,15 +11,18 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
-use perf_models::{Family, Figure, Gap, OpCall, PerfModel, Undefined, Value, model, ops_of_family};
+use perf_models::{Family, Gap, OpCall, PerfModel, Value, model, ops_of_family};
 use proptest::prelude::*;
+
+use crate::call::{Call, figures, spec, type_name};
 
 /// There is no formula.
 const NONE: f64 = -1.0;
 
 /// Operators that record the same call.
 struct Group {
-    names: &'static [&'static str],
+    /// Separated by commas.
+    names: &'static str,
     /// Separated by blanks, dimensions by commas, the tensors of a list by semicolons; `-` is a scalar or an absent
     /// tensor.
     shapes: &'static str,
@@ -37,106 +40,68 @@ struct Group {
     growing: &'static str,
 }
 
+/// What most groups say: no scalars, everything in BF16, and the batch is the first axis of the first input.
+const PLAIN: Group = Group {
+    names: "",
+    shapes: "",
+    types: "bf16",
+    scalars: &[],
+    surroundings: &[],
+    figures: [NONE; 4],
+    spec: "vector_bf16",
+    parameters: "",
+    growing: "0.0",
+};
+
+impl Group {
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.split(", ")
+    }
+}
+
 fn groups() -> impl Iterator<Item = &'static Group> {
     [matrices::GROUPS, tensors::GROUPS, serving::GROUPS, traffic::GROUPS].into_iter().flatten()
 }
 
-/// Arguments of a call, owned.
-#[derive(Clone, Debug)]
-struct Arguments {
-    dims: Vec<Value>,
-    types: Vec<Value>,
-    strides: Vec<Value>,
-    concrete: Vec<Value>,
-    attributes: Vec<(&'static str, Value)>,
-    step: Option<String>,
-    kernels: Vec<&'static str>,
-    forward_is_itself: bool,
-}
-
-impl Arguments {
-    /// Those of a group's call, `times` its batch.
-    fn of(group: &Group, times: i64) -> Self {
-        let shapes_of = |text: &str| -> Vec<Vec<i64>> { text.split(';').map(shape).collect() };
-        let mut shapes: Vec<Vec<Vec<i64>>> = group.shapes.split_whitespace().map(shapes_of).collect();
-        for axis in group.growing.split_whitespace() {
-            let (axis, more) = axis.strip_suffix('+').map_or((axis, 0), |axis| (axis, 1));
-            let (input, axis) = axis.split_once('.').unwrap();
-            for shape in &mut shapes[input.parse::<usize>().unwrap()] {
-                let extent = &mut shape[axis.parse::<usize>().unwrap()];
-                *extent = (*extent - more) * times + more;
-            }
+/// The call of a group under one of its names, `times` its batch.
+fn call(group: &Group, name: &'static str, times: i64) -> Call {
+    let mut call = Call::new(name, group.shapes, group.types);
+    for axis in group.growing.split_whitespace() {
+        let (axis, more) = axis.strip_suffix('+').map_or((axis, 0), |axis| (axis, 1));
+        let (input, axis) = axis.split_once('.').unwrap();
+        for sides in tensors(&mut call.dims[input.parse::<usize>().unwrap()]) {
+            let Value::Int(extent) = &mut sides[axis.parse::<usize>().unwrap()] else { unreachable!() };
+            *extent = (*extent - more) * times + more;
         }
-        let types: Vec<&str> = group.types.split_whitespace().map(type_name).collect();
-        let type_of = |index: usize| types.get(index).or(types.last()).copied().unwrap();
-        let last_scalar = group.scalars.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
-        let mut concrete = vec![Value::from(""); last_scalar.max(shapes.len())];
-        for (index, text) in group.scalars {
-            concrete[*index] = Value::from(*text);
+    }
+    let last_scalar = group.scalars.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
+    let inputs = last_scalar.max(call.dims.len());
+    let mut call = call.with(group.scalars);
+    call.concrete.truncate(inputs);
+    let types: Vec<&str> = group.types.split_whitespace().map(type_name).collect();
+    let type_of = |index: usize| types.get(index).or(types.last()).copied().unwrap();
+    call.types = (0..inputs).map(|index| type_of(index).into()).collect();
+    for &(what, text) in group.surroundings {
+        match what {
+            "step" => call.step = Some(step(times)),
+            "kernel" => call.kernels.push(text),
+            "forward" => call.forward_is_itself = true,
+            name => call.attributes.push((name, attribute(text))),
         }
-        let mut arguments = Self {
-            types: (0..concrete.len()).map(|index| type_of(index).into()).collect(),
-            strides: shapes.iter().map(|shapes| input(shapes, |_| 1)).collect(),
-            dims: shapes.iter().map(|shapes| input(shapes, |extent| extent)).collect(),
-            concrete,
-            attributes: Vec::new(),
-            step: None,
-            kernels: Vec::new(),
-            forward_is_itself: false,
-        };
-        for &(what, text) in group.surroundings {
-            match what {
-                "step" => arguments.step = Some(step(times)),
-                "kernel" => arguments.kernels.push(text),
-                "forward" => arguments.forward_is_itself = true,
-                name => arguments.attributes.push((name, attribute(text))),
-            }
-        }
-        arguments
     }
-
-    fn model(&self, name: &str) -> Result<Box<dyn PerfModel>, Undefined> {
-        let call = OpCall {
-            name,
-            dims: Some(&self.dims),
-            types: Some(&self.types),
-            strides: Some(&self.strides),
-            concrete: Some(&self.concrete),
-            attributes: &self.attributes,
-            annotation: self.step.as_deref(),
-            kernels: &self.kernels,
-            forward: None,
-        };
-        model(&OpCall { forward: self.forward_is_itself.then_some(&call), ..call })
-    }
+    call
 }
 
-/// A number for each dimension of a tensor, or of the tensors of a list.
-fn input(shapes: &[Vec<i64>], number: fn(i64) -> i64) -> Value {
-    let one = |shape: &Vec<i64>| Value::tuple(shape.iter().map(|&extent| number(extent)));
-    match shapes {
-        [shape] => one(shape),
-        shapes => Value::List(shapes.iter().map(one).collect()),
-    }
-}
-
-fn shape(text: &str) -> Vec<i64> {
-    if text == "-" { Vec::new() } else { text.split(',').map(|side| side.parse().unwrap()).collect() }
-}
-
-fn type_name(short: &str) -> &str {
-    match short {
-        "bf16" => "c10::BFloat16",
-        "half" => "c10::Half",
-        "fp8" => "c10::Float8_e4m3fn",
-        "fp4" => "c10::Float4_e2m1fn_x2",
-        "e8m0" => "c10::Float8_e8m0fnu",
-        "uint8" => "unsigned char",
-        "int8" => "signed char",
-        "long" => "long int",
-        "none" => "",
-        other => other,
-    }
+/// The dimensions of a tensor, or of each tensor of a list.
+fn tensors(shape: &mut Value) -> impl Iterator<Item = &mut Vec<Value>> {
+    let tensors = match shape {
+        Value::List(tensors) => tensors.as_mut_slice(),
+        tensor => std::slice::from_mut(tensor),
+    };
+    tensors.iter_mut().map(|tensor| match tensor {
+        Value::Tuple(sides) => sides,
+        _ => unreachable!(),
+    })
 }
 
 fn attribute(text: &str) -> Value {
@@ -157,10 +122,6 @@ fn step(times: i64) -> String {
     )
 }
 
-fn figures(model: &dyn PerfModel) -> [Figure; 4] {
-    [model.flops(), model.bytes(), model.backward_flops(), model.backward_bytes()]
-}
-
 /// The operators without any formula.
 const WITHOUT_FORMULA: [&str; 7] = [
     "aten::index",
@@ -178,7 +139,7 @@ fn names() -> BTreeSet<&'static str> {
 
 #[test]
 fn every_operator_is_in_a_group() {
-    let listed: Vec<&str> = groups().flat_map(|group| group.names).copied().chain(WITHOUT_FORMULA).collect();
+    let listed: Vec<&str> = groups().flat_map(Group::names).chain(WITHOUT_FORMULA).collect();
     assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), names());
     assert_eq!(listed.len(), names().len(), "one is listed twice");
     for name in WITHOUT_FORMULA {
@@ -191,8 +152,8 @@ fn every_operator_is_in_a_group() {
 fn operators_that_record_the_same_have_the_same_figures() {
     let mut wrong = Vec::new();
     for group in groups() {
-        for name in group.names {
-            let model = match Arguments::of(group, 1).model(name) {
+        for name in group.names() {
+            let model = match call(group, name, 1).read() {
                 Ok(model) => model,
                 Err(undefined) => {
                     wrong.push(format!("{name}: {undefined}"));
@@ -211,9 +172,8 @@ fn operators_that_record_the_same_have_the_same_figures() {
                     wrong.push(format!("{name}: {what} {found:?}, not {expected}"));
                 }
             }
-            let spec = model.compute_spec().map(|spec| spec.to_string()).unwrap_or_default();
             let parameters: Vec<&str> = model.parameters().into_iter().map(|(name, _)| name).collect();
-            for (found, expected) in [(spec, group.spec), (parameters.join(" "), group.parameters)] {
+            for (found, expected) in [(spec(&*model), group.spec), (parameters.join(" "), group.parameters)] {
                 if found != expected {
                     wrong.push(format!("{name}: {found}, not {expected}"));
                 }
@@ -228,8 +188,8 @@ fn operators_that_record_the_same_have_the_same_figures() {
 #[test]
 fn work_grows_with_the_batch() {
     for group in groups() {
-        let name = group.names[0];
-        let of = |times| figures(&*Arguments::of(group, times).model(name).unwrap());
+        let name = group.names().next().unwrap();
+        let of = |times| figures(&*call(group, name, times).model());
         let (one, two, three) = (of(1), of(2), of(3));
         for (what, figure) in [(0, "FLOPs"), (1, "bytes"), (2, "backward FLOPs"), (3, "backward bytes")] {
             let (Ok(one), Ok(two), Ok(three)) = (&one[what], &two[what], &three[what]) else {
@@ -276,7 +236,7 @@ fn change() -> impl Strategy<Value = (usize, prop::sample::Index, Option<Value>)
     (0..5_usize, any::<prop::sample::Index>(), proptest::option::weighted(0.9, odd()))
 }
 
-fn change_all(arguments: &mut Arguments, changes: Vec<(usize, prop::sample::Index, Option<Value>)>) {
+fn change_all(arguments: &mut Call, changes: Vec<(usize, prop::sample::Index, Option<Value>)>) {
     for (list, position, value) in changes {
         let list = match list {
             0 | 1 => &mut arguments.dims,
@@ -295,6 +255,90 @@ fn change_all(arguments: &mut Arguments, changes: Vec<(usize, prop::sample::Inde
     }
 }
 
+/// All operators, and kernels that a compiler generated.
+fn recorded_names() -> Vec<&'static str> {
+    let generated =
+        ["triton_poi_fused_add_mul_0", "triton_red_fused_sum_1", "triton_per_fused_x_y_2", "triton_poi_"];
+    names().into_iter().chain(generated).collect()
+}
+
+fn assert_figures_are_sound(model: &dyn PerfModel, name: &str) {
+    for figure in figures(model) {
+        match figure {
+            Ok(figure) => assert!(figure.is_finite() && figure >= 0.0, "{name}: {figure}"),
+            Err(undefined) => assert!(!undefined.reason.is_empty(), "{name}"),
+        }
+    }
+    let _ = model.compute_spec();
+    for (parameter, value) in model.parameters() {
+        assert!(!parameter.is_empty() && !value.to_string().contains("NaN"), "{name}");
+    }
+    assert!(model.assumption().is_none_or(|note| !note.is_empty()), "{name}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_arguments_give_sound_figures_or_a_reason(
+        position in any::<prop::sample::Index>(),
+        dims in proptest::option::of(proptest::collection::vec(odd(), 0..12)),
+        types in proptest::option::of(proptest::collection::vec(odd(), 0..12)),
+        strides in proptest::option::of(proptest::collection::vec(odd(), 0..12)),
+        concrete in proptest::option::of(proptest::collection::vec(odd(), 0..26)),
+        attributes in proptest::array::uniform4(odd()),
+        counts in proptest::array::uniform8(prop_oneof![0..9_u64, any::<u64>()]),
+    ) {
+        let names = recorded_names();
+        let name = *position.get(&names);
+        let [c_sq, c_sk, c_sqsq, c_sqsk, g_sq, g_sk, g_sqsq, g_sqsk] = counts;
+        let step = format!(
+            "execute_1_context_1(sq{c_sq}sk{c_sk}sqsq{c_sqsq}sqsk{c_sqsk})_generation_1(sq{g_sq}sk{g_sk}sqsq{g_sqsq}sqsk{g_sqsk})"
+        );
+        let keys = ["MoE topk", "MoE GEMM gated", "v4_tp", "v4_window"];
+        let attributes: Vec<_> = keys.into_iter().zip(attributes).collect();
+        let read = model(&OpCall {
+            name,
+            dims: dims.as_deref(),
+            types: types.as_deref(),
+            strides: strides.as_deref(),
+            concrete: concrete.as_deref(),
+            attributes: &attributes,
+            annotation: Some(&step),
+            ..OpCall::default()
+        });
+        match read {
+            Ok(model) => assert_figures_are_sound(&*model, name),
+            Err(undefined) => prop_assert!(!undefined.reason.is_empty()),
+        }
+    }
+
+    #[test]
+    fn any_shapes_in_the_right_places_give_sound_figures(
+        position in any::<prop::sample::Index>(),
+        ranks in proptest::array::uniform12(0..6_usize),
+        sides in proptest::array::uniform6(prop_oneof![0..9_i64, any::<i64>()]),
+        number in prop_oneof![(-2..99_i64).prop_map(|number| number.to_string()), Just("True".to_owned())],
+    ) {
+        let names = recorded_names();
+        let name = *position.get(&names);
+        let dims: Vec<Value> = ranks.iter().map(|&rank| Value::tuple(sides[..rank].iter().copied())).collect();
+        let types = vec![Value::from("c10::Half"); 12];
+        let concrete: Vec<Value> = (0..26).map(|_| Value::from(number.as_str())).collect();
+        let read = model(&OpCall {
+            name,
+            dims: Some(&dims),
+            types: Some(&types),
+            concrete: Some(&concrete),
+            annotation: Some(&step(1)),
+            ..OpCall::default()
+        });
+        if let Ok(model) = read {
+            assert_figures_are_sound(&*model, name);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
@@ -308,26 +352,16 @@ proptest! {
     ) {
         let groups: Vec<&Group> = groups().collect();
         let group = groups[group.index(groups.len())];
-        let name = group.names[name.index(group.names.len())];
-        let mut arguments = Arguments::of(group, 1);
+        let names: Vec<&str> = group.names().collect();
+        let name = names[name.index(names.len())];
+        let mut arguments = call(group, name, 1);
         change_all(&mut arguments, changes);
         if step.is_some() {
             arguments.step = step;
         }
-        match arguments.model(name) {
+        match arguments.read() {
             Err(undefined) => prop_assert!(!undefined.reason.is_empty()),
-            Ok(model) => {
-                for figure in figures(&*model) {
-                    match figure {
-                        Ok(figure) => prop_assert!(figure.is_finite() && figure >= 0.0, "{}: {:?}", name, model),
-                        Err(undefined) => prop_assert!(!undefined.reason.is_empty()),
-                    }
-                }
-                for (_, value) in model.parameters() {
-                    prop_assert!(!value.to_string().contains("NaN"), "{}: {:?}", name, model);
-                }
-                let _ = (model.compute_spec(), model.assumption());
-            }
+            Ok(model) => assert_figures_are_sound(&*model, name),
         }
     }
 
@@ -339,22 +373,13 @@ proptest! {
     ) {
         let groups: Vec<&Group> = groups().collect();
         let group = groups[group.index(groups.len())];
-        let mut arguments = Arguments::of(group, 1);
+        let mut call = call(group, group.names().next().unwrap(), 1);
         let mut extents = extents.into_iter().cycle();
-        for shape in &mut arguments.dims {
-            let tensors = match shape {
-                Value::List(tensors) => tensors.as_mut_slice(),
-                tensor => std::slice::from_mut(tensor),
-            };
-            for tensor in tensors {
-                let Value::Tuple(sides) = tensor else { unreachable!() };
-                sides.fill_with(|| extents.next().unwrap().into());
-            }
+        for sides in call.dims.iter_mut().flat_map(tensors) {
+            sides.fill_with(|| extents.next().unwrap().into());
         }
-        if let Ok(model) = arguments.model(group.names[0]) {
-            for figure in figures(&*model).into_iter().flatten() {
-                prop_assert!(figure.is_finite() && figure >= 0.0, "{:?}", model);
-            }
+        if let Ok(model) = call.read() {
+            assert_figures_are_sound(&*model, call.name);
         }
     }
 }

@@ -12,7 +12,6 @@ use serde_json::{Map, Value as Json};
 pub(crate) struct Case {
     /// The line itself, which exceptions are discriminated by.
     pub(crate) line: String,
-    /// The call.
     pub(crate) call: Recorded,
     /// What the reference says of it, in the order of the file: figures, spec, then parameters.
     pub(crate) expected: Vec<(String, Outcome)>,

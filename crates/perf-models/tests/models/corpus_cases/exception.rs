@@ -23,7 +23,6 @@ pub(crate) struct Exception {
 /// What we say where the reference says something else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ours {
-    /// This figure.
     Figure(f64),
     /// This compute spec, parameter or order of parameters.
     Text(&'static str),

@@ -13,7 +13,6 @@ use crate::kineto::translation::DEEPEST_ARGUMENT;
 use crate::trace::{EventArguments, Trace};
 use crate::wire::{Message, Wire};
 
-/// A value.
 #[derive(Clone, Debug)]
 enum Value<'a> {
     /// Nothing, or an empty list or object: the file has the same for these.

@@ -270,7 +270,6 @@ impl Builder {
         }
     }
 
-    /// The row that a track is.
     fn row(&mut self, track: u32) -> Row {
         if let Some(row) = self.rows.get(&track) {
             return *row;

@@ -12,7 +12,6 @@ use crate::warning::{EventFault, Tally, Warning};
 #[derive(Clone, Copy, Debug)]
 struct Slice {
     event: EventId,
-    /// Number of its track.
     track: u32,
 }
 

@@ -24,7 +24,6 @@ pub(super) struct Records<'b> {
     pub(super) machines: &'b mut Machines,
     pub(super) agents: Agents,
     pub(super) process: u32,
-    /// Kernels by number and name.
     kernels: HashMap<(Option<u64>, StringId), u32>,
 }
 
@@ -63,7 +62,6 @@ impl PlaceColumns {
     }
 }
 
-/// Columns of a dispatch.
 pub(super) struct DispatchColumns {
     kernel: Column,
     kernel_id: Column,

@@ -179,7 +179,6 @@ fn title_case(name: &str) -> String {
         .collect()
 }
 
-/// A row.
 pub(super) struct Row<'r> {
     record: &'r ByteRecord,
     columns: &'r [String],

@@ -17,7 +17,6 @@ fn owned(invalid: &mut u64, scanner: &mut Scanner<'_>) -> Scan<Option<String>> {
     }))
 }
 
-/// An interned string.
 fn interned(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Option<StringId>> {
     Ok(text(scanner)?.map(|raw| element.intern(raw)))
 }

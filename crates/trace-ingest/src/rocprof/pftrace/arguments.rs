@@ -32,11 +32,9 @@ pub(super) enum Key {
     Address,
 }
 
-/// Number of keys.
 const KEYS: usize = Key::Address as usize + 1;
 
 impl Key {
-    /// The key that has this name.
     pub(super) fn from_name(name: &[u8]) -> Option<Key> {
         Some(match name {
             b"begin_ns" => Key::Begin,

@@ -33,7 +33,6 @@ pub(super) enum Outcome {
     Open(RecordId),
 }
 
-/// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordId {
     Dispatch(usize),
@@ -69,7 +68,6 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// The id of a text.
     pub(super) fn intern(&mut self, text: &str) -> StringId {
         self.builder.profile.strings.intern(text)
     }
@@ -79,7 +77,6 @@ impl Collector {
         self.builder.intern_bytes(text)
     }
 
-    /// The text of an id.
     pub(super) fn text(&self, id: StringId) -> &str {
         self.builder.profile.strings.get(id)
     }
@@ -240,7 +237,6 @@ impl Collector {
         self.builder.copy(place, slice.name, direction, bytes, [source, destination]);
     }
 
-    /// The agent that an argument names.
     fn agent(&mut self, arguments: &Arguments<'_>, key: Key, kind: AgentKind) -> Option<u32> {
         let device: Option<i64> = (key == Key::Agent).then(|| arguments.integer(Key::Device)).flatten();
         let label = arguments.text(key).or_else(|| device.map(|device| device.to_string().into()))?;

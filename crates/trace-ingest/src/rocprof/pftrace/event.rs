@@ -9,7 +9,6 @@ use crate::perfetto::{EventHead, EventKind, each_number};
 use crate::string_table::StringId;
 use crate::wire::{Field, Message, Wire};
 
-/// An event of a track.
 pub(super) struct TrackEvent<'a> {
     pub(super) head: EventHead,
     pub(super) category: StringId,
@@ -19,7 +18,6 @@ pub(super) struct TrackEvent<'a> {
     pub(super) lacks_text: bool,
 }
 
-/// Reads an event.
 pub(super) fn read_event<'a>(
     message: &Message<'a>,
     texts: &Texts,

@@ -8,13 +8,11 @@ use crate::rocprof::kernel_names;
 use crate::rocprof::profile::{Domain, Kernel};
 use crate::string_table::StringId;
 
-/// A slice.
 pub(super) struct Slice<'s> {
     /// Its row.
     pub(super) lane: u32,
     /// Its category; of several, all with commas between.
     pub(super) category: StringId,
-    /// Its name.
     pub(super) name: StringId,
     /// When it starts, in nanoseconds, where its arguments do not say.
     pub(super) start: Option<i64>,
@@ -41,9 +39,7 @@ pub(super) fn times(slice: &Slice<'_>) -> Option<(i64, Option<i64>)> {
 /// What is known of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Lane {
-    /// Number of the process.
     pub(super) pid: Option<i64>,
-    /// Number of the thread.
     pub(super) tid: Option<i64>,
     /// HIP stream.
     pub(super) stream: Option<u64>,

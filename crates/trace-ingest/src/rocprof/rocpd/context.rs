@@ -119,7 +119,6 @@ impl<'d> Context<'d> {
         })
     }
 
-    /// Number of a thread.
     pub(super) fn thread(&self, run: u32, id: Option<i64>) -> i64 {
         id.map_or(0, |id| self.threads.get(&(run, id)).copied().unwrap_or(id))
     }

@@ -54,7 +54,6 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// A packet of a sequence.
     pub(crate) fn new(sequence: u64) -> Packet {
         Packet { fields: Message::default().number(10, sequence), event: None }
     }
@@ -183,7 +182,6 @@ impl Event {
     }
 }
 
-/// A trace.
 pub(crate) fn trace(packets: impl IntoIterator<Item = Packet>) -> Vec<u8> {
     packets.into_iter().flat_map(Packet::framed).collect()
 }

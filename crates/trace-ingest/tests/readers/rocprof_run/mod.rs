@@ -166,7 +166,6 @@ pub(crate) enum Naming {
     Views,
     /// With the id of the run behind, and nothing else.
     Suffixed,
-    /// By plain names.
     Plain,
 }
 

@@ -161,7 +161,6 @@ struct UnfilledGroup {
     text: usize,
     /// Index of the groups that only differ in what ran beside them.
     same: usize,
-    /// Number of rows.
     rows: usize,
 }
 

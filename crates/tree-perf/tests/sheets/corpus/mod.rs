@@ -18,7 +18,6 @@ use trace_ingest::{ReadOptions, Trace, read_path};
 
 use conformance::Reference;
 
-/// Names of the folders in a folder.
 pub(crate) fn cases(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .unwrap()

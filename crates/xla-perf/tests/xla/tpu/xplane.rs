@@ -121,7 +121,6 @@ impl Plane {
     }
 }
 
-/// A file of planes.
 pub(crate) fn file(planes: Vec<Plane>) -> Vec<u8> {
     let mut space = Message::default();
     for plane in planes {
