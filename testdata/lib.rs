@@ -29,6 +29,24 @@ pub fn corpus(case: &str) -> Option<PathBuf> {
     case_of(&corpus_folder(), case, is_required)
 }
 
+/// The files and folders in a folder, in the order of their names.
+///
+/// # Panics
+/// Where it cannot be read.
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries
+}
+
+/// The CSV files in a folder with their names without the ending.
+pub fn csv_files(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
+    let files =
+        entries(folder).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "csv"));
+    files.map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path))
+}
+
 fn case_of(folder: &Path, case: &str, is_required: bool) -> Option<PathBuf> {
     let path = folder.join(case);
     if path.exists() {

@@ -46,7 +46,6 @@ pub(super) struct Work {
     pub(super) is_gemm: bool,
 }
 
-/// A collective.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Exchange {
     pub(super) dimension: Dimension,

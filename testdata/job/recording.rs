@@ -30,9 +30,6 @@ pub struct Recording {
 
 impl Job {
     /// Writes the recording of a rank.
-    ///
-    /// # Errors
-    /// When the text cannot be written.
     pub fn recording(&self, rank: u32) -> io::Result<Recording> {
         let mut text = Vec::new();
         let exchanges = self.ends[rank as usize].len();
@@ -339,9 +336,6 @@ fn list<T: ToString>(items: &[T]) -> String {
 impl Job {
     /// Writes what happened as one JSON object: groups, clocks of hosts, causes, lateness by rank and step, and the
     /// kernels of each collective as rank and place in the rank's file, by the ordinals of its recording.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write_truth(&self, ordinals: &[Vec<Option<u32>>], out: &mut dyn Write) -> io::Result<()> {
         let truth = self.truth();
         let lines = |items: Vec<String>| items.join(",\n    ");

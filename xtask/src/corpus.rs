@@ -88,7 +88,6 @@ impl Case {
 enum Kind {
     Training,
     Inference,
-    /// XLA profiles of JAX.
     Jax,
     /// Profiles of rocprofv3, with the options' defaults.
     Rocprof,

@@ -8,7 +8,6 @@ use crate::{ChoreResult, Outcome, package_value, packages};
 /// The documents that have a schema in the repository.
 const DOCUMENTS: [&str; 2] = ["answer", "baseline"];
 
-/// What makes a release.
 const WORKFLOW: &str = ".github/workflows/release.yml";
 
 /// The schema of a document, in the repository.

@@ -74,7 +74,6 @@ impl Product {
         fits.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Elements of the result.
     pub(crate) fn elements(self) -> f64 {
         self.m as f64 * self.n as f64 * self.batch.max(1) as f64
     }

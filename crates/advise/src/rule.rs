@@ -104,7 +104,6 @@ impl<'f> Inspection<'f> {
         }
     }
 
-    /// What a name says.
     pub(crate) fn named(&self, name: u32) -> KernelWords {
         self.named[name as usize]
     }

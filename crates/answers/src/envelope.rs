@@ -670,9 +670,6 @@ fn without_formats(schema: &mut Value) {
 }
 
 /// SHA-256 of bytes in hexadecimal digits.
-///
-/// # Errors
-/// When they cannot be read.
 pub fn sha256(mut bytes: impl io::Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut bytes, &mut HashWriter(&mut hash))?;

@@ -72,7 +72,6 @@ pub(crate) fn host_recordings(recordings: &[PathBuf]) -> Result<Option<HostRecor
 /// A host of the job, as far as its ranks depend on it.
 struct Host {
     source: Source,
-    /// GPUs that did something.
     gpus: u32,
     /// Its name, where the profile was read and records it.
     recorded: Option<String>,

@@ -7,7 +7,6 @@ use crate::notice::Notice;
 use crate::numbers::{decimal, duration};
 use crate::summary::Summary;
 
-/// Name of the sheet.
 pub(crate) const NAME: &str = "overview";
 
 /// Its name in the report of TPUs, which have a table `overview` of the XLA profiler's.
@@ -29,7 +28,6 @@ struct Fact {
     figure: Option<(f64, &'static str)>,
 }
 
-/// One row per fact.
 pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
     let fields = [
         Column::text(

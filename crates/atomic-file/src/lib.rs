@@ -28,9 +28,6 @@ impl AtomicFile {
     }
 
     /// Writes what is still in memory and closes the file, which waits for [`PendingFile::commit`].
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn finish(mut self) -> io::Result<PendingFile> {
         self.output.flush()?;
         Ok(self.pending)

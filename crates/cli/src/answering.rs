@@ -18,7 +18,6 @@ use crate::error::Failure;
 
 /// The answer of a run.
 struct Answering {
-    /// What was asked.
     asked: Asked,
     /// How the answer is written; until the arguments are understood, as far as they tell without that.
     output: AnswerOutput,
@@ -62,7 +61,6 @@ fn details() -> InputDetails {
     of_run().output.files.details()
 }
 
-/// An answer about recordings.
 pub(crate) fn about(files: &[PathBuf]) -> Answer<'static> {
     from_inputs(Input::all(files, Role::Trace, details()))
 }

@@ -32,7 +32,6 @@ impl PathSegment {
 enum Place {
     /// At the end of a work.
     Work(u32),
-    /// On a host thread.
     Thread(u32),
 }
 

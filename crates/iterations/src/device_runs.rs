@@ -29,7 +29,6 @@ impl Run {
 struct OfDevice {
     /// Runs of programs by start.
     runs: Vec<Run>,
-    /// Marked steps by start.
     steps: Vec<Run>,
 }
 

@@ -31,9 +31,6 @@ impl Default for CsvOptions {
 
 /// Writes the sheet of operations, a line each, with all digits: times in µs, `DRAM` in 1e9 bytes per second, `FLOPs` in
 /// 1e12 operations per second. Lines end with CR LF.
-///
-/// # Errors
-/// When `out` cannot be written to.
 pub fn write_csv(report: &MetalReport, options: CsvOptions, out: &mut impl Write) -> io::Result<()> {
     let is_plain = report.options.conventions.plain_csv;
     let sheet = ops::sheet();
@@ -60,9 +57,6 @@ pub fn write_csv(report: &MetalReport, options: CsvOptions, out: &mut impl Write
 
 /// Writes the summary, a line per group, with two digits behind the point: times in µs, shares in percent. Lines end
 /// with LF.
-///
-/// # Errors
-/// When `out` cannot be written to.
 pub fn write_summary_csv(report: &MetalReport, out: &mut impl Write) -> io::Result<()> {
     let sheet = summary();
     let by_category = report.options.group_by == GroupBy::Category;

@@ -35,7 +35,6 @@ pub(crate) fn conventions(are_theirs: bool) -> Conventions {
     if are_theirs { THEIRS } else { Conventions::default() }
 }
 
-/// A row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub(crate) name: &'static str,

@@ -62,9 +62,6 @@ pub struct ProfileDevice {
 
 impl Source {
     /// What identifies the recording at this path now.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn of(path: &Path) -> Result<Self, Error> {
         Self::read(path).map_err(Error::io(path))
     }
@@ -200,9 +197,6 @@ impl RankFolder {
     }
 
     /// Whether the recording was cut off or damaged.
-    ///
-    /// # Errors
-    /// When the table of the rank cannot be read.
     pub fn is_cut_off(&self) -> Result<bool, Error> {
         let rows: Vec<RankRow> = self.rows(Wanted::Only(&["damaged"]))?;
         Ok(rows.iter().any(|row| row.damaged > 0))
@@ -243,9 +237,6 @@ pub struct JobFolder {
 
 impl JobFolder {
     /// Opens the folder of a job, which is made if it is not there.
-    ///
-    /// # Errors
-    /// When it cannot be made or listed.
     pub fn open(path: &Path) -> Result<Self, Error> {
         fs::create_dir_all(path).map_err(Error::io(path))?;
         let mut entries: Vec<PathBuf> = fs::read_dir(path)
@@ -350,9 +341,6 @@ impl JobFolder {
     }
 
     /// Removes the folders of the ranks of a profile, whatever state of it they were made from. Packs stay as they are.
-    ///
-    /// # Errors
-    /// When a folder cannot be removed.
     pub fn remove_ranks_of_profile(&mut self, profile: &Source) -> Result<(), Error> {
         let is_of = |rank: &RankFolder| {
             rank.source().device.is_some() && rank.source().path == profile.path && !rank.is_packed()

@@ -39,7 +39,6 @@ pub(crate) struct Recording {
     pub(crate) group_of: Vec<usize>,
 }
 
-/// Ranks that communicate.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) name: Option<Text>,
@@ -136,7 +135,6 @@ impl Job {
         Ok(Clocks::solve(self, &pairs, mode))
     }
 
-    /// Ranks that are there.
     pub(crate) fn present(&self) -> Members {
         Members::new(self.recordings.iter().map(|recording| recording.rank))
     }

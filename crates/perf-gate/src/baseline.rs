@@ -59,9 +59,6 @@ pub fn is_baseline(start: &[u8]) -> bool {
 }
 
 /// Writes a baseline file, the same bytes for the same recordings.
-///
-/// # Errors
-/// When it cannot be written.
 pub fn write_baseline(recordings: &[Recording], mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer(&mut out, &Document { schema: BASELINE_SCHEMA, recordings })?;
     writeln!(out)

@@ -76,7 +76,6 @@ const fn op(name: &'static str, read: fn(&OpCall<'_>) -> Read) -> Row {
     Row { read: Some(ReadModel::Call(read)), ..named(name) }
 }
 
-/// A matrix multiplication.
 const fn gemm(name: &'static str, layout: gemm::Layout) -> Row {
     fused_gemm(name, layout, None)
 }
@@ -86,7 +85,6 @@ const fn fused_gemm(name: &'static str, layout: gemm::Layout, activation: Option
     Row { read: Some(ReadModel::Gemm(layout, activation)), ..named(name) }
 }
 
-/// An operator without figures.
 pub(crate) const fn named(name: &'static str) -> Row {
     Row { name, read: None, backward_work: BackwardWork::OfForward, forward_call: None, needs_step: false }
 }
@@ -122,7 +120,6 @@ impl OpGroup {
     }
 }
 
-/// Every group of operators.
 pub(crate) fn groups() -> impl Iterator<Item = &'static OpGroup> {
     [
         gemm::GROUPS,

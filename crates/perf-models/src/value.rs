@@ -125,10 +125,6 @@ impl fmt::Display for Value {
 
 impl Value {
     /// Writes the value as a Python literal, texts in quotes.
-    ///
-    /// # Errors
-    ///
-    /// When `out` cannot be written to.
     pub fn write_literal(&self, out: &mut impl Write) -> fmt::Result {
         match self {
             Value::None => out.write_str("None"),

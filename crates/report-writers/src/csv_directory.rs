@@ -29,10 +29,6 @@ pub struct CsvDirectory;
 
 impl CsvDirectory {
     /// Writes one table to `output`.
-    ///
-    /// # Errors
-    ///
-    /// When `output` cannot be written.
     pub fn write_table(&self, table: &Table, output: impl Write) -> io::Result<()> {
         let mut output = WriterBuilder::new()
             .quote_style(QuoteStyle::Necessary)

@@ -381,9 +381,6 @@ impl Serialize for JsonNested<'_> {
 /// Writes a document in lines that can be compared: members of what is up to four levels deep, such as rows of tables, have
 /// a line each, and all below stands in one. What [`escaped`] names is written as escapes, of which JSON requires only
 /// some: the document may go to a terminal.
-///
-/// # Errors
-/// When `output` cannot be written.
 pub fn write_json(document: &impl Serialize, mut output: impl Write) -> io::Result<()> {
     document.serialize(&mut JsonSerializer::with_formatter(&mut output, Lines::default()))?;
     output.write_all(b"\n")

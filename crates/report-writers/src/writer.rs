@@ -22,10 +22,6 @@ pub trait Writer: Sync {
     /// Writes `report` to `destination`: a file, or for formats of one file per table a
     /// directory, which is made if missing. What is already there is replaced, file by file, when all is
     /// written; a file that could not be written or replaced is as it was.
-    ///
-    /// # Errors
-    ///
-    /// When a file or directory cannot be made or written.
     fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError>;
 }
 

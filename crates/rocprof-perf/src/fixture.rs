@@ -24,7 +24,6 @@ impl Recorded {
         recorded
     }
 
-    /// Adds a process.
     pub(crate) fn process(&mut self, times: Option<(i64, i64)>) -> u32 {
         let (init, fini) = times.map(|(init, fini)| (Nanoseconds(init), Nanoseconds(fini))).unzip();
         self.profile.processes.push(Process { init, fini, ..Process::default() });
@@ -44,7 +43,6 @@ impl Recorded {
         self.profile.agents.len() as u32 - 1
     }
 
-    /// Adds a CPU.
     pub(crate) fn cpu(&mut self, label: &str) -> u32 {
         self.profile.agents.push(Agent { kind: AgentKind::Cpu, label: label.to_owned(), ..Agent::default() });
         self.profile.agents.len() as u32 - 1
@@ -97,7 +95,6 @@ impl Recorded {
         self.dispatch(kernel, agent, start, end)
     }
 
-    /// Adds a memory copy.
     pub(crate) fn copy(
         &mut self,
         direction: CopyDirection,

@@ -53,9 +53,6 @@ pub struct MemoryFile<'a> {
 /// Bytes that may be fetched when a reader first asks for them.
 pub trait FileContent: Sync {
     /// All of them.
-    ///
-    /// # Errors
-    /// When they cannot be fetched.
     fn bytes(&self) -> io::Result<&[u8]>;
 }
 

@@ -232,7 +232,6 @@ impl<'a> Message<'a> {
         self.span(field).map(|span| &self.bytes[span])
     }
 
-    /// The field's integer.
     #[inline]
     pub(crate) fn unsigned(&self, field: Field) -> Wire<u64> {
         match field.value {
@@ -247,7 +246,6 @@ impl<'a> Message<'a> {
         self.unsigned(field).map(|value| value as i64)
     }
 
-    /// The field's double.
     #[inline]
     pub(crate) fn double(&self, field: Field) -> Wire<f64> {
         match field.value {
@@ -274,7 +272,6 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The field's message.
     #[inline]
     pub(crate) fn message(&self, field: Field, name: &'static str) -> Wire<Message<'a>> {
         self.span(field).map(|span| Message::new(self.bytes, span, name))

@@ -157,9 +157,6 @@ impl TraceTree {
     }
 
     /// Writes what [`TraceTree::print_subtree`] displays.
-    ///
-    /// # Errors
-    /// When `out` cannot be written to.
     pub fn write_subtree(
         &self,
         out: &mut impl Write,
@@ -246,9 +243,6 @@ impl TraceTree {
     }
 
     /// Writes what [`TraceTree::print_parents`] displays.
-    ///
-    /// # Errors
-    /// When `out` cannot be written to.
     pub fn write_parents(
         &self,
         out: &mut impl Write,

@@ -4,7 +4,6 @@ use trace_ingest::{Category as EventCategory, EventId, StringId};
 
 use crate::analysis::Analysis;
 
-/// One kernel event.
 pub(crate) struct KernelRecord {
     pub(crate) kernel: EventId,
     /// The call that launched it; `None` when the trace does not have it.

@@ -7,12 +7,8 @@ pub(super) struct Run {
     pub(super) arguments: String,
 }
 
-/// The same arguments for several inputs, which stand in place of `{}`.
-struct Runs {
-    name: &'static str,
-    inputs: &'static [Input],
-    arguments: &'static str,
-}
+/// A name, inputs, and the arguments that are the same for all of them, which stand in place of `{}`.
+type Runs = (&'static str, &'static [Input], &'static str);
 
 /// A name, which is part of the run's, with what stands for it among the arguments.
 type Input = (&'static str, &'static str);
@@ -215,410 +211,286 @@ const SHEETS: &str = "\
     imbalance baseline";
 
 const RUNS: &[Runs] = &[
-    Runs { name: "report", inputs: TRACES, arguments: "report {} @files" },
-    Runs {
-        name: "report-all-options",
-        inputs: TRACES,
-        arguments: "report {} @files --enable_kernel_summary --short_kernel_study --include_overlap_info \
+    ("report", TRACES, "report {} @files"),
+    (
+        "report-all-options",
+        TRACES,
+        "report {} @files --enable_kernel_summary --short_kernel_study --include_overlap_info \
                     --include_call_stack --group_by_num_kernels --detect_recompute --enable_pseudo_ops \
                     --include_first_occurrence_time --include_unlinked_kernels --micro_idle_thresh_us 5 \
                     --inference_phase_analysis --roofline_svg roofline.svg --step_svg steps.svg",
-    },
-    Runs { name: "report-other", inputs: OTHERS, arguments: "report {} @files" },
-    Runs { name: "report-beside-input", inputs: OPTIONS, arguments: "report {}" },
-    Runs { name: "report-json", inputs: OPTIONS, arguments: "report {} --json" },
-    Runs { name: "report-quiet", inputs: OPTIONS, arguments: "report {} --quiet" },
-    Runs {
-        name: "pytorch-kernel-summary",
-        inputs: OPTIONS,
-        arguments: "pytorch {} @files --enable_kernel_summary",
-    },
-    Runs {
-        name: "pytorch-short-kernels",
-        inputs: OPTIONS,
-        arguments: "pytorch {} @files --short_kernel_study --short_kernel_threshold_us 20 \
+    ),
+    ("report-other", OTHERS, "report {} @files"),
+    ("report-beside-input", OPTIONS, "report {}"),
+    ("report-json", OPTIONS, "report {} --json"),
+    ("report-quiet", OPTIONS, "report {} --quiet"),
+    ("pytorch-kernel-summary", OPTIONS, "pytorch {} @files --enable_kernel_summary"),
+    (
+        "pytorch-short-kernels",
+        OPTIONS,
+        "pytorch {} @files --short_kernel_study --short_kernel_threshold_us 20 \
                     --short_kernel_histogram_bins 7 --topk_short_kernels 5",
-    },
-    Runs { name: "pytorch-overlap", inputs: OPTIONS, arguments: "pytorch {} @files --include_overlap_info" },
-    Runs {
-        name: "pytorch-call-stack",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --include_call_stack",
-    },
-    Runs {
-        name: "pytorch-num-kernels",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --group_by_num_kernels",
-    },
-    Runs { name: "pytorch-recompute", inputs: OPTIONS, arguments: "pytorch {} @files --detect_recompute" },
-    Runs {
-        name: "pytorch-pseudo-ops",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --enable_pseudo_ops",
-    },
-    Runs {
-        name: "pytorch-first-occurrence",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --include_first_occurrence_time",
-    },
-    Runs {
-        name: "pytorch-unlinked",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --include_unlinked_kernels",
-    },
-    Runs {
-        name: "pytorch-micro-idle",
-        inputs: OPTIONS,
-        arguments: "pytorch {} @files --micro_idle_thresh_us 10",
-    },
-    Runs {
-        name: "pytorch-top",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --topk_ops 3 --topk_roofline_ops 2",
-    },
-    Runs {
-        name: "pytorch-no-collectives",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --disable_coll_analysis",
-    },
-    Runs {
-        name: "pytorch-communication",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --communication-pattern gemm --communication-pattern \
+    ),
+    ("pytorch-overlap", OPTIONS, "pytorch {} @files --include_overlap_info"),
+    ("pytorch-call-stack", OPTIONS, "pytorch {} --output_csvs_dir csv --include_call_stack"),
+    ("pytorch-num-kernels", OPTIONS, "pytorch {} --output_csvs_dir csv --group_by_num_kernels"),
+    ("pytorch-recompute", OPTIONS, "pytorch {} @files --detect_recompute"),
+    ("pytorch-pseudo-ops", OPTIONS, "pytorch {} --output_csvs_dir csv --enable_pseudo_ops"),
+    ("pytorch-first-occurrence", OPTIONS, "pytorch {} --output_csvs_dir csv --include_first_occurrence_time"),
+    ("pytorch-unlinked", OPTIONS, "pytorch {} --output_csvs_dir csv --include_unlinked_kernels"),
+    ("pytorch-micro-idle", OPTIONS, "pytorch {} @files --micro_idle_thresh_us 10"),
+    ("pytorch-top", OPTIONS, "pytorch {} --output_csvs_dir csv --topk_ops 3 --topk_roofline_ops 2"),
+    ("pytorch-no-collectives", OPTIONS, "pytorch {} --output_csvs_dir csv --disable_coll_analysis"),
+    (
+        "pytorch-communication",
+        OPTIONS,
+        "pytorch {} --output_csvs_dir csv --communication-pattern gemm --communication-pattern \
                     elementwise",
-    },
-    Runs {
-        name: "pytorch-flow",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --link-by flow",
-    },
-    Runs {
-        name: "pytorch-current-names",
-        inputs: OPTIONS,
-        arguments: "pytorch {} @files --sheet-names current --enable_kernel_summary --short_kernel_study \
+    ),
+    ("pytorch-flow", OPTIONS, "pytorch {} --output_csvs_dir csv --link-by flow"),
+    (
+        "pytorch-current-names",
+        OPTIONS,
+        "pytorch {} @files --sheet-names current --enable_kernel_summary --short_kernel_study \
                     --include_overlap_info",
-    },
-    Runs {
-        name: "pytorch-extension",
-        inputs: OPTIONS,
-        arguments: "pytorch {} @files --extension_file xtask/src/snapshot/extension.py",
-    },
-    Runs {
-        name: "pytorch-svg",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --roofline_svg roofline.svg",
-    },
-    Runs {
-        name: "pytorch-one-thread",
-        inputs: OPTIONS,
-        arguments: "pytorch {} --output_csvs_dir csv --threads 1",
-    },
-    Runs {
-        name: "pytorch-example",
-        inputs: SCRIPTS,
-        arguments: "pytorch xtask/src/snapshot/layers.json @files --extension_file {}",
-    },
-    Runs {
-        name: "pytorch-stacks",
-        inputs: NONE,
-        arguments: "pytorch testdata/recorded/cpu/stacks_modules.json.gz --output_csvs_dir csv \
+    ),
+    ("pytorch-extension", OPTIONS, "pytorch {} @files --extension_file xtask/src/snapshot/extension.py"),
+    ("pytorch-svg", OPTIONS, "pytorch {} --output_csvs_dir csv --roofline_svg roofline.svg"),
+    ("pytorch-one-thread", OPTIONS, "pytorch {} --output_csvs_dir csv --threads 1"),
+    ("pytorch-example", SCRIPTS, "pytorch xtask/src/snapshot/layers.json @files --extension_file {}"),
+    (
+        "pytorch-stacks",
+        NONE,
+        "pytorch testdata/recorded/cpu/stacks_modules.json.gz --output_csvs_dir csv \
                     --detect_recompute",
-    },
-    Runs {
-        name: "pytorch-architecture",
-        inputs: ARCHITECTURES,
-        arguments: "pytorch testdata/generated/cuda_training_step.json.gz --output_csvs_dir csv \
+    ),
+    (
+        "pytorch-architecture",
+        ARCHITECTURES,
+        "pytorch testdata/generated/cuda_training_step.json.gz --output_csvs_dir csv \
                     --gpu_arch_platform {} --roofline_svg roofline.svg",
-    },
-    Runs {
-        name: "pytorch-architecture-file",
-        inputs: NONE,
-        arguments: "pytorch testdata/generated/cuda_training_step.json.gz --output_csvs_dir csv \
+    ),
+    (
+        "pytorch-architecture-file",
+        NONE,
+        "pytorch testdata/generated/cuda_training_step.json.gz --output_csvs_dir csv \
                     --gpu_arch_json_path xtask/src/snapshot/architecture.json",
-    },
-    Runs { name: "pytorch-xplane", inputs: XLA, arguments: "pytorch {} --output_csvs_dir csv" },
-    Runs { name: "inference", inputs: ENGINES, arguments: "inference {} @files" },
-    Runs {
-        name: "inference-all-options",
-        inputs: ENGINES,
-        arguments: "inference {} @files --enable_pseudo_ops --group_by_parent_module --group_by_num_kernels \
+    ),
+    ("pytorch-xplane", XLA, "pytorch {} --output_csvs_dir csv"),
+    ("inference", ENGINES, "inference {} @files"),
+    (
+        "inference-all-options",
+        ENGINES,
+        "inference {} @files --enable_pseudo_ops --group_by_parent_module --group_by_num_kernels \
                     --include_call_stack --enable_kernel_summary --short_kernel_study --include_overlap_info",
-    },
-    Runs {
-        name: "inference-reference",
-        inputs: ENGINES,
-        arguments: "inference {} --output_csvs_dir csv --enable_pseudo_ops --group_by_parent_module \
+    ),
+    (
+        "inference-reference",
+        ENGINES,
+        "inference {} --output_csvs_dir csv --enable_pseudo_ops --group_by_parent_module \
                     --group_by_num_kernels --include_call_stack --disable_coll_analysis --sheet-names current \
                     --link-by flow",
-    },
-    Runs {
-        name: "inference-phases",
-        inputs: ENGINES,
-        arguments: "inference {} @files --inference_phase_analysis --enable_kernel_summary --roofline_svg \
+    ),
+    (
+        "inference-phases",
+        ENGINES,
+        "inference {} @files --inference_phase_analysis --enable_kernel_summary --roofline_svg \
                     roofline.svg --step_svg steps.svg",
-    },
-    Runs {
-        name: "inference-threshold",
-        inputs: ENGINES,
-        arguments: "inference {} --output_csvs_dir csv --inference_phase_analysis --decode_threshold 2",
-    },
-    Runs {
-        name: "inference-union",
-        inputs: ENGINES,
-        arguments: "inference {} --output_csvs_dir csv --inference_phase_analysis --phase_legacy \
+    ),
+    (
+        "inference-threshold",
+        ENGINES,
+        "inference {} --output_csvs_dir csv --inference_phase_analysis --decode_threshold 2",
+    ),
+    (
+        "inference-union",
+        ENGINES,
+        "inference {} --output_csvs_dir csv --inference_phase_analysis --phase_legacy \
                     --phase_detection_method union",
-    },
-    Runs {
-        name: "inference-no-captures",
-        inputs: TRACES,
-        arguments: "inference {} --output_csvs_dir csv --group_by_parent_module",
-    },
-    Runs {
-        name: "inference-method-cuda",
-        inputs: METHODS,
-        arguments: "inference testdata/generated/cuda_serving.json.gz --output_csvs_dir csv \
+    ),
+    ("inference-no-captures", TRACES, "inference {} --output_csvs_dir csv --group_by_parent_module"),
+    (
+        "inference-method-cuda",
+        METHODS,
+        "inference testdata/generated/cuda_serving.json.gz --output_csvs_dir csv \
                     --inference_phase_analysis --phase_detection_method {}",
-    },
-    Runs {
-        name: "inference-legacy-cuda",
-        inputs: METHODS,
-        arguments: "inference testdata/generated/cuda_serving.json.gz --output_csvs_dir csv \
+    ),
+    (
+        "inference-legacy-cuda",
+        METHODS,
+        "inference testdata/generated/cuda_serving.json.gz --output_csvs_dir csv \
                     --inference_phase_analysis --phase_legacy --phase_detection_method {}",
-    },
-    Runs {
-        name: "inference-method-sglang",
-        inputs: METHODS,
-        arguments: "inference corpus/inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz \
+    ),
+    (
+        "inference-method-sglang",
+        METHODS,
+        "inference corpus/inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz \
                     --output_csvs_dir csv --inference_phase_analysis --phase_detection_method {}",
-    },
-    Runs {
-        name: "inference-legacy-sglang",
-        inputs: METHODS,
-        arguments: "inference corpus/inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz \
+    ),
+    (
+        "inference-legacy-sglang",
+        METHODS,
+        "inference corpus/inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz \
                     --output_csvs_dir csv --inference_phase_analysis --phase_legacy --phase_detection_method \
                     {}",
-    },
-    Runs { name: "split", inputs: SPLIT, arguments: "split {}" },
-    Runs { name: "split-steps", inputs: SPLIT, arguments: "split {} -o steps --store-single-iteration" },
-    Runs {
-        name: "split-some",
-        inputs: SPLIT,
-        arguments: "split {} -o steps --store-single-iteration -i 0:2",
-    },
-    Runs {
-        name: "split-steady",
-        inputs: SPLIT,
-        arguments: "split {} -o steady --find-steady-state --num-steps 4",
-    },
-    Runs {
-        name: "split-parity",
-        inputs: SPLIT,
-        arguments: "split {} -o steady --find-steady-state --num-steps 4 --parity",
-    },
-    Runs {
-        name: "split-load",
-        inputs: SPLIT,
-        arguments: "split {} -o steady --find-steady-state --num-steps 4 --CONC 4 --OSL 64 --R 0.5",
-    },
-    Runs { name: "split-phases", inputs: SPLIT, arguments: "split {} -o phases --divide-phases" },
-    Runs { name: "match", inputs: MATCHES, arguments: "match {} -o matched --num-steps 2" },
-    Runs {
-        name: "match-whole",
-        inputs: MATCHES,
-        arguments: "match {} -o matched --num-steps 0 --phases decode_only,prefilldecode,prefill_only",
-    },
-    Runs { name: "match-report", inputs: MATCHES, arguments: "match {} -o matched --no-extract" },
-    Runs { name: "jax", inputs: XLA, arguments: "jax {} @files" },
-    Runs { name: "jax-parity", inputs: XLA, arguments: "jax {} @files --parity" },
-    Runs {
-        name: "jax-architecture",
-        inputs: XLA,
-        arguments: "jax {} @files --gpu_arch_platform MI300X --roofline_svg roofline.svg",
-    },
-    Runs {
-        name: "jax-rebucket",
-        inputs: XLA,
-        arguments: "jax {} --output_csvs_dir csv --rebucket_copy_kernels",
-    },
-    Runs {
-        name: "jax-filters",
-        inputs: XLA,
-        arguments: "jax {} --output_csvs_dir csv --kernel_metadata_keyword_filters conv dot",
-    },
-    Runs {
-        name: "jax-communication",
-        inputs: XLA,
-        arguments: "jax {} @files --communication-pattern Cijk --communication-pattern fusion --gpus_per_node \
+    ),
+    ("split", SPLIT, "split {}"),
+    ("split-steps", SPLIT, "split {} -o steps --store-single-iteration"),
+    ("split-some", SPLIT, "split {} -o steps --store-single-iteration -i 0:2"),
+    ("split-steady", SPLIT, "split {} -o steady --find-steady-state --num-steps 4"),
+    ("split-parity", SPLIT, "split {} -o steady --find-steady-state --num-steps 4 --parity"),
+    ("split-load", SPLIT, "split {} -o steady --find-steady-state --num-steps 4 --CONC 4 --OSL 64 --R 0.5"),
+    ("split-phases", SPLIT, "split {} -o phases --divide-phases"),
+    ("match", MATCHES, "match {} -o matched --num-steps 2"),
+    (
+        "match-whole",
+        MATCHES,
+        "match {} -o matched --num-steps 0 --phases decode_only,prefilldecode,prefill_only",
+    ),
+    ("match-report", MATCHES, "match {} -o matched --no-extract"),
+    ("jax", XLA, "jax {} @files"),
+    ("jax-parity", XLA, "jax {} @files --parity"),
+    ("jax-architecture", XLA, "jax {} @files --gpu_arch_platform MI300X --roofline_svg roofline.svg"),
+    ("jax-rebucket", XLA, "jax {} --output_csvs_dir csv --rebucket_copy_kernels"),
+    ("jax-filters", XLA, "jax {} --output_csvs_dir csv --kernel_metadata_keyword_filters conv dot"),
+    (
+        "jax-communication",
+        XLA,
+        "jax {} @files --communication-pattern Cijk --communication-pattern fusion --gpus_per_node \
                     4",
-    },
-    Runs { name: "jax-json", inputs: XLA, arguments: "jax {} --json" },
-    Runs {
-        name: "jax-hosts",
-        inputs: NONE,
-        arguments: "jax corpus/jax/mi300-conv3d-jax06/trace.xplane.pb=host1.xplane.pb \
+    ),
+    ("jax-json", XLA, "jax {} --json"),
+    (
+        "jax-hosts",
+        NONE,
+        "jax corpus/jax/mi300-conv3d-jax06/trace.xplane.pb=host1.xplane.pb \
                     corpus/jax/mi300-conv3d-jax06/trace.xplane.pb @files --communication-pattern Cijk",
-    },
-    Runs {
-        name: "jax-hosts-tpu",
-        inputs: NONE,
-        arguments: "jax corpus/jax/tpu-v6e-inference/trace.xplane.pb=host1.xplane.pb \
+    ),
+    (
+        "jax-hosts-tpu",
+        NONE,
+        "jax corpus/jax/tpu-v6e-inference/trace.xplane.pb=host1.xplane.pb \
                     corpus/jax/tpu-v6e-inference/trace.xplane.pb @files",
-    },
-    Runs { name: "jax-cpu", inputs: NONE, arguments: "jax testdata/recorded/cpu/jax_step.xplane.pb @files" },
-    Runs { name: "rocprof", inputs: ROCPROF, arguments: "rocprof {} @files" },
-    Runs {
-        name: "rocprof-full",
-        inputs: ROCPROF,
-        arguments: "rocprof {} @files --kernel_details --short_kernel_study --pftrace_tables",
-    },
-    Runs {
-        name: "rocprof-parity",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --kernel_details --short_kernel_study --pftrace_tables \
+    ),
+    ("jax-cpu", NONE, "jax testdata/recorded/cpu/jax_step.xplane.pb @files"),
+    ("rocprof", ROCPROF, "rocprof {} @files"),
+    ("rocprof-full", ROCPROF, "rocprof {} @files --kernel_details --short_kernel_study --pftrace_tables"),
+    (
+        "rocprof-parity",
+        ROCPROF,
+        "rocprof {} --output_csvs_dir csv --kernel_details --short_kernel_study --pftrace_tables \
                     --parity",
-    },
-    Runs {
-        name: "rocprof-short",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --short_kernel_study --short_kernel_threshold_us 40 \
+    ),
+    (
+        "rocprof-short",
+        ROCPROF,
+        "rocprof {} --output_csvs_dir csv --short_kernel_study --short_kernel_threshold_us 40 \
                     --short_kernel_histogram_bins 9 --kernel_details --topk_kernels 7",
-    },
-    Runs {
-        name: "rocprof-no-summary",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --disable_kernel_summary --pftrace_tables \
+    ),
+    (
+        "rocprof-no-summary",
+        ROCPROF,
+        "rocprof {} --output_csvs_dir csv --disable_kernel_summary --pftrace_tables \
                     --no_kernel_summary --no_hip_summary",
-    },
-    Runs {
-        name: "rocprof-mangled",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --kernel_names mangled --pftrace_tables",
-    },
-    Runs {
-        name: "rocprof-formatted",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --kernel_names formatted --pftrace_tables",
-    },
-    Runs {
-        name: "rocprof-demangled",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --kernel_names demangled",
-    },
-    Runs {
-        name: "rocprof-merged",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --pftrace_tables --merge_kernels --min_event_ns 0 \
+    ),
+    ("rocprof-mangled", ROCPROF, "rocprof {} --output_csvs_dir csv --kernel_names mangled --pftrace_tables"),
+    (
+        "rocprof-formatted",
+        ROCPROF,
+        "rocprof {} --output_csvs_dir csv --kernel_names formatted --pftrace_tables",
+    ),
+    ("rocprof-demangled", ROCPROF, "rocprof {} --output_csvs_dir csv --kernel_names demangled"),
+    (
+        "rocprof-merged",
+        ROCPROF,
+        "rocprof {} --output_csvs_dir csv --pftrace_tables --merge_kernels --min_event_ns 0 \
                     --kernel_summary_group name --kernel_summary_baseline compute \
                     --kernel_summary_include_rccl --hip_summary_group name+stream --top_xla 3",
-    },
-    Runs {
-        name: "rocprof-calls",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --pftrace_tables --hip_summary_group name+stream+op \
+    ),
+    (
+        "rocprof-calls",
+        ROCPROF,
+        "rocprof {} --output_csvs_dir csv --pftrace_tables --hip_summary_group name+stream+op \
                     --exclude_kernel_regex '' --allow_multi_kernel_per_api --include_nonlaunch_apis",
-    },
-    Runs {
-        name: "rocprof-threads",
-        inputs: ROCPROF,
-        arguments: "rocprof {} --output_csvs_dir csv --pftrace_tables --min_tid 1 --max_tid 4300 \
+    ),
+    (
+        "rocprof-threads",
+        ROCPROF,
+        "rocprof {} --output_csvs_dir csv --pftrace_tables --min_tid 1 --max_tid 4300 \
                     --hip_summary_group name+op",
-    },
-    Runs { name: "metal", inputs: METAL, arguments: "metal {}" },
-    Runs { name: "metal-files", inputs: METAL, arguments: "metal {} @files" },
-    Runs {
-        name: "metal-csv",
-        inputs: METAL,
-        arguments: "metal {} --csv ops-report.csv --raw-op-codes --summary-file summary.csv --summary-svg \
+    ),
+    ("metal", METAL, "metal {}"),
+    ("metal-files", METAL, "metal {} @files"),
+    (
+        "metal-csv",
+        METAL,
+        "metal {} --csv ops-report.csv --raw-op-codes --summary-file summary.csv --summary-svg \
                     summary.svg",
-    },
-    Runs {
-        name: "metal-compat",
-        inputs: METAL,
-        arguments: "metal {} --compat --no-color --ignore-signposts",
-    },
-    Runs {
-        name: "metal-compat-csv",
-        inputs: METAL,
-        arguments: "metal {} --compat --csv ops-report.csv --summary-file summary.csv",
-    },
-    Runs {
-        name: "metal-devices",
-        inputs: METAL,
-        arguments: "metal {} --ignore-signposts --no-merge-devices --csv ops-report.csv --summary-file \
+    ),
+    ("metal-compat", METAL, "metal {} --compat --no-color --ignore-signposts"),
+    ("metal-compat-csv", METAL, "metal {} --compat --csv ops-report.csv --summary-file summary.csv"),
+    (
+        "metal-devices",
+        METAL,
+        "metal {} --ignore-signposts --no-merge-devices --csv ops-report.csv --summary-file \
                     summary.csv --summary-svg summary.svg",
-    },
-    Runs {
-        name: "metal-devices-files",
-        inputs: METAL,
-        arguments: "metal {} --ignore-signposts --no-merge-devices @files",
-    },
-    Runs { name: "metal-signposts", inputs: METAL, arguments: "metal {} --list-signposts" },
-    Runs {
-        name: "metal-rows",
-        inputs: METAL,
-        arguments: "metal {} --id-range 20-120 --ignore-signposts --print-signposts --no-host-ops --hide-minor \
+    ),
+    ("metal-devices-files", METAL, "metal {} --ignore-signposts --no-merge-devices @files"),
+    ("metal-signposts", METAL, "metal {} --list-signposts"),
+    (
+        "metal-rows",
+        METAL,
+        "metal {} --id-range 20-120 --ignore-signposts --print-signposts --no-host-ops --hide-minor \
                     --min-percentage 2 --no-advice",
-    },
-    Runs {
-        name: "metal-figures",
-        inputs: METAL,
-        arguments: "metal {} --arch blackhole --duration fw --collective-time max --group-by category \
+    ),
+    (
+        "metal-figures",
+        METAL,
+        "metal {} --arch blackhole --duration fw --collective-time max --group-by category \
                     --tracing-mode --active-experts 4 --classic-colors --summary-svg summary.svg",
-    },
-    Runs {
-        name: "metal-by-op",
-        inputs: METAL,
-        arguments: "metal {} --ignore-signposts --collective-time min --group-by op --no-summary \
+    ),
+    (
+        "metal-by-op",
+        METAL,
+        "metal {} --ignore-signposts --collective-time min --group-by op --no-summary \
                     --output_csvs_dir csv",
-    },
-    Runs { name: "metal-colors", inputs: METAL, arguments: "metal {} --color" },
-    Runs { name: "metal-json", inputs: METAL, arguments: "metal {} --json" },
-    Runs {
-        name: "metal-between",
-        inputs: NONE,
-        arguments: "metal testdata/generated/metal_ops.csv --start-signpost iteration --occurrence 1 \
+    ),
+    ("metal-colors", METAL, "metal {} --color"),
+    ("metal-json", METAL, "metal {} --json"),
+    (
+        "metal-between",
+        NONE,
+        "metal testdata/generated/metal_ops.csv --start-signpost iteration --occurrence 1 \
                     --end-signpost 'iteration finished'",
-    },
-    Runs {
-        name: "metal-baseline",
-        inputs: METAL,
-        arguments: "metal {} --baseline testdata/generated/metal_ops.csv @files",
-    },
-    Runs {
-        name: "metal-hosts",
-        inputs: NONE,
-        arguments: "metal testdata/generated/metal_ops.csv testdata/generated/metal_ops.csv=other.csv @files",
-    },
-    Runs { name: "tree", inputs: TREES, arguments: "tree {}" },
-    Runs { name: "tree-all", inputs: TREES, arguments: "tree {} --all --python-frames --depth 4" },
-    Runs {
-        name: "tree-name",
-        inputs: TREES,
-        arguments: "tree {} --name aten::mm --parents --field 'Input Dims'",
-    },
-    Runs {
-        name: "tree-backward",
-        inputs: TREES,
-        arguments: "tree {} --name aten::linear --backward --depth 6",
-    },
-    Runs { name: "tree-uid", inputs: TREES, arguments: "tree {} --uid 26 --parents --python-frames" },
-    Runs { name: "tree-flow", inputs: TREES, arguments: "tree {} --link-by flow --name aten::copy_" },
-    Runs { name: "model", inputs: MODELS, arguments: "model {} --arch H100-SXM" },
-    Runs { name: "model-backward", inputs: MODELS, arguments: "model {} --backward" },
-    Runs { name: "model-json", inputs: MODELS, arguments: "model {} --json --arch MI300X" },
-    Runs { name: "model-list", inputs: NONE, arguments: "model --list" },
-    Runs { name: "model-calls", inputs: NONE, arguments: "model --jsonl corpus/perf-models/cases.jsonl" },
-    Runs { name: "archs", inputs: NONE, arguments: "archs" },
-    Runs { name: "columns", inputs: NONE, arguments: "columns" },
-    Runs { name: "columns-unknown", inputs: NONE, arguments: "columns no_such_sheet" },
+    ),
+    ("metal-baseline", METAL, "metal {} --baseline testdata/generated/metal_ops.csv @files"),
+    (
+        "metal-hosts",
+        NONE,
+        "metal testdata/generated/metal_ops.csv testdata/generated/metal_ops.csv=other.csv @files",
+    ),
+    ("tree", TREES, "tree {}"),
+    ("tree-all", TREES, "tree {} --all --python-frames --depth 4"),
+    ("tree-name", TREES, "tree {} --name aten::mm --parents --field 'Input Dims'"),
+    ("tree-backward", TREES, "tree {} --name aten::linear --backward --depth 6"),
+    ("tree-uid", TREES, "tree {} --uid 26 --parents --python-frames"),
+    ("tree-flow", TREES, "tree {} --link-by flow --name aten::copy_"),
+    ("model", MODELS, "model {} --arch H100-SXM"),
+    ("model-backward", MODELS, "model {} --backward"),
+    ("model-json", MODELS, "model {} --json --arch MI300X"),
+    ("model-list", NONE, "model --list"),
+    ("model-calls", NONE, "model --jsonl corpus/perf-models/cases.jsonl"),
+    ("archs", NONE, "archs"),
+    ("columns", NONE, "columns"),
+    ("columns-unknown", NONE, "columns no_such_sheet"),
 ];
 
 /// Every run, in the order of the lists.
 pub(super) fn all() -> Vec<Run> {
-    let listed = RUNS.iter().flat_map(|runs| {
-        runs.inputs.iter().map(|(input, text)| Run {
-            name: if input.is_empty() { runs.name.to_owned() } else { format!("{}.{input}", runs.name) },
-            arguments: runs.arguments.replace("{}", text),
+    let listed = RUNS.iter().flat_map(|(name, inputs, arguments)| {
+        inputs.iter().map(move |(input, text)| Run {
+            name: if input.is_empty() { (*name).to_owned() } else { format!("{name}.{input}") },
+            arguments: arguments.replace("{}", text),
         })
     });
     let columns = SHEETS.split_whitespace().map(|sheet| ("columns", sheet, format!("columns {sheet}")));

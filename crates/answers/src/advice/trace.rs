@@ -351,7 +351,6 @@ impl<'a> Builder<'a> {
         held.map(|(_, launch)| Interval::new(events.start(launch), events.end(launch))).collect()
     }
 
-    /// What the recording lacks.
     fn gaps(&self, operators: &[Operator]) -> Vec<RecordingGap> {
         let (trace, coverage) = (self.trace, self.analysis.coverage());
         let unlinked = coverage.unlinked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us);

@@ -22,10 +22,6 @@ const BACKWARD: &str = "Backward";
 impl RecordedCalls {
     /// The figures of a call: an object with the `name` of the operator and its `args` as in a Kineto event, and
     /// optionally `annotation`, `kernel_details` and the `forward` call.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the text.
     pub fn answer(&mut self, call: &[u8]) -> Result<RecordedFigures, String> {
         // The parser would take a list for an object without names.
         if !call.trim_ascii_start().starts_with(b"{") {

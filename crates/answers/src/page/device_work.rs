@@ -79,7 +79,6 @@ pub(super) struct IdleKind {
     pub(super) name: &'static str,
     /// By which the page knows its colour.
     pub(super) kind: &'static str,
-    /// What happened.
     what: &'static str,
 }
 

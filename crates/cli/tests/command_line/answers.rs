@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::program::Workplace;
 
-/// Recordings of every kind.
 const RECORDINGS: &[&str] = &[
     "generated/cuda_training_step.json.gz",
     "generated/cuda_serving.json.gz",

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// What one run said.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: i32,
@@ -143,7 +142,6 @@ pub(crate) fn recorded_without_gpu() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recorded/cpu/stacks_modules.json.gz"))
 }
 
-/// A report as JSON.
 #[derive(Debug)]
 pub(crate) struct Sheets(BTreeMap<String, Value>);
 

@@ -12,9 +12,7 @@ mod tests;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Work {
     Kernel,
-    /// A copy of memory.
     Copy,
-    /// A fill of memory.
     Fill,
 }
 

@@ -343,9 +343,6 @@ impl CaptureLibrary {
 
     /// Writes what is known of the traces in the form of `execution_details.json`: as that file in their folder it saves
     /// the next use from reading all of them. A batch size that neither a list nor an annotation states is null.
-    ///
-    /// # Errors
-    /// When `out` cannot be written to.
     pub fn write_details(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(text(&self.files).as_bytes())
     }

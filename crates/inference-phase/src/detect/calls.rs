@@ -232,7 +232,6 @@ pub(super) struct Item {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    /// An operator with shapes.
     Call(Call),
     /// An operator without shapes that attends.
     Attends,

@@ -126,7 +126,6 @@ pub(super) enum Cue {
     Verification,
 }
 
-/// A frame of interest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EngineFrame {
     pub(super) track: TrackId,

@@ -64,9 +64,6 @@ pub struct MatchReport {
 
 /// Writes `match_report.json`, `match_notes.json` and, if anything matches, `match_report.csv`. `paths` are the files
 /// of both traces, per match.
-///
-/// # Errors
-/// When one cannot be written.
 pub fn write_report(
     matches: &Matches,
     sides: [MatchSide<'_>; 2],

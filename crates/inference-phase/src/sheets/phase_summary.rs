@@ -37,7 +37,6 @@ impl Summary<'_> {
     }
 }
 
-/// One row per phase.
 pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
     let fields = [
         PHASE.field(|row: &&PhaseStatistics| row.phase.as_str().into()),

@@ -28,7 +28,6 @@ struct Row<'a> {
     figures: &'a StepStatistics,
 }
 
-/// One row per step.
 pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
     let fields = [
         STEP.field(|row: &Row<'_>| row.number.into()),

@@ -68,7 +68,6 @@ impl GzipFile {
         self.pending.destination()
     }
 
-    /// Adds text.
     pub(crate) fn add(&mut self, text: &[u8], deflater: &mut Deflater) -> io::Result<()> {
         self.checksum.update(text);
         append(self.pending.path(), deflater.piece(text, FlushCompress::Full)?)

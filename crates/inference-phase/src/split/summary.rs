@@ -61,9 +61,6 @@ pub fn execution_details(
 
 /// Writes the details as `execution_details.json` and `execution_details.csv` into a directory, and returns where
 /// they are.
-///
-/// # Errors
-/// When one cannot be written.
 pub fn write_details(details: &[ExecutionDetails], directory: &Path) -> Result<[PathBuf; 2], SplitError> {
     let paths = [DETAILS_JSON, DETAILS_CSV].map(|name| directory.join(name));
     let writers = [write_json, write_csv];

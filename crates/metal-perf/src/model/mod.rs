@@ -19,7 +19,6 @@ pub(crate) struct ModelContext<'a> {
     pub(crate) chip: &'static Chip,
     /// Cores of an operation whose row does not say how many it could use.
     pub(crate) worker_cores: u32,
-    /// What to report.
     pub(crate) options: &'a MetalOptions,
 }
 

@@ -74,9 +74,6 @@ impl FusedFile {
     }
 
     /// Adds an entry, a JSON object, to the event list.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn add_entry(&mut self, text: &[u8]) -> io::Result<()> {
         self.begin_list();
         self.block.extend_from_slice(if self.entries == 0 { b"\n" } else { b",\n" });
@@ -111,9 +108,6 @@ impl FusedFile {
     }
 
     /// Ends the trace and puts the file in its place.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn commit(mut self) -> io::Result<()> {
         self.begin_list();
         let mut block = std::mem::take(&mut self.block);

@@ -73,9 +73,6 @@ impl FuseOutput {
     }
 
     /// Begins the file, which takes its place when it is committed.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn create(&self) -> std::io::Result<FusedFile> {
         FusedFile::create(&self.path, self.compression)
     }

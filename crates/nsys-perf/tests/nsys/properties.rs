@@ -9,7 +9,6 @@ use trace2tree::{TraceTree, TreeOptions};
 
 const END: i64 = 200;
 
-/// Start and end.
 type Span = (i64, i64);
 
 #[derive(Clone, Debug)]

@@ -41,7 +41,6 @@ pub(super) struct KindRule<K: 'static> {
     pub(super) otherwise: K,
 }
 
-/// A rule without exceptions.
 pub(super) const fn rule<K: Copy>(
     any: &'static [&'static str],
     kinds: &'static [(&'static [&'static str], K)],

@@ -14,9 +14,7 @@ use trace_ingest::metal::read_ops;
 
 fn cases() -> Vec<PathBuf> {
     let Some(folder) = testdata::corpus("metal") else { return Vec::new() };
-    let mut cases: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    cases.sort();
+    let cases = testdata::entries(&folder);
     assert!(!cases.is_empty(), "the folder of recorded runs is empty");
     cases
 }

@@ -355,9 +355,6 @@ pub enum UnitChange {
 
 impl Page {
     /// Writes the page of `report` to `destination`, whole or not at all.
-    ///
-    /// # Errors
-    /// When the file cannot be made or written.
     pub fn write(&self, report: &Report, destination: &Path) -> Result<(), WriteError> {
         let mut file = create_file(destination)?;
         self.write_to(report, &mut file)
@@ -366,9 +363,6 @@ impl Page {
     }
 
     /// Writes the page of `report` to `output`. The same page gives the same bytes.
-    ///
-    /// # Errors
-    /// When `output` cannot be written.
     pub fn write_to(&self, report: &Report, mut output: impl Write) -> io::Result<()> {
         write!(
             output,

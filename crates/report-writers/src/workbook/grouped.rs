@@ -12,7 +12,6 @@ use super::scatter::decade;
 use super::sheet_rows;
 use crate::picture::{KINDS, Rect, text_width};
 
-/// Pixels of the chart.
 const WIDTH: u32 = 960;
 const HEIGHT: u32 = 420;
 /// The plot as shares of the chart: left, top, width, height. Below it stand the axis and the legend.

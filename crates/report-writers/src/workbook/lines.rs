@@ -11,7 +11,6 @@ use super::charts::{Source, gridlines, lay_out, number};
 use super::sheet_rows;
 use crate::picture::PALETTE;
 
-/// Pixels of the chart.
 const WIDTH: u32 = 960;
 const HEIGHT: u32 = 480;
 /// The plot as shares of the chart: left, top, width, height. Below it stand the axis and the legend.

@@ -20,7 +20,6 @@ pub(super) struct NumberFormat {
 #[derive(Clone, Copy, PartialEq)]
 enum Look {
     Flag,
-    /// Digits alone.
     Identifier,
     /// So many decimal places.
     Fixed(usize),

@@ -14,7 +14,6 @@ use super::charts::{LABEL_PIXELS, Source, data_label, gridlines, lay_out, number
 use super::sheet_rows;
 use crate::picture::{PALETTE, Pixel, Rect, along, shortened, text_width};
 
-/// Pixels of the chart.
 const WIDTH: u32 = 960;
 const HEIGHT: u32 = 640;
 /// The plot as shares of the chart: left, top, width, height. Below it stand the axis and the legend.

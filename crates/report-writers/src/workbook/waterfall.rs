@@ -7,7 +7,6 @@ use super::charts::{Source, fill, gridlines, lay_out, number, scaled};
 use super::sheet_rows;
 use crate::picture::{KINDS, PALETTE};
 
-/// Pixels of the chart.
 const WIDTH: u32 = 960;
 const HEIGHT: u32 = 420;
 /// The plot as shares of the chart: left, top, width, height. Below it stand the names of the steps and the legend.

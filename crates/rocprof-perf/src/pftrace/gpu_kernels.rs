@@ -38,7 +38,6 @@ impl GpuOrder {
     }
 }
 
-/// A kernel that ran.
 #[derive(Clone, Copy)]
 pub(crate) struct KernelRun {
     /// When it ran, in nanoseconds.
@@ -97,7 +96,6 @@ impl KernelRun {
 
 /// The kernels that count: of threads that were asked for, on a known agent, with a length.
 pub(crate) struct GpuKernels {
-    /// Distinct names.
     pub(crate) names: Vec<String>,
     /// The kernels of each GPU by start, then length, then name.
     pub(crate) gpus: Vec<Vec<KernelRun>>,

@@ -73,9 +73,6 @@ impl ReadError {
 }
 
 /// The format of the report at `path`; `None` where it is none, such as a recording.
-///
-/// # Errors
-/// When the file cannot be read.
 pub fn report_format(
     path: &Path,
     is_wanted: &dyn Fn(&str) -> bool,

@@ -24,9 +24,6 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
     /// Writes both trees as one, a node a line: its name, or `combined: A | B` where the names differ; `>> trace1:` what A
     /// alone has, `<< trace2:` what B alone has. Behind it stands the kernel time of the node and all below it, in A and in
     /// B. Matched nodes stand where they are in A.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn write_merged_tree(&self, out: &mut dyn Write) -> io::Result<()> {
         let before = self.outlines.each_ref().map(Outline::device_time_before);
         // Of each level above the node whether its ancestor there is the last one.

@@ -54,7 +54,6 @@ pub fn read_ops(paths: &[PathBuf], options: &ReadOptions<'_>) -> Result<OpsTable
     Ok(joined.finish())
 }
 
-/// CSV files of operations.
 pub(crate) const FORMAT: Format = Format {
     name: "Tenstorrent ops CSV",
     kind: RecordingKind::TenstorrentOps,
@@ -106,7 +105,6 @@ struct Joined {
 }
 
 impl Joined {
-    /// Appends an opened file.
     fn add_source(&mut self, path: &Path, source: TextSource<'_>) -> Result<(), IngestError> {
         self.table.warnings.extend(source.warnings.iter().map(|fault| OpsWarning::Source {
             path: path.to_path_buf(),

@@ -62,7 +62,6 @@ pub(crate) fn is_export(database: &Database, entries: &Entries) -> Result<bool, 
     Ok(facts::Export::read(&tables, &mut Vec::new())?.is_of_nsight_systems)
 }
 
-/// Opens an export.
 fn export_database(path: &Path, options: &ReadOptions<'_>) -> Result<(Database, Entries), IngestError> {
     let database = sqlite::open(path, options)?;
     let entries = Entries::read(&database).map_err(|broken| broken.of_file(path))?;
@@ -92,7 +91,6 @@ fn checked_tables<'d>(
     Ok(tables)
 }
 
-/// Reads an export.
 fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
     let (database, entries) = export_database(path, options)?;
     let tables = checked_tables(&database, entries, path, options)?;

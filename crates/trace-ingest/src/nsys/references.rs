@@ -36,7 +36,6 @@ impl Correlations {
 
 /// What rows refer to.
 pub(super) struct References {
-    /// What numbers stand for.
     pub(super) enumerations: Enumerations,
     /// What payloads of NVTX ranges say.
     pub(super) payloads: Schemas,

@@ -335,7 +335,6 @@ impl NvtxPart {
         row.payload.map(|place| self.payloads[place]).unwrap_or_default()
     }
 
-    /// Forgets all rows.
     pub(super) fn clear(&mut self) {
         let NvtxPart { rows, texts, payloads, faults, unused } = self;
         rows.clear();

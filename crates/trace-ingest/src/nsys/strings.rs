@@ -18,7 +18,6 @@ pub(super) const LONGEST_TEXT: usize = 1 << 20;
 
 const COLUMNS: [&str; 2] = ["id", "value"];
 
-/// The table of strings.
 pub(super) struct Strings {
     source: Source,
     /// The strings that were asked for.

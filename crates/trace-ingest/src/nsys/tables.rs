@@ -106,7 +106,6 @@ const UNREAD: [&str; 33] = [
     "VULKAN_",
 ];
 
-/// A database of tables.
 pub(super) struct Tables<'d> {
     database: &'d Database,
     entries: Entries,

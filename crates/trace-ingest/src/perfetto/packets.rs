@@ -40,7 +40,6 @@ pub(super) enum End {
     Damaged(io::Error),
 }
 
-/// Reads packets.
 pub(super) struct Packets<R> {
     source: BufReader<R>,
     /// Bytes read so far.

@@ -108,7 +108,6 @@ impl<T: Default> Tracks<T> {
         Some(track)
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> u32 {
         self.tracks.len() as u32
     }

@@ -57,7 +57,6 @@ pub(crate) fn open(path: &Path, options: &ReadOptions<'_>) -> Result<Database, I
 /// What is wrong with a database itself.
 #[derive(Debug)]
 pub(crate) struct Broken {
-    /// Table that was read.
     pub(crate) table: String,
     /// What is wrong with it.
     pub(crate) failure: Failure,

@@ -60,7 +60,6 @@ impl Place {
     }
 }
 
-/// A file of pages.
 pub(crate) struct Pages {
     path: PathBuf,
     file: File,

@@ -127,7 +127,6 @@ impl Appender {
         Ok(())
     }
 
-    /// Appends an event.
     pub(crate) fn push(&mut self, place: Place, row: Row) -> Result<(), Refusal> {
         let uid = self.profile.trace.entries;
         self.count(1)?;

@@ -25,7 +25,6 @@ const CUSTOM_PROCESS: i64 = 501;
 /// A line that the viewer leaves out.
 const HIDDEN_LINE: &str = "Async XLA Ops";
 
-/// Reads a whole profile.
 pub(crate) fn decode(path: &Path, bytes: Vec<u8>) -> Result<Profile, IngestError> {
     let bytes = FileBytes(Arc::new(bytes));
     decode_space(host_name(path), bytes).map_err(|refusal| match refusal {

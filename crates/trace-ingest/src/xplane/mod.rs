@@ -46,7 +46,6 @@ const NAME: &str = "XPlane protobuf";
 /// Longest message, in bytes: protobuf allows less than 2 GiB, and a file is one message.
 const LONGEST_MESSAGE: u64 = i32::MAX as u64;
 
-/// XPlane files.
 pub(crate) const FORMAT: Format = Format {
     name: NAME,
     kind: RecordingKind::XPlane,

@@ -98,7 +98,6 @@ pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
     )
 }
 
-/// One row per device.
 pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     type Row<'a> = &'a DeviceMemory;
     fn of<'a>(column: Column, value: fn(&DeviceMemory) -> i64) -> Field<Context<'a>, Row<'a>> {

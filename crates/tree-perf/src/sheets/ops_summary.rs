@@ -119,7 +119,6 @@ fn sheet_of_host<'a>() -> Sheet<'a, Analysis> {
     })
 }
 
-/// One row per category.
 pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
     let [category, module, is_recompute] = key_fields(OP_CATEGORY);
     let fields = [

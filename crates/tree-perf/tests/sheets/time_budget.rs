@@ -181,7 +181,6 @@ fn a_replay_is_computation_and_its_nodes_have_gaps_in_between() {
 
 const PROCESS: i64 = 9;
 
-/// Begin and end.
 type Span = (i64, i64);
 
 /// A trace in the making, with times in ns.

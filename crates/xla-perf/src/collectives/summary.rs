@@ -260,7 +260,6 @@ pub(super) struct BufferSize {
     pub(super) bytes: u64,
     /// Collectives.
     pub(super) count: usize,
-    /// Sum of their times.
     pub(super) time: Picoseconds,
     /// Their bandwidths in GB/s.
     pub(super) bandwidth: Option<Distribution>,
@@ -293,7 +292,6 @@ pub(super) struct BandwidthRange {
     pub(super) range: usize,
     /// Collectives.
     pub(super) count: usize,
-    /// Sum of their times.
     pub(super) time: Picoseconds,
 }
 

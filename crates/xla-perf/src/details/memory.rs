@@ -38,7 +38,6 @@ struct MemoryEvent {
 #[derive(Clone, Debug, PartialEq)]
 struct AllocatorUse {
     allocator: String,
-    /// Allocations.
     allocations: usize,
     /// Ends of allocations.
     deallocations: usize,
@@ -142,7 +141,6 @@ const PEAK: Column =
     Column::new("peak (MiB)", Number(Mebibytes), "Most memory in use during the profile in MiB.")
         .per("moment");
 
-/// One row per allocator.
 pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         "memory_allocators",

@@ -113,7 +113,6 @@ struct DeviceTime {
     instructions: usize,
     /// Their executions.
     calls: usize,
-    /// Kernels of these.
     kernels: usize,
     /// Sum over the executions of the time in which a kernel ran.
     time: Picoseconds,
@@ -357,7 +356,6 @@ struct KindTime {
     percent: Option<f64>,
 }
 
-/// One row per kind.
 pub(super) fn rematerialization_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let kind = Column::new(
         "kind",

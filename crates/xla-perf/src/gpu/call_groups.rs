@@ -57,7 +57,6 @@ impl<'a> CallGroup<'a> {
         self.calls.iter().map(|call| call.operator).collect::<BTreeSet<_>>().len()
     }
 
-    /// The first kernel.
     pub(crate) fn first(&self, analysis: &JaxAnalysis) -> EventId {
         let first = self.calls[0].kernels.iter().min().copied().unwrap_or_default();
         analysis.device_events()[first].event

@@ -34,14 +34,12 @@ fn identity<'a, R>(
     ]
 }
 
-/// An instruction.
 struct Row<'a> {
     group: CallGroup<'a>,
     operator: &'a Operator,
     extents: Extents,
 }
 
-/// One row per instruction.
 fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
         Column::count("Batch", "Multiplications of one call.").per("call").field(|row: &Row<'_>| row.extents.batch.into()),
@@ -87,7 +85,6 @@ const SIZES: [(&str, Size); 4] = [
     ("param: K", |extents| extents.k),
 ];
 
-/// One row per call.
 fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
         GPU.with_role(Role::Name).field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| analysis.device_events()[row.call.kernels[0]].pid.into()),

@@ -68,7 +68,6 @@ fn sum_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, Sum<'a>>> {
     fields.into_iter().chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Sum<'_>| row.time.0))
 }
 
-/// One row per category.
 fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
     let category = CATEGORY.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| {
         row.group.operator(analysis).category.as_str().into()

@@ -72,7 +72,6 @@ struct Step<'a> {
     steady: Option<f64>,
 }
 
-/// One row per execution.
 pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![STEP.field(|row: &Step<'_>| row.execution.number.into())];
     fields.extend(program_fields(|row: &Step<'_>| row.execution));

@@ -38,18 +38,9 @@ const ADDED_COLUMNS: &[&str] = &[
     "Pct Roofline_max",
 ];
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
-}
-
 /// The tables in a folder, by name.
 fn tables(folder: &Path) -> Vec<(String, PathBuf)> {
-    let is_table = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "csv");
-    let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
-    files(folder).into_iter().filter(is_table).map(|path| (name(&path), path)).collect()
+    testdata::csv_files(folder).collect()
 }
 
 /// A table that the program wrote.
@@ -64,7 +55,7 @@ fn table(path: &Path) -> Table {
 /// Writes the report of a case with the options that the reference was given, and what only we can tell left out.
 fn write(case: &Path, output: &Path) {
     let is_trace = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "gz");
-    let trace = files(case).into_iter().find(is_trace).unwrap();
+    let trace = testdata::entries(case).into_iter().find(is_trace).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tracelens"));
     command.arg("inference").arg(trace).arg("--output_csvs_dir").arg(output);
     let captures = case.join("capture_traces");
@@ -122,7 +113,7 @@ fn inference_reports_of_the_corpus_agree_with_the_reference_cell_by_cell() {
     let output = tempfile::tempdir().unwrap();
     let mut verdicts = Verdicts::new(meant::MEANT, ADDED_COLUMNS);
     let mut cases = 0;
-    for case in files(&corpus).iter().filter(|case| case.join("perf_csvs").is_dir()) {
+    for case in testdata::entries(&corpus).iter().filter(|case| case.join("perf_csvs").is_dir()) {
         let name = case.file_name().unwrap().to_str().unwrap();
         let folder = output.path().join(name);
         write(case, &folder);

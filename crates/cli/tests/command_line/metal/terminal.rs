@@ -191,7 +191,7 @@ fn under_its_old_name_the_program_needs_no_subcommand() {
 /// Recorded tables and what tt-perf-report prints of them, where they are at hand.
 fn recorded() -> Vec<PathBuf> {
     let Some(folder) = testdata::corpus("metal") else { return Vec::new() };
-    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    testdata::entries(&folder)
 }
 
 /// The cells of the tables in a text, blanks between them made one.

@@ -13,13 +13,7 @@ pub(crate) fn analysis(file: &Path) -> Analysis {
 
 /// Gzipped JSON traces in the folders of a folder.
 pub(crate) fn traces(folder: &Path) -> Vec<PathBuf> {
-    let entries = |folder: &Path| {
-        let mut paths: Vec<PathBuf> =
-            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        paths.sort();
-        paths
-    };
-    let folders = entries(folder).into_iter().filter(|path| path.is_dir());
+    let folders = testdata::entries(folder).into_iter().filter(|path| path.is_dir());
     let is_trace = |path: &PathBuf| path.to_string_lossy().ends_with(".json.gz");
-    folders.flat_map(|folder| entries(&folder)).filter(is_trace).collect()
+    folders.flat_map(|folder| testdata::entries(&folder)).filter(is_trace).collect()
 }

@@ -275,7 +275,6 @@ impl Arguments {
         self.python[0].is_some()
     }
 
-    /// All of them.
     pub(super) fn finish(self, trace: &mut Trace) -> EventArguments {
         let rare = self.rare.into_arguments();
         let geometry = rare.geometry.unwrap_or_default();

@@ -8,7 +8,6 @@ use crate::string_table::{StringId, lossy};
 use crate::trace::Trace;
 use crate::wire::{Field, Message, Wire};
 
-/// Tables by number.
 #[derive(Default)]
 pub(super) struct Interned {
     pub(super) categories: HashMap<u64, Category>,

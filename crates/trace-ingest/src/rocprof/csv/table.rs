@@ -24,7 +24,6 @@ impl Column {
     }
 }
 
-/// An open CSV file.
 pub(super) struct Table<'a> {
     path: PathBuf,
     /// Name of the file, for warnings.

@@ -118,7 +118,6 @@ impl<'b> Element<'b> {
         strings.intern(&text)
     }
 
-    /// Reads the element.
     pub(super) fn walk(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
         let found = walker.object(&mut |walker, key| match key {
             "metadata" => self.metadata(walker),

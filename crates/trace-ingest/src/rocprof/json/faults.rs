@@ -3,7 +3,6 @@
 use super::walker::Tally;
 use crate::warning::Warning;
 
-/// Faults of all elements.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     lists: Vec<(String, ListFaults)>,

@@ -47,7 +47,6 @@ pub(super) fn probe(head: &[u8]) -> Certainty {
     }
 }
 
-/// Reads a profile.
 pub(super) fn read(
     path: &Path,
     source: TextSource<'_>,

@@ -67,7 +67,6 @@ impl Key {
     }
 }
 
-/// A value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Scalar<'a> {
     #[default]

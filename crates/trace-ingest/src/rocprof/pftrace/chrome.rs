@@ -164,7 +164,6 @@ impl Events {
     }
 }
 
-/// A text without escapes.
 fn plain(raw: &[u8]) -> Option<&str> {
     if raw.contains(&b'\\') { None } else { std::str::from_utf8(raw).ok() }
 }

@@ -98,7 +98,6 @@ impl Collector {
         }
     }
 
-    /// Takes a slice.
     pub(super) fn slice(&mut self, slice: &Slice<'_>) -> Outcome {
         let Some(class) = self.class(slice) else { return Outcome::Done };
         let Some((start, end)) = times(slice) else {

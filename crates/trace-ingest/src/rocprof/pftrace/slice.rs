@@ -41,7 +41,6 @@ pub(super) fn times(slice: &Slice<'_>) -> Option<(i64, Option<i64>)> {
 pub(super) struct Lane {
     pub(super) pid: Option<i64>,
     pub(super) tid: Option<i64>,
-    /// HIP stream.
     pub(super) stream: Option<u64>,
 }
 

@@ -33,7 +33,6 @@ pub(super) struct Track {
     pub(super) name: Option<i64>,
 }
 
-/// A database being read.
 pub(super) struct Context<'d> {
     pub(super) database: &'d Database,
     pub(super) schema: Schema,

@@ -33,7 +33,6 @@ fn has_records(schema: &Schema) -> bool {
     TABLES_OF_RECORDS.iter().any(|table| schema.has(table))
 }
 
-/// Reads a database.
 pub(crate) fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
     let database = sqlite::open(path, options)?;
     let broken = |broken: Broken| broken.of_file(path);

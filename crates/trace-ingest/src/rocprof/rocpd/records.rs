@@ -25,7 +25,6 @@ const COMMON: [&str; 11] = [
     "agent_id",
 ];
 
-/// What every record has.
 struct Head {
     place: Place,
     agent: Option<i64>,

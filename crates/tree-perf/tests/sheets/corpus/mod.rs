@@ -19,26 +19,13 @@ use trace_ingest::{ReadOptions, Trace, read_path};
 use conformance::Reference;
 
 pub(crate) fn cases(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
+    let folders = testdata::entries(folder).into_iter().filter(|path| path.is_dir());
+    folders.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
 /// The tables in a folder, by name.
 pub(crate) fn tables(folder: &Path) -> Vec<(String, Reference)> {
-    let mut tables: Vec<(String, Reference)> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "csv"))
-        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), Reference::read(&path)))
-        .collect();
-    tables.sort_by(|a, b| a.0.cmp(&b.0));
-    tables
+    testdata::csv_files(folder).map(|(name, path)| (name, Reference::read(&path))).collect()
 }
 
 pub(crate) fn read(file: &Path) -> Trace {

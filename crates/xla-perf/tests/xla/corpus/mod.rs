@@ -17,12 +17,5 @@ fn folder(case: &str) -> Option<PathBuf> {
 
 /// The tables in a folder, by name.
 fn tables(folder: &Path) -> Vec<(String, Reference)> {
-    let mut tables: Vec<(String, Reference)> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "csv"))
-        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), Reference::read(&path)))
-        .collect();
-    tables.sort_by(|a, b| a.0.cmp(&b.0));
-    tables
+    testdata::csv_files(folder).map(|(name, path)| (name, Reference::read(&path))).collect()
 }
