@@ -3,6 +3,8 @@
 use super::{Group, NONE, PLAIN};
 
 const TRAFFIC: &str = "largest_shape num_elems_read num_elems_written dtype_in_out";
+/// An operator that is told by its traffic, with what most such calls have.
+const MOVES: Group = Group { parameters: TRAFFIC, ..PLAIN };
 const REDUCTION: &str = "num_input_elems num_output_elems dtype_in_out reduce_type";
 
 pub(crate) const GROUPS: &[Group] = &[
@@ -11,25 +13,22 @@ pub(crate) const GROUPS: &[Group] = &[
         shapes: "17,6",
         scalars: &[(1, "-1"), (2, "True")],
         figures: [306.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_safe_softmax",
         shapes: "17,6",
         scalars: &[(1, "-1")],
         figures: [306.0, 408.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_softmax_backward_data, aten::_log_softmax_backward_data",
         shapes: "17,6 17,6",
         scalars: &[(2, "-1"), (3, "15")],
         figures: [408.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::sub, aten::sub_, aten::subtract, aten::subtract_, aten::multiply, aten::multiply_, \
@@ -46,50 +45,44 @@ pub(crate) const GROUPS: &[Group] = &[
                 aten::logical_xor_",
         shapes: "17,6 6",
         figures: [102.0, 420.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::eq, aten::ne, aten::lt, aten::le, aten::gt, aten::ge, aten::logical_and, \
                 aten::logical_or, aten::logical_xor",
         shapes: "17,6 6",
         figures: [102.0, 318.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::addcmul, aten::addcmul_, aten::addcdiv, aten::addcdiv_, aten::lerp, aten::lerp_",
         shapes: "17,6 6 17,6",
         figures: [306.0, 624.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::clamp, aten::clamp_, aten::clip, aten::clip_",
         shapes: "17,6 6 17,6",
         figures: [102.0, 624.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::masked_fill, aten::masked_fill_",
         shapes: "17,6 17,6 -",
         types: "bf16 bool Scalar",
         figures: [0.0, 510.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::where, aten::_s_where",
         shapes: "17,6 6 17,6",
         types: "bool bf16",
         figures: [0.0, 522.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::abs, aten::abs_, aten::ceil, aten::ceil_, aten::floor, aten::floor_, aten::round, \
@@ -110,30 +103,26 @@ pub(crate) const GROUPS: &[Group] = &[
                 aten::hardshrink, aten::rsqrt_",
         shapes: "17,6",
         figures: [102.0, 408.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::logical_not, aten::isnan, aten::isposinf, aten::isneginf, aten::signbit",
         shapes: "17,6",
         figures: [102.0, 306.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::gelu, aten::gelu_",
         shapes: "17,6 -",
         types: "bf16 none",
         figures: [816.0, 408.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::silu_, aten::sigmoid_, aten::tanh, aten::tanh_",
         shapes: "17,6",
         figures: [408.0, 408.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::gelu_backward",
@@ -141,25 +130,22 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 bf16 none",
         scalars: &[(2, "tanh")],
         figures: [1122.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::silu_backward",
         shapes: "17,6 17,6",
         figures: [510.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::tanh_backward",
         shapes: "17,6 17,6",
         figures: [306.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::glu",
@@ -167,16 +153,14 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar",
         scalars: &[(1, "-1")],
         figures: [255.0, 306.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::native_dropout, aten::_fused_dropout",
         shapes: "17,6 -",
         types: "bf16 Scalar",
         figures: [204.0, 510.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::leaky_relu_backward, aten::hardtanh_backward, aten::hardswish_backward, \
@@ -185,24 +169,21 @@ pub(crate) const GROUPS: &[Group] = &[
                 aten::native_dropout_backward, aten::logit_backward",
         shapes: "17,6 17,6",
         figures: [102.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::normal_, aten::uniform_, aten::bernoulli_, aten::random_, aten::exponential_, \
                 aten::log_normal_, aten::cauchy_, aten::geometric_, aten::fill_, aten::zero_",
         shapes: "17,6",
         figures: [0.0, 204.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::flip, aten::roll, aten::tril, aten::tril_, aten::triu, aten::triu_",
         shapes: "17,6",
         figures: [0.0, 408.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::mse_loss, aten::l1_loss",
@@ -210,9 +191,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 bf16 Scalar",
         scalars: &[(2, "0")],
         figures: [306.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::smooth_l1_loss, aten::huber_loss",
@@ -220,9 +200,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 bf16 Scalar",
         scalars: &[(2, "0")],
         figures: [612.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::binary_cross_entropy",
@@ -230,33 +209,29 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 bf16 bf16 Scalar",
         scalars: &[(3, "0")],
         figures: [612.0, 816.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::mse_loss_backward",
         shapes: "17,6 17,6 17,6",
         figures: [306.0, 816.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::smooth_l1_loss_backward, aten::huber_loss_backward",
         shapes: "17,6 17,6 17,6",
         figures: [510.0, 816.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::binary_cross_entropy_backward",
         shapes: "17,6 17,6 17,6 17,6",
         figures: [510.0, 1020.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::nll_loss_forward, aten::nll_loss2d_forward",
@@ -264,18 +239,16 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 long bf16 Scalar",
         scalars: &[(3, "0")],
         figures: [17.0, 206.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::nll_loss_backward, aten::nll_loss2d_backward",
         shapes: "17 17,6 17 6",
         types: "bf16 bf16 long bf16",
         figures: [17.0, 374.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::cat, aten::_cat, aten::stack, aten::hstack, aten::vstack",
@@ -283,8 +256,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList Scalar",
         figures: [0.0, 896.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_foreach_add, aten::_foreach_add_, aten::_foreach_sub, aten::_foreach_sub_, \
@@ -304,8 +276,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList Scalar",
         figures: [112.0, 896.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_foreach_addcmul, aten::_foreach_addcmul_, aten::_foreach_addcdiv, \
@@ -314,9 +285,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList",
         figures: [336.0, 1792.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_foreach_copy_",
@@ -324,9 +294,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList",
         figures: [0.0, 896.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_foreach_zero_",
@@ -334,8 +303,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList",
         figures: [0.0, 448.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_foreach_norm",
@@ -343,8 +311,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList",
         figures: [224.0, 456.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_fused_adam_, aten::_fused_adamw_",
@@ -352,9 +319,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList",
         figures: [1680.0, 3136.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_fused_sgd_",
@@ -362,9 +328,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList",
         figures: [672.0, 2240.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_fused_adagrad_",
@@ -372,9 +337,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "TensorList",
         figures: [1008.0, 2240.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_select",
@@ -382,9 +346,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long",
         scalars: &[(1, "0")],
         figures: [0.0, 160.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::gather",
@@ -392,18 +355,16 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long",
         scalars: &[(1, "0")],
         figures: [0.0, 360.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::take",
         shapes: "17,6 5,6",
         types: "bf16 long",
         figures: [0.0, 360.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::scatter_",
@@ -411,9 +372,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long bf16",
         scalars: &[(1, "0")],
         figures: [0.0, 360.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::scatter",
@@ -421,9 +381,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long bf16",
         scalars: &[(1, "0")],
         figures: [0.0, 768.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::scatter_add_, aten::scatter_reduce_",
@@ -431,9 +390,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long bf16",
         scalars: &[(1, "0")],
         figures: [30.0, 420.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::scatter_add, aten::scatter_reduce",
@@ -441,9 +399,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long bf16",
         scalars: &[(1, "0")],
         figures: [30.0, 828.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_add_",
@@ -451,9 +408,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long bf16",
         scalars: &[(1, "0")],
         figures: [30.0, 220.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_add",
@@ -461,9 +417,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long bf16",
         scalars: &[(1, "0")],
         figures: [30.0, 628.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_copy_",
@@ -471,9 +426,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long bf16",
         scalars: &[(1, "0")],
         figures: [0.0, 160.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_copy",
@@ -481,9 +435,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long bf16",
         scalars: &[(1, "0")],
         figures: [0.0, 568.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_fill_",
@@ -491,9 +444,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long Scalar",
         scalars: &[(1, "0")],
         figures: [0.0, 100.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_fill",
@@ -501,9 +453,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 Scalar long Scalar",
         scalars: &[(1, "0")],
         figures: [0.0, 508.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_put_, aten::_index_put_impl_",
@@ -511,9 +462,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 none bf16 Scalar",
         scalars: &[(3, "True")],
         figures: [30.0, 180.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::index_put",
@@ -521,25 +471,17 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 none bf16 Scalar",
         scalars: &[(3, "True")],
         figures: [30.0, 588.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "2.0",
-        ..PLAIN
+        ..MOVES
     },
-    Group {
-        names: "aten::sort",
-        shapes: "17,6",
-        figures: [0.0, 1224.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
-    },
+    Group { names: "aten::sort", shapes: "17,6", figures: [0.0, 1224.0, NONE, NONE], ..MOVES },
     Group {
         names: "aten::topk",
         shapes: "17,6 - -",
         types: "bf16 Scalar",
         scalars: &[(1, "2"), (2, "-1")],
         figures: [102.0, 544.0, NONE, NONE],
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::bucketize",
@@ -547,8 +489,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "long",
         figures: [140.0, 688.0, NONE, NONE],
         spec: "",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::searchsorted",
@@ -556,18 +497,16 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "long",
         figures: [140.0, 688.0, NONE, NONE],
         spec: "",
-        parameters: TRAFFIC,
         growing: "1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::embedding",
         shapes: "17,6 5",
         types: "bf16 long",
         figures: [0.0, 160.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::embedding_dense_backward",
@@ -575,18 +514,16 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "bf16 long Scalar",
         scalars: &[(2, "17")],
         figures: [30.0, 304.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_embedding_bag, aten::_embedding_bag_forward_only",
         shapes: "17,6 5 3",
         types: "bf16 long",
         figures: [30.0, 160.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::permute_pooled_embs, fbgemm::permute_pooled_embs_auto_grad, \
@@ -595,8 +532,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "float",
         figures: [0.0, 816.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::split_embedding_codegen_lookup_sgd_function, \
@@ -612,9 +548,8 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(7, "16")],
         figures: [480.0, 2248.0, NONE, NONE],
         spec: "vector_fp16",
-        parameters: TRAFFIC,
         growing: "11.0 12.0+",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "torch::autograd::CppNode<SplitLookupFunction_sgd_Op>, \
@@ -631,8 +566,8 @@ pub(crate) const GROUPS: &[Group] = &[
         surroundings: &[("forward", "")],
         figures: [960.0, 3208.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 11.0 12.0+",
+        ..MOVES
     },
     Group {
         names: "fbgemm::permute_sparse_data, fbgemm::permute_1D_sparse_data, fbgemm::permute_2D_sparse_data, \
@@ -641,9 +576,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "int int long none Scalar",
         figures: [0.0, 5052.0, NONE, NONE],
         spec: "",
-        parameters: TRAFFIC,
         growing: "1.1 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::block_bucketize_sparse_features",
@@ -652,9 +586,8 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(2, "False"), (3, "True"), (5, "8")],
         figures: [0.0, 15120.0, NONE, NONE],
         spec: "",
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::bounds_check_indices",
@@ -662,9 +595,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "long",
         figures: [600.0, 4968.0, NONE, NONE],
         spec: "",
-        parameters: TRAFFIC,
         growing: "1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::asynchronous_complete_cumsum",
@@ -672,8 +604,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "int",
         figures: [20.0, 164.0, NONE, NONE],
         spec: "",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::asynchronous_inclusive_cumsum, fbgemm::asynchronous_exclusive_cumsum",
@@ -681,8 +612,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "int",
         figures: [20.0, 160.0, NONE, NONE],
         spec: "",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::FloatToFP8RowwiseQuantized",
@@ -690,8 +620,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "float",
         figures: [7620.0, 12800.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::FP8RowwiseQuantizedToFloat",
@@ -699,8 +628,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "uint8",
         figures: [2560.0, 12880.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::FloatToHFP8Quantized",
@@ -708,8 +636,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "float",
         figures: [100.0, 500.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "fbgemm::HFP8QuantizedToFloat",
@@ -717,8 +644,7 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "uint8",
         figures: [100.0, 500.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::max_pool2d_with_indices",
@@ -727,8 +653,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[3, 3]"), (2, "[2, 2]"), (3, "[1, 1]"), (4, "[1, 1]"), (5, "False")],
         figures: [864.0, 2688.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::max_pool3d_with_indices",
@@ -737,8 +662,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[3, 3, 3]"), (2, "[2]"), (3, "[1]"), (4, "[1]"), (5, "False")],
         figures: [10368.0, 16896.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::avg_pool2d",
@@ -747,8 +671,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[2]"), (2, "[]")],
         figures: [384.0, 1920.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::avg_pool3d",
@@ -757,8 +680,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[2]"), (2, "[]")],
         figures: [3072.0, 13824.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_adaptive_avg_pool2d, aten::_adaptive_avg_pool3d",
@@ -767,8 +689,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[2, 2]")],
         figures: [384.0, 1632.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::adaptive_max_pool2d, aten::adaptive_max_pool3d",
@@ -777,8 +698,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[2, 2]")],
         figures: [384.0, 1824.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::max_pool2d_with_indices_backward, aten::max_pool3d_with_indices_backward",
@@ -786,9 +706,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "float float none none none none none long",
         figures: [96.0, 2688.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 1.0 7.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::avg_pool2d_backward, aten::avg_pool3d_backward, aten::_adaptive_avg_pool2d_backward, \
@@ -797,9 +716,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "float",
         figures: [384.0, 1920.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::adaptive_max_pool2d_backward, aten::adaptive_max_pool3d_backward",
@@ -807,9 +725,8 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "float float long",
         figures: [96.0, 2688.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::_upsample_nearest_exact1d, aten::_upsample_nearest_exact2d, \
@@ -819,8 +736,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]")],
         figures: [0.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_linear1d",
@@ -829,8 +745,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]")],
         figures: [192.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_bilinear2d, aten::_upsample_bilinear2d_aa",
@@ -839,8 +754,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]")],
         figures: [384.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_trilinear3d",
@@ -849,8 +763,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]")],
         figures: [768.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_bicubic2d, aten::_upsample_bicubic2d_aa",
@@ -859,8 +772,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]")],
         figures: [1536.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_nearest1d_backward, aten::upsample_nearest2d_backward, \
@@ -870,8 +782,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]"), (2, "[2, 3, 4]")],
         figures: [48.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_linear1d_backward",
@@ -880,8 +791,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]"), (2, "[2, 3, 4]")],
         figures: [192.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_bilinear2d_backward",
@@ -890,8 +800,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]"), (2, "[2, 3, 4]")],
         figures: [384.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_trilinear3d_backward",
@@ -900,8 +809,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]"), (2, "[2, 3, 4]")],
         figures: [768.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::upsample_bicubic2d_backward",
@@ -910,8 +818,7 @@ pub(crate) const GROUPS: &[Group] = &[
         scalars: &[(1, "[8]"), (2, "[2, 3, 4]")],
         figures: [1536.0, 288.0, NONE, NONE],
         spec: "vector_fp32",
-        parameters: TRAFFIC,
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "aten::reflection_pad1d, aten::reflection_pad2d, aten::reflection_pad3d",
@@ -986,18 +893,16 @@ pub(crate) const GROUPS: &[Group] = &[
         shapes: "17,2 17,2 17,2 17,8",
         types: "float int int bf16",
         figures: [544.0, 680.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "sgl_kernel::topk_softmax",
         shapes: "17,2 17,2 17,8",
         types: "float int bf16",
         figures: [544.0, 544.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 2.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "_moe_C::moe_align_block_size, sgl_kernel::moe_align_block_size",
@@ -1005,35 +910,31 @@ pub(crate) const GROUPS: &[Group] = &[
         types: "int Scalar Scalar int",
         figures: [0.0, 432.0, NONE, NONE],
         spec: "",
-        parameters: TRAFFIC,
         growing: "0.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "_moe_C::moe_sum",
         shapes: "17,2,6 17,6",
         figures: [204.0, 612.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "_C_cache_ops::reshape_and_cache, _C_cache_ops::reshape_and_cache_flash",
         shapes: "17,2,6 17,2,6 99,4,2,6 99,4,2,6 17",
         types: "bf16 bf16 uint8 uint8 long",
         figures: [0.0, 1360.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 4.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "_C_cache_ops::concat_and_cache_mla",
         shapes: "17,6 17,2 99,4,8 17",
         types: "bf16 bf16 bf16 long",
         figures: [0.0, 680.0, NONE, NONE],
-        parameters: TRAFFIC,
         growing: "0.0 1.0 3.0",
-        ..PLAIN
+        ..MOVES
     },
     Group {
         names: "_C::fused_add_rms_norm, sgl_kernel::fused_add_rmsnorm",
