@@ -33,6 +33,7 @@ pub fn corpus(case: &str) -> Option<PathBuf> {
 ///
 /// # Panics
 /// Where it cannot be read.
+#[allow(clippy::unwrap_used)] // a helper of tests may stop at a fault
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -41,6 +42,7 @@ pub fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The CSV files in a folder with their names without the ending.
+#[allow(clippy::unwrap_used)] // a helper of tests may stop at a fault
 pub fn csv_files(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     let files =
         entries(folder).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "csv"));
