@@ -153,6 +153,11 @@ impl SignatureTable {
         &self.arguments[id.index()]
     }
 
+    /// All signatures, in the order in which they were added.
+    pub fn ids(&self) -> impl Iterator<Item = SignatureId> + use<> {
+        (0..self.signatures.len() as u32).map(SignatureId)
+    }
+
     /// Number of distinct signatures.
     pub fn len(&self) -> usize {
         self.signatures.len()

@@ -22,8 +22,8 @@ mod tree;
 
 pub use interpreter::{Limits, Python};
 use json::{call_to_json, from_json};
-use process::{Process, Stop};
-use tree::TreeHost;
+use process::{Process, Reply, Stop};
+use tree::Edit;
 
 const RULE: &str = "tree_postprocess_extension";
 
@@ -78,9 +78,9 @@ enum Answer {
 
 impl Talk {
     /// Sends a request; answers what the process asks in between.
-    fn request(&mut self, request: &Json, mut host: impl FnMut(&Json) -> Result<String, String>) -> Answer {
+    fn request(&mut self, request: &Json, host: impl Fn(&Json) -> Result<Reply, String>) -> Answer {
         self.send(request);
-        self.answer(&mut host)
+        self.answer(&host)
     }
 
     fn send(&mut self, request: &Json) {
@@ -90,7 +90,7 @@ impl Talk {
         }
     }
 
-    fn answer(&mut self, host: &mut dyn FnMut(&Json) -> Result<String, String>) -> Answer {
+    fn answer(&mut self, host: &dyn Fn(&Json) -> Result<Reply, String>) -> Answer {
         loop {
             if let Some(ended) = &self.ended {
                 return Answer::Failed(ended.clone());
@@ -100,11 +100,7 @@ impl Talk {
                     if let Some(Json::String(text)) = answer.get_mut("printed") {
                         self.printed.push(std::mem::take(text));
                     } else if let Some(question) = answer.get("ask") {
-                        let reply = match host(question) {
-                            Ok(answer) => format!("{{\"answer\":{answer}}}"),
-                            Err(refusal) => json!({ "refused": refusal }).to_string(),
-                        };
-                        self.process.send(reply);
+                        self.process.reply(host(question));
                     } else if let Some(error) = answer.get("error") {
                         return Answer::Failed(Ended::from_json(error));
                     } else {
@@ -214,7 +210,7 @@ impl PythonFile {
         }
         talk.send(&json!({ "calls": requests }));
         for (key, operator) in keys {
-            let answer = match talk.answer(&mut without_tree) {
+            let answer = match talk.answer(&without_tree) {
                 Answer::Said(answer) => self.model_of(&answer),
                 Answer::Failed(mut ended) => {
                     // What ended the process is to blame for all that comes after.
@@ -288,12 +284,12 @@ impl PythonFile {
 }
 
 /// What a file can ask outside of its rule on the tree.
-fn without_tree(question: &Json) -> Result<String, String> {
+fn without_tree(question: &Json) -> Result<Reply, String> {
     match question.get(0).and_then(Json::as_str) {
         Some("element_size") => {
             let name = question.get(1).and_then(Json::as_str).unwrap_or_default();
             let size = perf_models::element_size(name).map_err(|undefined| undefined.reason.into_owned())?;
-            Ok(if size.fract() == 0.0 { (size as u64).to_string() } else { size.to_string() })
+            Ok(Reply::Json(if size.fract() == 0.0 { (size as u64).to_string() } else { size.to_string() }))
         }
         _ => Err("the tree is there only in tree_postprocess_extension".to_owned()),
     }
@@ -307,20 +303,23 @@ impl AnalysisExtension for PythonFile {
         let mut talk = self.talk();
         let before = talk.printed.len();
         let request = json!({ "tree": tree.trace().events().len() });
-        let mut host = TreeHost::new(tree);
-        let answer = talk.request(&request, |question| match without_tree(question) {
-            Ok(answer) => Ok(answer),
-            Err(_) => host.answer(question),
-        });
-        let finished = host.finish();
-        let failed = match (answer, finished) {
-            (Answer::Said(_), Ok(attributes)) => {
-                let printed = talk.printed.split_off(before);
-                let notices = printed.iter().map(|text| self.says(text)).collect();
-                return Ok(TreeChanges { notices, attributes });
+        let answer = talk.request(&request, |question| tree::answer(tree, question));
+        let failed = match answer {
+            Answer::Said(mut answer) => {
+                let edits = answer.get_mut("edits").map_or(Json::Null, Json::take);
+                let edits = serde_json::from_value::<Vec<Edit>>(edits);
+                let edits =
+                    edits.map_err(|error| format!("the process of the file answered nonsense: {error}"));
+                match edits.and_then(|edits| tree::carry_out(tree, edits)) {
+                    Ok(attributes) => {
+                        let printed = talk.printed.split_off(before);
+                        let notices = printed.iter().map(|text| self.says(text)).collect();
+                        return Ok(TreeChanges { notices, attributes });
+                    }
+                    Err(reason) => Ended::fault(reason),
+                }
             }
-            (Answer::Said(_), Err(reason)) => Ended::fault(reason),
-            (Answer::Failed(ended), _) => ended,
+            Answer::Failed(ended) => ended,
         };
         if let Some(ended) = &mut talk.ended {
             ended.reason = format!("{} (in {RULE})", ended.reason);

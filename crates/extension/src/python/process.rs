@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::interpreter::Python;
 
@@ -43,6 +43,21 @@ pub(super) struct Process {
     answers: Receiver<Vec<u8>>,
     limit: Duration,
     until: Instant,
+}
+
+/// An answer to a question of the process.
+pub(super) enum Reply {
+    Json(String),
+    /// Numbers as the machine stores them, with their code in Python's `array`.
+    Column(char, Vec<u8>),
+}
+
+impl Reply {
+    pub(super) fn column<const N: usize>(code: char, items: impl Iterator<Item = [u8; N]>) -> Reply {
+        let mut bytes = Vec::with_capacity(N * items.size_hint().0);
+        items.for_each(|item| bytes.extend(item));
+        Reply::Column(code, bytes)
+    }
 }
 
 /// Why a process gives no more answers.
@@ -90,6 +105,18 @@ impl Process {
         let mut line = request.into_bytes();
         line.push(b'\n');
         let _ = self.requests.send(line);
+    }
+
+    /// Sends the answer to a question, or why there is none.
+    pub(super) fn reply(&mut self, reply: Result<Reply, String>) {
+        match reply {
+            Ok(Reply::Json(answer)) => self.send(format!("{{\"answer\":{answer}}}")),
+            Ok(Reply::Column(code, bytes)) => {
+                self.send(format!("{{\"column\":\"{code}\",\"bytes\":{}}}", bytes.len()));
+                let _ = self.requests.send(bytes);
+            }
+            Err(refusal) => self.send(json!({ "refused": refusal }).to_string()),
+        }
     }
 
     /// Gives the process its full time again.

@@ -1,494 +1,148 @@
-//! The tree under a Python file's rule: parts of it in batches, and the edits.
+//! The tree under a Python file's pass: columns of it on their way into the process, and the edits that come back.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use perf_models::Value;
-use serde::Serialize;
-use serde_json::{Value as Json, json};
-use trace_ingest::{ArgumentValue, EventId, RowId, SignatureId, Trace};
-use trace2tree::{EditError, EventLabel, PseudoOperator, TraceTree, TreeEdit};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use trace_ingest::{ArgumentValue, EventId, RowId, Signature, Trace};
+use trace2tree::{PseudoOperator, TraceTree};
 
-use super::json::{argument_to_json, from_json, to_argument, to_json};
+use super::json::{argument_to_json, from_json, to_argument};
+use super::process::Reply;
 
-/// Events that a batch may have beyond those asked for: what hangs below these is likely to be asked for next.
-const BEYOND: usize = 20_000;
-
-/// Events of a batch of which one alone was asked for.
+/// Signatures of a batch: who asks for one soon asks for others.
 const BATCH: usize = 4096;
 
-/// More device events than this are sent when they are asked for.
-const MOST_DEVICE_EVENTS: usize = 256;
+/// "No number" in columns of numbers.
+const NO_NUMBER: i64 = i64::MIN;
 
 /// Further arguments of events, by event.
-type Attributes = BTreeMap<EventId, Vec<(String, Value)>>;
+pub(super) type Attributes = BTreeMap<EventId, Vec<(String, Value)>>;
 
-/// A tree under a rule. Edits wait until something is asked for again: each time they are carried out, the whole
-/// tree's order is derived anew.
-pub(super) struct TreeHost<'t> {
-    tree: &'t mut TraceTree,
-    waiting: Vec<Edit>,
-    /// How many operators wait for their insertion; they get the ids after those of the tree.
-    operators_waiting: usize,
-    attributes: Attributes,
-    /// Names and signatures that the process knows by number.
-    sent_strings: HashSet<usize>,
-    sent_signatures: HashSet<usize>,
-    /// Events by sequence number, made when first asked for.
-    numbered: Option<BTreeMap<i64, Vec<u32>>>,
-}
-
-/// An edit that is known to be possible.
-enum Edit {
-    Insert(Position, String, Given),
-    Rename(EventId, String),
-    ChargeWithSubtree(EventId),
-}
-
-/// Where an operator is inserted.
-#[derive(Clone, Debug)]
-enum Position {
-    Above(EventId),
-    Isolating(EventId),
-    AroundChildren(EventId),
-    /// Around some children of one parent.
-    Around(Vec<EventId>),
-}
-
-/// Events for the process, with the names and signatures that it has not had.
-#[derive(Default, Serialize)]
-struct Batch {
-    strings: BTreeMap<usize, String>,
-    signatures: BTreeMap<usize, [Option<Json>; 4]>,
-    events: Vec<Row>,
-}
-
-/// An event as `Tree._add` of the bridge takes it: number, name, category, process, thread, start, duration, signature,
-/// sequence number with the other recorded numbers, parent, children, device events, backwards, forward, own arguments.
-type Row = (
-    u32,
-    usize,
-    String,
-    Json,
-    Json,
-    f64,
-    f64,
-    Option<usize>,
-    [Option<i64>; 5],
-    Option<u32>,
-    Vec<u32>,
-    Option<Vec<u32>>,
-    Vec<u32>,
-    Option<u32>,
-    BTreeMap<String, Json>,
-);
-
-/// What a file gives an operator that it inserts, all on request.
-#[derive(Default)]
-struct Given {
-    donor: Option<EventId>,
-    sequence_number: Option<i64>,
-    lists: [Option<ArgumentValue>; 4],
-    attributes: Vec<(String, ArgumentValue)>,
-}
-
-impl Given {
-    fn read(given: &Json) -> Result<Given, String> {
-        let list = |name: &str| match given.get(name) {
-            None | Some(Json::Null) => Ok(None),
-            Some(list) => Ok::<_, String>(Some(to_argument(&from_json(list)?))),
-        };
-        let args = given.get("args").and_then(Json::as_object).into_iter().flatten();
-        Ok(Given {
-            donor: given.get("donor").and_then(event_id),
-            sequence_number: given.get("sequence_number").and_then(Json::as_i64),
-            lists: [list("dims")?, list("types")?, list("strides")?, list("concrete")?],
-            attributes: args
-                .map(|(label, value)| Ok((label.clone(), to_argument(&from_json(value)?))))
-                .collect::<Result<_, String>>()?,
-        })
+/// Answers a question of the process about the tree.
+///
+/// # Errors
+/// Why it cannot be answered.
+pub(super) fn answer(tree: &TraceTree, question: &Json) -> Result<Reply, String> {
+    let part = |position: usize| question.get(position);
+    match part(0).and_then(Json::as_str) {
+        Some("column") => {
+            let name = part(1).and_then(Json::as_str).unwrap_or_default();
+            column(tree, name).ok_or_else(|| format!("there is no column {name:?}"))
+        }
+        Some("signatures") => {
+            Ok(signatures(tree.trace(), part(1).and_then(Json::as_u64).unwrap_or_default()))
+        }
+        _ => super::without_tree(question),
     }
 }
 
-impl Edit {
-    fn carry_out(self, edit: &mut TreeEdit<'_>) -> Result<(), EditError> {
-        match self {
-            Edit::Insert(position, name, given) => {
-                let Given { donor, sequence_number, lists, attributes } = given;
-                let operator = PseudoOperator { name: &name, donor, sequence_number, lists, attributes };
-                match position {
-                    Position::Above(event) => edit.insert_above(event, operator),
-                    Position::Isolating(event) => edit.isolate(event, operator),
-                    Position::AroundChildren(event) => edit.wrap_children(event, operator),
-                    Position::Around(children) => edit.insert_around(&children, operator),
-                }
-                .map(|_| ())
-            }
-            Edit::Rename(event, name) => {
-                edit.rename(event, &name);
-                Ok(())
-            }
-            Edit::ChargeWithSubtree(operator) => edit.charge_with_subtree(operator),
+/// A column with an item for each event, if not said otherwise.
+fn column(tree: &TraceTree, name: &str) -> Option<Reply> {
+    let (trace, events) = (tree.trace(), tree.trace().events());
+    let each = |item: &dyn Fn(EventId) -> Option<EventId>| {
+        ids(events.ids().map(|event| item(event).unwrap_or(EventId(u32::MAX))))
+    };
+    let numbers = |item: &dyn Fn(EventId) -> Option<i64>| {
+        Reply::column('q', events.ids().map(|event| item(event).unwrap_or(NO_NUMBER).to_ne_bytes()))
+    };
+    let indices = |items: &mut dyn Iterator<Item = usize>| ids(items.map(|index| EventId(index as u32)));
+    let times = |item: &dyn Fn(EventId) -> i64| {
+        Reply::column('d', events.ids().map(|event| trace.to_microseconds(item(event)).to_ne_bytes()))
+    };
+    let categories = || {
+        let mut known = HashMap::new();
+        let of_events: Vec<usize> = events
+            .ids()
+            .map(|event| {
+                let next = known.len();
+                *known.entry(events.category(event)).or_insert(next)
+            })
+            .collect();
+        (known, of_events)
+    };
+    Some(match name {
+        "name" => indices(&mut events.ids().map(|event| events.name(event).index())),
+        // By number of the name, of which the two that follow have one entry each and one more.
+        "names" => json(&trace.strings().iter().map(|(_, name)| name).collect::<Vec<_>>()),
+        "named_at" => {
+            let lengths = trace.strings().iter().map(|(name, _)| tree.find_by_name_id(name).len());
+            indices(&mut starts(lengths))
         }
+        "named" => ids(trace.strings().iter().flat_map(|(name, _)| tree.find_by_name_id(name)).copied()),
+        "category" => indices(&mut categories().1.into_iter()),
+        "categories" => {
+            let mut known: Vec<_> = categories().0.into_iter().collect();
+            known.sort_unstable_by_key(|&(_, index)| index);
+            json(&known.iter().map(|&(category, _)| trace.category_name(category)).collect::<Vec<_>>())
+        }
+        "kind" => Reply::column('b', events.ids().map(|event| [kind(tree, event)])),
+        "track" => indices(&mut events.ids().map(|event| events.track(event).index())),
+        "tracks" => {
+            let track = |id| {
+                let track = trace.tracks().get(id);
+                [row_id(trace, track.pid), row_id(trace, track.tid)]
+            };
+            json(&trace.tracks().ids().map(track).collect::<Vec<_>>())
+        }
+        "start" => times(&|event| events.start(event)),
+        "duration" => times(&|event| events.duration(event)),
+        "parent" => each(&|event| tree.parent(event)),
+        "roots" => ids(tree.roots().iter().copied()),
+        "children_at" => indices(&mut starts(events.ids().map(|event| tree.children(event).len()))),
+        "children" => ids(events.ids().flat_map(|event| tree.children(event)).copied()),
+        "gpu_events" => ids(tree.linked_device_events().iter().copied()),
+        "gpu_events_from" => indices(&mut events.ids().map(|event| tree.device_positions(event).start)),
+        "gpu_events_to" => indices(&mut events.ids().map(|event| tree.device_positions(event).end)),
+        "launch" => each(&|event| tree.launch(event)),
+        "forward" => each(&|event| tree.forward_event(event)),
+        "signature" => each(&|event| events.signature(event).map(|id| EventId(id.index() as u32))),
+        "sequence_number" => numbers(&|event| events.sequence_number(event)),
+        "external_id" => numbers(&|event| events.external_id(event)),
+        "correlation" => numbers(&|event| events.correlation(event)),
+        "device" => numbers(&|event| events.device(event)),
+        "stream" => numbers(&|event| events.stream(event)),
+        // Of the operators that were inserted before, by event.
+        "own_args" => {
+            let own = |event| {
+                let own = tree.pseudo_attributes(event).iter();
+                own.map(|(name, value)| (name.as_str(), argument_to_json(value))).collect::<BTreeMap<_, _>>()
+            };
+            let inserted = events.ids().filter(|&event| tree.is_pseudo_operator(event));
+            json(&inserted.map(|event| (event.0, own(event))).collect::<BTreeMap<_, _>>())
+        }
+        _ => return None,
+    })
+}
+
+/// Where each group starts, given the lengths of all, and where the last one ends.
+fn starts(lengths: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
+    std::iter::once(0).chain(lengths.scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    }))
+}
+
+/// Kinds of events; the bridge has the same numbers.
+fn kind(tree: &TraceTree, event: EventId) -> u8 {
+    if tree.trace().events().category(event).is_device() {
+        2
+    } else if tree.is_pseudo_operator(event) {
+        3
+    } else {
+        u8::from(tree.is_host(event))
     }
 }
 
-fn event_id(json: &Json) -> Option<EventId> {
-    json.as_u64().and_then(|id| u32::try_from(id).ok()).map(EventId)
-}
-
-impl<'t> TreeHost<'t> {
-    pub(super) fn new(tree: &'t mut TraceTree) -> Self {
-        TreeHost {
-            tree,
-            waiting: Vec::new(),
-            operators_waiting: 0,
-            attributes: Attributes::new(),
-            sent_strings: HashSet::new(),
-            sent_signatures: HashSet::new(),
-            numbered: None,
-        }
-    }
-
-    /// Carries out what waits and gives the further arguments of events.
-    pub(super) fn finish(mut self) -> Result<Attributes, String> {
-        self.current()?;
-        Ok(self.attributes)
-    }
-
-    /// The tree with all edits so far.
-    fn current(&mut self) -> Result<&TraceTree, String> {
-        if !self.waiting.is_empty() {
-            self.operators_waiting = 0;
-            let mut edit = self.tree.edit();
-            let mut waiting = self.waiting.drain(..);
-            waiting
-                .try_for_each(|waiting| waiting.carry_out(&mut edit))
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(self.tree)
-    }
-
-    // ---- Questions ----
-
-    /// Answers a question of the process in JSON.
-    ///
-    /// # Errors
-    /// Why it cannot be answered, or an edit not be made.
-    pub(super) fn answer(&mut self, question: &Json) -> Result<String, String> {
-        let parts = question.as_array().map_or(&[][..], Vec::as_slice);
-        let kind = parts.first().and_then(Json::as_str).unwrap_or_default();
-        let event = parts.get(1).and_then(event_id);
-        if kind == "edit" {
-            return self.edits(parts.get(1).and_then(Json::as_array).map_or(&[][..], Vec::as_slice));
-        }
-        self.current()?;
-        let of_event = |this: &Self| {
-            let event = event.ok_or("the event is missing")?;
-            this.reserved(event).map(|()| event)
-        };
-        match kind {
-            "names" => Ok(text(&self.names())),
-            "roots" => {
-                let roots = self.tree.roots().to_vec();
-                Ok(self.list(&roots, 0))
-            }
-            "named" => {
-                let name = parts.get(1).and_then(Json::as_str).unwrap_or_default();
-                let found = self.tree.find_by_name(name).to_vec();
-                Ok(self.list(&found, BEYOND))
-            }
-            "event" => {
-                let most = parts.get(2).and_then(Json::as_u64).unwrap_or(1) as usize;
-                let events = self.like(of_event(self)?, most.min(BATCH));
-                Ok(text(&self.batch(&events, 0)))
-            }
-            "range" => {
-                let first = of_event(self)?.0;
-                let end = (first as usize + BATCH).min(self.tree.trace().events().len());
-                let events: Vec<_> = (first..end as u32).map(EventId).collect();
-                Ok(text(&self.batch(&events, 0)))
-            }
-            "gpu_events" => Ok(text(&ids(&device_events_by_start(self.tree, of_event(self)?)))),
-            "descendants" => {
-                let below: Vec<_> = self.tree.descendants(of_event(self)?).collect();
-                Ok(self.list(&below, 0))
-            }
-            "ancestors" => {
-                let above: Vec<_> = self.tree.ancestors(of_event(self)?).collect();
-                Ok(self.list(&above, 0))
-            }
-            "launch" => self.one(of_event(self)?, TraceTree::launch),
-            "operator" => self.one(of_event(self)?, TraceTree::operator),
-            "forward_event" => self.one(of_event(self)?, TraceTree::forward_event),
-            "subtree_backward" => {
-                let events = self.like(of_event(self)?, BATCH);
-                let found: Vec<_> = events
-                    .iter()
-                    .map(|&event| (event, self.tree.backward_events_of_subtree(event)))
-                    .collect();
-                let all: Vec<EventId> =
-                    found.iter().flat_map(|(_, backward)| backward.iter().copied()).collect();
-                let by_event: BTreeMap<u32, Vec<u32>> =
-                    found.iter().map(|(event, backward)| (event.0, ids(backward))).collect();
-                Ok(text(&(by_event, self.batch(&all, BEYOND))))
-            }
-            "sequence_numbers" => {
-                Ok(self.sequence_numbers(parts.get(1).and_then(Json::as_i64).unwrap_or_default()))
-            }
-            other => Err(format!("there is no question {other:?}")),
-        }
-    }
-
-    /// The event and those of its name after it, `most` in all: who asks for one of them in a loop soon asks for the others.
-    fn like(&self, event: EventId, most: usize) -> Vec<EventId> {
-        let name = self.tree.trace().events().name(event);
-        let of_name = self.tree.find_by_name_id(name);
-        let from = of_name.partition_point(|&other| other < event);
-        let others = of_name[from..].iter().copied().filter(|&other| other != event);
-        std::iter::once(event).chain(others).take(most).collect()
-    }
-
-    fn one(
-        &mut self,
-        event: EventId,
-        query: impl FnOnce(&TraceTree, EventId) -> Option<EventId>,
-    ) -> Result<String, String> {
-        let found: Vec<_> = query(self.tree, event).into_iter().collect();
-        Ok(self.list(&found, 0))
-    }
-
-    fn names(&self) -> Vec<&str> {
-        self.tree.node_names().map(|name| self.tree.trace().text(name)).collect()
-    }
-
-    /// Events with a batch that has all of them, and `beyond` of what is below them.
-    fn list(&mut self, events: &[EventId], beyond: usize) -> String {
-        text(&(ids(events), self.batch(events, beyond)))
-    }
-
-    fn batch(&mut self, events: &[EventId], beyond: usize) -> Batch {
-        let mut batch = Batch::default();
-        let mut taken = HashSet::new();
-        let most = events.len() + beyond;
-        for &event in events {
-            self.add(&mut batch, &mut taken, event);
-        }
-        for &event in events {
-            if batch.events.len() >= most {
-                break;
-            }
-            let below: Vec<_> = self.tree.descendants(event).take(most - batch.events.len()).collect();
-            for event in below {
-                self.add(&mut batch, &mut taken, event);
-            }
-        }
-        batch
-    }
-
-    fn add(&mut self, batch: &mut Batch, taken: &mut HashSet<EventId>, event: EventId) {
-        if !taken.insert(event) {
-            return;
-        }
-        let tree = &*self.tree;
-        let trace = tree.trace();
-        let events = trace.events();
-        let name = events.name(event);
-        if self.sent_strings.insert(name.index()) {
-            batch.strings.insert(name.index(), trace.text(name).to_owned());
-        }
-        let signature = events.signature(event);
-        if let Some(id) = signature
-            && self.sent_signatures.insert(id.index())
-        {
-            let signature = trace.signatures().get(id);
-            let lists = [signature.dims, signature.types, signature.strides, signature.concrete];
-            let list = |id| argument_to_json(trace.signatures().argument(id));
-            batch.signatures.insert(id.index(), lists.map(|id| id.map(list)));
-        }
-        let track = trace.tracks().get(events.track(event));
-        let own = tree.pseudo_attributes(event).iter();
-        let own = own.map(|(name, value)| (name.clone(), argument_to_json(value)));
-        let set = self.attributes.get(&event).into_iter().flatten();
-        batch.events.push((
-            event.0,
-            name.index(),
-            trace.category_name(events.category(event)).to_owned(),
-            row_id(trace, track.pid),
-            row_id(trace, track.tid),
-            trace.to_microseconds(events.start(event)),
-            trace.to_microseconds(events.duration(event)),
-            signature.map(SignatureId::index),
-            [
-                events.sequence_number(event),
-                events.external_id(event),
-                events.correlation(event),
-                events.device(event),
-                events.stream(event),
-            ],
-            tree.parent(event).map(|parent| parent.0),
-            ids(tree.children(event)),
-            (tree.device_events(event).len() <= MOST_DEVICE_EVENTS)
-                .then(|| ids(&device_events_by_start(tree, event))),
-            ids(tree.backward_events(event)),
-            tree.forward_event(event).map(|forward| forward.0),
-            // Of two arguments of one name, the later one counts.
-            own.chain(set.map(|(name, value)| (name.clone(), to_json(value)))).collect(),
-        ));
-    }
-
-    /// Events by sequence number, of this number and a batch of those after it.
-    fn sequence_numbers(&mut self, first: i64) -> String {
-        let events = self.tree.trace().events();
-        let numbered = self.numbered.get_or_insert_with(|| {
-            let mut numbered: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
-            for event in events.ids() {
-                if let Some(number) = events.sequence_number(event) {
-                    numbered.entry(number).or_default().push(event.0);
-                }
-            }
-            numbered
-        });
-        text(&numbered.range(first..).take(BATCH).collect::<BTreeMap<_, _>>())
-    }
-
-    // ---- Edits ----
-
-    /// Takes edits up, each after making sure that it can be carried out; gives what they insert.
-    fn edits(&mut self, edits: &[Json]) -> Result<String, String> {
-        let mut inserted = Vec::new();
-        for edit in edits {
-            inserted.extend(self.edit(edit.as_array().map_or(&[][..], Vec::as_slice))?);
-        }
-        self.numbered = None;
-        Ok(json!({ "inserted": ids(&inserted), "count": self.next_event().0 }).to_string())
-    }
-
-    fn edit(&mut self, edit: &[Json]) -> Result<Option<EventId>, String> {
-        let kind = edit.first().and_then(Json::as_str).unwrap_or_default();
-        let event = |position: usize| {
-            edit.get(position).and_then(event_id).ok_or_else(|| "expected an event of the tree".to_owned())
-        };
-        let word = |position: usize| edit.get(position).and_then(Json::as_str).unwrap_or_default();
-        match kind {
-            "above" => self.insert(Position::Above(event(1)?), edit).map(Some),
-            "isolate" => self.insert(Position::Isolating(event(1)?), edit).map(Some),
-            "around_children" => self.insert(Position::AroundChildren(event(1)?), edit).map(Some),
-            "around" => {
-                let children = edit.get(1).and_then(Json::as_array).into_iter().flatten();
-                let children: Option<Vec<EventId>> = children.map(event_id).collect();
-                let children = children.ok_or_else(|| "children must be numbers of events".to_owned())?;
-                self.insert(Position::Around(children), edit).map(Some)
-            }
-            "rename" => {
-                let event = event(1)?;
-                self.reserved(event)?;
-                self.waiting.push(Edit::Rename(event, word(2).to_owned()));
-                Ok(None)
-            }
-            "charge" => self.charge_with_subtree(event(1)?).map(|()| None),
-            "link" => self.link_backward(event(1)?, event(2)?).map(|()| None),
-            "arg" => {
-                let value = from_json(edit.get(3).unwrap_or(&Json::Null))?;
-                self.set_attribute(event(1)?, word(2), value).map(|()| None)
-            }
-            other => Err(format!("there is no edit {other:?}")),
-        }
-    }
-
-    /// Makes sure that the event is in the trace or waits for its insertion.
-    fn reserved(&self, event: EventId) -> Result<(), String> {
-        match event.index() < self.next_event().index() {
-            true => Ok(()),
-            false => Err(format!("the tree has no event {}", event.0)),
-        }
-    }
-
-    fn next_event(&self) -> EventId {
-        EventId((self.tree.trace().events().len() + self.operators_waiting) as u32)
-    }
-
-    fn waits(&self, event: EventId) -> bool {
-        event.index() >= self.tree.trace().events().len()
-    }
-
-    /// Takes an insertion up after making sure that it can be carried out; gives the event that it will be.
-    fn insert(&mut self, position: Position, edit: &[Json]) -> Result<EventId, String> {
-        let name = edit.get(2).and_then(Json::as_str).unwrap_or_default().to_owned();
-        let given = Given::read(edit.get(3).unwrap_or(&Json::Null))?;
-        let around: &[EventId] = match &position {
-            Position::Above(event) | Position::Isolating(event) | Position::AroundChildren(event) => {
-                std::slice::from_ref(event)
-            }
-            Position::Around(children) => children,
-        };
-        for &event in around.iter().chain(&given.donor) {
-            self.reserved(event)?;
-        }
-        if around.iter().any(|&event| self.waits(event)) {
-            // What hangs below an operator that waits itself is known only then.
-            self.current()?;
-        }
-        if let Some(refusal) = self.refusal(&position) {
-            return Err(refusal.to_string());
-        }
-        let inserted = self.next_event();
-        self.waiting.push(Edit::Insert(position, name, given));
-        self.operators_waiting += 1;
-        Ok(inserted)
-    }
-
-    /// Why nothing can be inserted there.
-    fn refusal(&self, position: &Position) -> Option<EditError> {
-        let label = |event| EventLabel::new(self.tree.trace(), event);
-        match *position {
-            Position::Above(event) | Position::AroundChildren(event) if !self.tree.is_host(event) => {
-                Some(EditError::NotAHostEvent(label(event)))
-            }
-            Position::Isolating(event) if self.tree.launch(event).is_none() => {
-                Some(EditError::NotLaunched(label(event)))
-            }
-            Position::AroundChildren(event) if !self.has_host_children(event) => {
-                Some(EditError::NoChildren(label(event)))
-            }
-            _ => None,
-        }
-    }
-
-    fn has_host_children(&self, event: EventId) -> bool {
-        let events = self.tree.trace().events();
-        self.tree.children(event).iter().any(|&child| !events.category(child).is_device())
-    }
-
-    fn charge_with_subtree(&mut self, operator: EventId) -> Result<(), String> {
-        self.reserved(operator)?;
-        if self.waits(operator) {
-            self.waiting.push(Edit::ChargeWithSubtree(operator));
-            return Ok(());
-        }
-        self.tree.edit().charge_with_subtree(operator).map_err(|error| error.to_string())
-    }
-
-    /// Links of events that are in the tree need none of the edits that wait.
-    fn link_backward(&mut self, forward: EventId, backward: EventId) -> Result<(), String> {
-        for event in [forward, backward] {
-            self.reserved(event)?;
-            if self.waits(event) {
-                self.current()?;
-            }
-        }
-        self.tree.edit().link_backward(forward, backward).map_err(|error| error.to_string())
-    }
-
-    /// Gives an event a further argument, in place of one of the same name.
-    fn set_attribute(&mut self, event: EventId, name: &str, value: Value) -> Result<(), String> {
-        self.reserved(event)?;
-        let attributes = self.attributes.entry(event).or_default();
-        match attributes.iter_mut().find(|(known, _)| known == name) {
-            Some((_, old)) => *old = value,
-            None => attributes.push((name.to_owned(), value)),
-        }
-        Ok(())
-    }
+/// The argument lists of signatures from this one on.
+fn signatures(trace: &Trace, first: u64) -> Reply {
+    let lists = |id| {
+        let Signature { dims, types, strides, concrete } = trace.signatures().get(id);
+        [dims, types, strides, concrete]
+            .map(|list| list.map(|id| argument_to_json(trace.signatures().argument(id))))
+    };
+    json(&trace.signatures().ids().skip(first as usize).take(BATCH).map(lists).collect::<Vec<_>>())
 }
 
 fn row_id(trace: &Trace, id: RowId) -> Json {
@@ -499,17 +153,104 @@ fn row_id(trace: &Trace, id: RowId) -> Json {
     }
 }
 
-fn ids(events: &[EventId]) -> Vec<u32> {
-    events.iter().map(|event| event.0).collect()
+/// Rows of events; none is -1 as the process reads it.
+fn ids(events: impl Iterator<Item = EventId>) -> Reply {
+    Reply::column('i', events.map(|event| event.0.to_ne_bytes()))
 }
 
 /// JSON of what has nothing that JSON lacks.
-fn text(answer: &impl Serialize) -> String {
-    serde_json::to_string(answer).unwrap_or_else(|_| "null".to_owned())
+fn json(answer: &impl Serialize) -> Reply {
+    Reply::Json(serde_json::to_string(answer).unwrap_or_else(|_| "null".to_owned()))
 }
 
-fn device_events_by_start(tree: &TraceTree, id: EventId) -> Vec<EventId> {
-    let mut events = tree.device_events(id).to_vec();
-    events.sort_by_key(|&event| (tree.trace().events().start(event), event));
-    events
+/// What the file did to the tree. Events that it inserts have numbers behind those of the tree, in any order.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Edit {
+    /// Number, name, children, and what the operator is given.
+    Around(u32, String, Vec<u32>, Given),
+    /// The same with the event whose children all go below the operator.
+    Wrap(u32, String, u32, Given),
+    /// The same with the device event that the operator has to itself.
+    Isolate(u32, String, u32, Given),
+    Rename(u32, String),
+    /// Event, name and value.
+    Arg(u32, String, Json),
+    /// Forward and backward.
+    Link(u32, u32),
+    /// An inserted operator that is charged with all below it.
+    Charge((u32,)),
+}
+
+/// What a file gives an operator that it inserts.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Given {
+    donor: Option<u32>,
+    sequence_number: Option<i64>,
+    dims: Option<Json>,
+    types: Option<Json>,
+    strides: Option<Json>,
+    concrete: Option<Json>,
+    args: BTreeMap<String, Json>,
+}
+
+impl Given {
+    fn operator(self, name: &str, donor: Option<EventId>) -> Result<PseudoOperator<'_>, String> {
+        let value = |json: &Json| Ok::<ArgumentValue, String>(to_argument(&from_json(json)?));
+        let list = |list: Option<Json>| list.as_ref().map(value).transpose();
+        let lists = [list(self.dims)?, list(self.types)?, list(self.strides)?, list(self.concrete)?];
+        let attributes = self.args.iter().map(|(label, json)| Ok((label.clone(), value(json)?)));
+        let attributes = attributes.collect::<Result<_, String>>()?;
+        Ok(PseudoOperator { name, donor, sequence_number: self.sequence_number, lists, attributes })
+    }
+}
+
+/// Carries out edits, up to the first that cannot be; gives the further arguments of events.
+pub(super) fn carry_out(tree: &mut TraceTree, edits: Vec<Edit>) -> Result<Attributes, String> {
+    let recorded = tree.trace().events().len();
+    let mut inserted: HashMap<u32, EventId> = HashMap::new();
+    let mut attributes = Attributes::new();
+    let mut edit = tree.edit();
+    for asked in edits {
+        let event = |number: u32| match (number as usize) < recorded {
+            true => Ok(EventId(number)),
+            false => inserted.get(&number).copied().ok_or_else(|| format!("the tree has no event {number}")),
+        };
+        let donor = |given: &Given| given.donor.map(event).transpose();
+        let (number, insertion) = match asked {
+            Edit::Around(number, name, children, given) => {
+                let children: Vec<EventId> = children.into_iter().map(event).collect::<Result<_, _>>()?;
+                let donor = donor(&given)?;
+                (number, edit.insert_around(&children, given.operator(&name, donor)?))
+            }
+            Edit::Wrap(number, name, above, given) => {
+                let (above, donor) = (event(above)?, donor(&given)?);
+                (number, edit.wrap_children(above, given.operator(&name, donor)?))
+            }
+            Edit::Isolate(number, name, device_event, given) => {
+                let (device_event, donor) = (event(device_event)?, donor(&given)?);
+                (number, edit.isolate(device_event, given.operator(&name, donor)?))
+            }
+            Edit::Rename(renamed, name) => {
+                edit.rename(event(renamed)?, &name);
+                continue;
+            }
+            Edit::Arg(of, name, value) => {
+                attributes.entry(event(of)?).or_default().push((name, from_json(&value)?));
+                continue;
+            }
+            Edit::Link(forward, backward) => {
+                let (forward, backward) = (event(forward)?, event(backward)?);
+                edit.link_backward(forward, backward).map_err(|error| error.to_string())?;
+                continue;
+            }
+            Edit::Charge((operator,)) => {
+                edit.charge_with_subtree(event(operator)?).map_err(|error| error.to_string())?;
+                continue;
+            }
+        };
+        inserted.insert(number, insertion.map_err(|error| error.to_string())?);
+    }
+    Ok(attributes)
 }

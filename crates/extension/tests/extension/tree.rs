@@ -74,7 +74,7 @@ fn insertions_that_cannot_be_made_are_refused_where_they_are_asked_for() {
             "tree.wrap_children(tree.children(tree.roots()[0])[0], 'p')",
             "event 1 (cudaLaunchKernel) has no host children to wrap",
         ),
-        ("tree.children({'UID': 77})", "KeyError: 77"),
+        ("tree.children({'UID': 77})", "the tree has no event 77"),
         ("tree.children('moe')", "expected an event of the tree, found a str"),
         (
             "tree.set_arg(tree.roots()[0], 'x', tree.roots)",

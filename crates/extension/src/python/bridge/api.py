@@ -48,7 +48,10 @@ def tuples(value):
 
 class Event(dict):
     """An event under the names that PyTorch's profiler records, and under shorter ones: `event.dims` is
-    `event["args"]["Input Dims"]` as tuples."""
+    `event["args"]["Input Dims"]` as tuples. An event of the tree fetches a value when it is first asked for."""
+
+    source = None    # who fetches values
+    recorded = None  # the arguments as they were fetched
 
     @property
     def name(self):
@@ -82,23 +85,55 @@ class Event(dict):
             raise AttributeError(name)
         raise AttributeError("an event has no %s; it has %s" % (name, ", ".join(EVENT_FIELDS)))
 
-    # Lists of many device events are fetched when they are asked for.
+    def __contains__(self, key):
+        if dict.__contains__(self, key):
+            return True
+        value = ABSENT if self.source is None else self.source.value(self, key)
+        if value is ABSENT:
+            return False
+        if key == "args":
+            self.recorded = dict(value)
+        self[key] = value
+        return True
+
     def __missing__(self, key):
-        if key == "gpu_events" and "UID" in self:
-            self[key] = PIPE.ask("gpu_events", self["UID"])
+        if key in self:
             return self[key]
         raise KeyError(key)
 
     def get(self, key, default=None):
-        try:
-            return self[key]
-        except KeyError:
-            return default
+        return self[key] if key in self else default
+
+    def __bool__(self):
+        return True
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+    def complete(self):
+        """Fetches all values, for what looks at the event as a whole."""
+        if self.source is not None:
+            for key in TREE_KEYS:
+                key in self
+            self.source = None
+        return self
 
 
+def complete_first(name):
+    of_dict = getattr(dict, name)
+    return lambda self, *given: of_dict(self.complete(), *given)
+
+
+for name in ("__iter__", "__len__", "__eq__", "__ne__", "__repr__", "__delitem__", "keys", "items", "values", "copy",
+             "pop", "popitem", "setdefault"):
+    setattr(Event, name, complete_first(name))
+
+ABSENT = object()
 DEVICE_CATEGORIES = frozenset(["kernel", "gpu_memcpy", "gpu_memset"])
 EVENT_FIELDS = [name for name, value in vars(Event).items() if isinstance(value, property)]
 LISTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
+TREE_KEYS = ("ph", "name", "cat", "pid", "tid", "ts", "dur", "args", "parent", "children", "gpu_events", "non_gpu_path",
+             "bwd_events", "fwd_event")
 
 
 def call_event(call):

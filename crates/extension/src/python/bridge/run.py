@@ -173,8 +173,7 @@ def main(memory, seconds):
     def change(request):
         tree = Tree(request["tree"])
         file.rule(tree)
-        tree._flush()
-        return {"done": True}
+        return {"edits": [{kind: edit} for kind, *edit in tree.edits()]}
 
     while True:
         request = PIPE.receive()

@@ -6,93 +6,143 @@ def uid_of(event):
     raise Fail("expected an event of the tree, found a %s" % type(event).__name__)
 
 
+def is_device(event):
+    return event.get("cat") in DEVICE_CATEGORIES
+
+
+def label(event):
+    return "event %d (%s)" % (event["UID"], event["name"])
+
+
+class Columns:
+    """What the program knows of all events, a column at a time, fetched when first asked for."""
+
+    def __getattr__(self, name):
+        column = PIPE.ask("column", name)
+        setattr(self, name, column)
+        return column
+
+
+# In columns: no event, no number, and the kinds of events.
+NONE, NO_NUMBER = -1, -1 << 63
+HOST, DEVICE, INSERTED = 1, 2, 3
+NUMBERS = (("Sequence number", "sequence_number"), ("External id", "external_id"), ("correlation", "correlation"),
+           ("device", "device"), ("stream", "stream"))
+
+
 class Tree:
-    """The call tree, fetched in parts as they are asked for.
+    """The call tree, as the file sees and changes it.
 
     It answers both to the names of TraceLens's TraceToTree, whose users change events and lists in place, and to shorter
-    ones of ours, whose edits are carried out at once. What was changed in place is found at the end, or before the next of
-    our edits, by comparing events with what they were.
+    ones of ours. Both change the events here. `edits` finds at the end what is different from the columns.
     """
 
     def __init__(self, count):
         self._count = count
-        self._loaded = {}
-        self._before = {}
-        self._strings, self._signatures, self._subtree_backward = {}, {}, {}
-        self._forget()
-
-    def _forget(self):
-        self._loaded.clear()
-        self._before.clear()
-        self._subtree_backward.clear()
-        self._names_found = {}
-        self._added = []
-        self._wanted = 16
+        self._columns = Columns()
+        self._events, self._added, self._inserted, self._charged = {}, [], {}, []
+        self._signatures, self._own, self._links, self._roots, self._replaced = {}, None, None, None, {}
+        self._by_name = self._by_number = None
         self.events = Events(self)
         self.events_by_uid = ByUid(self)
-        self._by_name = None
-        self.seq_num2event_uids_map = SequenceNumbers(self)
+        self._values = {
+            "ph": lambda uid: "X",
+            "name": lambda uid: self._columns.names[self._columns.name[uid]],
+            "cat": lambda uid: self._columns.categories[self._columns.category[uid]],
+            "pid": lambda uid: self._columns.tracks[self._columns.track[uid]][0],
+            "tid": lambda uid: self._columns.tracks[self._columns.track[uid]][1],
+            "ts": lambda uid: self._columns.start[uid],
+            "dur": lambda uid: self._columns.duration[uid],
+            "parent": lambda uid: self._one(self._columns.parent[uid]),
+            "children": lambda uid: self._children(uid) or ABSENT,
+            "gpu_events": lambda uid: self._gpu_events(uid) or ABSENT,
+            "non_gpu_path": lambda uid: ABSENT if self._columns.kind[uid] == DEVICE or self._gpu_events(uid) else True,
+            "bwd_events": lambda uid: list(self._backward.get(uid, ())) or ABSENT,
+            "fwd_event": lambda uid: self._one(self._columns.forward[uid]),
+            "args": self._args,
+        }
 
-    def _take(self, batch):
-        """Adds a batch of events to those at hand."""
-        self._strings.update((int(key), text) for key, text in batch["strings"].items())
-        self._signatures.update((int(key), lists) for key, lists in batch["signatures"].items())
-        for row in batch["events"]:
-            if row[0] not in self._loaded:
-                self._add(row)
+    # -- Values of recorded events --
 
-    def _add(self, row):
-        (uid, name, cat, pid, tid, ts, dur, signature, numbers, parent, children, gpu_events, backward, forward, own) = row
-        args = {}
-        if signature is not None:
-            for key, value in zip(LISTS, self._signatures[signature]):
-                if value is not None:
-                    args[key] = value
-        for key, number in zip(("Sequence number", "External id", "correlation", "device", "stream"), numbers):
-            if number is not None:
+    def value(self, event, key):
+        """A value of an event as the program has it."""
+        of_key = self._values.get(key)
+        return ABSENT if of_key is None else of_key(event["UID"])
+
+    @staticmethod
+    def _one(uid):
+        return ABSENT if uid < 0 else uid
+
+    def _children(self, uid):
+        at = self._columns.children_at
+        return self._columns.children[at[uid]:at[uid + 1]].tolist()
+
+    def _gpu_events(self, uid):
+        found = self._columns.gpu_events[self._columns.gpu_events_from[uid]:self._columns.gpu_events_to[uid]].tolist()
+        return self._by_start(found) if len(found) > 1 else found
+
+    def _by_start(self, uids):
+        return sorted(sorted(uids), key=self._columns.start.__getitem__)
+
+    @property
+    def _backward(self):
+        """Numbers of backwards by the number of their forward."""
+        if self._links is None:
+            self._links = {}
+            for uid, forward in enumerate(self._columns.forward):
+                if forward >= 0:
+                    self._links.setdefault(forward, []).append(uid)
+        return self._links
+
+    def _args(self, uid):
+        columns, signature = self._columns, self._columns.signature[uid]
+        args = {} if signature < 0 else dict(self._signature(signature))
+        for key, column in NUMBERS:
+            number = getattr(columns, column)[uid]
+            if number != NO_NUMBER:
                 args[key] = number
-        args.update(own)
-        event = Event(ph="X", name=self._strings[name], cat=cat, pid=pid, tid=tid, ts=ts, dur=dur, args=args,
-                      UID=uid)
-        if parent is not None:
-            event["parent"] = parent
-        if children:
-            event["children"] = children
-        if gpu_events is not None:
-            if gpu_events:
-                event["gpu_events"] = gpu_events
-            elif event["cat"] not in DEVICE_CATEGORIES:
-                event["non_gpu_path"] = True
-        if backward:
-            event["bwd_events"] = backward
-        if forward is not None:
-            event["fwd_event"] = forward
-        self._loaded[uid] = event
-        self._before[uid] = (event["name"], tuple(children), tuple(backward), dict(args))
+        if self._own is None:
+            self._own = {int(key): own for key, own in columns.own_args.items()}
+        args.update(self._own.get(uid, ()))
+        return args
 
-    def _named(self, name):
-        if name not in self._names_found:
-            self._names_found[name], batch = PIPE.ask("named", name)
-            self._take(batch)
-        return self._names_found[name]
+    def _signature(self, number):
+        """The argument lists of calls; those of many are fetched at once."""
+        if number not in self._signatures:
+            for at, lists in enumerate(PIPE.ask("signatures", number), number):
+                self._signatures[at] = {key: value for key, value in zip(LISTS, lists) if value is not None}
+        return self._signatures[number]
 
     # -- The names of TraceToTree --
 
     @property
     def name2event_uids(self):
         if self._by_name is None:
-            self._by_name = Names(self)
+            self._by_name = Names(self._columns)
         return self._by_name
 
+    @property
+    def seq_num2event_uids_map(self):
+        if self._by_number is None:
+            self._by_number = collections.defaultdict(list)
+            for uid, number in enumerate(self._columns.sequence_number):
+                if number != NO_NUMBER:
+                    self._by_number[number].append(uid)
+        return self._by_number
+
+    @property
+    def cpu_root_nodes(self):
+        if self._roots is None:
+            self._roots = self._columns.roots.tolist()
+        return self._roots
+
     def get_UID2event(self, uid):
-        event = self._loaded.get(uid)
+        event = self._events.get(uid)
         if event is None:
             if not isinstance(uid, int) or not 0 <= uid < self._count:
                 raise KeyError(uid)
-            # Whoever walks on is given more each time.
-            self._take(PIPE.ask("event", uid, self._wanted))
-            self._wanted = min(2 * self._wanted, 4096)
-            event = self._loaded[uid]
+            event = self._events[uid] = Event(UID=uid)
+            event.source = self
         return event
 
     def get_parent_event(self, event):
@@ -100,27 +150,29 @@ class Tree:
         return None if parent is None else self.get_UID2event(parent)
 
     def get_children_events(self, event):
-        return [self.get_UID2event(uid) for uid in event.get("children") or []]
+        return self._many(event.get("children") or ())
 
     def get_gpu_events(self, event):
-        return [self.get_UID2event(uid) for uid in event.get("gpu_events") or []]
+        return self._many(event.get("gpu_events") or ())
 
     def get_subtree_bwd_events(self, uid):
-        if uid not in self._subtree_backward:
-            found, batch = PIPE.ask("subtree_backward", uid)
-            self._subtree_backward.update((int(key), uids) for key, uids in found.items())
-            self._take(batch)
-        return list(self._subtree_backward[uid])
+        found, below = set(), [uid]
+        while below:
+            at = below.pop()
+            event = self._events.get(at)
+            if event is None:
+                found.update(self._backward.get(at, ()))
+                below += self._children(at)
+            else:
+                found.update(event.get("bwd_events") or ())
+                below += event.get("children") or ()
+        return sorted(found)
 
     def link_bwd_events(self, uid):
         self.get_UID2event(uid)["bwd_events"] = self.get_subtree_bwd_events(uid)
 
     def label_non_gpu_paths(self):
-        """The program does this after the file's rule, whatever it changed."""
-
-    @property
-    def cpu_root_nodes(self):
-        return PIPE.ask("roots")[0]
+        """The program does this after the file's pass, whatever that changed."""
 
     def __getattr__(self, name):
         known = [known for known in sorted({*dir(type(self)), *vars(self)}) if not known.startswith("_")]
@@ -131,180 +183,275 @@ class Tree:
     def _many(self, uids):
         return [self.get_UID2event(uid) for uid in uids]
 
-    def _settle(self):
-        """Has the program know the events that the file added in place, before it is asked for more."""
-        if self._added:
-            self._flush()
-
-    def _ask_many(self, *question):
-        self._settle()
-        uids, batch = PIPE.ask(*question)
-        self._take(batch)
-        return self._many(uids)
+    def _current(self, event):
+        """The event of the tree with the number of this one."""
+        try:
+            return self.get_UID2event(uid_of(event))
+        except KeyError as error:
+            raise Fail("the tree has no event %s" % error)
 
     def events_by_name(self, name):
-        self._settle()
-        return self._many(self._named(name))
+        return self._many(self.name2event_uids.get(name, ()))
 
     def names(self):
-        self._settle()
-        return PIPE.ask("names")
+        return self.name2event_uids.used()
 
     def roots(self):
-        return self._ask_many("roots")
+        return self._many(self.cpu_root_nodes)
 
     def children(self, event):
-        self._settle()
         return self.get_children_events(self._current(event))
 
-    def descendants(self, event):
-        return self._ask_many("descendants", uid_of(event))
-
-    def ancestors(self, event):
-        return self._ask_many("ancestors", uid_of(event))
-
-    def gpu_events(self, event):
-        self._settle()
-        return self.get_gpu_events(self._current(event))
-
     def parent(self, event):
-        self._settle()
         return self.get_parent_event(self._current(event))
 
+    def descendants(self, event):
+        found, below = [], self.children(event)[::-1]
+        while below:
+            found.append(below.pop())
+            below += self.get_children_events(found[-1])[::-1]
+        return found
+
+    def ancestors(self, event):
+        found, above = [], self.parent(event)
+        while above is not None:
+            found.append(above)
+            above = self.get_parent_event(above)
+        return found
+
+    def gpu_events(self, event):
+        return self.get_gpu_events(self._current(event))
+
     def launch(self, event):
-        above = self.parent(event)
-        if above is not None and above["cat"] in ("cuda_runtime", "cuda_driver") and event.get("cat") in DEVICE_CATEGORIES:
-            return above
-        return next(iter(self._ask_many("launch", uid_of(event))), None)
+        uid = self._current(event)["UID"]
+        launch = self._columns.launch[uid] if uid < self._count else NONE
+        return None if launch == NONE else self.get_UID2event(launch)
 
     def operator(self, event):
-        return next(iter(self._ask_many("operator", uid_of(event))), None)
+        return next((above for above in self.ancestors(event) if above["cat"] == "cpu_op"), None)
 
     def forward_event(self, event):
-        return next(iter(self._ask_many("forward_event", uid_of(event))), None)
+        forward = self._current(event).get("fwd_event")
+        return None if forward is None else self.get_UID2event(forward)
 
     def backward_events(self, event):
-        self._settle()
-        return self._many(self._current(event).get("bwd_events") or [])
+        return self._many(self._current(event).get("bwd_events") or ())
 
     def backward_events_of_subtree(self, event):
-        self._settle()
-        return self._many(self.get_subtree_bwd_events(uid_of(event)))
+        return self._many(self.get_subtree_bwd_events(self._current(event)["UID"]))
 
-    def _current(self, event):
-        return self.get_UID2event(uid_of(event))
+    # -- Ours: edits --
 
-    # -- Ours: edits, which the program carries out in groups --
+    def _host(self, event):
+        event = self._current(event)
+        if event["UID"] < self._count and self._columns.kind[event["UID"]] not in (HOST, INSERTED):
+            raise Fail("%s is not a host event of the tree" % label(event))
+        return event
 
-    def _edit(self, *edit):
-        self._flush()
-        done = PIPE.ask("edit", [edit])
-        self._forget()
-        self._count = done["count"]
-        return done["inserted"]
+    def _insert(self, kind, at, above, children, name, given):
+        """A new event between one above and some of its children; returned as it now is in the tree."""
+        event = Event(UID=len(self.events), ph="X", name=str(name), cat="cpu_op", children=children)
+        event.source = self._inserted[event["UID"]] = Insertion(self, kind, at, above, given)
+        if above is not None:
+            event["parent"] = above
+        for child in children:
+            self.get_UID2event(child)["parent"] = event["UID"]
+        self.events.append(event)
+        self.name2event_uids.add(event["UID"], event["name"])
+        return event
 
-    def _insert(self, position, event, name, given):
-        wanted = {"donor": None, "sequence_number": None, "args": {}, "dims": None, "types": None, "strides": None,
-                  "concrete": None}
-        for key, value in given.items():
-            if key not in wanted:
-                raise Fail("there is no argument %r; there are %s" % (key, ", ".join(wanted)))
-            if value is None:
-                continue
-            if key == "donor":
-                value = uid_of(value)
-            elif key == "args":
-                value = {str(label): plain(item, "args[%r]" % label) for label, item in value.items()}
-            elif key == "sequence_number":
-                if not isinstance(value, int):
-                    raise Fail("sequence_number must be a whole number, found a %s" % type(value).__name__)
-            else:
-                value = [plain(item, key) for item in value]
-            wanted[key] = value
-        [uid] = self._edit(position, uid_of(event), str(name), wanted)
-        return Event(UID=uid, name=str(name), args={})
+    def _replace(self, above, child, other):
+        """Puts a child in place of another. The next search goes on from here, as loops over children do."""
+        children = self.cpu_root_nodes if above is None else self.get_UID2event(above)["children"]
+        try:
+            at = children.index(child, self._replaced.get(above, 0))
+        except ValueError:
+            at = children.index(child)
+        children[at] = other
+        self._replaced[above] = at
 
     def insert_above(self, event, name, **given):
-        return self._insert("above", event, name, given)
-
-    def isolate(self, gpu_event, name, **given):
-        return self._insert("isolate", gpu_event, name, given)
+        event = self._host(event)
+        above = event.get("parent")
+        inserted = self._insert("around", event, above, [event["UID"]], name, given)
+        self._replace(above, event["UID"], inserted["UID"])
+        return inserted
 
     def wrap_children(self, event, name, **given):
-        return self._insert("around_children", event, name, given)
+        event = self._host(event)
+        children = self.get_children_events(event)
+        inside = [child["UID"] for child in children if not is_device(child)]
+        if not inside:
+            raise Fail("%s has no host children to wrap" % label(event))
+        inserted = self._insert("wrap", event, event["UID"], inside, name, given)
+        event["children"] = [inserted["UID"]] + [child["UID"] for child in children if is_device(child)]
+        return inserted
+
+    def isolate(self, gpu_event, name, **given):
+        kernel = self._current(gpu_event)
+        launch = self.launch(kernel)
+        if launch is None:
+            raise Fail("%s is not a device event with a launch in the tree" % label(kernel))
+        uid, parent = kernel["UID"], kernel["parent"]
+        if parent == launch["UID"] and len(self._gpu_events(parent)) > 1:
+            # The other device events of the launch stay with it; the new operator stands beside.
+            above = launch.get("parent")
+            inserted = self._insert("isolate", kernel, above, [uid], name, given)
+            for key in ("children", "gpu_events"):
+                launch[key] = [other for other in launch[key] if other != uid]
+            siblings = self.cpu_root_nodes if above is None else self.get_UID2event(above)["children"]
+            siblings.append(inserted["UID"])
+            return inserted
+        inside = launch if parent == launch["UID"] else kernel
+        above = inside.get("parent")
+        inserted = self._insert("isolate", kernel, above, [inside["UID"]], name, given)
+        self._replace(above, inside["UID"], inserted["UID"])
+        return inserted
 
     def rename(self, event, name):
-        self._edit("rename", uid_of(event), str(name))
+        event, name = self._current(event), str(name)
+        self.name2event_uids.move(event["UID"], event["name"], name)
+        event["name"] = name
 
     def charge_with_subtree(self, operator):
-        self._edit("charge", uid_of(operator))
+        operator = self._current(operator)
+        uid = operator["UID"]
+        if uid < self._count and self._columns.kind[uid] != INSERTED:
+            raise Fail("%s was recorded; only inserted operators are charged with all below them" % label(operator))
+        self._charged.append(("charge", uid))
 
     def link_backward(self, forward, backward):
-        forward, backward = uid_of(forward), uid_of(backward)
-        PIPE.ask("edit", [("link", forward, backward)])
-        self._subtree_backward.clear()
-        if forward in self._before:
-            name, children, linked, args = self._before[forward]
-            if backward not in linked:
-                linked = tuple(sorted((*linked, backward)))
-            self._before[forward] = (name, children, linked, args)
-            self._loaded[forward]["bwd_events"] = list(linked)
-        if backward in self._before:
-            self._loaded[backward]["fwd_event"] = forward
+        forward, backward = self._host(forward), self._host(backward)
+        if forward is backward:
+            raise Fail("%s cannot be its own backward" % label(backward))
+        linked = self.forward_event(backward)
+        if linked is not None and linked is not forward:
+            raise Fail("%s is already the backward of %s" % (label(backward), label(linked)))
+        forward["bwd_events"] = sorted({*(forward.get("bwd_events") or ()), backward["UID"]})
+        backward["fwd_event"] = forward["UID"]
 
     def set_arg(self, event, name, value):
-        uid, checked = uid_of(event), plain(value, "an argument")
-        if uid in self._before:
-            self._loaded[uid]["args"][str(name)] = value
-        else:
-            PIPE.ask("edit", [("arg", uid, str(name), checked)])
+        plain(value, "an argument")
+        self._current(event)["args"][str(name)] = value
 
-    # -- What was changed in place --
+    # -- What is different at the end --
 
-    def _flush(self):
-        """Carries out what was changed in place since the last time."""
-        edits = [self._insertion(event) for event in self._added]
-        adopted = {uid for event in self._added for uid in event.get("children") or []}
-        for uid, (name, children, backward, args) in self._before.items():
-            event = self._loaded[uid]
-            if event["name"] != name:
-                edits.append(("rename", uid, str(event["name"])))
-            if event["args"] != args:
-                for key, value in event["args"].items():
-                    if key not in args or args[key] != value:
-                        edits.append(("arg", uid, key, plain(value, "args[%r]" % key)))
-            now = event.get("bwd_events") or ()
-            if len(now) != len(backward) or tuple(now) != backward:
-                edits += [("link", uid, other) for other in now if other not in backward]
-            now = event.get("children") or ()
-            if len(now) != len(children) or tuple(now) != children:
-                lost = set(children).difference(now, adopted)
+    def edits(self):
+        """What the file did, for the program."""
+        edits = [self._insertion(event) for event in self._from_inside()]
+        adopted = {uid for event in self._added for uid in event.get("children") or ()}
+        for uid, event in self._events.items():
+            held, is_recorded = dict.get, uid < self._count
+            name = held(event, "name")
+            if is_recorded and name is not None and name != self._values["name"](uid):
+                edits.append(("rename", uid, str(name)))
+            args, recorded = held(event, "args"), getattr(event, "recorded", None)
+            if recorded is not None and args != recorded:
+                edits += [("arg", uid, key, plain(value, "args[%r]" % key)) for key, value in args.items()
+                          if key not in recorded or recorded[key] != value]
+            backward = held(event, "bwd_events")
+            if backward:
+                linked = self._backward.get(uid, ())
+                edits += [("link", uid, other) for other in backward if other not in linked]
+            children = held(event, "children")
+            if is_recorded and children is not None:
+                lost = set(self._children(uid)).difference(children, adopted)
                 if lost:
-                    raise Fail("event %d (%s) was taken from event %d (%s), and no new event has it" % (
-                        min(lost), self.get_UID2event(min(lost))["name"], uid, name))
-        if edits:
-            done = PIPE.ask("edit", edits)
-            self._forget()
-            self._count = done["count"]
+                    raise Fail("%s was taken from %s, and no new event has it" % (
+                        label(self.get_UID2event(min(lost))), label(event)))
+        return edits + self._charged
+
+    def _from_inside(self):
+        """The new events, each after those that it has as children."""
+        placed, opened, waiting = set(), set(), self._added[::-1]
+        while waiting:
+            event = waiting[-1]
+            uid = event["UID"]
+            inside = [child for child in event.get("children") or () if child >= self._count and child not in placed]
+            if inside and uid not in opened:
+                opened.add(uid)
+                waiting += self._many(inside)
+                continue
+            waiting.pop()
+            if uid not in placed:
+                placed.add(uid)
+                yield event
 
     def _insertion(self, event):
-        """A new event of the file as an insertion: around a device event's launch, or around the children that it took."""
-        children, kernels = event.get("children") or [], event.get("gpu_events") or []
+        """How the program inserts a new event: around a device event's launch, or around the children that it has."""
+        uid, name, children = event["UID"], str(event["name"]), list(event.get("children") or ())
+        insertion = self._inserted.get(uid)
+        if insertion is not None:
+            at = {"around": children, "wrap": insertion.above, "isolate": insertion.at["UID"]}[insertion.kind]
+            return insertion.kind, uid, name, at, insertion.plain
         args = dict(event.get("args") or {})
-        lists = [args.pop(key, None) for key in LISTS]
-        args = {key: plain(value, "args[%r]" % key) for key, value in args.items()
-                if key not in ("Sequence number", "External id", "correlation", "Pseudo op")}
-        given = {"donor": None, "sequence_number": (event.get("args") or {}).get("Sequence number"), "args": args}
-        for key, value in zip(("dims", "types", "strides", "concrete"), lists):
-            given[key] = None if value is None else plain(list(value), key)
-        if len(kernels) == 1 and (not children or self._launches_alone(children, kernels[0])):
-            return ("isolate", kernels[0], str(event["name"]), given)
+        given = {key: plain(list(args.pop(of_event)), key) for key, of_event in zip(GIVEN_LISTS, LISTS)
+                 if args.get(of_event) is not None}
+        given["sequence_number"] = args.pop("Sequence number", None)
+        given["args"] = {key: plain(value, "args[%r]" % key) for key, value in args.items()
+                         if key not in ("External id", "correlation", "Pseudo op")}
+        kernels = event.get("gpu_events") or ()
+        if len(kernels) == 1 and (not children or children[0] in (kernels[0], self._columns.parent[kernels[0]])
+                                  and len(children) == 1):
+            return "isolate", uid, name, kernels[0], given
         if not children:
-            raise Fail("the new event %s has no children" % event["name"])
-        return ("around", list(children), str(event["name"]), given)
+            raise Fail("the new event %s has no children" % name)
+        return "around", uid, name, children, given
 
-    def _launches_alone(self, children, kernel):
-        return len(children) == 1 and children[0] in (kernel, self.get_UID2event(kernel).get("parent"))
+
+GIVEN_LISTS = ("dims", "types", "strides", "concrete")
+
+
+class Insertion:
+    """What one of our edits inserts: where, and what it was given. It is the source of the new event's values."""
+
+    def __init__(self, tree, kind, at, above, given):
+        self.tree, self.kind, self.at, self.above = tree, kind, at, above
+        known = ("donor", "sequence_number", "args", *GIVEN_LISTS)
+        for key in given:
+            if key not in known:
+                raise Fail("there is no argument %r; there are %s" % (key, ", ".join(known)))
+        self.given = given = {key: value for key, value in given.items() if value is not None}
+        if not isinstance(given.get("sequence_number", 0), int):
+            raise Fail("sequence_number must be a whole number, found a %s" % type(given["sequence_number"]).__name__)
+        self.plain = {key: plain(list(given[key]), key) for key in GIVEN_LISTS if key in given}
+        if "args" in given:
+            self.plain["args"] = {str(key): plain(value, "args[%r]" % key) for key, value in given["args"].items()}
+        if "sequence_number" in given:
+            self.plain["sequence_number"] = given["sequence_number"]
+        # Of a donor that the program does not know yet, it is told the arguments.
+        donor = tree._current(given["donor"])["UID"] if "donor" in given else above
+        while donor is not None and donor in tree._inserted:
+            other = tree._inserted[donor]
+            for key in ("sequence_number", *GIVEN_LISTS):
+                if key in other.given:
+                    self.given.setdefault(key, other.given[key])
+                    self.plain.setdefault(key, other.plain[key])
+            donor = other.donor
+        self.donor = donor if donor is None or donor < tree._count else None
+        if self.donor is not None:
+            self.plain["donor"] = self.donor
+
+    def value(self, event, key):
+        if key in ("pid", "tid", "ts", "dur"):
+            like = self.tree.launch(self.at) if self.kind == "isolate" else self.at
+            return like.get(key, ABSENT)
+        if key == "gpu_events":
+            inside = self.tree._many(event["children"])
+            found = [uid for child in inside for uid in ((child["UID"],) if is_device(child) else child.get(key) or ())]
+            return self.tree._by_start(found) or ABSENT
+        return self.args() if key == "args" else ABSENT
+
+    def args(self):
+        donated = {} if self.donor is None else self.tree.get_UID2event(self.donor)["args"]
+        args = {key: donated[key] for key in (*LISTS, "Sequence number") if key in donated}
+        args.update((of_event, list(self.given[key])) for key, of_event in zip(GIVEN_LISTS, LISTS) if key in self.given)
+        if "sequence_number" in self.given:
+            args["Sequence number"] = self.given["sequence_number"]
+        if self.kind == "isolate" and "correlation" in self.at["args"]:
+            args["External id"] = self.at["args"]["correlation"]
+        args.update(self.given.get("args", {}))
+        return args
 
 
 class Events:
@@ -316,27 +463,21 @@ class Events:
     def __len__(self):
         return self.tree._count + len(self.tree._added)
 
+    def __iter__(self):
+        return (self.tree.get_UID2event(uid) for uid in range(len(self)))
+
     def __getitem__(self, index):
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        if index < 0:
-            index += len(self)
-        tree = self.tree
-        if index not in tree._loaded and index < tree._count:
-            tree._take(tree_part(index))
-        if index not in tree._loaded:
-            raise IndexError("the tree has no event %d" % index)
-        return tree._loaded[index]
+        positions = range(len(self))[index]
+        return self.tree._many(positions) if isinstance(positions, range) else self.tree.get_UID2event(positions)
 
     def append(self, event):
         tree = self.tree
-        event.setdefault("UID", len(self))
+        if "UID" not in event:
+            event["UID"] = len(self)
+        if event["UID"] != len(self):
+            raise Fail("the next new event must have the UID %d, found %r" % (len(self), event["UID"]))
+        tree._events[len(self)] = event
         tree._added.append(event)
-        tree._loaded[event["UID"]] = event
-
-
-def tree_part(index):
-    return PIPE.ask("range", index)
 
 
 class ByUid:
@@ -349,26 +490,28 @@ class ByUid:
         return self.tree.get_UID2event(uid)
 
     def __setitem__(self, uid, event):
-        self.tree._loaded[uid] = event
+        self.tree._events[uid] = event
 
     def __contains__(self, uid):
-        return uid in self.tree._loaded or isinstance(uid, int) and 0 <= uid < self.tree._count
+        return uid in self.tree._events or isinstance(uid, int) and 0 <= uid < self.tree._count
 
     def get(self, uid, default=None):
         return self[uid] if uid in self else default
 
 
 class Names(dict):
-    """Numbers of events by name; fetched by name."""
+    """Numbers of events by name; a list is made when it is asked for, until then there is the name's number."""
 
-    def __init__(self, tree):
-        super().__init__((name, None) for name in PIPE.ask("names"))
-        self.tree = tree
+    def __init__(self, columns):
+        at = self.at = columns.named_at
+        self.named = columns.named
+        super().__init__((name, number) for number, name in enumerate(columns.names) if at[number] != at[number + 1])
 
     def __getitem__(self, name):
-        found = super().__getitem__(name)
-        if found is None:
-            found = self[name] = list(self.tree._named(name))
+        found = dict.get(self, name)
+        if type(found) is int:
+            found = self.named[self.at[found]:self.at[found + 1]].tolist()
+        self[name] = found = [] if found is None else found
         return found
 
     def get(self, name, default=None):
@@ -380,20 +523,22 @@ class Names(dict):
     def values(self):
         return [self[name] for name in self]
 
+    def used(self):
+        """The names of events that are there."""
+        return [name for name in self if dict.__getitem__(self, name) != []]
 
-class SequenceNumbers(dict):
-    """Numbers of events by the sequence number of autograd; a question brings the numbers after it as well."""
+    def add(self, uid, name):
+        """Lists an event, once."""
+        uids = self[name]
+        at = bisect.bisect_left(uids, uid)
+        if at == len(uids) or uids[at] != uid:
+            uids.insert(at, uid)
 
-    def __init__(self, tree):
-        self.tree = tree
-
-    def __missing__(self, number):
-        found = PIPE.ask("sequence_numbers", number) if isinstance(number, int) else {}
-        for key, uids in found.items():
-            self.setdefault(int(key), uids)
-        return self.setdefault(number, [])
-
-    def get(self, number, default=None):
-        return self[number] or default
+    def move(self, uid, name, other):
+        uids = self[name]
+        at = bisect.bisect_left(uids, uid)
+        if at < len(uids) and uids[at] == uid:
+            del uids[at]
+        self.add(uid, other)
 
 
