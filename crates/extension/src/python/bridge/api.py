@@ -50,8 +50,8 @@ class Event(dict):
     """An event under the names that PyTorch's profiler records, and under shorter ones: `event.dims` is
     `event["args"]["Input Dims"]` as tuples. An event of the tree fetches a value when it is first asked for."""
 
-    source = None    # who fetches values
-    recorded = None  # the arguments as they were fetched
+    # What fetches values: functions of the number of the event, by key. And the arguments as they were fetched.
+    __slots__ = ("source", "recorded")
 
     @property
     def name(self):
@@ -81,28 +81,30 @@ class Event(dict):
     correlation = property(lambda self: self["args"].get("correlation"))
 
     def __getattr__(self, name):
+        if name in Event.__slots__:
+            return None
         if name.startswith("__"):
             raise AttributeError(name)
         raise AttributeError("an event has no %s; it has %s" % (name, ", ".join(EVENT_FIELDS)))
 
-    def __contains__(self, key):
-        if dict.__contains__(self, key):
-            return True
-        value = ABSENT if self.source is None else self.source.value(self, key)
+    def __missing__(self, key):
+        of_key = self.source and self.source.get(key)
+        value = of_key(self["UID"]) if of_key else ABSENT
         if value is ABSENT:
-            return False
+            raise KeyError(key)
         if key == "args":
             self.recorded = dict(value)
         self[key] = value
-        return True
-
-    def __missing__(self, key):
-        if key in self:
-            return self[key]
-        raise KeyError(key)
+        return value
 
     def get(self, key, default=None):
-        return self[key] if key in self else default
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def __contains__(self, key):
+        return self.get(key, ABSENT) is not ABSENT
 
     def __bool__(self):
         return True

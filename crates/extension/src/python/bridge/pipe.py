@@ -15,6 +15,7 @@ import array
 import bisect
 import collections
 import faulthandler
+import gc
 import importlib.abc
 import importlib.machinery
 import io

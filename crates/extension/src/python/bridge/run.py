@@ -152,6 +152,8 @@ def main(memory, seconds):
     printed = sys.stdout = sys.stderr = Printed(PIPE)
     sys.meta_path.insert(0, Modules())
     limit, room = memory_limits(memory)
+    # A pass makes many events, none of which is garbage.
+    gc.set_threshold(100_000, 50, 100)
     file = path = None
 
     def guarded(action, *arguments):

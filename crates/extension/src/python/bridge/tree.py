@@ -30,6 +30,20 @@ NUMBERS = (("Sequence number", "sequence_number"), ("External id", "external_id"
            ("device", "device"), ("stream", "stream"))
 
 
+class Recorded(dict):
+    """Events by number, those that were recorded made when they are asked for."""
+
+    def __init__(self, count, values):
+        self.count, self.values = count, values
+
+    def __missing__(self, uid):
+        if not isinstance(uid, int) or not 0 <= uid < self.count:
+            raise KeyError(uid)
+        event = self[uid] = Event(UID=uid)
+        event.source = self.values
+        return event
+
+
 class Tree:
     """The call tree, as the file sees and changes it.
 
@@ -39,35 +53,30 @@ class Tree:
 
     def __init__(self, count):
         self._count = count
-        self._columns = Columns()
-        self._events, self._added, self._inserted, self._charged = {}, [], {}, []
-        self._signatures, self._own, self._links, self._roots, self._replaced = {}, None, None, None, {}
+        columns = self._columns = Columns()
+        self._signatures, self._links, self._roots, self._replaced = {}, None, None, {}
         self._by_name = self._by_number = None
         self.events = Events(self)
         self.events_by_uid = ByUid(self)
-        self._values = {
+        values = {
             "ph": lambda uid: "X",
-            "name": lambda uid: self._columns.names[self._columns.name[uid]],
-            "cat": lambda uid: self._columns.categories[self._columns.category[uid]],
-            "pid": lambda uid: self._columns.tracks[self._columns.track[uid]][0],
-            "tid": lambda uid: self._columns.tracks[self._columns.track[uid]][1],
-            "ts": lambda uid: self._columns.start[uid],
-            "dur": lambda uid: self._columns.duration[uid],
-            "parent": lambda uid: self._one(self._columns.parent[uid]),
+            "name": lambda uid: columns.names[columns.name[uid]],
+            "cat": lambda uid: columns.categories[columns.category[uid]],
+            "pid": lambda uid: columns.tracks[columns.track[uid]][0],
+            "tid": lambda uid: columns.tracks[columns.track[uid]][1],
+            "ts": lambda uid: columns.start[uid],
+            "dur": lambda uid: columns.duration[uid],
+            "parent": lambda uid: self._one(columns.parent[uid]),
             "children": lambda uid: self._children(uid) or ABSENT,
             "gpu_events": lambda uid: self._gpu_events(uid) or ABSENT,
-            "non_gpu_path": lambda uid: ABSENT if self._columns.kind[uid] == DEVICE or self._gpu_events(uid) else True,
+            "non_gpu_path": lambda uid: ABSENT if columns.kind[uid] == DEVICE or self._gpu_events(uid) else True,
             "bwd_events": lambda uid: list(self._backward.get(uid, ())) or ABSENT,
-            "fwd_event": lambda uid: self._one(self._columns.forward[uid]),
+            "fwd_event": lambda uid: self._one(columns.forward[uid]),
             "args": self._args,
         }
+        self._events, self._added, self._inserted, self._charged = Recorded(count, values), [], {}, []
 
     # -- Values of recorded events --
-
-    def value(self, event, key):
-        """A value of an event as the program has it."""
-        of_key = self._values.get(key)
-        return ABSENT if of_key is None else of_key(event["UID"])
 
     @staticmethod
     def _one(uid):
@@ -95,16 +104,24 @@ class Tree:
         return self._links
 
     def _args(self, uid):
-        columns, signature = self._columns, self._columns.signature[uid]
-        args = {} if signature < 0 else dict(self._signature(signature))
-        for key, column in NUMBERS:
-            number = getattr(columns, column)[uid]
-            if number != NO_NUMBER:
-                args[key] = number
-        if self._own is None:
-            self._own = {int(key): own for key, own in columns.own_args.items()}
-        args.update(self._own.get(uid, ()))
-        return args
+        numbers = [(key, getattr(self._columns, column)) for key, column in NUMBERS]
+        numbers = [(key, column) for key, column in numbers if max(column) != NO_NUMBER]
+        own = {int(key): own for key, own in self._columns.own_args.items()}
+        signatures, lists = self._columns.signature, self._signatures
+
+        def args_of(uid):
+            signature = signatures[uid]
+            args = {} if signature < 0 else dict(lists.get(signature) or self._signature(signature))
+            for key, column in numbers:
+                number = column[uid]
+                if number != NO_NUMBER:
+                    args[key] = number
+            if uid in own:
+                args.update(own[uid])
+            return args
+
+        self._events.values["args"] = args_of
+        return args_of(uid)
 
     def _signature(self, number):
         """The argument lists of calls; those of many are fetched at once."""
@@ -137,13 +154,7 @@ class Tree:
         return self._roots
 
     def get_UID2event(self, uid):
-        event = self._events.get(uid)
-        if event is None:
-            if not isinstance(uid, int) or not 0 <= uid < self._count:
-                raise KeyError(uid)
-            event = self._events[uid] = Event(UID=uid)
-            event.source = self
-        return event
+        return self._events[uid]
 
     def get_parent_event(self, event):
         parent = event.get("parent")
@@ -181,7 +192,7 @@ class Tree:
     # -- Ours: questions --
 
     def _many(self, uids):
-        return [self.get_UID2event(uid) for uid in uids]
+        return list(map(self._events.__getitem__, uids))
 
     def _current(self, event):
         """The event of the tree with the number of this one."""
@@ -250,14 +261,16 @@ class Tree:
 
     def _insert(self, kind, at, above, children, name, given):
         """A new event between one above and some of its children; returned as it now is in the tree."""
-        event = Event(UID=len(self.events), ph="X", name=str(name), cat="cpu_op", children=children)
-        event.source = self._inserted[event["UID"]] = Insertion(self, kind, at, above, given)
+        uid, events = self._count + len(self._added), self._events
+        event = Event(UID=uid, ph="X", name=str(name), cat="cpu_op", children=children)
+        event.source = self._inserted[uid] = Insertion(self, event, kind, at, above, given)
         if above is not None:
             event["parent"] = above
         for child in children:
-            self.get_UID2event(child)["parent"] = event["UID"]
-        self.events.append(event)
-        self.name2event_uids.add(event["UID"], event["name"])
+            events[child]["parent"] = uid
+        self._added.append(event)
+        events[uid] = event
+        self.name2event_uids[event["name"]].append(uid)
         return event
 
     def _replace(self, above, child, other):
@@ -341,9 +354,11 @@ class Tree:
         edits = [self._insertion(event) for event in self._from_inside()]
         adopted = {uid for event in self._added for uid in event.get("children") or ()}
         for uid, event in self._events.items():
-            held, is_recorded = dict.get, uid < self._count
+            if CHANGEABLE.isdisjoint(dict.keys(event)):
+                continue
+            is_recorded, held = uid < self._count, dict.get
             name = held(event, "name")
-            if is_recorded and name is not None and name != self._values["name"](uid):
+            if is_recorded and name is not None and name != self._columns.names[self._columns.name[uid]]:
                 edits.append(("rename", uid, str(name)))
             args, recorded = held(event, "args"), getattr(event, "recorded", None)
             if recorded is not None and args != recorded:
@@ -355,7 +370,9 @@ class Tree:
                 edits += [("link", uid, other) for other in backward if other not in linked]
             children = held(event, "children")
             if is_recorded and children is not None:
-                lost = set(self._children(uid)).difference(children, adopted)
+                before = self._children(uid)
+                lost = () if before == children else set(before).difference(children)
+                lost = [child for child in lost if child not in adopted]
                 if lost:
                     raise Fail("%s was taken from %s, and no new event has it" % (
                         label(self.get_UID2event(min(lost))), label(event)))
@@ -399,50 +416,62 @@ class Tree:
         return "around", uid, name, children, given
 
 
+CHANGEABLE = frozenset(["name", "args", "bwd_events", "children"])
 GIVEN_LISTS = ("dims", "types", "strides", "concrete")
 
 
 class Insertion:
     """What one of our edits inserts: where, and what it was given. It is the source of the new event's values."""
 
-    def __init__(self, tree, kind, at, above, given):
-        self.tree, self.kind, self.at, self.above = tree, kind, at, above
-        known = ("donor", "sequence_number", "args", *GIVEN_LISTS)
-        for key in given:
-            if key not in known:
-                raise Fail("there is no argument %r; there are %s" % (key, ", ".join(known)))
-        self.given = given = {key: value for key, value in given.items() if value is not None}
-        if not isinstance(given.get("sequence_number", 0), int):
-            raise Fail("sequence_number must be a whole number, found a %s" % type(given["sequence_number"]).__name__)
-        self.plain = {key: plain(list(given[key]), key) for key in GIVEN_LISTS if key in given}
-        if "args" in given:
-            self.plain["args"] = {str(key): plain(value, "args[%r]" % key) for key, value in given["args"].items()}
-        if "sequence_number" in given:
-            self.plain["sequence_number"] = given["sequence_number"]
+    def __init__(self, tree, event, kind, at, above, given):
+        self.tree, self.event, self.kind, self.at, self.above = tree, event, kind, at, above
+        self.given, self.plain, self.donor = {}, {}, above
+        if given:
+            self.take(given)
         # Of a donor that the program does not know yet, it is told the arguments.
-        donor = tree._current(given["donor"])["UID"] if "donor" in given else above
-        while donor is not None and donor in tree._inserted:
-            other = tree._inserted[donor]
-            for key in ("sequence_number", *GIVEN_LISTS):
-                if key in other.given:
-                    self.given.setdefault(key, other.given[key])
-                    self.plain.setdefault(key, other.plain[key])
-            donor = other.donor
-        self.donor = donor if donor is None or donor < tree._count else None
+        while self.donor is not None and self.donor in tree._inserted:
+            other = tree._inserted[self.donor]
+            self.given = {**other.given, **self.given, "args": self.given.get("args", {})}
+            self.plain = {**other.plain, **self.plain, "args": self.plain.get("args", {})}
+            self.donor = other.donor
         if self.donor is not None:
             self.plain["donor"] = self.donor
 
-    def value(self, event, key):
+    def take(self, given):
+        """What the file gives, checked."""
+        known = ("donor", "sequence_number", "args", *GIVEN_LISTS)
+        for key, value in given.items():
+            if key not in known:
+                raise Fail("there is no argument %r; there are %s" % (key, ", ".join(known)))
+            if value is None:
+                continue
+            if key == "donor":
+                self.donor = self.tree._current(value)["UID"]
+                continue
+            if key == "sequence_number":
+                if not isinstance(value, int):
+                    raise Fail("sequence_number must be a whole number, found a %s" % type(value).__name__)
+                checked = value
+            elif key == "args":
+                checked = {str(label): plain(item, "args[%r]" % label) for label, item in value.items()}
+            else:
+                checked = [plain(item, key) for item in value]
+            self.given[key], self.plain[key] = value, checked
+
+    def get(self, key):
+        """How a value of the new event is found."""
         if key in ("pid", "tid", "ts", "dur"):
             like = self.tree.launch(self.at) if self.kind == "isolate" else self.at
-            return like.get(key, ABSENT)
-        if key == "gpu_events":
-            inside = self.tree._many(event["children"])
-            found = [uid for child in inside for uid in ((child["UID"],) if is_device(child) else child.get(key) or ())]
-            return self.tree._by_start(found) or ABSENT
-        return self.args() if key == "args" else ABSENT
+            return lambda uid: like.get(key, ABSENT)
+        return {"gpu_events": self.gpu_events, "args": self.args}.get(key)
 
-    def args(self):
+    def gpu_events(self, uid):
+        inside = self.tree._many(self.event["children"])
+        found = [uid for child in inside
+                 for uid in ((child["UID"],) if is_device(child) else child.get("gpu_events") or ())]
+        return self.tree._by_start(found) or ABSENT
+
+    def args(self, uid):
         donated = {} if self.donor is None else self.tree.get_UID2event(self.donor)["args"]
         args = {key: donated[key] for key in (*LISTS, "Sequence number") if key in donated}
         args.update((of_event, list(self.given[key])) for key, of_event in zip(GIVEN_LISTS, LISTS) if key in self.given)
@@ -464,11 +493,11 @@ class Events:
         return self.tree._count + len(self.tree._added)
 
     def __iter__(self):
-        return (self.tree.get_UID2event(uid) for uid in range(len(self)))
+        return map(self.tree._events.__getitem__, range(len(self)))
 
     def __getitem__(self, index):
         positions = range(len(self))[index]
-        return self.tree._many(positions) if isinstance(positions, range) else self.tree.get_UID2event(positions)
+        return self.tree._many(positions) if isinstance(positions, range) else self.tree._events[positions]
 
     def append(self, event):
         tree = self.tree
