@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use advise::Advice;
 use critical_path::CriticalPath;
+use extension::Extension;
 use iterations::{Window, WindowError};
 use metal_perf::MetalReport;
 use multi_rank::JobAnalysis;
@@ -41,7 +42,7 @@ pub trait Reporter {
 
 /// Makes the report of recordings of any kind, told by the content of the first, with the options that kinds share and
 /// otherwise their defaults.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct AnyReporter {
     /// What the device can do; `None` is the device that the recording names.
     pub architecture: Option<Architecture>,
@@ -53,17 +54,20 @@ pub struct AnyReporter {
     pub modules: bool,
     /// The part of the recording that the report is of, where it is not all.
     pub window: Option<Window>,
+    /// Models, categories and a tree pass of the user's own; only traces have use for them.
+    pub extension: Option<Extension>,
 }
 
 impl Reporter for AnyReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let AnyReporter { architecture, link_by, kernel_summary, modules, window } = self;
+        let AnyReporter { architecture, link_by, kernel_summary, modules, window, extension } = self;
         let Some(first) = paths.first() else { return Err(Error::NoRecording) };
         match recognise(first, &run.reading)? {
             RecordingKind::Trace | RecordingKind::Nsys => {
                 let analysis =
                     AnalysisOptions { architecture, link_by, kernel_summary, ..AnalysisOptions::default() };
-                TraceReporter { analysis, modules, window, ..TraceReporter::default() }.report(paths, run)
+                TraceReporter { analysis, modules, window, extension, ..TraceReporter::default() }
+                    .report(paths, run)
             }
             RecordingKind::XPlane => {
                 let analysis = JaxOptions { architecture, ..JaxOptions::default() };

@@ -495,6 +495,10 @@ fn tables_and_summary(
     let extension_sheets = analysis.extension_sheets();
     known.extend(extension_sheets.iter().flat_map(both_names));
     all.extend(tables(analysis, extension_sheets, layout)?.0);
+    let taken = all.iter().map(Table::name).chain(known.iter().map(String::as_str));
+    let of_extension = analysis.extension_tables(taken)?;
+    known.extend(of_extension.iter().map(|table| table.name().to_owned()));
+    all.extend(of_extension);
     let mut left_out = Vec::new();
     if let Some(diagnosis) = diagnosis {
         let replays = GraphReplays::new(analysis.tree());

@@ -120,6 +120,10 @@ impl AnalysisExtension for Extension {
         self.inner.change_tree(tree)
     }
 
+    fn tables(&self, tree: &TraceTree) -> Vec<sheets::Table> {
+        self.inner.tables(tree)
+    }
+
     fn has_model(&self, operator: &str) -> bool {
         self.inner.has_model(operator)
     }

@@ -11,7 +11,7 @@ mod tools;
 
 pub use protocol::ServeError;
 pub use roots::{RootError, Roots};
-pub use server::{Options, serve};
+pub use server::{ExtensionFile, Options, serve};
 
 /// What agents should know of answers from traces: a skill in the form of agentskills.io.
 pub const SKILL: &str = include_str!("../skills/gpu-trace-analysis/SKILL.md");

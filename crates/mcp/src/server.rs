@@ -3,11 +3,13 @@
 use std::fmt::Display;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use answers::Error as AnswerError;
 use answers::diagnostic::{self, help};
 use answers::envelope::{Answer, Asked, InputDetails, Problem, Tool};
+use extension::{Extension, ExtensionError, Python};
 use miette::Diagnostic;
 use serde_json::{Map, Value, json};
 use thiserror::Error as ThisError;
@@ -35,6 +37,26 @@ pub struct Options {
     pub most_traces: usize,
     /// How long a call may take.
     pub timeout: Duration,
+    /// What the recordings are analysed with. No client can name another.
+    pub extension: Option<Arc<ExtensionFile>>,
+}
+
+/// An extension file, as it was when the server started. Each recording has it loaded anew, and a Python file in a process of
+/// its own.
+#[derive(Clone, Debug)]
+pub struct ExtensionFile {
+    /// What messages call it; its ending decides the form.
+    pub path: String,
+    /// What stands in it.
+    pub text: String,
+    /// Who runs it.
+    pub python: Python,
+}
+
+impl ExtensionFile {
+    pub(crate) fn load(&self) -> Result<Extension, ExtensionError> {
+        Extension::load(&self.path, &self.text, &self.python)
+    }
 }
 
 /// Why a call has no answer: something that its caller can mend.

@@ -11,7 +11,7 @@ use iterations::Window;
 
 use crate::protocol::Following;
 use crate::roots::{Allowed, Roots};
-use crate::server::{Options, Refusal};
+use crate::server::{ExtensionFile, Options, Refusal};
 
 /// Digits of a handle.
 const HANDLE_DIGITS: usize = 12;
@@ -37,6 +37,7 @@ pub(crate) struct Session {
     roots: Roots,
     most_bytes: u64,
     most_traces: usize,
+    extension: Option<Arc<ExtensionFile>>,
     held: Mutex<VecDeque<Arc<Held>>>,
     /// Taken while a recording is read, so that two callers do not read it twice.
     reading: Mutex<()>,
@@ -55,6 +56,7 @@ impl Session {
             roots: options.roots.clone(),
             most_bytes: options.most_memory,
             most_traces: options.most_traces.max(1),
+            extension: options.extension.clone(),
             held: Mutex::default(),
             reading: Mutex::default(),
             gone: Mutex::default(),
@@ -139,11 +141,13 @@ impl Session {
         }
         let chosen =
             chosen_architecture(None, architecture).map_err(|error| Refusal::of("bad-value", &error))?;
+        let extension = self.extension.as_ref().map(|file| file.load()).transpose();
         let reporter = AnyReporter {
             architecture: chosen,
             kernel_summary: true,
             modules: true,
             window,
+            extension: extension.map_err(|error| Refusal::of("bad-extension", &error))?,
             ..AnyReporter::default()
         };
         let mut run = Run { reading: following.reading(), ..Run::default() };
@@ -252,6 +256,7 @@ mod tests {
             most_memory: 1 << 30,
             most_traces: 4,
             timeout: Duration::from_secs(60),
+            extension: None,
         });
         let stop = AtomicBool::new(true);
         let following = Following { stop: &stop, progress: &|_| () };

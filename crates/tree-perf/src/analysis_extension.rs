@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 
+use ::sheets::Table;
 use perf_models::{Family, OpCall, PerfModel, Undefined, Value};
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
@@ -56,6 +57,11 @@ pub trait AnalysisExtension: Send + Sync {
     /// The roofline sheets (`GEMM`, `SDPA`, …, or new ones; without `_fwd` and `_bwd`) in which modelled operators
     /// of this name stand; where the list is empty, model and category decide.
     fn sheets(&self, _operator: &str) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Tables of its own, made from the tree after all changes; asked for once.
+    fn tables(&self, _tree: &TraceTree) -> Vec<Table> {
         Vec::new()
     }
 

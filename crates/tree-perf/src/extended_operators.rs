@@ -1,9 +1,11 @@
 //! What an extension says of the operators of one trace, asked once per name.
 
+use ::sheets::Table;
 use hashbrown::HashMap;
 use perf_models::{OpCall, Undefined, Value};
 use std::collections::BTreeMap;
 use trace_ingest::{EventId, StringId, Trace};
+use trace2tree::TraceTree;
 
 use crate::analysis_extension::{AnalysisExtension, ExtensionModel};
 use crate::notice::Notice;
@@ -82,6 +84,10 @@ impl ExtendedOperators {
 
     pub(crate) fn attributes(&self, event: EventId) -> &[(String, Value)] {
         self.attributes.get(&event).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn tables(&self, tree: &TraceTree) -> Vec<Table> {
+        self.extension.tables(tree)
     }
 
     pub(crate) fn notices(&self) -> Vec<Notice> {

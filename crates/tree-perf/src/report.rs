@@ -1,9 +1,11 @@
 //! What a report needs beside its sheets: those of an extension, and what all of them leave out.
 
+use std::collections::HashSet;
+
 use gpu_timeline::Activity;
 use operator_sheets::Iterated;
 use perf_models::bare_kernel_name;
-use sheets::Sheet;
+use sheets::{Sheet, Table, TableError};
 use trace_ingest::PerString;
 
 use crate::analysis::Analysis;
@@ -21,6 +23,25 @@ impl Analysis {
             [Some(sheet.name.into_owned()), reference_name].into_iter().flatten()
         };
         rooflines::extension_sheets(self, pytorch_sheets().into_iter().flat_map(names))
+    }
+
+    /// The tables that the extension adds, under names beside those that are taken. The extension makes them now.
+    ///
+    /// # Errors
+    /// When a name cannot be one of a table.
+    pub fn extension_tables<'n>(
+        &self,
+        taken: impl Iterator<Item = &'n str>,
+    ) -> Result<Vec<Table>, TableError> {
+        let mut taken: HashSet<String> = taken.map(str::to_lowercase).collect();
+        let tables = self.models().extended().map(|extended| extended.tables(self.tree()));
+        let tables = tables.into_iter().flatten();
+        tables
+            .map(|table| {
+                let name = rooflines::sheet_name(table.name(), "", &mut taken);
+                table.renamed(&name)
+            })
+            .collect()
     }
 
     /// Computes what several sheets share, which the first of them computes else, in pieces that need nothing of each

@@ -10,7 +10,7 @@ Examples:
   claude mcp add tracelens -- tracelens mcp --root .  how one agent is told to start it
 
 The server speaks the Model Context Protocol on standard input and output. It reads regular files below its roots, writes
-nothing and opens no connection. `tracelens skill` prints what an agent should know.";
+nothing and opens no connection. It runs an extension file only when it is started with one: clients cannot name any. `tracelens skill` prints what an agent should know.";
 
 #[derive(Args)]
 pub(crate) struct McpArguments {
@@ -37,6 +37,14 @@ pub(crate) struct McpArguments {
     /// Seconds that a call may take
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
+
+    /// Analyse the recordings with the models, categories and tree passes of this file (.toml or .py) too
+    #[arg(long = "extension_file", value_name = "FILE")]
+    pub(crate) extension_file: Option<PathBuf>,
+
+    /// Python interpreter for an --extension_file that ends in .py (default: python3 on PATH)
+    #[arg(long, value_name = "PATH", requires = "extension_file")]
+    pub(crate) python: Option<PathBuf>,
 }
 
 /// A number of bytes, with K, M or G for 2¹⁰, 2²⁰, 2³⁰ of them.

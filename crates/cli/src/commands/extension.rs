@@ -15,8 +15,8 @@ use crate::arguments::ExtensionArguments;
 use crate::console;
 use crate::error::Failure;
 
-/// Loads an extension file for a report.
-pub(crate) fn load(path: &Path, python: Option<&Path>) -> Result<Extension, Failure> {
+/// Reads an extension file: its name, its text, and the Python that is to run it.
+pub(crate) fn read(path: &Path, python: Option<&Path>) -> Result<(String, String, Python), Failure> {
     // Who has a file of a form that is not read any more is told so before anything else.
     Form::of(&path.to_string_lossy())?;
     let text = fs::read_to_string(path)
@@ -25,7 +25,13 @@ pub(crate) fn load(path: &Path, python: Option<&Path>) -> Result<Extension, Fail
         program: python.map_or_else(|| Python::default().program, Path::to_path_buf),
         ..Python::default()
     };
-    Ok(Extension::load(&path.to_string_lossy(), &text, &python)?)
+    Ok((path.to_string_lossy().into_owned(), text, python))
+}
+
+/// Loads an extension file for a report.
+pub(crate) fn load(path: &Path, python: Option<&Path>) -> Result<Extension, Failure> {
+    let (path, text, python) = read(path, python)?;
+    Ok(Extension::load(&path, &text, &python)?)
 }
 
 pub(crate) fn run(arguments: &ExtensionArguments) -> Result<(), Failure> {

@@ -200,6 +200,21 @@ fn a_list_of_names_decides_the_sheet() {
     assert_eq!(before.rows(UNIFIED), after.rows(UNIFIED), "only the sheet is another");
 }
 
+#[test]
+fn a_table_of_the_file_is_a_sheet_of_the_report() {
+    if no_python() {
+        return;
+    }
+    let place = place(
+        "def tree_postprocess_extension(tree):\n    tree.insert_above(tree.roots()[0], 'mine')\n\n\
+         def get_additional_dataframes_extension(tree):\n    \
+         return {'own': [{'name': e.name, 'n': 1} for e in tree.events_by_name('mine')], 'ops_all': {'x': [1]}}",
+    );
+    let sheets = place.sheets(WITH_SCRIPT);
+    assert_eq!(rows(&sheets, "own", &["name", "n"]), ["mine | 1"]);
+    assert_eq!(rows(&sheets, "ops_all~2", &["x"]), ["1"]);
+}
+
 /// A layer of Transformer Engine that launches its matrix product itself, and its backward with two.
 fn linear_layer() -> Vec<String> {
     let shapes = r#""Input Dims": [[1024, 512], [20, 512], [], [], []],
@@ -435,7 +450,7 @@ fn members_without_effect_are_named() {
     let outcome = report(&place, &["--json"]).exits_with(0);
     let expected = "tracelens: warning: my.py:1: perf_models_extension has no effect: a file may define \
                     perf_model_extension, op_category_extension, dict_cat2names_extension, \
-                    tree_postprocess_extension\n";
+                    tree_postprocess_extension, get_additional_dataframes_extension\n";
     assert_eq!(outcome.err, expected);
 }
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perf_models::{Family, OpCall, Undefined};
+use perf_models::{Family, OpCall, Undefined, Value};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+use sheets::{Cell, Column, ColumnKind, Table, TableColumn, Unit};
 use trace2tree::TraceTree;
 use tree_perf::{AnalysisExtension, ExtensionModel, Notice, TreeChanges};
 
@@ -15,6 +16,7 @@ use crate::families::ModelFamily;
 use crate::loaded::{Loaded, sheet_members};
 use crate::work::{OwnBackward, ParameterNames, Work, figure, spec};
 
+mod built_in;
 mod interpreter;
 mod json;
 mod process;
@@ -26,6 +28,7 @@ use process::{Process, Reply, Stop};
 use tree::Edit;
 
 const RULE: &str = "tree_postprocess_extension";
+const TABLES: &str = "get_additional_dataframes_extension";
 
 /// A Python file, loaded.
 pub(crate) struct PythonFile {
@@ -34,6 +37,7 @@ pub(crate) struct PythonFile {
     categories: BTreeMap<String, String>,
     sheets: BTreeMap<String, Vec<String>>,
     has_rule: bool,
+    has_tables: bool,
     without_effect: Vec<Notice>,
     names: ParameterNames,
     talk: Mutex<Talk>,
@@ -46,6 +50,8 @@ struct Talk {
     ended: Option<Ended>,
     /// What the file printed outside of its rule.
     printed: Vec<String>,
+    /// Why it added no tables.
+    without_tables: Vec<Notice>,
     /// Answers by call, so that no call is asked for twice.
     answers: HashMap<String, Result<ExtensionModel, Undefined>>,
 }
@@ -148,6 +154,7 @@ struct Registered {
     categories: BTreeMap<String, String>,
     sheets: BTreeMap<String, Vec<String>>,
     rule: bool,
+    tables: bool,
     without_effect: Vec<(String, Option<usize>, String)>,
 }
 
@@ -158,9 +165,15 @@ impl PythonFile {
             python: python.program.to_string_lossy().into_owned(),
             reason,
         })?;
-        let mut talk = Talk { process, ended: None, printed: Vec::new(), answers: HashMap::new() };
+        let mut talk = Talk {
+            process,
+            ended: None,
+            printed: Vec::new(),
+            without_tables: Vec::new(),
+            answers: HashMap::new(),
+        };
         let failed = |ended: Ended| ended.into_error(path, "loading");
-        let registered = match talk.request(&json!({ "load": path, "text": text }), without_tree) {
+        let registered = match talk.request(&json!({ "load": path, "text": text }), built_in::answer) {
             Answer::Said(answer) => serde_json::from_value::<Registered>(answer).map_err(|error| {
                 failed(Ended::fault(format!("the process of the file answered nonsense: {error}")))
             })?,
@@ -176,6 +189,7 @@ impl PythonFile {
             categories: registered.categories,
             sheets: registered.sheets,
             has_rule: registered.rule,
+            has_tables: registered.tables,
             without_effect: without_effect.collect(),
             names: ParameterNames::default(),
             talk: Mutex::new(talk),
@@ -210,7 +224,7 @@ impl PythonFile {
         }
         talk.send(&json!({ "calls": requests }));
         for (key, operator) in keys {
-            let answer = match talk.answer(&without_tree) {
+            let answer = match talk.answer(&built_in::answer) {
                 Answer::Said(answer) => self.model_of(&answer),
                 Answer::Failed(mut ended) => {
                     // What ended the process is to blame for all that comes after.
@@ -245,8 +259,7 @@ impl PythonFile {
     }
 
     fn described(&self, answer: &Json) -> Result<ExtensionModel, String> {
-        let number =
-            |name: &str| figure(name, &answer.get(name).map_or(Ok(perf_models::Value::None), from_json)?);
+        let number = |name: &str| figure(name, &answer.get(name).map_or(Ok(Value::None), from_json)?);
         let text = |name: &str| answer.get(name).and_then(Json::as_str);
         let backward = (number("backward_flops")?, number("backward_bytes")?);
         if let Some(family) = text("family") {
@@ -283,16 +296,45 @@ impl PythonFile {
     }
 }
 
-/// What a file can ask outside of its rule on the tree.
-fn without_tree(question: &Json) -> Result<Reply, String> {
-    match question.get(0).and_then(Json::as_str) {
-        Some("element_size") => {
-            let name = question.get(1).and_then(Json::as_str).unwrap_or_default();
-            let size = perf_models::element_size(name).map_err(|undefined| undefined.reason.into_owned())?;
-            Ok(Reply::Json(if size.fract() == 0.0 { (size as u64).to_string() } else { size.to_string() }))
+/// Tables as the bridge sends them: name, and headers with their cells.
+fn table_from_json(tables: &Json) -> Result<Vec<Table>, String> {
+    type Columns = Vec<(String, Vec<Json>)>;
+    let tables: Vec<(String, Columns)> = serde_json::from_value(tables.clone())
+        .map_err(|error| format!("the process of the file answered nonsense: {error}"))?;
+    let table = |(name, columns): (String, Columns)| {
+        let columns = columns.into_iter().map(|(header, cells)| column(header, &cells));
+        Table::new(name, columns.collect::<Result<_, _>>()?).map_err(|error| error.to_string())
+    };
+    tables.into_iter().map(table).collect()
+}
+
+/// A column of the kind that all its cells are of; of texts where they are of several.
+fn column(header: String, cells: &[Json]) -> Result<TableColumn, String> {
+    let values = cells.iter().map(from_json).collect::<Result<Vec<_>, _>>()?;
+    let all = |is: fn(&Value) -> bool| values.iter().all(|value| *value == Value::None || is(value));
+    let kind = if all(|value| matches!(value, Value::Bool(_))) {
+        ColumnKind::Flag
+    } else if all(|value| matches!(value, Value::Int(_))) {
+        ColumnKind::Whole(Unit::One)
+    } else if all(|value| matches!(value, Value::Int(_) | Value::Float(_))) {
+        ColumnKind::Number(Unit::One)
+    } else {
+        ColumnKind::Text
+    };
+    let cell = |value: &Value| match value {
+        Value::None => Cell::Missing,
+        Value::Bool(flag) if kind == ColumnKind::Flag => Cell::Flag(*flag),
+        Value::Int(number) if kind != ColumnKind::Text => Cell::Whole(*number),
+        Value::Float(number) if kind != ColumnKind::Text => Cell::Number(*number),
+        Value::Text(text) => Cell::Text(text.clone().into()),
+        other => {
+            let mut text = String::new();
+            let _ = other.write_literal(&mut text);
+            Cell::Text(text.into())
         }
-        _ => Err("the tree is there only in tree_postprocess_extension".to_owned()),
-    }
+    };
+    let cells: Vec<Cell<'static>> = values.iter().map(cell).collect();
+    Ok(TableColumn::named(header, Column::new("", kind, "A column of the extension."), cells))
 }
 
 impl AnalysisExtension for PythonFile {
@@ -325,6 +367,23 @@ impl AnalysisExtension for PythonFile {
             ended.reason = format!("{} (in {RULE})", ended.reason);
         }
         Err(failed.into_error(&self.path, RULE).into())
+    }
+
+    fn tables(&self, tree: &TraceTree) -> Vec<Table> {
+        if !self.has_tables {
+            return Vec::new();
+        }
+        let mut talk = self.talk();
+        let request = json!({ "tables": tree.trace().events().len() });
+        let tables = match talk.request(&request, |question| tree::answer(tree, question)) {
+            Answer::Said(answer) => table_from_json(&answer["tables"]).map_err(Ended::fault),
+            Answer::Failed(ended) => Err(ended),
+        };
+        tables.unwrap_or_else(|ended| {
+            let reason = ended.into_error(&self.path, TABLES).to_string();
+            talk.without_tables.push(Notice::ExtensionWithoutEffect { reason });
+            Vec::new()
+        })
     }
 
     fn has_model(&self, operator: &str) -> bool {
@@ -360,7 +419,8 @@ impl AnalysisExtension for PythonFile {
     fn notices(&self) -> Vec<Notice> {
         let talk = self.talk();
         let printed = talk.printed.iter().map(|text| self.says(text));
-        self.without_effect.iter().cloned().chain(printed).collect()
+        let without_tables = talk.without_tables.iter().cloned();
+        self.without_effect.iter().cloned().chain(printed).chain(without_tables).collect()
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn answer(tree: &TraceTree, question: &Json) -> Result<Reply, String>
         Some("signatures") => {
             Ok(signatures(tree.trace(), part(1).and_then(Json::as_u64).unwrap_or_default()))
         }
-        _ => super::without_tree(question),
+        _ => super::built_in::answer(question),
     }
 }
 

@@ -4,7 +4,8 @@ use extension::{Extension, Form, Python};
 use perf_models::{Family, Gap, OpCall, Value};
 use tree_perf::AnalysisExtension;
 
-use super::{answer, load, no_python, refusal, with_attention_call};
+use super::fixture::{Fixture, shapes};
+use super::{answer, dims, load, no_python, refusal, texts, with_attention_call};
 
 const MY_ATTENTION: &str = include_str!("../../../../examples/extensions/my_attention.py");
 const FOR_TRACELENS: &str = include_str!("files/attention_tracelens.py");
@@ -92,6 +93,137 @@ perf_model_extension["op"] = plain
     let plain = answer(&extension).unwrap();
     assert_eq!((plain.model.flops(), plain.category.as_str()), (Ok(16.0), "NORM_fwd"));
     assert_eq!(plain.model.bytes().unwrap_err().reason, "the extension gives no bytes");
+}
+
+#[test]
+fn classes_of_single_operators_have_the_built_in_model() {
+    if no_python() {
+        return;
+    }
+    let extension = load(
+        r#"
+from TraceLens.PerfModel.perf_model import aten_mm, flash_attention
+from TraceLens.PerfModel.extensions import vllm_unified_attention_with_output as unified, mla_decode_fwd
+from TraceLens.PerfModel.torch_op_mapping import op_to_perf_model_class_map
+
+assert mla_decode_fwd.category == "InferenceAttention" and "my::op" not in op_to_perf_model_class_map
+
+class with_output(aten_mm):
+    def bytes(self):
+        return super().bytes() + 1000
+
+class half(aten_mm):
+    @staticmethod
+    def get_param_details(event):
+        details = aten_mm.get_param_details(event)
+        details["M"] //= 2
+        return details
+    def bytes(self):
+        return super().bytes(bpe_mat1=1, bpe_mat2=1, bpe_bias=1, bpe_output=2)
+
+class fork(flash_attention):
+    def get_param_details(self, event):
+        return {**super().get_param_details(event), "causal": False}
+
+op_to_perf_model_class_map["my::addmm"] = op_to_perf_model_class_map["aten::addmm"]
+perf_model_extension = {"mm": aten_mm, "with_output": with_output, "half": half, "flash": flash_attention, "fork": fork,
+                        "unified": unified}
+"#,
+    );
+    let bf16 = texts(&["c10::BFloat16"; 6]);
+    let (query, key) = (&[2, 4096, 32, 128][..], &[2, 4096, 8, 128][..]);
+    let attention = dims(&[query, key, key, &[], &[], &[]]);
+    let product = dims(&[&[20, 512], &[512, 1024]]);
+    let sum = dims(&[&[1024], &[20, 512], &[512, 1024]]);
+    let strides = dims(&[&[1, 1], &[1, 1], &[1, 1], &[], &[], &[]]);
+    let concrete = texts(&["", "", "", "0.0", "", "True"]);
+    for (name, dims, flops, bytes) in [
+        ("mm", &product, 20_971_520.0, 1_110_016.0),
+        ("with_output", &product, 20_971_520.0, 1_111_016.0),
+        ("half", &product, 10_485_760.0, 549_888.0),
+        ("my::addmm", &sum, 20_992_000.0, 1_112_064.0),
+        ("flash", &attention, 274_877_906_944.0, 167_772_160.0),
+        ("fork", &attention, 549_755_813_888.0, 167_772_160.0),
+    ] {
+        let call = OpCall {
+            name,
+            dims: Some(dims),
+            types: Some(&bf16),
+            strides: Some(&strides),
+            concrete: Some(&concrete),
+            ..OpCall::default()
+        };
+        let model = extension.model(&call).unwrap().unwrap();
+        assert_eq!((model.model.flops(), model.model.bytes()), (Ok(flops), Ok(bytes)), "{name}");
+        assert_eq!(model.model.compute_spec().unwrap().to_string(), "matrix_bf16");
+    }
+    let without_step =
+        extension.model(&OpCall { name: "unified", dims: Some(&attention), ..OpCall::default() });
+    let reason = without_step.unwrap().unwrap_err().reason;
+    assert!(reason.starts_with("my.py"), "{reason}");
+}
+
+#[test]
+fn tables_of_a_file_are_tables_of_the_report() {
+    if no_python() {
+        return;
+    }
+    let extension = load(
+        r#"
+class Frame:
+    def to_dict(self, orient):
+        assert orient == "list"
+        return {"ratio": [0.5, float("nan")], "flag": [True, None]}
+
+def get_additional_dataframes_extension(tree):
+    rows = [{"name": event.name, "kernels": len(tree.gpu_events(event)), "shape": event.dims} for event in tree.roots()]
+    return {"by root": rows, "frame": Frame(), "mixed": {"value": [1, "x"]}}
+"#,
+    );
+    let mut fixture = Fixture::default();
+    fixture.op("moe", 1, (0, 100), None, [shapes(&[&[4, 2]]), None, None, None]);
+    fixture.kernel("up", 1, 10, 10);
+    let tree = fixture.tree();
+    let shown: Vec<String> = extension
+        .tables(&tree)
+        .iter()
+        .map(|table| {
+            let column = |column: &sheets::TableColumn| {
+                let cells: Vec<_> = column.cells().map(|cell| cell.text().into_owned()).collect();
+                format!("{} {:?}: {}", column.name(), column.kind(), cells.join(", "))
+            };
+            format!("{}: {}", table.name(), table.columns().iter().map(column).collect::<Vec<_>>().join("; "))
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "by root: name Text: moe; kernels Whole(One): 1; shape Text: ((4, 2),)",
+            "frame: ratio Number(One): 0.5, ; flag Flag: True, ",
+            "mixed: value Text: 1, x",
+        ]
+    );
+    for (body, reason) in [
+        (
+            "return [1]",
+            "get_additional_dataframes_extension must return a dict from name to table, found a list",
+        ),
+        (
+            "return {'x': 1}",
+            "the table x must be a list of dicts, a dict of lists or a data frame, found a int",
+        ),
+        ("return {'a/b': []}", "`a/b` cannot name a table"),
+        ("return {'x': {'a': [1], 'b': []}}", "column `b` of table `x` has 0 cells and the first column 1"),
+        ("tree.nothing()", "my.py:2: AttributeError: the tree has no nothing"),
+    ] {
+        let extension = load(&format!(
+            "def get_additional_dataframes_extension(tree):
+    {body}"
+        ));
+        assert!(extension.tables(&tree).is_empty());
+        let notices = extension.notices();
+        assert!(notices[0].to_string().contains(reason), "{notices:?}");
+    }
 }
 
 #[test]
@@ -234,7 +366,7 @@ fn members_without_effect_and_prints_are_shown() {
         return;
     }
     let extension = load(
-        "import logging, sys\nget_additional_dataframes_extension = None\nprint('loaded', 1)\nperf_models_extension = {}\n\
+        "import logging, sys\n\nprint('loaded', 1)\nperf_models_extension = {}\n\
          def f(event):\n    print(event.name, end = '')\n    logging.warning('warned')\n    return None\n\
          perf_model_extension = {'b': f, 'a': f}\nprint('é\\n\\n', file = sys.stderr, end = '')",
     );
@@ -245,9 +377,9 @@ fn members_without_effect_and_prints_are_shown() {
     assert_eq!(
         notices,
         [
-            "my.py:2: get_additional_dataframes_extension has no effect: extension files cannot add tables",
             "my.py:4: perf_models_extension has no effect: a file may define perf_model_extension, \
-             op_category_extension, dict_cat2names_extension, tree_postprocess_extension",
+             op_category_extension, dict_cat2names_extension, tree_postprocess_extension, \
+             get_additional_dataframes_extension",
             "my.py: loaded 1",
             "my.py: é",
             "my.py: ",

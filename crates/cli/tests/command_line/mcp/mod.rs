@@ -495,6 +495,38 @@ fn the_server_and_the_command_line_agree_on_the_corpus() {
 }
 
 #[test]
+fn recordings_are_analysed_with_the_extension_that_the_server_is_started_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, python) = (folder.path().join("my.toml"), folder.path().join("my.py"));
+    std::fs::write(&table, "[categories]\n\"aten::mm\" = \"my/matmul\"\n").unwrap();
+    std::fs::write(&python, "op_category_extension = {'aten::mm': 'my/matmul'}\n").unwrap();
+    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|out| out.status.success());
+    let categories = |options: &[&str]| {
+        let mut server = Server::start(&testdata(), options);
+        let asked = json!({"trace": TRAINING, "name": "ops_summary_by_category", "select": ["op category"]});
+        let rows = server.call("table", asked)["tables"][0]["rows"].to_string();
+        let named = json!({"path": TRAINING, "extension_file": "my.py"});
+        assert_eq!(server.refused("open", named), "bad-value", "no tool takes a file");
+        rows
+    };
+    assert!(!categories(&[]).contains("my/matmul"));
+    for (file, can_run) in [(table, true), (python.clone(), has_python)] {
+        if can_run {
+            let rows = categories(&["--extension_file", file.to_str().unwrap()]);
+            assert!(rows.contains("my/matmul"), "{rows}");
+        }
+    }
+    std::fs::write(&python, "x = 1 // 0").unwrap();
+    if has_python {
+        let mut command = Command::new(PROGRAM);
+        command.args(["mcp", "--root"]).arg(testdata()).arg("--extension_file").arg(&python);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains("my.py:1: ZeroDivisionError"), "{said}");
+    }
+}
+
+#[test]
 fn the_official_client_is_served() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command_line/mcp/client.py");
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());

@@ -4,8 +4,8 @@ MODELS = "perf_model_extension"
 CATEGORIES = "op_category_extension"
 SHEETS = "dict_cat2names_extension"
 RULE = "tree_postprocess_extension"
-MEMBERS = (MODELS, CATEGORIES, SHEETS, RULE)
-WITHOUT_EFFECT = {"get_additional_dataframes_extension": "extension files cannot add tables"}
+TABLES = "get_additional_dataframes_extension"
+MEMBERS = (MODELS, CATEGORIES, SHEETS, RULE, TABLES)
 
 
 class File:
@@ -68,18 +68,17 @@ class File:
         for sheet, operators in lists.items():
             for operator in operators:
                 sheets.setdefault(operator, []).append(sheet)
-        self.rule = self.members.get(RULE)
-        if self.rule is not None and not callable(self.rule):
-            raise self.wrong(RULE, "a function of the tree", "a %s" % type(self.rule).__name__)
+        self.rule, self.tables = self.members.get(RULE), self.members.get(TABLES)
+        for member, function in ((RULE, self.rule), (TABLES, self.tables)):
+            if function is not None and not callable(function):
+                raise self.wrong(member, "a function of the tree", "a %s" % type(function).__name__)
         without = []
         for member in self.members:
-            if member in WITHOUT_EFFECT:
-                without.append([member, self.line_of(member), WITHOUT_EFFECT[member]])
-            elif member.endswith(("_extension", "_extensions")) and member not in MEMBERS:
+            if member.endswith(("_extension", "_extensions")) and member not in MEMBERS:
                 if not callable(self.members[member]):
                     without.append([member, self.line_of(member), "a file may define %s" % ", ".join(MEMBERS)])
         return {"models": list(self.models), "categories": categories, "sheets": sheets, "rule": self.rule is not None,
-                "without_effect": without}
+                "tables": self.tables is not None, "without_effect": without}
 
     def answer(self, call):
         """What the file says of a call."""
@@ -121,6 +120,29 @@ def class_answer(kind, instance):
         "spec": "%s_%s" % (unit, precision) if unit and precision else None, "line": None,
         "params": [[str(name), shown(value)] for name, value in params.items()],
     }
+
+
+def tables(found):
+    """Tables by name, each as headers with their cells."""
+    if not isinstance(found, dict):
+        raise Fail("%s must return a dict from name to table, found a %s" % (TABLES, type(found).__name__))
+    return [[str(name), columns_of(name, table)] for name, table in found.items()]
+
+
+def columns_of(name, table):
+    """The columns of a list of dicts, of a dict of lists, or of a data frame."""
+    if hasattr(table, "to_dict"):
+        try:
+            table = table.to_dict("list")
+        except TypeError:  # as polars has it
+            table = table.to_dict(as_series=False)
+    if isinstance(table, (list, tuple)) and all(isinstance(row, dict) for row in table):
+        headers = dict.fromkeys(header for row in table for header in row)
+        table = {header: [row.get(header) for row in table] for header in headers}
+    if not isinstance(table, dict):
+        raise Fail("the table %s must be a list of dicts, a dict of lists or a data frame, found a %s" % (
+            name, type(table).__name__))
+    return [[str(header), [shown(cell) for cell in cells]] for header, cells in table.items()]
 
 
 def shown(value):
@@ -177,6 +199,9 @@ def main(memory, seconds):
         file.rule(tree)
         return {"edits": [{kind: edit} for kind, *edit in tree.edits()]}
 
+    def make_tables(request):
+        return {"tables": tables(file.tables(Tree(request["tables"])) or {})}
+
     while True:
         request = PIPE.receive()
         limit()
@@ -187,6 +212,8 @@ def main(memory, seconds):
             PIPE.send(guarded(load, request))
         elif "tree" in request:
             PIPE.send(guarded(change, request))
+        elif "tables" in request:
+            PIPE.send(guarded(make_tables, request))
         else:
             for call in request["calls"]:
                 PIPE.send(guarded(file.answer, call))

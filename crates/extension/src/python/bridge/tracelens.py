@@ -279,11 +279,87 @@ class BinaryElementwise(PerfModel):
         return math.prod(self.shape_in1) * first + math.prod(self.shape_in2) * second + math.prod(self.out_shape()) * out
 
 
+class BuiltIn:
+    """What a class of TraceLens for one operator has beside its family: the program's model of the operator. A class of the
+    file that reads parameters of its own has the figures of the family."""
+
+    def built_in_figures(self):
+        is_own = type(self).get_param_details is not type(self).built_in_params
+        return None if is_own else figures(self.operator, self.event)
+
+    def get_maf_type(self):
+        answer = self.built_in_figures()
+        return super().get_maf_type() if answer is None else (answer["spec"] or "").partition("_")[0]
+
+    def get_compute_precision(self):
+        answer = self.built_in_figures()
+        return super().get_compute_precision() if answer is None else (answer["spec"] or "").partition("_")[2]
+
+
+def figure(name):
+    def method(self, *arguments, **named):
+        answer = None if arguments or named else self.built_in_figures()
+        if answer is None:
+            return getattr(super(BuiltIn, self), name)(*arguments, **named)
+        if answer[name] is None and name.endswith("_bwd"):
+            raise NotImplementedError("%s has no %s" % (self.operator, name))
+        return answer[name]
+
+    return method
+
+
+for name in ("flops", "bytes", "flops_bwd", "bytes_bwd"):
+    setattr(BuiltIn, name, figure(name))
+
+LAST = [None, None, None]
+
+
+def figures(operator, event):
+    """What the program's model of an operator says of a call; that of the last one is kept."""
+    if LAST[0] is not event or LAST[1] != operator:
+        args = dict(event["args"])
+        lists = [plain(args.pop(key, None), key) for key in LISTS]
+        args = {str(key): shown(value) for key, value in args.items()}
+        LAST[:] = event, operator, PIPE.ask("figures", {
+            "name": operator, "lists": lists, "args": args, "kernels": list(event.get("kernel_names", ())),
+            "annotation": event.get("annotation")})
+    return LAST[2]
+
+
+def built_in(name):
+    """The class of TraceLens of this name or for the operator of this name; None where there is none."""
+    found = PIPE.ask("operator", name)
+    if found is None:
+        return None
+    family = OF_FAMILY.get(found["family"], PerfModel)
+
+    def params(event):
+        return {key: tuples(value) for key, value in figures(found["operator"], event)["params"].items()}
+
+    return type(name, (BuiltIn, family), {
+        "operator": found["operator"], "category": found["category"], "sheet_category": found["family"],
+        "get_param_details": staticmethod(params), "built_in_params": staticmethod(params)})
+
+
 class Registered(dict):
-    """`op_to_perf_model_class_map`: what a file puts there counts as `perf_model_extension`."""
+    """`op_to_perf_model_class_map`: what a file puts there counts as `perf_model_extension`. What it reads is there, too."""
+
+    def __missing__(self, operator):
+        found = built_in(operator)
+        if found is None:
+            raise KeyError(operator)
+        return found
+
+    def get(self, operator, default=None):
+        try:
+            return self[operator]
+        except KeyError:
+            return default
 
 
 REGISTERED = Registered()
+OF_FAMILY = {"GEMM": GEMM, "GroupedGEMM": GroupedGemm, "SDPA": SDPA, "Normalization": Normalization,
+             "UnaryElementwise": UnaryElementwise, "BinaryElementwise": BinaryElementwise}
 TRACELENS = {
     "GEMM": GEMM, "GroupedGemm": GroupedGemm, "SDPA": SDPA, "Normalization": Normalization,
     "UnaryElementwise": UnaryElementwise, "BinaryElementwise": BinaryElementwise, "PerfModel": PerfModel,
@@ -326,7 +402,7 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 raise AttributeError(name)
             if table is OURS:
                 raise AttributeError("tracelens has no %s; it has %s" % (name, ", ".join(OURS)))
-            return Absent(module.__name__, name)
+            return built_in(name) or Absent(module.__name__, name)
 
         module.__getattr__ = missing
 

@@ -169,7 +169,7 @@ fn backward_work(analysis: &Analysis, group: &Group) -> BackwardWork {
 const LONGEST_NAME: usize = 31;
 
 /// A name that a workbook and a file system can have, that is not taken yet and will be.
-fn sheet_name(own: &str, suffix: &str, taken: &mut HashSet<String>) -> String {
+pub(crate) fn sheet_name(own: &str, suffix: &str, taken: &mut HashSet<String>) -> String {
     let is_reserved = |c: char| c.is_control() || r#"[]:*?/\"<>|"#.contains(c);
     let allowed: String = own.chars().map(|c| if is_reserved(c) { '_' } else { c }).collect();
     let allowed = allowed.trim_start_matches([' ', '.', '\'']);
