@@ -10,6 +10,7 @@ use critical_path::{Recorded, Scope};
 use gpu_timeline::Activity;
 use hlo_cost::HloModule;
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
+use operator_sheets::KernelOptions;
 use perf_models::CommunicationPatterns;
 use report_writers::{CsvDirectory, Report, Workbook, Writer};
 use trace_doctor::Diagnosis;
@@ -37,7 +38,7 @@ fn read(path: &std::path::Path) -> Trace {
 fn options() -> AnalysisOptions {
     AnalysisOptions {
         kernel_summary: true,
-        short_kernel_study: true,
+        kernels: KernelOptions { short_kernel_study: true, ..KernelOptions::default() },
         include_overlap_info: true,
         ..AnalysisOptions::default()
     }

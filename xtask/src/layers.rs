@@ -12,6 +12,7 @@ use crate::{ChoreResult, Outcome, ask_cargo, circles, named_once};
 /// their packages ([`PREFIX`]).
 const ORDER: &[&str] = &[
     "python-literal",
+    "flags",
     "trace-ingest",
     "gpu-timeline",
     "trace2tree",
@@ -50,7 +51,7 @@ const PREFIX: &str = "tracelens-";
 const ALONE: &[&str] = &["perf-models"];
 
 /// Crates that know nothing of traces, which every crate may use.
-const LEAVES: &[&str] = &["python-literal"];
+const LEAVES: &[&str] = &["python-literal", "flags"];
 
 /// Crates of one kind of recording each, which know nothing of each other.
 const RECORDERS: &[&str] = &["tree-perf", "xla-perf", "rocprof-perf", "nsys-perf", "metal-perf"];

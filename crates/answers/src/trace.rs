@@ -28,8 +28,7 @@ use trace_ingest::{
 };
 use trace2tree::{CallKind, TraceTree, TreeOptions, TreeWarning, is_graph_launch};
 use tree_perf::{
-    Analysis, AnalysisOptions, MemorySheets, RecomputeRule, ReportLayout, SharedWork, inference_sheets,
-    pytorch_sheets,
+    Analysis, AnalysisOptions, RecomputeRule, ReportLayout, SharedWork, inference_sheets, pytorch_sheets,
 };
 
 use crate::compare::names_of_runs;
@@ -216,9 +215,7 @@ impl TraceReporter {
 impl Reporter for TraceReporter {
     fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
         let path = only(paths, RecordingKind::Trace)?;
-        if self.sheet_names == SheetNames::Current && self.analysis.memory == MemorySheets::Recorded {
-            self.analysis.memory = MemorySheets::None;
-        }
+        self.analysis.memory_unasked = self.sheet_names == SheetNames::Documented;
         run.begin(Stage::Read);
         let skip_python_frames = !self.needs_python_frames();
         let trace = read_path(path, &ReadOptions { skip_python_frames, ..run.reading })?;

@@ -123,7 +123,7 @@ impl XlaReporter {
         if let Some(at) = (1..files.len()).find(|&at| files[..at].contains(&files[at])) {
             return Err(Error::SameRecording { path: paths[at].clone() });
         }
-        let gpus_per_node = self.analysis.gpus_per_node;
+        let gpus_per_node = self.analysis.gpus_per_node();
         let (sheet_names, layout) = (self.sheet_names, self.layout());
         let mut hosts = Vec::with_capacity(paths.len());
         for path in paths {

@@ -29,7 +29,6 @@ pub(crate) mod table;
 pub(crate) mod timings;
 mod tool_names;
 pub(crate) mod tree;
-pub(crate) mod window;
 
 use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
@@ -37,11 +36,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use answers::envelope::{Asked, Document, InputDetails};
-use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
+use flags::{choice, one_of};
+use iterations::WindowOptions;
 use reference_tools::Conventions;
 
 use advise::AdviseArguments;
@@ -66,7 +67,6 @@ use table::{TableArguments, WhyArguments};
 use timings::TimingsForm;
 use tool_names::ReferenceTool;
 use tree::TreeArguments;
-use window::WINDOW_OPTIONS;
 
 use crate::error::Failure;
 
@@ -265,7 +265,7 @@ pub(crate) struct Given {
 }
 
 /// Options that do nothing without another.
-const NEEDS: [(&str, &str); 13] = [
+const NEEDS: [(&str, &str); 21] = [
     ("topk_short_kernels", "short_kernel_study"),
     ("short_kernel_threshold_us", "short_kernel_study"),
     ("short_kernel_histogram_bins", "short_kernel_study"),
@@ -277,6 +277,14 @@ const NEEDS: [(&str, &str); 13] = [
     ("max_num_seqs", "inference_phase_analysis"),
     ("phase_detection_method", "inference_phase_analysis"),
     ("phase_legacy", "inference_phase_analysis"),
+    ("min_tid", "pftrace_tables"),
+    ("max_tid", "pftrace_tables"),
+    ("min_event_ns", "pftrace_tables"),
+    ("kernel_summary_baseline", "pftrace_tables"),
+    ("kernel_summary_group", "pftrace_tables"),
+    ("hip_summary_group", "pftrace_tables"),
+    ("top_xla", "pftrace_tables"),
+    ("exclude_kernel_regex", "pftrace_tables"),
     ("raw_op_codes", "csv"),
     ("classic_colors", "summary_svg"),
 ];
@@ -366,7 +374,7 @@ impl Given {
             match (arg.get_long(), arg.get_action().takes_values()) {
                 (None, _) => Some(values),
                 (Some(long), true) => Some(format!("--{long} {values}")),
-                (Some(long), false) => (values == "true").then(|| format!("--{long}")),
+                (Some(long), false) => (source == ValueSource::CommandLine).then(|| format!("--{long}")),
             }
         };
         command.get_arguments().filter_map(written).collect()
@@ -476,47 +484,6 @@ fn document_parser() -> impl TypedValueParser<Value = Document> {
     choice(Document::ALL.map(|document| (PossibleValue::new(document.name()), document)).to_vec())
 }
 
-/// Takes one of these names for the value that it stands for.
-pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
-    values: &'static [(&'static str, T)],
-) -> impl TypedValueParser<Value = T> {
-    choice(values.iter().map(|(name, value)| (PossibleValue::new(*name), *value)).collect())
-}
-
-/// The same where help explains the names, or some of them.
-pub(crate) fn one_of_explained<T: Copy + Send + Sync + 'static>(
-    values: &'static [(&'static str, &'static str, T)],
-) -> impl TypedValueParser<Value = T> {
-    let known = |name, note: &'static str| match note {
-        "" => PossibleValue::new(name),
-        note => PossibleValue::new(name).help(note),
-    };
-    choice(values.iter().map(|(name, note, value)| (known(*name, note), *value)).collect())
-}
-
-/// Takes one of these values by its name.
-pub(crate) fn choice<T: Copy + Send + Sync + 'static>(
-    values: Vec<(PossibleValue, T)>,
-) -> impl TypedValueParser<Value = T> {
-    let names: Vec<PossibleValue> = values.iter().map(|(name, _)| name.clone()).collect();
-    PossibleValuesParser::new(names).try_map(move |name| {
-        let chosen = values.iter().find(|(known, _)| known.get_name() == name);
-        chosen.map(|(_, value)| *value).ok_or("not one of the names")
-    })
-}
-
-/// Takes a finite number that is right.
-fn number(expected: &'static str, is_right: fn(f64) -> bool) -> impl TypedValueParser<Value = f64> {
-    StringValueParser::new().try_map(move |text| match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && is_right(value) => Ok(value),
-        _ => Err(format!("expected a number {expected}")),
-    })
-}
-
-fn microseconds() -> impl TypedValueParser<Value = f64> {
-    number("of microseconds, 0 or more", |value| value >= 0.0)
-}
-
 /// The command as completion scripts see it: both spellings of every option, and the names that options and arguments
 /// take from lists which are not clap's.
 pub(crate) fn command_to_complete() -> clap::Command {
@@ -552,7 +519,7 @@ pub(crate) fn command() -> clap::Command {
     // No workbook is written unless one is asked for, as it is by the other reports; windows are by signposts.
     let metal = |metal: clap::Command| {
         let metal = metal.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"));
-        WINDOW_OPTIONS.into_iter().fold(metal, |metal, id| metal.mut_arg(id, |arg| arg.hide(true)))
+        WindowOptions::NAMES.into_iter().fold(metal, |metal, id| metal.mut_arg(id, |arg| arg.hide(true)))
     };
     let ranks = |ranks: clap::Command| {
         let place = "Write the workbook here [default: <input>_ranks_report.xlsx beside the first recording, unless another \

@@ -10,6 +10,7 @@ mod program;
 mod reason;
 mod threads;
 mod window;
+mod window_options;
 
 pub use detect::{DetectOptions, Iterations};
 pub use division::{Division, Part};
@@ -19,3 +20,4 @@ pub use program::Program;
 pub use reason::Reason;
 pub use threads::{Owners, Span, ThreadSpans};
 pub use window::{NamedRange, Selected, Window, WindowError, host_ranges};
+pub use window_options::{Indices, TimeRange, WindowOptions};

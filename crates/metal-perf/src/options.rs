@@ -7,40 +7,99 @@ use crate::conventions::Conventions;
 
 /// What to report and how.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MetalOptions {
-    /// How figures are made and shown where reports differ.
-    pub conventions: Conventions,
-    /// Report what comes after this signpost.
+    /// Report what comes after this signpost [default: the last one with operations after it]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NAME", visible_alias = "signpost", help_heading = "Rows")
+    )]
     pub start_signpost: Option<String>,
-    /// Report what comes before this signpost.
+
+    /// Report what comes before this signpost
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Rows"))]
     pub end_signpost: Option<String>,
-    /// Which occurrence of the start signpost counts, from 1; `None` takes the first.
+
+    /// Which of the signposts of that name is the start, counted from 1 [default: the first]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "start_signpost", value_parser = counted_from_one, help_heading = "Rows"))]
     pub occurrence: Option<usize>,
-    /// Report whole files.
+
+    /// Report the whole file
+    #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = ["start_signpost", "end_signpost"], help_heading = "Rows"))]
     pub ignore_signposts: bool,
-    /// Keep rows of signposts.
+
+    /// Show signposts among the operations
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub print_signposts: bool,
-    /// Report these rows only.
+
+    /// Report rows with these IDs only: 5-10, 31- (from there on), -12 (up to there). An ID is the row's line when the
+    /// file is opened as a spreadsheet
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "RANGE", allow_hyphen_values = true, help_heading = "Rows")
+    )]
     pub id_range: Option<IdRange>,
-    /// Chip; `None` takes what the file says.
-    pub arch: Option<String>,
-    /// Keep the order of the file.
-    pub tracing_mode: bool,
-    /// Leave out operations of the host.
+
+    /// Leave out operations that ran on the host
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub no_host_ops: bool,
-    /// Put the rows of all devices that belong to one call together.
+
+    /// Keep the order of the file: a replayed trace has the host's times of its capture
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
+    pub tracing_mode: bool,
+
+    /// Show what each device did instead of one row for all
+    #[cfg_attr(feature = "clap", arg(id = "no_merge_devices", long = "no-merge-devices", action = clap::ArgAction::SetFalse, help_heading = "Rows"))]
     pub merge_devices: bool,
-    /// Time of a collective that ran on several devices.
-    pub collective_time: CollectiveTime,
-    /// Which duration counts.
-    pub duration: DurationSource,
-    /// Experts that a sparse product computes, where its attributes do not say.
+
+    /// Chip that the operations ran on, such as wormhole, blackhole, p100 [default: what the file says, else wormhole]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Figures"))]
+    pub arch: Option<String>,
+
+    /// Experts that a sparse product computes, where its attributes do not say
+    #[cfg_attr(feature = "clap", arg(long, value_name = "K", help_heading = "Figures"))]
     pub active_experts: Option<NonZeroU64>,
-    /// What the summary groups by.
-    pub group_by: GroupBy,
-    /// Share in percent, of the total and of device time, below which a row is minor.
+
+    /// Which duration counts: that of the kernel, or with the firmware around it (fw)
+    #[cfg_attr(feature = "clap", arg(long, default_value = "kernel", value_parser = flags::one_of(DURATIONS), value_name = "WHICH", help_heading = "Figures"))]
+    pub duration: DurationSource,
+
+    /// Time of a collective on several devices: their mean, the shortest (of the device that came last and did not
+    /// wait), or the longest
+    #[cfg_attr(feature = "clap", arg(long, default_value = "mean", value_parser = flags::one_of(COLLECTIVE_TIMES), value_name = "WHICH", help_heading = "Figures"))]
+    pub collective_time: CollectiveTime,
+
+    /// Share in percent, of the time and of device time, below which a row is minor: grey, and left out where there is no
+    /// colour. With --compat that of the time decides alone
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PERCENT", default_value_t = Self::default().min_percentage, value_parser = flags::number("of percent, 0 or more", |value| value >= 0.0), help_heading = "Terminal"))]
     pub min_percentage: f64,
+
+    /// What a row of the summary is: an operation (op), an operation and where its first input lies (memory), or a
+    /// category
+    #[cfg_attr(feature = "clap", arg(long, default_value = "memory", value_parser = flags::one_of(GROUPINGS), value_name = "BY", help_heading = "Terminal"))]
+    pub group_by: GroupBy,
+
+    /// How figures are made and shown where reports differ.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub conventions: Conventions,
 }
+
+#[cfg(feature = "clap")]
+fn counted_from_one(text: &str) -> Result<usize, std::num::ParseIntError> {
+    text.parse().map(std::num::NonZeroUsize::get)
+}
+
+#[cfg(feature = "clap")]
+const DURATIONS: &[(&str, DurationSource)] =
+    &[("kernel", DurationSource::Kernel), ("fw", DurationSource::Firmware)];
+
+#[cfg(feature = "clap")]
+const COLLECTIVE_TIMES: &[(&str, CollectiveTime)] =
+    &[("mean", CollectiveTime::Mean), ("min", CollectiveTime::Min), ("max", CollectiveTime::Max)];
+
+#[cfg(feature = "clap")]
+const GROUPINGS: &[(&str, GroupBy)] =
+    &[("op", GroupBy::Op), ("memory", GroupBy::Memory), ("category", GroupBy::Category)];
 
 impl Default for MetalOptions {
     fn default() -> Self {

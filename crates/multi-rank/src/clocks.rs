@@ -144,6 +144,11 @@ pub enum ClockMode {
     Raw,
 }
 
+impl ClockMode {
+    /// The modes with their names on a command line.
+    pub const NAMES: &[(&str, Self)] = &[("align", ClockMode::Align), ("raw", ClockMode::Raw)];
+}
+
 /// How a clock stands to that of the first host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Correction {

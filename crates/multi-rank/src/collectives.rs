@@ -145,7 +145,7 @@ impl Collectives {
             data(b).cmp(&data(a))
         });
         collectives.stragglers = stragglers(analysis, &collectives);
-        if analysis.options.heatmap {
+        if analysis.options.all2allv_heatmap {
             collectives.sent = sent(analysis, &collectives);
         }
         let options = &analysis.options;

@@ -9,6 +9,7 @@ mod figures;
 mod iterations;
 mod kernel_list;
 mod nested;
+mod options;
 mod roofline;
 mod short_kernel_histogram;
 mod timeline;
@@ -23,6 +24,7 @@ pub use iterations::{
 };
 pub use kernel_list::{KernelList, ListedKernel, duration_statistics, round2};
 pub use nested::{nested_argument, nested_parameters, nested_value};
+pub use options::KernelOptions;
 pub use roofline::{
     BestRates, Roof, RooflineCall, RooflinePoint, RooflineShares, Rooflines, roofline_points_sheet,
     roofline_sheet,

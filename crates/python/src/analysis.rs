@@ -14,6 +14,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use reference_tools::tracelens;
+use serde::Deserialize;
 use trace_ingest::{
     ArgumentValue, EventId, LaunchGeometry, Phase, ReadOptions, RowId, StringId, Trace, read_path,
 };
@@ -24,81 +25,37 @@ use crate::table::Table;
 use crate::timeline::{self, AskedWindow};
 use crate::{NativeReport, failed, guarded, refused, refused_with, without_lock};
 
-/// What an analysis or a report is asked to do, by the names of the options.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Asked {
+/// What an analysis or a report is asked to do: the options of a report by their names, and the device.
+#[derive(Deserialize)]
+struct Asked {
     arch: Option<String>,
     arch_file: Option<PathBuf>,
     arch_json: Option<String>,
+    #[serde(default)]
     parity: bool,
-    include_unlinked_kernels: bool,
-    detect_recompute: bool,
-    enable_pseudo_ops: bool,
+    #[serde(flatten)]
+    options: AnalysisOptions,
 }
 
-impl Asked {
-    fn options(&self) -> PyResult<AnalysisOptions> {
-        let given = self.arch_json.as_deref().map(Architecture::from_json).transpose().map_err(refused)?;
-        let chosen = match given {
-            Some(given) => Some(given),
-            None => chosen_architecture(self.arch_file.as_deref(), self.arch.as_deref())
-                .map_err(|error| failed(&error, &[]))?,
-        };
-        Ok(AnalysisOptions {
-            architecture: chosen,
-            conventions: if self.parity { tracelens().traces } else { Conventions::default() },
-            include_unlinked_kernels: self.include_unlinked_kernels,
-            detect_recompute: self.detect_recompute,
-            enable_pseudo_ops: self.enable_pseudo_ops,
-            ..AnalysisOptions::default()
-        })
-    }
-}
-
-/// What a report is asked for beside that.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct AskedSheets {
-    micro_idle_thresh_us: Option<f64>,
-    collective_analysis: bool,
-    kernel_summary: bool,
-    short_kernel_study: bool,
-    short_kernel_threshold_us: f64,
-    short_kernel_histogram_bins: std::num::NonZeroUsize,
-    topk_short_kernels: Option<usize>,
-    topk_ops: Option<usize>,
-    topk_roofline_ops: Option<usize>,
-    group_by_num_kernels: bool,
-    include_overlap_info: bool,
-    include_first_occurrence_time: bool,
-    include_call_stack: bool,
-}
-
-/// Makes the report of a trace with these options.
-#[pyfunction]
-pub(crate) fn report(
-    py: Python<'_>,
-    path: PathBuf,
-    asked: Asked,
-    sheets: AskedSheets,
-) -> PyResult<NativeReport> {
-    let analysis = AnalysisOptions {
-        micro_idle_threshold_us: sheets.micro_idle_thresh_us,
-        collective_analysis: sheets.collective_analysis,
-        kernel_summary: sheets.kernel_summary,
-        short_kernel_study: sheets.short_kernel_study,
-        short_kernel_threshold_us: sheets.short_kernel_threshold_us,
-        short_kernel_histogram_bins: sheets.short_kernel_histogram_bins,
-        topk_short_kernels: sheets.topk_short_kernels,
-        topk_ops: sheets.topk_ops,
-        topk_roofline_ops: sheets.topk_roofline_ops,
-        group_by_num_kernels: sheets.group_by_num_kernels,
-        include_overlap_info: sheets.include_overlap_info,
-        include_first_occurrence_time: sheets.include_first_occurrence_time,
-        include_call_stack: sheets.include_call_stack,
-        ..asked.options()?
+/// The options in a JSON document.
+fn options(asked: &str) -> PyResult<AnalysisOptions> {
+    let Asked { arch, arch_file, arch_json, parity, options } =
+        serde_json::from_str(asked).map_err(refused)?;
+    let given = arch_json.as_deref().map(Architecture::from_json).transpose().map_err(refused)?;
+    let architecture = match given {
+        Some(given) => Some(given),
+        None => {
+            chosen_architecture(arch_file.as_deref(), arch.as_deref()).map_err(|error| failed(&error, &[]))?
+        }
     };
+    let conventions = if parity { tracelens().traces } else { Conventions::default() };
+    Ok(AnalysisOptions { architecture, conventions, ..options })
+}
+
+/// Makes the report of a trace with the options in a JSON document.
+#[pyfunction]
+pub(crate) fn report(py: Python<'_>, path: PathBuf, asked: &str) -> PyResult<NativeReport> {
+    let analysis = options(asked)?;
     let paths = vec![path];
     let report = without_lock(py, None, None, &paths, |reading| {
         let reporter = TraceReporter { analysis, ..TraceReporter::default() };
@@ -112,10 +69,10 @@ pub(crate) fn report(
 pub(crate) fn analyse(
     py: Python<'_>,
     path: PathBuf,
-    asked: Asked,
+    asked: &str,
     python_frames: bool,
 ) -> PyResult<NativeAnalysis> {
-    let options = asked.options()?;
+    let options = options(asked)?;
     let paths = [path];
     let [path] = &paths;
     let analysis = without_lock(py, None, None, &paths, |reading| {

@@ -154,7 +154,8 @@ impl RocprofAnalysis {
     /// The HIP calls with what they launched, for the tables known from Perfetto traces. Computed once.
     pub(crate) fn hip_launches(&self, options: &PftraceOptions) -> &HipLaunches {
         let rule = self.options.conventions.launches;
-        self.hip_launches.get_or_init(|| HipLaunches::new(&self.profile, options, rule))
+        let names = self.options.names_of_pftrace(self.profile.source);
+        self.hip_launches.get_or_init(|| HipLaunches::new(&self.profile, options, names, rule))
     }
 
     /// Whether it is of a part of a profile.
@@ -217,7 +218,7 @@ fn kernel_names(profile: &Profile, options: &RocprofOptions) -> (Vec<String>, Ve
     let mut found: HashMap<String, u32> = HashMap::new();
     let first_seen: Vec<u32> = (0..profile.kernels.len() as u32)
         .map(|kernel| {
-            let name = profile.kernel_name(kernel, options.kernel_names);
+            let name = profile.kernel_name(kernel, options.kernel_names.unwrap_or_default());
             let next = found.len() as u32;
             *found.entry_ref(name.as_ref()).or_insert(next)
         })

@@ -90,8 +90,8 @@ pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
     if records > 0 {
         notices.push(RocprofNotice::OutsideProcessTimes { records });
     }
-    if has_kernels && options.short_kernel_study && short_kernels(analysis).next().is_none() {
-        let threshold_us = options.short_kernel_threshold_us;
+    if has_kernels && options.kernels.short_kernel_study && short_kernels(analysis).next().is_none() {
+        let threshold_us = options.kernels.short_kernel_threshold_us;
         notices.push(RocprofNotice::NoShortKernels { threshold_us });
     }
     notices.extend(pftrace_notices(analysis));
@@ -100,11 +100,11 @@ pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
 
 /// What the tables known from Perfetto traces leave out.
 pub(crate) fn pftrace_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
-    let Some(options) = &analysis.options().pftrace else { return Vec::new() };
+    let Some(options) = analysis.options().pftrace() else { return Vec::new() };
     let mut notices = Vec::new();
     let profile = analysis.profile();
     let kernels = analysis.gpu_kernels(options);
-    let min_event = options.min_event;
+    let min_event = options.min_event();
     let short = |durations: &mut dyn Iterator<Item = Nanoseconds>| {
         let short = durations.filter(|&duration| duration < min_event);
         short.fold((0_usize, Nanoseconds(0)), |(count, sum), duration| (count + 1, sum + duration))

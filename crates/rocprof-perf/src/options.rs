@@ -1,8 +1,9 @@
 //! Options of the analysis of a `rocprofv3` profile.
 
-use std::num::NonZeroUsize;
+use std::fmt;
 use std::str::FromStr;
 
+use operator_sheets::KernelOptions;
 use regex::Regex;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{KernelNames, SourceFormat};
@@ -10,91 +11,128 @@ use trace_ingest::rocprof::{KernelNames, SourceFormat};
 use crate::conventions::Conventions;
 
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(
+    feature = "clap",
+    derive(clap::Args),
+    command(next_help_heading = "Analysis", rename_all = "snake_case")
+)]
 pub struct RocprofOptions {
-    /// Leave out the sheets `kernel_summary` and `kernel_summary_by_category`.
+    /// Leave out kernel_summary and kernel_summary_by_category
+    #[cfg_attr(feature = "clap", arg(long))]
     pub disable_kernel_summary: bool,
-    /// Add a sheet with a row per dispatch.
-    pub kernel_details: bool,
-    /// Add the sheets of kernels shorter than the threshold.
-    pub short_kernel_study: bool,
-    /// Kernels shorter than this are short, in µs.
-    pub short_kernel_threshold_us: f64,
-    /// Bins of the histogram of short kernels.
-    pub short_kernel_histogram_bins: NonZeroUsize,
-    /// Rows of `kernel_details` from the top; all when `None`.
-    pub topk_kernels: Option<usize>,
-    /// Which of a kernel's names the sheets show. Kernels with the same name share a row.
-    pub kernel_names: KernelNames,
+
+    /// Which sheets of single kernels are written.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub kernels: KernelOptions,
+
+    /// Which of a kernel's names the sheets show: without namespace, template arguments and parameters (truncated),
+    /// with them (formatted), with the suffix of the code object, too (demangled), or the symbol's (mangled).
+    /// Kernels that share the name are one row [default: truncated; formatted in the tables known from Perfetto
+    /// traces]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = flags::one_of(KERNEL_NAMES), value_name = "NAMES"))]
+    pub kernel_names: Option<KernelNames>,
+
+    /// The tables that are made of Perfetto traces.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub pftrace: PftraceOptions,
+
     /// How figures are made and shown where reports differ.
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
-    /// Options of the tables that are made of Perfetto traces; no such table when `None`.
-    pub pftrace: Option<PftraceOptions>,
 }
 
-impl Default for RocprofOptions {
-    fn default() -> Self {
-        RocprofOptions {
-            disable_kernel_summary: false,
-            kernel_details: false,
-            short_kernel_study: false,
-            short_kernel_threshold_us: 10.0,
-            short_kernel_histogram_bins: NonZeroUsize::MIN.saturating_add(99),
-            topk_kernels: None,
-            kernel_names: KernelNames::default(),
-            conventions: Conventions::default(),
-            pftrace: None,
-        }
-    }
-}
+#[cfg(feature = "clap")]
+const KERNEL_NAMES: &[(&str, KernelNames)] = &[
+    ("truncated", KernelNames::Truncated),
+    ("formatted", KernelNames::Formatted),
+    ("demangled", KernelNames::Demangled),
+    ("mangled", KernelNames::Mangled),
+];
 
 /// Kernels of XLA that check buffers while it tunes itself; what they take says nothing of the program.
 const CHECKER_OF_TUNING: &str = r"(?:^|\W)redzone_checker_kernel(?:\W|$)";
 
-/// Options of the tables that are known from Perfetto traces. The defaults are those of TraceLens.
+/// Options of the tables that are known from Perfetto traces. The defaults are those of TraceLens. All but the first say
+/// how the tables are made, and need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "clap",
+    derive(clap::Args),
+    command(next_help_heading = "Tables known from Perfetto traces", rename_all = "snake_case")
+)]
 pub struct PftraceOptions {
-    /// Which of a kernel's names the tables show and the pattern is held against. `None`: as a Perfetto trace has
-    /// them, which is as it was recorded if the profile is one, else the formatted name.
-    pub kernel_names: Option<KernelNames>,
-    /// Kernels whose names differ in digits only count as one.
+    /// Add category_summary, xla_top, pftrace_kernel_summary, hip_summary, api_kernel_summary and
+    /// memory_copy_by_copy_bytes, whatever the format of the profile
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub pftrace_tables: bool,
+
+    /// Count kernels whose names differ in digits only as one
+    #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub merge_kernels: bool,
-    /// Lowest number of a thread whose kernels and HIP calls count.
+
+    /// Leave out what threads with lower numbers launched and called
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().min_tid, requires = "pftrace_tables", allow_negative_numbers = true))]
     pub min_tid: i64,
-    /// Highest number of such a thread.
+
+    /// Leave out what threads with higher numbers launched and called
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().max_tid, requires = "pftrace_tables", allow_negative_numbers = true))]
     pub max_tid: i64,
-    /// Shortest kernel or HIP call that counts, except in the table of other kernels.
-    pub min_event: Nanoseconds,
-    /// Leave the kernel table out.
+
+    /// Leave out shorter kernels and HIP calls, but not from xla_top
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NS", default_value_t = Self::default().min_event_ns, requires = "pftrace_tables", allow_negative_numbers = true))]
+    pub min_event_ns: i64,
+
+    /// Leave out pftrace_kernel_summary
+    #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub no_kernel_summary: bool,
-    /// Collectives have rows in the kernel table.
+
+    /// Add collectives to pftrace_kernel_summary
+    #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub kernel_summary_include_rccl: bool,
-    /// What the percentages of the kernel table are of.
+
+    /// What percentages of pftrace_kernel_summary are of
+    #[cfg_attr(feature = "clap", arg(long, value_name = "WHAT", default_value = "total", value_parser = flags::one_of(BASELINES), requires = "pftrace_tables"))]
     pub kernel_summary_baseline: KernelBaseline,
-    /// What makes a row of the kernel table.
+
+    /// What a row of pftrace_kernel_summary is: a kernel with its launch configuration, or a kernel
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BY", default_value = "config", value_parser = flags::one_of(KERNEL_GROUPINGS), requires = "pftrace_tables"))]
     pub kernel_summary_group: KernelGrouping,
-    /// Leave the table of HIP calls out.
+
+    /// Leave out hip_summary
+    #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub no_hip_summary: bool,
-    /// What makes a row of the table of HIP calls.
+
+    /// What a row of hip_summary is
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BY", default_value = "name", value_parser = flags::one_of(HIP_GROUPINGS), requires = "pftrace_tables"))]
     pub hip_summary_group: HipGrouping,
-    /// Rows of the table of other kernels.
+
+    /// Rows of xla_top
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().top_xla, requires = "pftrace_tables"))]
     pub top_xla: usize,
-    /// Kernels that are left out of the table of API calls and their kernels.
-    pub exclude_kernel_pattern: Option<KernelPattern>,
-    /// A call counts with each kernel that it launched; else with the first that began.
+
+    /// Leave kernels whose name this regular expression finds out of api_kernel_summary; an empty one leaves none out
+    /// [default: redzone_checker_kernel as a word]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "REGEX", default_value_t = KernelPattern::checker_of_tuning(), hide_default_value = true, requires = "pftrace_tables"))]
+    pub exclude_kernel_regex: KernelPattern,
+
+    /// Count a call with each kernel that it launched, not only with the first
+    #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub allow_multi_kernel_per_api: bool,
-    /// HIP calls that are not known to launch something have rows too.
+
+    /// Add HIP calls that launch nothing to api_kernel_summary
+    #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub include_nonlaunch_apis: bool,
 }
 
 impl Default for PftraceOptions {
     fn default() -> Self {
         PftraceOptions {
-            kernel_names: None,
+            pftrace_tables: false,
             merge_kernels: false,
             min_tid: -1_000_000_000,
             max_tid: 1_000_000_000,
-            min_event: Nanoseconds(5_000),
+            min_event_ns: 5_000,
             no_kernel_summary: false,
             kernel_summary_include_rccl: false,
             kernel_summary_baseline: KernelBaseline::default(),
@@ -102,16 +140,44 @@ impl Default for PftraceOptions {
             no_hip_summary: false,
             hip_summary_group: HipGrouping::default(),
             top_xla: 30,
-            exclude_kernel_pattern: KernelPattern::checker_of_tuning(),
+            exclude_kernel_regex: KernelPattern::checker_of_tuning(),
             allow_multi_kernel_per_api: false,
             include_nonlaunch_apis: false,
         }
     }
 }
 
+#[cfg(feature = "clap")]
+const BASELINES: &[(&str, KernelBaseline)] =
+    &[("total", KernelBaseline::Total), ("compute", KernelBaseline::Compute)];
+
+#[cfg(feature = "clap")]
+const KERNEL_GROUPINGS: &[(&str, KernelGrouping)] =
+    &[("config", KernelGrouping::Config), ("name", KernelGrouping::Name)];
+
+#[cfg(feature = "clap")]
+const HIP_GROUPINGS: &[(&str, HipGrouping)] = &[
+    ("name", HipGrouping::Name),
+    ("name+stream", HipGrouping::NameStream),
+    ("name+op", HipGrouping::NameOp),
+    ("name+stream+op", HipGrouping::NameStreamOp),
+];
+
 impl PftraceOptions {
-    /// Which of the names of a profile's kernels the tables show.
-    pub(crate) fn names_of(&self, source: SourceFormat) -> KernelNames {
+    /// Shortest kernel or HIP call that counts, but in the table of other kernels.
+    pub(crate) fn min_event(&self) -> Nanoseconds {
+        Nanoseconds(self.min_event_ns)
+    }
+}
+
+impl RocprofOptions {
+    /// Options of the tables that are known from Perfetto traces, where those are asked for.
+    pub(crate) fn pftrace(&self) -> Option<&PftraceOptions> {
+        self.pftrace.pftrace_tables.then_some(&self.pftrace)
+    }
+
+    /// Which of the names of a profile's kernels these tables show.
+    pub(crate) fn names_of_pftrace(&self, source: SourceFormat) -> KernelNames {
         self.kernel_names.unwrap_or(match source {
             // The name of a slice is the demangled one, with the suffix of the code object if it has that.
             SourceFormat::Pftrace | SourceFormat::ChromeJson => KernelNames::Demangled,
@@ -166,23 +232,30 @@ impl HipGrouping {
     }
 }
 
-/// A regular expression that matches anywhere in a kernel's name; letters compare with regard to case.
+/// A regular expression that matches anywhere in a kernel's name; letters compare with regard to case. An empty one matches
+/// no name.
 #[derive(Clone, Debug)]
-pub struct KernelPattern(Regex);
+pub struct KernelPattern(Option<Regex>);
 
 impl KernelPattern {
-    fn checker_of_tuning() -> Option<Self> {
-        CHECKER_OF_TUNING.parse().ok()
+    fn checker_of_tuning() -> Self {
+        KernelPattern(Regex::new(CHECKER_OF_TUNING).ok())
     }
 
     /// Whether a kernel of this name is meant.
     pub(crate) fn matches(&self, name: &str) -> bool {
-        self.0.is_match(name)
+        self.0.as_ref().is_some_and(|pattern| pattern.is_match(name))
     }
 
     /// The regular expression.
     pub fn as_str(&self) -> &str {
-        self.0.as_str()
+        self.0.as_ref().map_or("", Regex::as_str)
+    }
+}
+
+impl fmt::Display for KernelPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -202,7 +275,10 @@ impl FromStr for KernelPattern {
             pattern: pattern.to_owned(),
             reason: error.to_string(),
         };
-        Regex::new(pattern).map(KernelPattern).map_err(error)
+        if pattern.is_empty() {
+            return Ok(KernelPattern(None));
+        }
+        Regex::new(pattern).map(|pattern| KernelPattern(Some(pattern))).map_err(error)
     }
 }
 
@@ -222,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_default_pattern_matches_the_checker_as_a_word_only() {
-        let pattern = PftraceOptions::default().exclude_kernel_pattern.unwrap();
+        let pattern = PftraceOptions::default().exclude_kernel_regex;
         for (name, is_meant) in [
             ("redzone_checker_kernel", true),
             ("xla::redzone_checker_kernel(unsigned char*)", true),
@@ -242,6 +318,7 @@ mod tests {
         assert!(pattern.matches("attn_fwd.kd") && pattern.matches("x Cijk_Ailk_MT128x64"));
         assert!(!pattern.matches("flash_attn"));
         assert_eq!(pattern.as_str(), "^attn|Cijk_.*_MT128");
+        assert!(!"".parse::<KernelPattern>().unwrap().matches("attn_fwd.kd"));
     }
 
     #[test]

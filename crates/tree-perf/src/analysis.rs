@@ -297,7 +297,7 @@ impl Analysis {
     pub(crate) fn breakdown(&self, positions: impl Iterator<Item = usize>) -> Option<Breakdown> {
         let threshold = self
             .options
-            .micro_idle_threshold_us
+            .micro_idle_thresh_us
             .map(|us| (us * self.trace().time_unit().per_microsecond() as f64).round() as i64);
         Breakdown::from_events(positions.map(|at| self.device.timeline_event(self.trace(), at)), threshold)
     }

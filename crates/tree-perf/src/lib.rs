@@ -44,7 +44,7 @@ pub use launchers::{LauncherRow, LauncherWork};
 pub use memory::{FailedAllocation, MemoryFinding};
 pub use notice::Notice;
 pub use operator_sheets::{OpCategory, Roof, RooflinePoint};
-pub use options::{AnalysisOptions, BudgetBounds, IterationName, MemorySheets, ReportLayout};
+pub use options::{AnalysisOptions, BudgetBounds, IterationName, ReportLayout};
 pub use other_run::SharedWork;
 pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
 pub use sheets::concurrency::{CopyKind, CopyRateOverTime};

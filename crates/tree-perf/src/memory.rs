@@ -14,7 +14,6 @@ use trace_ingest::{Category, EventId, MemoryDevice, MemoryEvent, PerString, Stri
 use trace2tree::{TraceTree, is_module_frame};
 
 use crate::analysis::Analysis;
-use crate::options::MemorySheets;
 
 /// Memory of all devices. Times are in the trace's unit, sizes in bytes.
 pub(crate) struct MemoryUse {
@@ -291,10 +290,9 @@ impl Analysis {
 
     /// The memory of all devices; `None` where it is not recorded, or not asked for. Computed once.
     pub(crate) fn memory(&self) -> Option<&MemoryUse> {
-        match self.options().memory {
-            MemorySheets::None => return None,
-            MemorySheets::Recorded if !self.options().conventions.is_full() => return None,
-            MemorySheets::Recorded | MemorySheets::WithModules => {}
+        let options = self.options();
+        if !(options.memory || options.memory_unasked && options.conventions.is_full()) {
+            return None;
         }
         let found = || {
             let is_recorded = !self.trace().events().arguments().memory.is_empty();

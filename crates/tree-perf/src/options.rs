@@ -1,8 +1,10 @@
 //! What an analysis is asked to do.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use operator_sheets::KernelOptions;
 use perf_models::{Architecture, CommunicationPatterns, PeakBasis};
 use regex::Regex;
 use trace_ingest::{Accelerator, RecorderFacts, RecordingKind, TraceFacts};
@@ -20,22 +22,9 @@ pub enum ReportLayout {
     Inference,
 }
 
-/// Which sheets of memory are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MemorySheets {
-    /// None.
-    None,
-    /// All, where the trace has allocations, but without modules unless another option reads Python frames. None in a report
-    /// of the core alone ([`Scope::Core`](sheets::Scope::Core)).
-    #[default]
-    Recorded,
-    /// All, with modules; reads Python frames.
-    WithModules,
-}
-
 /// Names of ranges and operators that are iterations. Runs of digits count as `#` in them.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(try_from = "String"))]
 #[non_exhaustive]
 pub enum IterationName {
     /// This name, `step 17` as well as `step #`.
@@ -67,6 +56,14 @@ impl FromStr for IterationName {
     }
 }
 
+impl TryFrom<String> for IterationName {
+    type Error = regex::Error;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
 impl fmt::Display for IterationName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,6 +88,7 @@ pub(crate) fn without_numbers(name: &str) -> String {
 
 /// Which stretch of time the budget of an iteration divides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum BudgetBounds {
     /// From the begin to the end of the iteration on the host, whatever the device does then.
@@ -100,118 +98,198 @@ pub enum BudgetBounds {
     Projected,
 }
 
+#[cfg(feature = "clap")]
+const BUDGET_BOUNDS: &[(&str, BudgetBounds)] =
+    &[("host", BudgetBounds::Host), ("projected", BudgetBounds::Projected)];
+
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    feature = "clap",
+    derive(clap::Args),
+    command(next_help_heading = "Analysis", rename_all = "snake_case")
+)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(default))]
 pub struct AnalysisOptions {
-    /// How device events find their launch.
-    pub link_by: LinkBy,
-    /// Which report the sheets are for.
-    pub layout: ReportLayout,
-    /// How figures are made and shown where reports differ.
-    pub conventions: Conventions,
-    /// Count device events without a launch in the timeline too. On where the recorder cannot know launches
-    /// ([`RecorderFacts::launches`], [`RecorderFacts::all_launches`], [`Accelerator::links_all_work`]): the timeline would be empty, or lack a part.
-    pub include_unlinked_kernels: bool,
-    /// Split idle time at this gap length in µs.
-    pub micro_idle_threshold_us: Option<f64>,
-    /// Tell recomputed work of activation checkpointing apart.
-    pub detect_recompute: bool,
-    /// Read Python frames and show call stacks.
-    pub include_call_stack: bool,
-    /// Split fused operators of inference engines into pseudo operators by their kernels; reads Python
-    /// frames.
-    pub enable_pseudo_ops: bool,
-    /// Add the sheets of kernel overlap.
-    pub include_overlap_info: bool,
-    /// Add the time of the first call to the operator sheet.
-    pub include_first_occurrence_time: bool,
-    /// Group calls by their number of kernels too.
-    pub group_by_num_kernels: bool,
-    /// Group calls by the `nn.Module` that they ran in too, and show the modules around them; reads Python
-    /// frames.
-    pub group_by_parent_module: bool,
-    /// Write the kernel summary. On where the recorder cannot know operators ([`RecorderFacts::operators`]), and for exports
-    /// of Nsight Systems.
-    pub kernel_summary: bool,
-    /// Write a row per kernel, copy and fill.
-    pub kernel_details: bool,
-    /// Keep this many rows of these.
-    pub topk_kernels: Option<usize>,
-    /// Write the host time of operators. On where no operator launched device work, or the recorder
-    /// does not link all work ([`Accelerator::links_all_work`]): their device time is not known.
-    pub host_ops: bool,
-    /// Write the short-kernel sheets.
-    pub short_kernel_study: bool,
-    /// A kernel is short below this duration in µs.
-    pub short_kernel_threshold_us: f64,
-    /// Bins of the short-kernel histogram.
-    pub short_kernel_histogram_bins: std::num::NonZeroUsize,
-    /// Write the sheets of waits: causes of idle time, queues, launches, overlap of activities, rates of copies,
-    /// annotations.
-    pub waits: bool,
-    /// A wait of launched work is the device's own time between two events below this length in µs.
-    pub kernel_wait_threshold_us: f64,
-    /// The sheet of gaps has those of this length in µs and more.
-    pub min_gap_us: f64,
-    /// Which stretch of time a row of the sheet of budgets is about.
-    pub budget: BudgetBounds,
-    /// The ranges or operators of this name are the iterations in the sheet of budgets. `None` takes the iterations that are
-    /// detected.
-    pub iteration: Option<IterationName>,
-    /// A queue of this many launched events counts as full.
-    pub queue_limit: std::num::NonZeroUsize,
-    /// Write the sheets of memory.
-    pub memory: MemorySheets,
-    /// Keep this many rows of the short-kernel details.
-    pub topk_short_kernels: Option<usize>,
-    /// Keep this many rows of the operator sheet.
+    /// Keep only the first N rows of ops_all; percentages stay those of all rows
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub topk_ops: Option<usize>,
-    /// Keep this many rows of each roofline sheet.
+
+    /// Keep only the first N rows of short_kernels_all_details
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub topk_short_kernels: Option<usize>,
+
+    /// Keep only the first N rows of each roofline sheet
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub topk_roofline_ops: Option<usize>,
-    /// Write the collectives.
-    pub collective_analysis: bool,
-    /// What the device can do at most; `None` takes the bundled architecture of the device that the trace
-    /// names, if there is one.
+
+    /// Count device events whose launch is not in the trace in the timeline too
+    //
+    // On where the recorder cannot know launches: the timeline would be empty, or lack a part.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub include_unlinked_kernels: bool,
+
+    /// Split idle time of gpu_timeline into gaps shorter than this (micro_idle_time) and the rest (macro_idle_time)
+    #[cfg_attr(feature = "clap", arg(long, value_name = "US", value_parser = flags::microseconds()))]
+    pub micro_idle_thresh_us: Option<f64>,
+
+    /// The sheet time_budget has a row for each range or operator of this name, with # for numbers in it, in place of the
+    /// iterations that are detected; /EXPRESSION/ means all names that the regular expression matches
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    pub iteration: Option<IterationName>,
+
+    /// What a row of time_budget divides: the time of the iteration on the host, or from the first start to the last end of
+    /// the device work that its thread launched in it
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BOUNDS", value_parser = flags::one_of(BUDGET_BOUNDS), default_value = "host")
+    )]
+    pub budget: BudgetBounds,
+
+    /// Which sheets of single kernels are written.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub kernels: KernelOptions,
+
+    /// Add sheets of why devices and streams had nothing to run, of launch queues and delays, of what ran at the same time,
+    /// of the bandwidth of copies, and of annotations
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub waits: bool,
+
+    /// A wait of launched work is the device's own time between two events (kernel_wait) below this length
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "US", default_value_t = Self::default().kernel_wait_threshold_us, value_parser = flags::microseconds())
+    )]
+    pub kernel_wait_threshold_us: f64,
+
+    /// The sheet gpu_gaps has gaps of this length and more
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "US", default_value_t = Self::default().min_gap_us, value_parser = flags::microseconds())
+    )]
+    pub min_gap_us: f64,
+
+    /// A queue of this many launched events counts as full
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().queue_limit))]
+    pub queue_limit: NonZeroUsize,
+
+    /// Name the modules in the sheets of memory, which needs a trace with stacks; the sheets themselves are written wherever
+    /// the trace has allocations (profile_memory)
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub memory: bool,
+
+    /// Add the kernel_summary sheet
+    //
+    // On where the recorder cannot know operators, and for exports of Nsight Systems.
+    #[cfg_attr(feature = "clap", arg(long = "enable_kernel_summary", alias = "kernel_summary"))]
+    pub kernel_summary: bool,
+
+    /// Add host_ops, the time of the host by operator; always there where no operator launched device work
+    //
+    // And where the recorder does not link all work: the device time of operators is not known then.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub host_ops: bool,
+
+    /// Mark work repeated by activation checkpointing (column is_recompute)
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub detect_recompute: bool,
+
+    /// Add call stacks and entry points to ops_all; needs a trace with stacks
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub include_call_stack: bool,
+
+    /// Split fused operators of inference engines (MoE, MLA …) into pseudo operators by their kernels
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub enable_pseudo_ops: bool,
+
+    /// Add ops_all_kl_overlap: what ran at the same time on other streams
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub include_overlap_info: bool,
+
+    /// Add the time of the first call to ops_all
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub include_first_occurrence_time: bool,
+
+    /// Give calls with different numbers of kernels rows of their own in ops_all
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub group_by_num_kernels: bool,
+
+    /// Leave out coll_analysis, the sheet of collective operations
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub disable_coll_analysis: bool,
+
+    /// Write the sheets of memory wherever the trace has allocations, and not only where `memory` asks for them.
+    #[cfg_attr(feature = "clap", arg(skip = true))]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub memory_unasked: bool,
+
+    /// Which report the sheets are for.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub layout: ReportLayout,
+
+    /// Group calls by the `nn.Module` that they ran in too, and show the modules around them; reads Python frames.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub group_by_parent_module: bool,
+
+    /// How device events find their launch.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub link_by: LinkBy,
+
+    /// How figures are made and shown where reports differ.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub conventions: Conventions,
+
+    /// What the device can do at most; `None` takes the bundled architecture of the device that the trace names, if there
+    /// is one.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub architecture: Option<Architecture>,
+
     /// Which of the architecture's peaks count; `None` takes those of [`Conventions::peak_basis`].
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub peak_basis: Option<PeakBasis>,
+
     /// Kernel names that mean communication.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub communication: CommunicationPatterns,
 }
 
 impl Default for AnalysisOptions {
     fn default() -> Self {
         AnalysisOptions {
-            link_by: LinkBy::default(),
-            layout: ReportLayout::default(),
-            conventions: Conventions::default(),
+            topk_ops: None,
+            topk_short_kernels: None,
+            topk_roofline_ops: None,
             include_unlinked_kernels: false,
-            micro_idle_threshold_us: None,
+            micro_idle_thresh_us: None,
+            iteration: None,
+            budget: BudgetBounds::default(),
+            kernels: KernelOptions::default(),
+            waits: false,
+            kernel_wait_threshold_us: 30.0,
+            min_gap_us: 10.0,
+            queue_limit: const { NonZeroUsize::new(gpu_timeline::QueueLength::FULL).unwrap() },
+            memory: false,
+            kernel_summary: false,
+            host_ops: false,
             detect_recompute: false,
             include_call_stack: false,
             enable_pseudo_ops: false,
             include_overlap_info: false,
             include_first_occurrence_time: false,
             group_by_num_kernels: false,
+            disable_coll_analysis: false,
+            memory_unasked: true,
+            layout: ReportLayout::default(),
             group_by_parent_module: false,
-            kernel_summary: false,
-            kernel_details: false,
-            topk_kernels: None,
-            host_ops: false,
-            short_kernel_study: false,
-            short_kernel_threshold_us: 10.0,
-            short_kernel_histogram_bins: const { std::num::NonZeroUsize::new(100).unwrap() },
-            waits: false,
-            kernel_wait_threshold_us: 30.0,
-            min_gap_us: 10.0,
-            budget: BudgetBounds::default(),
-            iteration: None,
-            queue_limit: const { std::num::NonZeroUsize::new(gpu_timeline::QueueLength::FULL).unwrap() },
-            memory: MemorySheets::default(),
-            topk_short_kernels: None,
-            topk_ops: None,
-            topk_roofline_ops: None,
-            collective_analysis: true,
+            link_by: LinkBy::default(),
+            conventions: Conventions::default(),
             architecture: None,
             peak_basis: None,
             communication: CommunicationPatterns::default(),
@@ -243,7 +321,7 @@ impl AnalysisOptions {
             || self.detect_recompute
             || self.enable_pseudo_ops
             || self.group_by_parent_module
-            || self.memory == MemorySheets::WithModules;
+            || self.memory;
         TreeOptions { python_frames, link_by: self.link_by, ..TreeOptions::default() }
     }
 }

@@ -11,7 +11,6 @@ use trace_ingest::PerString;
 use crate::analysis::Analysis;
 use crate::extended_operators::ExtendedOperators;
 use crate::notice::Notice;
-use crate::options::MemorySheets;
 use crate::sheets::{ops_all, pytorch_sheets, rooflines, short_kernels};
 use crate::unified::peaks_missing;
 
@@ -78,7 +77,7 @@ impl Analysis {
 
     /// What the sheets of memory lack although it was asked for, or although the recording may have it.
     fn memory_missing(&self) -> Option<Notice> {
-        let is_asked = self.options().memory == MemorySheets::WithModules;
+        let is_asked = self.options().memory;
         match self.memory() {
             None => is_asked.then_some(Notice::NoMemory),
             Some(memory) if memory.has_modules || memory.devices.is_empty() => None,

@@ -227,7 +227,7 @@ impl JaxAnalysis {
 
     /// Whether an operator matches the keyword filters.
     pub(crate) fn keeps(&self, operator: usize) -> bool {
-        let keywords = &self.options.keyword_filters;
+        let keywords = &self.options.kernel_metadata_keyword_filters;
         let record = self.operators[operator].record.as_ref();
         keywords.is_empty() || record.is_some_and(|record| record.has_keyword(keywords))
     }

@@ -6,7 +6,6 @@ use std::fmt;
 use crate::analysis::JaxAnalysis;
 use crate::device_events::is_copy_kernel;
 use crate::operators::stem;
-use crate::options::CopyKernels;
 
 /// What most of the kernel time went to, and how much of the time the GPUs did anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,13 +157,13 @@ impl JaxAnalysis {
             sum(&|at| !named(at) && !copies(at))
                 .map(|(kernels, time_us)| JaxNotice::KernelsWithoutInstruction { kernels, time_us }),
         );
-        if self.options().copy_kernels == CopyKernels::Computation {
+        if !self.options().rebucket_copy_kernels {
             notices.extend(
                 sum(&copies)
                     .map(|(kernels, time_us)| JaxNotice::CopyKernelsAreComputation { kernels, time_us }),
             );
         }
-        let keywords = &self.options().keyword_filters;
+        let keywords = &self.options().kernel_metadata_keyword_filters;
         if !keywords.is_empty() && sum(&|at| self.keeps(at)).is_none() {
             notices.push(JaxNotice::NothingHasKeyword { keywords: keywords.clone() });
         }

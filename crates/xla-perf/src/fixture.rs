@@ -143,7 +143,10 @@ pub(crate) fn analysis(mut planes: Vec<XPlane>, devices_per_node: u32) -> JaxAna
     planes.push(programs());
     let space = XSpace { planes, ..XSpace::default() };
     let profile = profile_from_bytes(Path::new("host.xplane.pb"), space.to_bytes()).unwrap();
-    JaxAnalysis::new(profile, JaxOptions { gpus_per_node: devices_per_node, ..JaxOptions::default() })
+    JaxAnalysis::new(
+        profile,
+        JaxOptions { gpus_per_node: NonZeroU32::new(devices_per_node), ..JaxOptions::default() },
+    )
 }
 
 /// A GPU that runs the program, one kernel after another from a time on.

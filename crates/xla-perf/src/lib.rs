@@ -25,7 +25,7 @@ pub use device_events::{GpuEvent, gpus_at_work};
 pub use executions::{Call, Execution};
 pub use findings::{JaxFinding, JaxNotice, jax_finding};
 pub use operators::{Operator, Program, Record};
-pub use options::{Conventions, CopyKernels, JaxOptions, WorkRule};
+pub use options::{Conventions, JaxOptions, WorkRule};
 pub use report::jax_sheets;
 
 /// A map in the order in which its keys were first seen.

@@ -1,5 +1,7 @@
 //! Options of the analysis of an XLA profile.
 
+use std::num::NonZeroU32;
+
 use perf_models::{Architecture, CommunicationPatterns, PeakBasis};
 use sheets::{Layout, Scope};
 
@@ -28,34 +30,41 @@ pub enum WorkRule {
     LibraryKernel,
 }
 
-/// How kernels that only copy or fill memory count, such as `__amd_rocclr_copyBuffer`, which some ROCm releases
-/// record as kernels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CopyKernels {
-    /// As kernels, as they were recorded.
-    #[default]
-    Computation,
-    /// As copies and fills.
-    Memcpy,
-}
-
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(
+    feature = "clap",
+    derive(clap::Args),
+    command(next_help_heading = "Analysis", rename_all = "snake_case")
+)]
 pub struct JaxOptions {
+    /// Keep only kernels whose instruction comes from an operation or a source file with one of these texts
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT", num_args = 1..))]
+    pub kernel_metadata_keyword_filters: Vec<String>,
+
+    /// Count kernels of the ROCm runtime that only copy or fill memory as copies, not as computation
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub rebucket_copy_kernels: bool,
+
+    /// GPUs of one host, from which ranks follow where there are several profiles: host times N plus GPU [default: 8]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub gpus_per_node: Option<NonZeroU32>,
+
     /// Architecture that the figures are held against; the device that the profile names where none is given.
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub architecture: Option<Architecture>,
+
     /// Which of its peaks count; `None` takes those of [`Conventions::peak_basis`].
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub peak_basis: Option<PeakBasis>,
-    /// Keep only kernels whose operation or source file contains one of these texts; all kernels when empty.
-    pub keyword_filters: Vec<String>,
+
     /// How figures are made and shown where reports differ.
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
-    /// How copying kernels count.
-    pub copy_kernels: CopyKernels,
+
     /// Which kernels communicate.
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub communication: CommunicationPatterns,
-    /// GPUs of one host, from which ranks follow in profiles of several hosts.
-    pub gpus_per_node: u32,
 }
 
 impl JaxOptions {
@@ -64,22 +73,14 @@ impl JaxOptions {
         self.peak_basis.unwrap_or(self.conventions.peak_basis)
     }
 
-    /// Whether a kernel of this name counts as a copy or fill.
+    /// Whether a kernel of this name counts as a copy or fill, such as `__amd_rocclr_copyBuffer`, which some ROCm releases
+    /// record as a kernel.
     pub(crate) fn counts_as_copy(&self, kernel: &str) -> bool {
-        self.copy_kernels == CopyKernels::Memcpy && is_copy_kernel(kernel)
+        self.rebucket_copy_kernels && is_copy_kernel(kernel)
     }
-}
 
-impl Default for JaxOptions {
-    fn default() -> Self {
-        JaxOptions {
-            architecture: None,
-            peak_basis: None,
-            keyword_filters: Vec::new(),
-            conventions: Conventions::default(),
-            copy_kernels: CopyKernels::default(),
-            communication: CommunicationPatterns::default(),
-            gpus_per_node: 8,
-        }
+    /// GPUs of one host.
+    pub fn gpus_per_node(&self) -> u32 {
+        self.gpus_per_node.map_or(8, NonZeroU32::get)
     }
 }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use flags::one_of;
 use trace_diff::Limit;
 
 use super::report_output::ReportOutput;
-use super::{REFERENCES, Reference, one_of};
+use super::{REFERENCES, Reference};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use answers::OverlayEvents;
 use clap::Args;
 use critical_path::{PathMode, Scaling};
+use flags::{one_of, one_of_explained};
+use iterations::WindowOptions;
 
+use super::Reference;
 use super::reading::ReadingArguments;
 use super::report_output::{Recordings, ReportOutput};
-use super::window::WindowArguments;
-use super::{Reference, one_of, one_of_explained};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -85,7 +86,7 @@ pub(crate) struct CriticalPathArguments {
     pub(crate) annotation: Option<Annotation>,
 
     #[command(flatten)]
-    pub(crate) window: WindowArguments,
+    pub(crate) window: WindowOptions,
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 }

@@ -1,13 +1,13 @@
 //! Flags about devices and their kernels that several reports share.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use answers::model::chosen_architecture;
 use clap::Args;
+use flags::one_of;
 use perf_models::{Architecture, CommunicationPatterns, PeakBasis};
 
-use super::{Reference, microseconds, one_of};
+use super::Reference;
 use crate::error::Failure;
 
 #[derive(Args)]
@@ -72,30 +72,4 @@ impl DeviceArguments {
         };
         self.communication_pattern.iter().fold(usual, |patterns, pattern| patterns.with_pattern(pattern))
     }
-}
-
-#[derive(Args)]
-pub(crate) struct KernelDetailArguments {
-    /// Add kernel_details: a row per kernel
-    #[arg(long = "kernel_details")]
-    pub(crate) kernel_details: bool,
-
-    /// Keep only the first N rows of kernel_details
-    #[arg(long = "topk_kernels", value_name = "N")]
-    pub(crate) topk_kernels: Option<usize>,
-}
-
-#[derive(Args)]
-pub(crate) struct ShortKernelArguments {
-    /// Add a histogram of the durations of short kernels, and a sheet of the short kernels by name
-    #[arg(long = "short_kernel_study")]
-    pub(crate) short_kernel_study: bool,
-
-    /// A kernel is short below this duration
-    #[arg(long = "short_kernel_threshold_us", value_name = "US", default_value = "10", value_parser = microseconds())]
-    pub(crate) short_kernel_threshold_us: f64,
-
-    /// Bins of the short-kernel histogram
-    #[arg(long = "short_kernel_histogram_bins", value_name = "N", default_value = "100")]
-    pub(crate) short_kernel_histogram_bins: NonZeroUsize,
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use iterations::WindowOptions;
 
 use super::compare::{SameNames, same};
 use super::reading::ReadingArguments;
 use super::report_output::ReportOutput;
-use super::window::WindowArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -60,7 +60,7 @@ pub(crate) struct DiffArguments {
     pub(crate) map: bool,
 
     #[command(flatten)]
-    pub(crate) window: WindowArguments,
+    pub(crate) window: WindowOptions,
 
     #[command(flatten)]
     pub(crate) tables: ReportOutput,

@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use flags::one_of;
 use trace_doctor::Severity;
 
 use super::answer_output::AnswerOutput;
-use super::one_of;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

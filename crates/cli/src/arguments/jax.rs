@@ -1,14 +1,15 @@
 //! Flags of `tracelens jax`.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
+use flags::one_of;
+use iterations::WindowOptions;
+use xla_perf::JaxOptions;
 
 use super::devices::DeviceArguments;
 use super::report_output::{Recordings, ReportOutput, SheetNaming};
-use super::window::WindowArguments;
-use super::{REFERENCES, Reference, one_of};
+use super::{REFERENCES, Reference};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +32,7 @@ pub(crate) struct JaxArguments {
     #[command(flatten)]
     pub(crate) analysis: JaxAnalysisArguments,
     #[command(flatten)]
-    pub(crate) window: WindowArguments,
+    pub(crate) window: WindowOptions,
 }
 
 #[derive(Args)]
@@ -55,9 +56,8 @@ pub(crate) struct JaxOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct JaxAnalysisArguments {
-    /// Keep only kernels whose instruction comes from an operation or a source file with one of these texts
-    #[arg(long = "kernel_metadata_keyword_filters", value_name = "TEXT", num_args = 1..)]
-    pub(crate) kernel_metadata_keyword_filters: Vec<String>,
+    #[command(flatten)]
+    pub(crate) options: JaxOptions,
 
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
@@ -73,14 +73,6 @@ pub(crate) struct JaxAnalysisArguments {
         value_parser = one_of(REFERENCES)
     )]
     pub(crate) parity: Option<Reference>,
-
-    /// Count kernels of the ROCm runtime that only copy or fill memory as copies, not as computation
-    #[arg(long = "rebucket_copy_kernels")]
-    pub(crate) rebucket_copy_kernels: bool,
-
-    /// GPUs of one host, from which ranks follow where there are several profiles: host times N plus GPU [default: 8]
-    #[arg(long = "gpus_per_node", value_name = "N")]
-    pub(crate) gpus_per_node: Option<NonZeroU32>,
 
     // What the tool whose place the subcommand takes has and this one has not: refused, never ignored.
     #[arg(long = "enable-origami", hide = true)]

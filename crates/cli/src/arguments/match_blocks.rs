@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use flags::one_of_explained;
 use inference_phase::Phase;
 
 use super::answer_output::AnswerOutput;
-use super::one_of_explained;
 use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\

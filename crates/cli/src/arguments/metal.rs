@@ -1,14 +1,12 @@
 //! Flags of `tracelens metal`.
 
-use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
-use metal_perf::{CollectiveTime, DurationSource, GroupBy, IdRange};
+use iterations::WindowOptions;
+use metal_perf::MetalOptions;
 
 use super::report_output::ReportOutput;
-use super::window::WindowArguments;
-use super::{number, one_of};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -30,14 +28,18 @@ pub(crate) struct MetalArguments {
     #[command(flatten)]
     pub(crate) output: MetalOutput,
     #[command(flatten)]
-    pub(crate) rows: RowArguments,
-    #[command(flatten)]
-    pub(crate) figures: FigureArguments,
+    pub(crate) options: MetalOptions,
+    /// Compare with this run, as `tracelens compare` does: operations by name and sizes, biggest changes first
+    #[arg(long, value_name = "FILE", help_heading = "Figures")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Give the figures, rules and layout of tt-perf-report 1.4.1, where it is known to be wrong too
+    #[arg(long, help_heading = "Figures")]
+    pub(crate) compat: bool,
     #[command(flatten)]
     pub(crate) terminal: TerminalArguments,
     /// Known so that the refusal can say what to do instead.
     #[command(flatten)]
-    pub(crate) window: WindowArguments,
+    pub(crate) window: WindowOptions,
 }
 
 #[derive(Args)]
@@ -67,87 +69,13 @@ pub(crate) struct MetalOutput {
     pub(crate) classic_colors: bool,
 }
 
-#[derive(Args)]
-#[command(next_help_heading = "Rows")]
-pub(crate) struct RowArguments {
-    /// Report what comes after this signpost [default: the last one with operations after it]
-    #[arg(long = "start-signpost", value_name = "NAME", visible_alias = "signpost")]
-    pub(crate) start_signpost: Option<String>,
-
-    /// Report what comes before this signpost
-    #[arg(long = "end-signpost", value_name = "NAME")]
-    pub(crate) end_signpost: Option<String>,
-
-    /// Which of the signposts of that name is the start, counted from 1 [default: the first]
-    #[arg(long, value_name = "N", requires = "start_signpost")]
-    pub(crate) occurrence: Option<NonZeroUsize>,
-
-    /// Report the whole file
-    #[arg(long = "ignore-signposts", conflicts_with_all = ["start_signpost", "end_signpost"])]
-    pub(crate) ignore_signposts: bool,
-
-    /// Show signposts among the operations
-    #[arg(long = "print-signposts")]
-    pub(crate) print_signposts: bool,
-
-    /// List the signposts with the operations and the time after each, and report nothing
-    #[arg(long = "list-signposts")]
-    pub(crate) list_signposts: bool,
-
-    /// Report rows with these IDs only: 5-10, 31- (from there on), -12 (up to there). An ID is the row's line when the
-    /// file is opened as a spreadsheet
-    #[arg(long = "id-range", value_name = "RANGE", allow_hyphen_values = true, value_parser = str::parse::<IdRange>)]
-    pub(crate) id_range: Option<IdRange>,
-
-    /// Leave out operations that ran on the host
-    #[arg(long = "no-host-ops")]
-    pub(crate) no_host_ops: bool,
-
-    /// Keep the order of the file: a replayed trace has the host's times of its capture
-    #[arg(long = "tracing-mode")]
-    pub(crate) tracing_mode: bool,
-
-    /// Show what each device did instead of one row for all
-    #[arg(long = "no-merge-devices")]
-    pub(crate) no_merge_devices: bool,
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "Figures")]
-pub(crate) struct FigureArguments {
-    /// Chip that the operations ran on, such as wormhole, blackhole, p100 [default: what the file says, else wormhole]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) arch: Option<String>,
-
-    /// Experts that a sparse product computes, where its attributes do not say
-    #[arg(long = "active-experts", value_name = "K")]
-    pub(crate) active_experts: Option<NonZeroU64>,
-
-    /// Which duration counts: that of the kernel, or with the firmware around it (fw)
-    #[arg(long, default_value = "kernel", value_parser = one_of(DURATIONS), value_name = "WHICH")]
-    pub(crate) duration: DurationSource,
-
-    /// Time of a collective on several devices: their mean, the shortest (of the device that came last and did not
-    /// wait), or the longest
-    #[arg(long = "collective-time", default_value = "mean", value_parser = one_of(COLLECTIVE_TIMES), value_name = "WHICH")]
-    pub(crate) collective_time: CollectiveTime,
-
-    /// Compare with this run, as `tracelens compare` does: operations by name and sizes, biggest changes first
-    #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: Option<PathBuf>,
-
-    /// Give the figures, rules and layout of tt-perf-report 1.4.1, where it is known to be wrong too
-    #[arg(long)]
-    pub(crate) compat: bool,
-}
-
+/// What is printed.
 #[derive(Args)]
 #[command(next_help_heading = "Terminal")]
 pub(crate) struct TerminalArguments {
-    /// Share in percent, of the time and of device time, below which a row is minor: grey, and left out where there is no
-    /// colour. With --compat that of the time decides alone
-    #[arg(long = "min-percentage", value_name = "PERCENT", default_value = "0.5", value_parser = number("of percent, 0 or more", |value| value >= 0.0))]
-    pub(crate) min_percentage: f64,
+    /// List the signposts with the operations and the time after each, and report nothing
+    #[arg(long = "list-signposts", help_heading = "Rows")]
+    pub(crate) list_signposts: bool,
 
     /// Leave minor rows out of the table
     #[arg(long = "hide-minor")]
@@ -165,28 +93,7 @@ pub(crate) struct TerminalArguments {
     #[arg(long = "no-summary", alias = "no-stacked-report")]
     pub(crate) no_summary: bool,
 
-    /// What a row of the summary is: an operation (op), an operation and where its first input lies (memory), or a
-    /// category [default: memory]
-    #[arg(long = "group-by", value_parser = one_of(GROUPINGS), value_name = "BY")]
-    pub(crate) group_by: Option<GroupBy>,
-
     /// The same as --group-by op
     #[arg(long = "no-stack-by-in0", hide = true, conflicts_with = "group_by")]
     pub(crate) no_stack_by_in0: bool,
 }
-
-impl TerminalArguments {
-    /// What a row of the summary is, whichever way it was said.
-    pub(crate) fn group_by(&self) -> GroupBy {
-        self.group_by.unwrap_or(if self.no_stack_by_in0 { GroupBy::Op } else { GroupBy::Memory })
-    }
-}
-
-const DURATIONS: &[(&str, DurationSource)] =
-    &[("kernel", DurationSource::Kernel), ("fw", DurationSource::Firmware)];
-
-const COLLECTIVE_TIMES: &[(&str, CollectiveTime)] =
-    &[("mean", CollectiveTime::Mean), ("min", CollectiveTime::Min), ("max", CollectiveTime::Max)];
-
-const GROUPINGS: &[(&str, GroupBy)] =
-    &[("op", GroupBy::Op), ("memory", GroupBy::Memory), ("category", GroupBy::Category)];

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, Subcommand};
+use flags::{choice, one_of, one_of_explained};
 use perf_models::{
     Activation, Attention, AttentionMask, BinaryElementwise, CausalConvolution, Channels, Convolution,
     CrossEntropy, Gemm, GemmSizes, GroupedGemm, Normalization, NormalizationBackward, NormalizationKind,
@@ -12,7 +13,6 @@ use perf_models::{
 
 use super::answer_output::DocumentOutput;
 use super::devices::PEAK_BASES;
-use super::{choice, one_of, one_of_explained};
 use crate::error::Failure;
 
 pub(super) const EXAMPLES: &str = "\

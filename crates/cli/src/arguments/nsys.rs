@@ -1,12 +1,11 @@
 //! Flags of `tracelens nsys` beside those of a report.
 
 use clap::{ArgAction, Args};
-use iterations::NamedRange;
+use flags::one_of;
+use iterations::{NamedRange, WindowOptions};
 use trace_ingest::NsysKernelNames;
 
-use super::one_of;
 use super::pytorch::TraceArguments;
-use super::window::WINDOW_OPTIONS;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +62,7 @@ pub(crate) struct NsysOnlyArguments {
         long = "nvtx",
         value_name = "TEXT[@DOMAIN][/INDEX]",
         value_parser = named_range,
-        conflicts_with_all = WINDOW_OPTIONS
+        conflicts_with_all = WindowOptions::NAMES
     )]
     pub(crate) nvtx: Option<NamedRange>,
 

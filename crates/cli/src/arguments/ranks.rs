@@ -4,13 +4,14 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
-use multi_rank::{ClockMode, FusedEvents, Members, Pairing, RankPattern, Statistic};
+use flags::{one_of, one_of_explained};
+use iterations::Indices;
+use multi_rank::{ClockMode, FusedEvents, JobOptions, Members, RankPattern};
 use perf_models::CommunicationPatterns;
 
 use super::answer_output::{AnswerOutput, FilesOutput};
 use super::report_output::{ReportOutput, SheetNaming};
-use super::window::{Indices, iterations};
-use super::{REFERENCES, Reference, one_of, one_of_explained};
+use super::{REFERENCES, Reference};
 
 pub(crate) const MAP_EXAMPLES: &str = "\
 Examples:
@@ -182,33 +183,8 @@ pub(crate) struct RanksOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct RanksAnalysis {
-    /// Bring the clocks of hosts together by the ends of collectives (align), or take times as they are (raw)
-    #[arg(long, value_name = "HOW", default_value = "align", value_parser = one_of(CLOCKS))]
-    pub(crate) clock: ClockMode,
-
-    /// How kernels of several ranks are found to be one collective
-    #[arg(long = "match", value_name = "HOW", default_value = "best", value_parser = one_of_explained(PAIRINGS))]
-    pub(crate) pairing: Pairing,
-
-    /// Devices of a node: adds node_id and node_span [default: what the first recording says, with --parity]
-    #[arg(long = "gpus_per_node", value_name = "N")]
-    pub(crate) gpus_per_node: Option<NonZeroU32>,
-
-    /// Statistics of the summaries of collectives
-    #[arg(long = "agg_metrics", value_name = "NAME", num_args = 1.., default_values = ["mean", "median", "min", "max"])]
-    pub(crate) agg_metrics: Vec<Statistic>,
-
-    /// Add what each rank sent to each other in exchanges of unequal parts
-    #[arg(long = "all2allv_heatmap")]
-    pub(crate) all2allv_heatmap: bool,
-
-    /// Columns for each rank in the tables of single collectives up to so many ranks
-    #[arg(long = "wide-ranks", value_name = "N", default_value = "64")]
-    pub(crate) wide_ranks: usize,
-
-    /// Show collectives one by one where they have no more kernels than this
-    #[arg(long = "detail-rows", value_name = "N", default_value = "1000000")]
-    pub(crate) detail_rows: usize,
+    #[command(flatten)]
+    pub(crate) options: JobOptions,
 
     /// Give the figures of TraceLens where it is known to be wrong: collectives are matched by their place in the
     /// recording, clocks are taken as they are
@@ -244,7 +220,7 @@ pub(crate) struct FuseArguments {
     pub(crate) ranks: Option<Members>,
 
     /// These steps only, by their numbers in the sheet step_times: 3, 3..5 (from 3 to 5), or 3:6 as Python counts
-    #[arg(long, value_name = "RANGE", value_parser = iterations)]
+    #[arg(long, value_name = "RANGE")]
     pub(crate) steps: Option<Indices>,
 
     /// Which events
@@ -252,7 +228,7 @@ pub(crate) struct FuseArguments {
     pub(crate) filter: FusedEvents,
 
     /// Bring the clocks of hosts together by the ends of collectives (align), or take times as they are (raw)
-    #[arg(long, value_name = "HOW", default_value = "align", value_parser = one_of(CLOCKS))]
+    #[arg(long, value_name = "HOW", default_value = "align", value_parser = one_of(ClockMode::NAMES))]
     pub(crate) clock: ClockMode,
 
     /// With the frames of Python stacks
@@ -289,11 +265,4 @@ const EVENTS: &[(&str, &str, FusedEvents)] = &[
         "kernels of collectives, what launched them, and the host's collectives",
         FusedEvents::Communication,
     ),
-];
-
-const CLOCKS: &[(&str, ClockMode)] = &[("align", ClockMode::Align), ("raw", ClockMode::Raw)];
-
-const PAIRINGS: &[(&str, &str, Pairing)] = &[
-    ("best", "by the number that the program gives them, else by the time at which they end", Pairing::Best),
-    ("position", "by their place in the recording alone", Pairing::Position),
 ];

@@ -3,9 +3,8 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
+use flags::one_of;
 use trace2tree::LinkBy;
-
-use super::one_of;
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]

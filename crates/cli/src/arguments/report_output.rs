@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use answers::SheetNames;
 use clap::Args;
+use flags::one_of;
 use report_writers::{CsvDirectory, Workbook, Writer};
 
 use super::answer_output::{AnswerOutput, JSON_DOCUMENT};
-use super::one_of;
 use super::timings::TimingsArguments;
 
 /// A file of tables, or a directory of them, and what writes it.

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::Args;
+use flags::number;
 
 use super::answer_output::AnswerOutput;
-use super::number;
 use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\

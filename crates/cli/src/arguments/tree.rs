@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use flags::microseconds;
 
 use super::answer_output::AnswerOutput;
-use super::microseconds;
 use super::reading::ReadingArguments;
 
 #[derive(Args)]

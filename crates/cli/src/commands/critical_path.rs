@@ -75,7 +75,7 @@ pub(crate) fn run(
         },
         as_hta,
         link_by: arguments.reading.link_by,
-        window: arguments.window.window(),
+        window: arguments.window.chosen(),
         annotation: arguments.annotation.clone().map(|annotation| (annotation.0, annotation.1)),
     };
     request.answer(reporter, &Overlay { files, events: arguments.overlay_events, copy }, timings)

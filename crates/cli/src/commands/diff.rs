@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &DiffArguments, given: &Given, timings: &mut Timing
         names: arguments.names.clone(),
         options: DiffOptions { names: name_classes(&arguments.same), ..DiffOptions::default() },
         link_by: arguments.reading.link_by,
-        window: arguments.window.window(),
+        window: arguments.window.chosen(),
         map: arguments.map,
         captures: [of_a?, of_b?],
     };

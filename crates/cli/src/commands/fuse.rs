@@ -2,6 +2,7 @@
 
 use answers::numbers::{counted, grouped};
 use answers::{JobRecordings, fuse_ranks};
+use iterations::Indices;
 use multi_rank::{FuseOptions, FuseOutput};
 use serde_json::{Value, json};
 
@@ -10,7 +11,6 @@ use super::report::check_destinations;
 use crate::answering;
 use crate::arguments::Given;
 use crate::arguments::ranks::FuseArguments;
-use crate::arguments::window::Indices;
 use crate::console;
 use crate::error::Failure;
 use crate::standard_input;

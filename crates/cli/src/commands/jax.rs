@@ -1,12 +1,12 @@
 //! `tracelens jax`.
 
 use answers::{Picture, XlaReporter};
+use iterations::WindowOptions;
 use trace_ingest::RecordingKind;
-use xla_perf::{CopyKernels, JaxOptions};
+use xla_perf::JaxOptions;
 
 use super::report::{PERF_REPORT, Request};
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments, JaxOutput};
-use crate::arguments::window::WINDOW_OPTIONS;
 use crate::arguments::{Given, conventions};
 use crate::error::Failure;
 use crate::timings::Timings;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     }
     let files = arguments.recordings.paths();
     let is_of_one = files.len() < 2;
-    let of_one = || [OF_ONE_PROFILE.as_slice(), &WINDOW_OPTIONS].concat();
+    let of_one = || [OF_ONE_PROFILE.as_slice(), &WindowOptions::NAMES].concat();
     if let (false, Some(option)) = (is_of_one, given.names(&of_one()).into_iter().next()) {
         return Err(Failure::SeveralProfiles { option });
     }
@@ -42,29 +42,23 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
         workbook: Some((RecordingKind::XPlane, if is_of_one { PERF_REPORT } else { "_collectives" })),
         ..Request::new("jax", files, &arguments.output.tables, given)
     };
-    if is_of_one && arguments.analysis.gpus_per_node.is_some() {
+    if is_of_one && arguments.analysis.options.gpus_per_node.is_some() {
         let warning = "--gpus_per_node has no effect on one profile: its GPUs are one host's";
         request.warnings.push(warning.into());
     }
     let analysis = options(&arguments.analysis)?;
     request.warnings.extend(arguments.analysis.devices.warning(analysis.architecture.as_ref()));
     let sheet_names = arguments.output.naming.sheet_names;
-    let reporter = XlaReporter { analysis, sheet_names, window: arguments.window.window() };
+    let reporter = XlaReporter { analysis, sheet_names, window: arguments.window.chosen() };
     request.answer(reporter, &(), timings)
 }
 
 fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {
-    let defaults = JaxOptions::default();
     Ok(JaxOptions {
         architecture: asked.devices.architecture()?,
         peak_basis: asked.devices.peak_basis(),
-        keyword_filters: asked.kernel_metadata_keyword_filters.clone(),
         conventions: conventions(asked.parity).xla,
-        copy_kernels: match asked.rebucket_copy_kernels {
-            true => CopyKernels::Memcpy,
-            false => CopyKernels::Computation,
-        },
         communication: asked.devices.communication(asked.parity),
-        gpus_per_node: asked.gpus_per_node.map_or(defaults.gpus_per_node, Into::into),
+        ..asked.options.clone()
     })
 }

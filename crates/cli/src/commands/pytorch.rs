@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use answers::{Analysed, HtaTables, NsysTables, OtherTrace, Picture, Report, TraceReporter, write_counters};
 use inference_phase::capture::CaptureLibrary;
 use trace_ingest::{ReadOptions, RecordingKind};
-use tree_perf::{AnalysisOptions, MemorySheets, ReportLayout};
+use tree_perf::{AnalysisOptions, ReportLayout};
 
 use super::report::{Extras, PERF_REPORT, Request, check_destinations, save};
 use super::trace_copy::TraceCopy;
@@ -122,41 +122,14 @@ pub(super) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
                      all operators";
         return Err(Failure::Arguments(lacks.to_owned()));
     }
-    let short_kernels = &asked.short_kernels;
     Ok(TraceReporter {
         analysis: AnalysisOptions {
             link_by: arguments.reading.link_by,
-            include_unlinked_kernels: asked.include_unlinked_kernels,
-            micro_idle_threshold_us: asked.micro_idle_thresh_us,
-            detect_recompute: asked.detect_recompute,
-            include_call_stack: asked.include_call_stack,
-            enable_pseudo_ops: asked.enable_pseudo_ops,
-            include_overlap_info: asked.include_overlap_info,
-            include_first_occurrence_time: asked.include_first_occurrence_time,
-            group_by_num_kernels: asked.group_by_num_kernels,
-            kernel_summary: asked.enable_kernel_summary,
-            host_ops: asked.host_ops,
-            kernel_details: asked.kernel_details.kernel_details,
-            topk_kernels: asked.kernel_details.topk_kernels,
-            short_kernel_study: short_kernels.short_kernel_study,
-            short_kernel_threshold_us: short_kernels.short_kernel_threshold_us,
-            short_kernel_histogram_bins: short_kernels.short_kernel_histogram_bins,
-            waits: asked.waits.waits,
-            kernel_wait_threshold_us: asked.waits.kernel_wait_threshold_us,
-            min_gap_us: asked.waits.min_gap_us,
-            iteration: asked.iteration.clone(),
-            budget: asked.budget,
-            queue_limit: asked.waits.queue_limit,
-            memory: if asked.memory { MemorySheets::WithModules } else { MemorySheets::Recorded },
-            topk_short_kernels: asked.topk_short_kernels,
-            topk_ops: asked.topk_ops,
-            collective_analysis: !asked.disable_coll_analysis,
-            topk_roofline_ops: asked.topk_roofline_ops,
             architecture: asked.devices.architecture()?,
             peak_basis: asked.devices.peak_basis(),
             communication: asked.devices.communication(asked.parity),
             conventions: conventions(asked.parity).traces,
-            ..AnalysisOptions::default()
+            ..asked.options.clone()
         },
         phases: phases::options(&arguments.phases)?,
         extension: match &asked.extension_file {
@@ -165,7 +138,7 @@ pub(super) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
         },
         captures: None,
         sheet_names: output.naming.sheet_names,
-        window: arguments.window.window(),
+        window: arguments.window.chosen(),
         other: None,
         nsys: NsysTables::default(),
         hta: (asked.parity == Some(Reference::Hta))

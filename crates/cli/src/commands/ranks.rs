@@ -114,16 +114,7 @@ pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timin
     let of_reading = ["kept", "jobs", "communication_pattern"];
     request.warnings.extend(no_effect_on_tables("ranks", files, &of_reading, given));
     let reporter = RanksReporter {
-        analysis: JobOptions {
-            conventions: conventions(asked.parity).ranks,
-            pairing: asked.pairing,
-            clock: asked.clock,
-            gpus_per_node: asked.gpus_per_node.map(Into::into),
-            detail_rows: asked.detail_rows,
-            wide_ranks: asked.wide_ranks,
-            heatmap: asked.all2allv_heatmap,
-            statistics: asked.agg_metrics.clone(),
-        },
+        analysis: JobOptions { conventions: conventions(asked.parity).ranks, ..asked.options.clone() },
         recordings: JobRecordings {
             map: arguments.mapping.options(),
             tables: arguments.output.kept.clone(),

@@ -182,7 +182,7 @@ fn statistics<'a, R>(
 ) -> Field<Job<'a>, R> {
     let column = Column::new(figure, ColumnKind::Number(unit), description).per(one);
     Field::from_columns(column, move |column, job: &Job<'a>, rows, columns| {
-        for statistic in &job.options.statistics {
+        for statistic in &job.options.agg_metrics {
             let column = match statistic {
                 Statistic::Sum => Column { per: None, ..column },
                 Statistic::Count => Column { per: None, kind: ColumnKind::Number(Unit::One), ..column },

@@ -80,7 +80,12 @@ const THEIRS: Conventions = Conventions {
 };
 
 fn theirs() -> JobOptions {
-    JobOptions { conventions: THEIRS, heatmap: true, gpus_per_node: Some(2), ..JobOptions::default() }
+    JobOptions {
+        conventions: THEIRS,
+        all2allv_heatmap: true,
+        gpus_per_node: Some(2),
+        ..JobOptions::default()
+    }
 }
 
 fn table(analysis: &JobAnalysis, name: &str) -> Table {

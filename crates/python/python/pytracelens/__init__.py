@@ -27,7 +27,7 @@ from ._native import (
     TraceError,
     __version__,
 )
-from ._options import DEFAULTS, ReportOptions
+from ._options import ReportOptions, asked
 from ._progress import Progress, told
 from ._table import Column, Table
 from ._timeline import Timeline, Window
@@ -233,11 +233,7 @@ class Trace(Report):
         """The report with options of ``tracelens pytorch``, for which the file of a trace is read again; without any it is this one."""
         if not options:
             return Report(self._native)
-        unknown = options.keys() - DEFAULTS.keys()
-        if unknown:
-            raise TypeError(f"a report has no options {', '.join(sorted(unknown))}; it has {', '.join(DEFAULTS)}")
-        asked = {"arch": self._arch, "arch_file": None, "arch_json": None, **DEFAULTS, **options}
-        return Report(_native.report(self._path, asked, asked))
+        return Report(_native.report(self._path, asked(options, self._arch)))
 
     def why(self, target: str | int, top: int = 5) -> dict[str, Any]:
         """All that is known of an operator, kernel or module by its name, or of an event by its number. Times are in µs."""

@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+import json
+from typing import Literal, TypedDict
 
 
 class ReportOptions(TypedDict, total=False):
     """Options of the report of a trace."""
 
+    topk_ops: int
+    topk_short_kernels: int
+    topk_roofline_ops: int
     include_unlinked_kernels: bool
     """Count device events without a launch, too."""
-    micro_idle_thresh_us: float | None
+    micro_idle_thresh_us: float
     """Divide idle time into that of gaps shorter than this, in µs, and the rest."""
-    collective_analysis: bool
-    kernel_summary: bool
+    iteration: str
+    budget: Literal["host", "projected"]
+    kernel_details: bool
+    topk_kernels: int
     short_kernel_study: bool
     short_kernel_threshold_us: float
     short_kernel_histogram_bins: int
-    topk_short_kernels: int | None
-    topk_ops: int | None
-    topk_roofline_ops: int | None
-    enable_pseudo_ops: bool
-    group_by_num_kernels: bool
-    include_overlap_info: bool
+    waits: bool
+    kernel_wait_threshold_us: float
+    min_gap_us: float
+    queue_limit: int
+    memory: bool
+    kernel_summary: bool
+    """True unless it is given."""
+    host_ops: bool
     detect_recompute: bool
-    include_first_occurrence_time: bool
     include_call_stack: bool
+    enable_pseudo_ops: bool
+    include_overlap_info: bool
+    include_first_occurrence_time: bool
+    group_by_num_kernels: bool
+    disable_coll_analysis: bool
+    group_by_parent_module: bool
     parity: bool
     """Give the figures of TraceLens."""
 
 
-DEFAULTS: ReportOptions = {
-    "include_unlinked_kernels": False,
-    "micro_idle_thresh_us": None,
-    "collective_analysis": True,
-    "kernel_summary": True,
-    "short_kernel_study": False,
-    "short_kernel_threshold_us": 10.0,
-    "short_kernel_histogram_bins": 100,
-    "topk_short_kernels": None,
-    "topk_ops": None,
-    "topk_roofline_ops": None,
-    "enable_pseudo_ops": False,
-    "group_by_num_kernels": False,
-    "include_overlap_info": False,
-    "detect_recompute": False,
-    "include_first_occurrence_time": False,
-    "include_call_stack": False,
-    "parity": False,
-}
+def asked(options: ReportOptions, arch: str | None) -> str:
+    """The options as the JSON that the report takes."""
+    known = ReportOptions.__annotations__
+    unknown = options.keys() - known.keys()
+    if unknown:
+        raise TypeError(f"a report has no options {', '.join(sorted(unknown))}; it has {', '.join(known)}")
+    return json.dumps({"arch": arch, "kernel_summary": True, **options})

@@ -98,12 +98,12 @@ fn categories(analysis: &RocprofAnalysis, kernels: &GpuKernels, min_event: Nanos
 
 /// The rows of every GPU, and below them the means by category, in ascending order of the categories' code points.
 fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
-    let options = analysis.options().pftrace.as_ref()?;
+    let options = analysis.options().pftrace()?;
     let kernels = analysis.gpu_kernels(options);
-    let categories = categories(analysis, kernels, options.min_event);
+    let categories = categories(analysis, kernels, options.min_event());
     let mut rows = Vec::new();
     for (gpu, runs) in kernels.gpus.iter().enumerate() {
-        let runs: Vec<&KernelRun> = runs.iter().filter(|run| run.duration() >= options.min_event).collect();
+        let runs: Vec<&KernelRun> = runs.iter().filter(|run| run.duration() >= options.min_event()).collect();
         let figures = figures_of_gpu(&categories, &runs, analysis.options().conventions.overlap);
         rows.extend(figures.map(|(category, figures)| CategoryRow {
             gpu: gpu.to_string(),
@@ -188,7 +188,7 @@ fn fraction(part: i64, whole: i64) -> f64 {
 type XlaKernels = (Vec<String>, i64);
 
 fn xla_rows(analysis: &RocprofAnalysis) -> Option<(XlaKernels, Vec<Timed<u32>>)> {
-    let options = analysis.options().pftrace.as_ref()?;
+    let options = analysis.options().pftrace()?;
     let kernels = analysis.gpu_kernels(options);
     let Labels { texts, of_name } = Labels::new(&kernels.names, options.merge_kernels);
     let runs = || kernels.all().filter(|run| !run.kind.of_library);

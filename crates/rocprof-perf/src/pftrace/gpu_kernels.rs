@@ -108,7 +108,7 @@ impl GpuKernels {
         let profile = analysis.profile();
         let order = GpuOrder::new(profile);
         let mut kinds = vec![None; profile.kernels.len()];
-        let mut names = DisplayNames::new(profile, options.names_of(profile.source));
+        let mut names = DisplayNames::new(profile, analysis.options().names_of_pftrace(profile.source));
         let mut gpus = vec![Vec::new(); order.count as usize];
         let mut without_agent = 0;
         let threads = options.min_tid..=options.max_tid;

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use trace_ingest::rocprof::{Call, Domain, MemoryCopy, Profile};
+use trace_ingest::rocprof::{Call, Domain, KernelNames, MemoryCopy, Profile};
 use trace_ingest::{Nanoseconds, StringId};
 
 use super::gpu_kernels::{DisplayNames, GpuOrder};
@@ -74,8 +74,13 @@ struct Work {
 
 impl HipLaunches {
     /// Matches calls and work by a rule.
-    pub(crate) fn new(profile: &Profile, options: &PftraceOptions, rule: LaunchRule) -> Self {
-        let matching = Matching { profile, options, by_number: rule == LaunchRule::Number };
+    pub(crate) fn new(
+        profile: &Profile,
+        options: &PftraceOptions,
+        names: KernelNames,
+        rule: LaunchRule,
+    ) -> Self {
+        let matching = Matching { profile, options, names, by_number: rule == LaunchRule::Number };
         let (work, names) = matching.work();
         let mut found = HipLaunches { names, ..HipLaunches::default() };
         for (key, call, launches) in matching.calls() {
@@ -113,6 +118,7 @@ impl HipLaunches {
 struct Matching<'a> {
     profile: &'a Profile,
     options: &'a PftraceOptions,
+    names: KernelNames,
     /// Whether the correlation number alone matches.
     by_number: bool,
 }
@@ -125,8 +131,8 @@ impl<'a> Matching<'a> {
 
     /// Kernels and copies with a correlation number, by key, those of one key in file order; and their names.
     fn work(&self) -> (Vec<Work>, Vec<String>) {
-        let Matching { profile, options, by_number } = *self;
-        let mut names = DisplayNames::new(profile, options.names_of(profile.source));
+        let Matching { profile, options, names, by_number } = *self;
+        let mut names = DisplayNames::new(profile, names);
         let gpus = GpuOrder::new(profile);
         let mut all = Vec::with_capacity(profile.dispatches.len() + profile.copies.len());
         for dispatch in &profile.dispatches {
@@ -145,9 +151,8 @@ impl<'a> Matching<'a> {
             all.push(Work { key, start: copy.start, length, device, name });
         }
         let names = names.into_texts();
-        let pattern = options.exclude_kernel_pattern.as_ref();
         let excluded: Vec<bool> =
-            names.iter().map(|name| pattern.is_some_and(|pattern| pattern.matches(name))).collect();
+            names.iter().map(|name| options.exclude_kernel_regex.matches(name)).collect();
         all.retain(|work| {
             let name = work.name as usize;
             !excluded[name] && (!by_number || is_kernel(&names[name], work.length))
@@ -159,7 +164,7 @@ impl<'a> Matching<'a> {
     /// The calls that count, each with its key and whether it is known to launch something. Of several with one key
     /// the one counts that began last, being the innermost; by number alone it is the last in the file.
     fn calls(&self) -> impl Iterator<Item = (Key, &'a Call, bool)> {
-        let Matching { profile, options, by_number } = *self;
+        let Matching { profile, options, by_number, .. } = *self;
         let mut positions: HashMap<Key, usize> = HashMap::new();
         let mut calls: Vec<(Key, &Call)> = Vec::new();
         for call in profile.calls.iter().filter(|call| call.domain == Domain::Hip) {

@@ -112,7 +112,7 @@ struct Times {
 }
 
 fn rows(analysis: &RocprofAnalysis) -> Option<Vec<Row<'_>>> {
-    let options = analysis.options().pftrace.as_ref()?;
+    let options = analysis.options().pftrace()?;
     let profile = analysis.profile();
     let HipLaunches { launches, names, .. } = analysis.hip_launches(options);
     let mut groups: HashMap<(i64, i64, u32, StringId, Option<u32>), Times> = HashMap::new();
@@ -163,7 +163,7 @@ pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         "Memory copies whose size the profile gives by size and direction, the smallest first.",
         fields,
         |analysis: &RocprofAnalysis| {
-            analysis.options().pftrace.as_ref()?;
+            analysis.options().pftrace()?;
             Some(((), copy_rows(analysis.profile())))
         },
     )

@@ -211,11 +211,11 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<KernelKey>>)> {
-    let options = analysis.options().pftrace.as_ref().filter(|options| !options.no_kernel_summary)?;
+    let options = analysis.options().pftrace().filter(|options| !options.no_kernel_summary)?;
     let by_configuration = options.kernel_summary_group == KernelGrouping::Config;
     let kernels = analysis.gpu_kernels(options);
     let labels = Labels::new(&kernels.names, options.merge_kernels);
-    let runs = || kernels.all().filter(|run| run.duration() >= options.min_event);
+    let runs = || kernels.all().filter(|run| run.duration() >= options.min_event());
     let has_all = options.kernel_summary_baseline == KernelBaseline::Total;
     let baseline = runs().filter(|run| has_all || !run.kind.communicates).map(|run| run.duration()).sum();
     let shown = runs().filter(|run| options.kernel_summary_include_rccl || !run.kind.communicates);
@@ -255,11 +255,11 @@ pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
 }
 
 fn call_rows(analysis: &RocprofAnalysis) -> Option<(Calls<'_>, Vec<Timed<CallKey>>)> {
-    let options = analysis.options().pftrace.as_ref().filter(|options| !options.no_hip_summary)?;
+    let options = analysis.options().pftrace().filter(|options| !options.no_hip_summary)?;
     let profile = analysis.profile();
     let group = options.hip_summary_group;
     let (by_stream, by_operation) = (group.by_stream(), group.by_operation());
-    let calls = || hip_calls(profile, options).filter(|call| call.duration() >= options.min_event);
+    let calls = || hip_calls(profile, options).filter(|call| call.duration() >= options.min_event());
     let key = |call: &Call| {
         let stream = if by_stream { call.stream } else { 0 };
         (call.name, stream, if by_operation { call.operation } else { 0 })

@@ -225,12 +225,12 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
         "Kernels one by one, the longest first, equally long ones in the order of dispatching; made on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
-            if !analysis.options().kernel_details {
+            if !analysis.options().kernels.kernel_details {
                 return None;
             }
             let mut rows: Vec<&Dispatch> = analysis.dispatches().collect();
             rows.sort_by_key(|dispatch| (Reverse(dispatch.duration()), dispatch.dispatch_id));
-            rows.truncate(analysis.options().topk_kernels.unwrap_or(usize::MAX));
+            rows.truncate(analysis.options().kernels.topk_kernels.unwrap_or(usize::MAX));
             Some((analysis, rows))
         },
     )
@@ -238,7 +238,7 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
 
 /// The kernels below the threshold, which TraceLens takes for one in nanoseconds.
 pub(crate) fn short_kernels(analysis: &RocprofAnalysis) -> impl Iterator<Item = &Dispatch> {
-    let threshold = analysis.options().short_kernel_threshold_us;
+    let threshold = analysis.options().kernels.short_kernel_threshold_us;
     analysis.dispatches().filter(move |dispatch| analysis.us(dispatch.duration().0 as f64) < threshold)
 }
 
@@ -247,7 +247,10 @@ pub(super) fn short<'a>() -> [Sheet<'a, RocprofAnalysis>; 2] {
     let histogram = short_kernel_histogram(names::SHORT_KERNEL_HISTOGRAM, |analysis: &RocprofAnalysis| {
         let durations = || short_kernels(analysis).map(|dispatch| analysis.us(dispatch.duration().0 as f64));
         let options = analysis.options();
-        options.short_kernel_study.then(|| (durations().collect(), options.short_kernel_histogram_bins))
+        options
+            .kernels
+            .short_kernel_study
+            .then(|| (durations().collect(), options.kernels.short_kernel_histogram_bins))
     });
     [short_by_name(), histogram]
 }
@@ -288,7 +291,7 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
             let name = |dispatch: &Dispatch| analysis.name_of_kernel(dispatch.kernel);
             let durations =
                 || short_kernels(analysis).map(|dispatch| (name(dispatch), dispatch.duration().0));
-            analysis.options().short_kernel_study.then(|| (analysis, summaries(durations())))
+            analysis.options().kernels.short_kernel_study.then(|| (analysis, summaries(durations())))
         },
     )
 }

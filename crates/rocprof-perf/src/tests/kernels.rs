@@ -164,7 +164,8 @@ fn details_are_sorted_by_duration_then_by_dispatch() {
             " | 0.003 | 6 | 0 | 1024 | 2 | -",
         ]
     );
-    let cut = RocprofOptions { topk_kernels: Some(2), ..everything() };
+    let mut cut = everything();
+    cut.kernels.topk_kernels = Some(2);
     let analysis = small(Some((0, 1000))).analyse(cut);
     assert_eq!(
         rows(&analysis, "kernel_details", &columns[..3]),
@@ -224,7 +225,8 @@ fn short_kernels_are_shorter_than_the_threshold() {
     let none = RocprofNotice::NoShortKernels { threshold_us: 10.0 };
     assert!(rocprof_notices(&analysis).contains(&none));
     assert_eq!(none.to_string(), "No kernels found with duration < 10 µs");
-    let options = RocprofOptions { short_kernel_threshold_us: 10_000.0, ..reference() };
+    let mut options = reference();
+    options.kernels.short_kernel_threshold_us = 10_000.0;
     let found = rows(&recorded().analyse(options), "short_kernels_summary", &columns[..4]);
     assert_eq!(found, ["a | 2 | 9999 | 4999.5", "b | 1 | 9999 | 9999.0"]);
 }
@@ -233,7 +235,8 @@ fn short_kernels_are_shorter_than_the_threshold() {
 fn the_histogram_reaches_from_the_shortest_to_the_longest() {
     let histogram = |recorded: Recorded, bins: usize| {
         let bins = NonZeroUsize::new(bins).unwrap();
-        let options = RocprofOptions { short_kernel_histogram_bins: bins, ..reference() };
+        let mut options = reference();
+        options.kernels.short_kernel_histogram_bins = bins;
         rows(&recorded.analyse(options), "short_kernel_histogram", &["bin_start", "bin_end", "count"])
     };
     let found = histogram(small(Some((0, 1000))), 4);

@@ -6,6 +6,7 @@ mod pftrace;
 mod records;
 mod timelines;
 
+use operator_sheets::KernelOptions;
 use sheets::{Layout, Scope};
 use trace_ingest::rocprof::CopyDirection::HostToDevice;
 
@@ -39,7 +40,10 @@ fn reference() -> RocprofOptions {
 }
 
 fn everything() -> RocprofOptions {
-    RocprofOptions { kernel_details: true, short_kernel_study: true, ..RocprofOptions::default() }
+    RocprofOptions {
+        kernels: KernelOptions { kernel_details: true, short_kernel_study: true, ..KernelOptions::default() },
+        ..RocprofOptions::default()
+    }
 }
 
 /// Six runs of kernels that are named in every way, one of a kernel that the file does not describe, and a copy.

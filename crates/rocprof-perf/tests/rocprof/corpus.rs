@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use operator_sheets::KernelOptions;
 use rocprof_perf::{
     Conventions, Cumulation, KernelCategories, Processes, RocprofAnalysis, RocprofOptions, TimeUnits,
     rocprof_sheets,
@@ -18,7 +19,10 @@ fn analysis(options: RocprofOptions) -> Option<(PathBuf, RocprofAnalysis)> {
 }
 
 fn everything() -> RocprofOptions {
-    RocprofOptions { kernel_details: true, short_kernel_study: true, ..RocprofOptions::default() }
+    RocprofOptions {
+        kernels: KernelOptions { kernel_details: true, short_kernel_study: true, ..KernelOptions::default() },
+        ..RocprofOptions::default()
+    }
 }
 
 /// Those that the reference has.
@@ -258,8 +262,11 @@ fn another_threshold_and_other_bins_are_other_short_kernels() {
         (5.0, 10, 20, vec![94.0, 364.0, 698.0, 1917.0, 2689.0, 2704.0, 2333.0, 2459.0, 2807.0, 4608.0]),
     ] {
         let options = RocprofOptions {
-            short_kernel_threshold_us: threshold,
-            short_kernel_histogram_bins: std::num::NonZeroUsize::new(bins).unwrap(),
+            kernels: KernelOptions {
+                short_kernel_threshold_us: threshold,
+                short_kernel_histogram_bins: std::num::NonZeroUsize::new(bins).unwrap(),
+                ..everything().kernels
+            },
             ..everything()
         };
         let Some((_, analysis)) = analysis(options) else { return };

@@ -232,7 +232,7 @@ fn duration<'a>(column: Column, time: fn(&Summary) -> Option<f64>) -> KindField<
 }
 
 fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
-    if !analysis.options().collective_analysis || analysis.is_gpu_only() {
+    if analysis.options().disable_coll_analysis || analysis.is_gpu_only() {
         return None;
     }
     let (trace, events) = (analysis.trace(), analysis.trace().events());

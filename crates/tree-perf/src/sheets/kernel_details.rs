@@ -71,7 +71,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         "kernel_details",
         "Kernels, copies and fills one by one, the longest first, equally long ones in the order of the file; written on request.",
         what.into_iter().chain(from_where),
-        |analysis: &Analysis| analysis.options().kernel_details.then(|| (analysis, rows(analysis))),
+        |analysis: &Analysis| analysis.options().kernels.kernel_details.then(|| (analysis, rows(analysis))),
     )
 }
 
@@ -90,6 +90,6 @@ fn rows(analysis: &Analysis) -> Vec<Row> {
     };
     let mut rows: Vec<Row> = analysis.device.ids.iter().zip(annotations).map(row).collect();
     rows.sort_by_key(|row| (Reverse(events.duration(row.event)), row.event));
-    rows.truncate(analysis.options().topk_kernels.unwrap_or(usize::MAX));
+    rows.truncate(analysis.options().kernels.topk_kernels.unwrap_or(usize::MAX));
     rows
 }

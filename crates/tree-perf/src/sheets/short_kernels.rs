@@ -19,7 +19,7 @@ pub(crate) fn histogram_sheet<'a>() -> Sheet<'a, Analysis> {
         let us = |record: &KernelRecord| analysis.us(events.duration(record.kernel));
         let options = analysis.options();
         let durations = || short_kernels(analysis).iter().map(us).collect();
-        options.short_kernel_study.then(|| (durations(), options.short_kernel_histogram_bins))
+        options.kernels.short_kernel_study.then(|| (durations(), options.kernels.short_kernel_histogram_bins))
     })
     .known_as(names::SHORT_KERNEL_HISTOGRAM)
 }
@@ -115,14 +115,14 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         "short_kernels_all_details",
         "Kernels shorter than the threshold by operator, arguments and kernel, most time first; written when short kernels are studied. Kernels of calls without recorded arguments are left out.",
         of_operators.into_iter().chain(of_kernels),
-        |analysis: &Analysis| analysis.options().short_kernel_study.then(|| details(analysis)),
+        |analysis: &Analysis| analysis.options().kernels.short_kernel_study.then(|| details(analysis)),
     )
     .known_as(names::SHORT_KERNELS_SUMMARY)
 }
 
 /// The kernels below the threshold, in file order.
 fn short_kernels(analysis: &Analysis) -> Vec<KernelRecord> {
-    let threshold = analysis.options().short_kernel_threshold_us;
+    let threshold = analysis.options().kernels.short_kernel_threshold_us;
     let events = analysis.trace().events();
     let mut records = kernel_records(analysis);
     records.retain(|record| analysis.us(events.duration(record.kernel)) < threshold);
@@ -159,7 +159,7 @@ fn details(analysis: &Analysis) -> (ShortKernels<'_>, Vec<Row>) {
 
 /// The short kernels that the details leave out, if they are asked for and there are any.
 pub(crate) fn short_kernels_without_arguments(analysis: &Analysis) -> Option<Notice> {
-    if !analysis.options().short_kernel_study || analysis.is_gpu_only() {
+    if !analysis.options().kernels.short_kernel_study || analysis.is_gpu_only() {
         return None;
     }
     let events = analysis.trace().events();

@@ -135,7 +135,7 @@ fn analyse(file: &str, link_by: LinkBy, include_unlinked_kernels: bool) -> Optio
     let options = AnalysisOptions {
         link_by,
         include_unlinked_kernels,
-        micro_idle_threshold_us: Some(5.0),
+        micro_idle_thresh_us: Some(5.0),
         ..AnalysisOptions::default()
     };
     Some(Analysis::new(corpus::read(&testdata::corpus(file)?), options))

@@ -236,7 +236,7 @@ fn only_kernels_that_carry_the_number_of_a_call_count() {
 fn the_sheet_is_left_out_when_disabled_or_without_communication() {
     let mut fixture = trace();
     fixture.unlinked(("ncclDevKernel_AllReduce", 4, 1000.0, 10.0));
-    let options = AnalysisOptions { collective_analysis: false, ..AnalysisOptions::default() };
+    let options = AnalysisOptions { disable_coll_analysis: true, ..AnalysisOptions::default() };
     assert!(Table::build(&fixture.analyse(options), SHEET).is_none());
 
     let mut fixture = trace();

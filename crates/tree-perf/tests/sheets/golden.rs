@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use operator_sheets::KernelOptions;
 use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
@@ -44,7 +45,7 @@ fn first_rows(analysis: &Analysis) -> String {
 fn frames_change_nothing_where_no_option_needs_them() {
     let options = AnalysisOptions {
         kernel_summary: true,
-        short_kernel_study: true,
+        kernels: KernelOptions { short_kernel_study: true, ..KernelOptions::default() },
         include_overlap_info: true,
         include_first_occurrence_time: true,
         ..AnalysisOptions::default()
@@ -69,10 +70,13 @@ fn frames_change_nothing_where_no_option_needs_them() {
 fn generated_traces_have_the_sheets_they_had() {
     for flavour in ["cuda", "rocm"] {
         let options = AnalysisOptions {
-            micro_idle_threshold_us: Some(5.0),
+            micro_idle_thresh_us: Some(5.0),
             kernel_summary: true,
-            short_kernel_study: true,
-            short_kernel_histogram_bins: NonZeroUsize::new(ROWS).unwrap(),
+            kernels: KernelOptions {
+                short_kernel_study: true,
+                short_kernel_histogram_bins: NonZeroUsize::new(ROWS).unwrap(),
+                ..KernelOptions::default()
+            },
             ..AnalysisOptions::default()
         };
         let analysis = read(&format!("generated/{flavour}_training_step.json.gz"), options);

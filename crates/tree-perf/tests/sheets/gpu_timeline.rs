@@ -56,8 +56,7 @@ fn idle_time_is_split_at_the_threshold_that_was_asked_for() {
             (Category::KERNEL, "a", 7, 1000.0, 50.0),
             (Category::KERNEL, "b", 7, 1100.0, 50.0),
         ]);
-        let options =
-            AnalysisOptions { micro_idle_threshold_us: Some(threshold), ..AnalysisOptions::default() };
+        let options = AnalysisOptions { micro_idle_thresh_us: Some(threshold), ..AnalysisOptions::default() };
         let rows = fixture.table_with("gpu_timeline", options).select(&["type", "time ms"]);
         let expected = [format!("micro_idle_time | {micro}"), format!("macro_idle_time | {long}")];
         assert_eq!(rows[4..6], expected, "threshold {threshold}");

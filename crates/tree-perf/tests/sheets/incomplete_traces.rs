@@ -1,5 +1,6 @@
 //! Traces that lack a part: which sheets they have.
 
+use operator_sheets::KernelOptions;
 use trace_ingest::{Category, EventArguments};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
@@ -15,7 +16,7 @@ pub(crate) fn everything() -> AnalysisOptions {
         include_first_occurrence_time: true,
         group_by_num_kernels: true,
         kernel_summary: true,
-        short_kernel_study: true,
+        kernels: KernelOptions { short_kernel_study: true, ..KernelOptions::default() },
         ..AnalysisOptions::default()
     }
 }

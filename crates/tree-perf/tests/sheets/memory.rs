@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use trace_ingest::{Category, EventArguments, MemoryDevice, MemoryEvent};
-use tree_perf::{Analysis, AnalysisOptions, MemorySheets, Notice};
+use tree_perf::{Analysis, AnalysisOptions, Notice};
 
 use crate::common::Table;
 use crate::fixture::Fixture;
@@ -70,8 +70,8 @@ impl Allocator {
         self.fixture.event(Category::USER_ANNOTATION, &name, (1, 1), span, EventArguments::default());
     }
 
-    fn analyse(self, memory: MemorySheets) -> Analysis {
-        self.fixture.analyse(AnalysisOptions { memory, ..AnalysisOptions::default() })
+    fn analyse(self, modules: bool) -> Analysis {
+        self.fixture.analyse(AnalysisOptions { memory: modules, ..AnalysisOptions::default() })
     }
 }
 
@@ -97,7 +97,7 @@ fn forward() -> Allocator {
 
 #[test]
 fn the_peak_is_divided_among_owners_and_what_was_there_before() {
-    let analysis = forward().analyse(MemorySheets::WithModules);
+    let analysis = forward().analyse(true);
     let summary = Table::of_sheet(&analysis, "memory_summary");
     let columns = [
         "peak_bytes",
@@ -159,17 +159,18 @@ fn modules_are_missing_where_frames_are_and_that_is_said() {
         Table::of_sheet(analysis, "memory_owners").select(&["by"]).contains(&"module".to_owned())
     };
     // The frames are in the trace, but no option needs them.
-    let analysis = forward().analyse(MemorySheets::Recorded);
+    let analysis = forward().analyse(false);
     assert!(!has_modules(&analysis));
     let mut without = Allocator::new(0);
     without.take(1.0, MIB, 1);
-    let analysis = without.analyse(MemorySheets::WithModules);
+    let analysis = without.analyse(true);
     assert!(!has_modules(&analysis));
     assert_eq!(analysis.notices(), [Notice::MemoryWithoutModules]);
-    let nothing = Allocator::new(0).analyse(MemorySheets::WithModules);
+    let nothing = Allocator::new(0).analyse(true);
     assert_eq!(nothing.notices(), [Notice::NoMemory]);
     assert!(Table::build(&nothing, "memory_summary").is_none());
-    let unwanted = forward().analyse(MemorySheets::None);
+    let unasked = AnalysisOptions { memory_unasked: false, ..AnalysisOptions::default() };
+    let unwanted = forward().fixture.analyse(unasked);
     assert!(Table::build(&unwanted, "memory_summary").is_none() && unwanted.memory_finding().is_none());
 }
 
@@ -178,7 +179,7 @@ fn memory_of_the_host_has_no_reserve_and_comes_second() {
     let mut memory = Allocator::new(MIB);
     memory.take(1.0, MIB, 1);
     memory.change(CPU, 2.0, 64 * MIB, 1);
-    let analysis = memory.analyse(MemorySheets::Recorded);
+    let analysis = memory.analyse(false);
     let summary = Table::of_sheet(&analysis, "memory_summary");
     assert_eq!(
         summary.select(&["device", "peak_bytes", "reserved_peak_bytes", "slack_at_peak_bytes", "growths"]),
@@ -209,7 +210,7 @@ fn steps(kept: &[i64]) -> Allocator {
 
 #[test]
 fn a_planted_leak_is_found_with_its_owner() {
-    let analysis = steps(&[4 * MIB; 5]).analyse(MemorySheets::Recorded);
+    let analysis = steps(&[4 * MIB; 5]).analyse(false);
     let table = Table::of_sheet(&analysis, "memory_steps");
     assert_eq!(
         table.select(&[
@@ -253,7 +254,7 @@ fn growth_that_ends_is_too_small_or_of_too_few_steps_is_no_leak() {
         (&[4 * MIB; 3], "-"),
         (&[4 * MIB; 4], "grows"),
     ] {
-        let analysis = steps(kept).analyse(MemorySheets::Recorded);
+        let analysis = steps(kept).analyse(false);
         let summary = Table::of_sheet(&analysis, "memory_summary");
         assert_eq!(summary.select(&["leak"]), [verdict], "{kept:?}");
         assert_eq!(analysis.memory_finding().unwrap().leak.is_some(), verdict == "grows", "{kept:?}");
@@ -272,7 +273,7 @@ fn blocks_are_classed_by_how_long_they_live() {
     memory.free(9.0, 1);
     memory.free(10.0, 2);
     memory.free(60.0, 3);
-    let analysis = memory.analyse(MemorySheets::Recorded);
+    let analysis = memory.analyse(false);
     let blocks = Table::of_sheet(&analysis, "memory_blocks");
     let classes = ["within operator", "within step", "held", "to the end"];
     assert_eq!(blocks.select(&["class"]), classes);
@@ -293,7 +294,7 @@ fn growth_of_the_reserve_is_joined_with_the_calls_of_the_driver_before_it() {
     memory.take(25.0, MIB, 3);
     memory.reserved -= MIB;
     memory.free(40.0, 3);
-    let analysis = memory.analyse(MemorySheets::Recorded);
+    let analysis = memory.analyse(false);
     let summary = Table::of_sheet(&analysis, "memory_summary");
     assert_eq!(
         summary.select(&["growths", "growth_bytes", "driver_calls", "driver_time_ms"]),
@@ -308,7 +309,7 @@ fn allocations_that_failed_are_told_first_and_change_nothing() {
     memory.fixture.op("aten::cat", (6.5, 2.0));
     memory.on("[OutOfMemory]", GPU, 7.0, 4096 * MIB, None);
     memory.on("[OutOfMemory]", GPU, 5.0, 2048 * MIB, None);
-    let analysis = memory.analyse(MemorySheets::Recorded);
+    let analysis = memory.analyse(false);
     let summary = Table::of_sheet(&analysis, "memory_summary");
     assert_eq!(summary.select(&["events", "out_of_memory", "peak_bytes"]), [format!("1 | 2 | {}", 2 * MIB)]);
     let failures = Table::of_sheet(&analysis, "memory_failures");
@@ -356,7 +357,7 @@ fn lost_frees_and_events_without_address_or_totals_stay_out_of_the_owners() {
     let track = memory.fixture.builder.track(1, 1);
     let arguments = EventArguments { memory: Some(event), ..EventArguments::default() };
     memory.fixture.builder.instant("[memory]", track, 4_000, arguments);
-    let analysis = memory.analyse(MemorySheets::Recorded);
+    let analysis = memory.analyse(false);
     let summary = Table::of_sheet(&analysis, "memory_summary");
     assert_eq!(
         summary.select(&["events", "peak_bytes", "attributed_bytes", "unattributed_bytes"]),
@@ -393,7 +394,7 @@ proptest! {
             }
             highest = highest.max(memory.allocated[&GPU]);
         }
-        let analysis = memory.analyse(MemorySheets::Recorded);
+        let analysis = memory.analyse(false);
         let summary = Table::of_sheet(&analysis, "memory_summary");
         let figure = |column: &str| summary.numbers(column)[0];
         prop_assert_eq!(figure("base_bytes"), base as f64);

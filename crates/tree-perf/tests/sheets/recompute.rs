@@ -1,5 +1,6 @@
 //! Work that activation checkpointing did again.
 
+use operator_sheets::KernelOptions;
 use tree_perf::AnalysisOptions;
 
 use crate::common::Table;
@@ -11,7 +12,7 @@ fn options(detect_recompute: bool) -> AnalysisOptions {
     AnalysisOptions {
         detect_recompute,
         kernel_summary: true,
-        short_kernel_study: true,
+        kernels: KernelOptions { short_kernel_study: true, ..KernelOptions::default() },
         include_overlap_info: true,
         ..AnalysisOptions::default()
     }

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use operator_sheets::KernelOptions;
 use trace_ingest::{Category, EventArguments, MemoryTransfer};
 use tree_perf::{AnalysisOptions, pytorch_sheets};
 
@@ -351,9 +352,15 @@ fn kernels_one_by_one_say_who_launched_them_and_when() {
     let of_b = "b | 60 | 0.08 | 7 | aten::mm | optimizer | optimizer | cudaLaunchKernel | 5 | 25";
     let of_a = "a | 50 | 0.02 | 7 | aten::mm | step | step | cudaLaunchKernel | 5 | 5";
     let of_c = "c | 50 | 0.3 | 8 | - | - | - | - | - | -";
-    let analysis = fixture.analyse(AnalysisOptions { kernel_details: true, ..AnalysisOptions::default() });
+    let analysis = fixture.analyse(AnalysisOptions {
+        kernels: KernelOptions { kernel_details: true, ..KernelOptions::default() },
+        ..AnalysisOptions::default()
+    });
     assert_eq!(Table::of_sheet(&analysis, "kernel_details").select(&columns), [of_b, of_a, of_c]);
-    let first = AnalysisOptions { kernel_details: true, topk_kernels: Some(1), ..AnalysisOptions::default() };
+    let first = AnalysisOptions {
+        kernels: KernelOptions { kernel_details: true, topk_kernels: Some(1), ..KernelOptions::default() },
+        ..AnalysisOptions::default()
+    };
     let rows = begun().table_with("kernel_details", first).select(&["name"]);
     assert_eq!(rows, ["first"]);
 }

@@ -16,7 +16,7 @@ impl JaxAnalysis {
     /// The collectives of this profile alone, as those of one node. Computed once.
     pub fn collectives(&self) -> &CollectiveAnalysis {
         self.collectives
-            .get_or_init(|| CollectiveAnalysis::from_profiles(&[self], self.options().gpus_per_node))
+            .get_or_init(|| CollectiveAnalysis::from_profiles(&[self], self.options().gpus_per_node()))
     }
 }
 

@@ -10,6 +10,7 @@ mod summary;
 use std::path::PathBuf;
 
 use answers::{Analysed, Picture, Report, TenstorrentReporter, Watch};
+use iterations::WindowOptions;
 use metal_perf::{CsvOptions, MetalOptions, MetalReport, write_csv, write_summary_csv};
 use report_writers::stacked_time::Arrangement;
 use report_writers::terminal::Style;
@@ -20,7 +21,6 @@ use super::compare;
 use super::report::{Extras, Request, check_destinations, save};
 use crate::arguments::Given;
 use crate::arguments::metal::MetalArguments;
-use crate::arguments::window::WINDOW_OPTIONS;
 use crate::console;
 use crate::error::Failure;
 use crate::standard_input;
@@ -28,17 +28,17 @@ use crate::timings::Timings;
 use request::Screen;
 
 pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    if let Some(option) = given.names(&WINDOW_OPTIONS).into_iter().next() {
+    if let Some(option) = given.names(&WindowOptions::NAMES).into_iter().next() {
         return Err(Failure::WindowOfOperations { option });
     }
     let output = &arguments.output;
-    let read: Vec<PathBuf> = arguments.files.iter().chain(&arguments.figures.baseline).cloned().collect();
+    let read: Vec<PathBuf> = arguments.files.iter().chain(&arguments.baseline).cloned().collect();
     let own = [&output.csv, &output.summary_file, &output.summary_svg].into_iter().flatten();
     let files = output.tables.files();
     let files = files.iter().map(|(format, path)| (*format, path.as_path()));
     check_destinations(&read, own.map(|path| ("file", path.as_path())).chain(files))?;
     let options = request::options(arguments);
-    if arguments.rows.list_signposts {
+    if arguments.terminal.list_signposts {
         return list_signposts(arguments, options, timings);
     }
     let picture = output.summary_svg.as_deref();
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timin
         ..Request::new("metal", &arguments.files, &output.tables, given)
     };
     request.warnings.extend(request::without_effect(arguments, given));
-    let reporter = TenstorrentReporter { analysis: options, baseline: arguments.figures.baseline.clone() };
+    let reporter = TenstorrentReporter { analysis: options, baseline: arguments.baseline.clone() };
     request.answer(reporter, arguments, timings)
 }
 

@@ -1,6 +1,6 @@
 //! The arguments of the report, validated.
 
-use metal_perf::{Conventions, MetalOptions};
+use metal_perf::{GroupBy, MetalOptions};
 use reference_tools::tt_perf_report;
 use report_writers::terminal::{Frame, Style};
 
@@ -10,25 +10,14 @@ use crate::console;
 
 /// What the engine is asked to do.
 pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
-    let (rows, figures, terminal) = (&arguments.rows, &arguments.figures, &arguments.terminal);
-    MetalOptions {
-        conventions: if figures.compat { tt_perf_report().tenstorrent } else { Conventions::default() },
-        start_signpost: rows.start_signpost.clone(),
-        end_signpost: rows.end_signpost.clone(),
-        occurrence: rows.occurrence.map(Into::into),
-        ignore_signposts: rows.ignore_signposts,
-        print_signposts: rows.print_signposts,
-        id_range: rows.id_range,
-        arch: figures.arch.clone(),
-        tracing_mode: rows.tracing_mode,
-        no_host_ops: rows.no_host_ops,
-        merge_devices: !rows.no_merge_devices,
-        collective_time: figures.collective_time,
-        duration: figures.duration,
-        active_experts: figures.active_experts,
-        group_by: terminal.group_by(),
-        min_percentage: terminal.min_percentage,
+    let mut options = arguments.options.clone();
+    if arguments.compat {
+        options.conventions = tt_perf_report().tenstorrent;
     }
+    if arguments.terminal.no_stack_by_in0 {
+        options.group_by = GroupBy::Op;
+    }
+    options
 }
 
 /// Options that do nothing because of others.
@@ -40,7 +29,7 @@ pub(super) fn without_effect(arguments: &MetalArguments, given: &Given) -> Vec<S
         (terminal.hide_minor && !prints_table, "--hide-minor", "where no table is printed"),
         (given.has("color") && terminal.no_color, "--color", "with --no-color"),
         (
-            arguments.rows.occurrence.is_some() && arguments.figures.compat,
+            arguments.options.occurrence.is_some() && arguments.compat,
             "--occurrence",
             "with --compat, which takes the first",
         ),
@@ -66,7 +55,7 @@ impl Screen {
         let style = console::style();
         let terminal = &arguments.terminal;
         let colored = !terminal.no_color && style.colored;
-        let compat = arguments.figures.compat;
+        let compat = arguments.compat;
         let width = console::terminal_width().filter(|_| !compat).unwrap_or(usize::MAX);
         Screen {
             style: Style { width, colored, unicode: style.unicode && !compat },

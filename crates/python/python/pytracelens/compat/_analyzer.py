@@ -97,7 +97,14 @@ class TreePerfAnalyzer:
                 "kernel_metadata_keyword_filters": "use pytracelens.read(path)",
             },
         )
-        options = asked(arch, None, parity, include_unlinked_kernels, detect_recompute, enable_pseudo_ops)
+        options = asked(
+            arch,
+            None,
+            parity=parity,
+            include_unlinked_kernels=include_unlinked_kernels,
+            detect_recompute=detect_recompute,
+            enable_pseudo_ops=enable_pseudo_ops,
+        )
         native = _native.analyse(os.fspath(profile_filepath), options, add_python_func)
         return cls(native, arch, detect_recompute, parity)
 

@@ -52,21 +52,15 @@ def build_sheet_category_to_op_names(op_to_perf_model_class_map: Mapping[str, st
 def asked(
     arch: Mapping[str, Any] | str | None,
     arch_file: StrPath | None,
-    parity: bool,
-    include_unlinked_kernels: bool,
-    detect_recompute: bool,
-    enable_pseudo_ops: bool,
-) -> dict[str, Any]:
+    **options: bool | float | None,
+) -> str:
     """Options of an analysis as the library takes them."""
-    return {
+    device = {
         "arch": arch if isinstance(arch, str) else None,
         "arch_file": None if arch_file is None else os.fspath(arch_file),
         "arch_json": json.dumps(dict(arch)) if isinstance(arch, Mapping) else None,
-        "parity": parity,
-        "include_unlinked_kernels": include_unlinked_kernels,
-        "detect_recompute": detect_recompute,
-        "enable_pseudo_ops": enable_pseudo_ops,
     }
+    return json.dumps({**device, **options})
 
 
 def generate_perf_report_pytorch(
@@ -126,24 +120,27 @@ def generate_perf_report_pytorch(
         raise ValueError("at most one of gpu_arch_json_path and gpu_arch_platform can be given")
     library()
     options = asked(
-        gpu_arch_platform, gpu_arch_json_path, parity, include_unlinked_kernels, detect_recompute, enable_pseudo_ops
+        gpu_arch_platform,
+        gpu_arch_json_path,
+        parity=parity,
+        include_unlinked_kernels=include_unlinked_kernels,
+        detect_recompute=detect_recompute,
+        enable_pseudo_ops=enable_pseudo_ops,
+        micro_idle_thresh_us=micro_idle_thresh_us,
+        disable_coll_analysis=disable_coll_analysis or not collective_analysis,
+        kernel_summary=kernel_summary or enable_kernel_summary,
+        short_kernel_study=short_kernel_study,
+        short_kernel_threshold_us=short_kernel_threshold_us,
+        short_kernel_histogram_bins=short_kernel_histogram_bins,
+        topk_short_kernels=topk_short_kernels,
+        topk_ops=topk_ops,
+        topk_roofline_ops=topk_roofline_ops,
+        group_by_num_kernels=group_by_num_kernels,
+        include_overlap_info=include_overlap_info,
+        include_first_occurrence_time=include_first_occurrence_time,
+        include_call_stack=include_call_stack,
     )
-    sheets = {
-        "micro_idle_thresh_us": micro_idle_thresh_us,
-        "collective_analysis": collective_analysis and not disable_coll_analysis,
-        "kernel_summary": kernel_summary or enable_kernel_summary,
-        "short_kernel_study": short_kernel_study,
-        "short_kernel_threshold_us": short_kernel_threshold_us,
-        "short_kernel_histogram_bins": short_kernel_histogram_bins,
-        "topk_short_kernels": topk_short_kernels,
-        "topk_ops": topk_ops,
-        "topk_roofline_ops": topk_roofline_ops,
-        "group_by_num_kernels": group_by_num_kernels,
-        "include_overlap_info": include_overlap_info,
-        "include_first_occurrence_time": include_first_occurrence_time,
-        "include_call_stack": include_call_stack,
-    }
-    native = _native.report(os.fspath(profile_json_path), options, sheets)
+    native = _native.report(os.fspath(profile_json_path), options)
     if output_xlsx_path is not None:
         native.save(os.fspath(output_xlsx_path))
     if output_csvs_dir is not None:

@@ -275,8 +275,7 @@ fn records_of_other_threads_and_without_length_do_not_count() {
     fixture.call("other_thread", 0, 10_000).thread = -2;
     fixture.call("no_length", 0, 0);
     fixture.call("roctxRangePush", 0, 10_000).domain = trace_ingest::rocprof::Domain::Marker;
-    let options =
-        PftraceOptions { min_tid: 1, max_tid: 8, min_event: Nanoseconds(0), ..PftraceOptions::default() };
+    let options = PftraceOptions { min_tid: 1, max_tid: 8, min_event_ns: 0, ..PftraceOptions::default() };
     let analysis = fixture.analysis(options);
     for name in ["pftrace_kernel_summary", "hip_summary"] {
         assert_eq!(texts(&table(&analysis, name), "Name"), ["kept"], "{name}");
@@ -310,8 +309,13 @@ fn classes_see_the_namespaces_that_perfetto_traces_have() {
     let analysis = fixture.with_short_categories(PftraceOptions::default());
     assert_eq!(category(&analysis, "0", "aiterfwd")[1], 1.0);
     assert_eq!(category(&fixture.analysis(PftraceOptions::default()), "0", "SDPA_fwd")[1], 1.0);
-    let short = PftraceOptions { kernel_names: Some(KernelNames::Truncated), ..PftraceOptions::default() };
-    let frame = table(&fixture.analysis(short), "pftrace_kernel_summary");
+    let short = RocprofOptions {
+        kernel_names: Some(KernelNames::Truncated),
+        pftrace: asked(PftraceOptions::default()),
+        ..RocprofOptions::default()
+    };
+    let short = RocprofAnalysis::new(fixture.recorded.profile.clone(), short);
+    let frame = table(&short, "pftrace_kernel_summary");
     assert_eq!(texts(&frame, "Name"), ["fmha_fwd_hd128"]);
 }
 

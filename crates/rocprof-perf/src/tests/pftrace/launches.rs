@@ -114,13 +114,11 @@ fn excluded_kernels_leave_nothing() {
     assert_eq!(keys(&analysis), []);
     assert_eq!(pftrace_notices(&analysis), [RocprofNotice::LaunchesWithoutKernel { count: 1 }]);
 
-    let keep = PftraceOptions { exclude_kernel_pattern: None, ..PftraceOptions::default() };
+    let keep = PftraceOptions { exclude_kernel_regex: "".parse().unwrap(), ..PftraceOptions::default() };
     let frame = table(&fixture.analysis(keep), "api_kernel_summary");
     assert_eq!((floats(&frame, "KAvg_ns"), floats(&frame, "QAvg_ns")), (vec![50_000.0], vec![10_000.0]));
-    let other = PftraceOptions {
-        exclude_kernel_pattern: Some("^xla::".parse().unwrap()),
-        ..PftraceOptions::default()
-    };
+    let other =
+        PftraceOptions { exclude_kernel_regex: "^xla::".parse().unwrap(), ..PftraceOptions::default() };
     assert_eq!(keys(&fixture.analysis(other)), []);
 }
 

@@ -79,13 +79,13 @@ impl Fixture {
     }
 
     fn analysis(&self, pftrace: PftraceOptions) -> RocprofAnalysis {
-        let options = RocprofOptions { pftrace: Some(pftrace), ..RocprofOptions::default() };
+        let options = RocprofOptions { pftrace: asked(pftrace), ..RocprofOptions::default() };
         RocprofAnalysis::new(self.recorded.profile.clone(), options)
     }
 
     fn with_short_categories(&self, pftrace: PftraceOptions) -> RocprofAnalysis {
         let options = RocprofOptions {
-            pftrace: Some(pftrace),
+            pftrace: asked(pftrace),
             conventions: super::with_short_categories(),
             ..RocprofOptions::default()
         };
@@ -94,12 +94,16 @@ impl Fixture {
 
     fn reference(&self, pftrace: PftraceOptions) -> RocprofAnalysis {
         let options = RocprofOptions {
-            pftrace: Some(pftrace),
+            pftrace: asked(pftrace),
             conventions: super::THEIRS,
             ..RocprofOptions::default()
         };
         RocprofAnalysis::new(self.recorded.profile.clone(), options)
     }
+}
+
+fn asked(pftrace: PftraceOptions) -> PftraceOptions {
+    PftraceOptions { pftrace_tables: true, ..pftrace }
 }
 
 /// A table that was asked for.
@@ -155,7 +159,7 @@ fn time(analysis: &RocprofAnalysis, wanted: &[&str]) -> i64 {
 proptest! {
     #[test]
     fn every_kernel_is_in_one_category(kernels in kernels(), min_event_ns in 0..100_i64) {
-        let options = PftraceOptions { min_event: Nanoseconds(min_event_ns), ..PftraceOptions::default() };
+        let options = PftraceOptions { min_event_ns, ..PftraceOptions::default() };
         let analysis = fixture(&kernels).analysis(options);
         let all: i64 = kernels.iter().map(|&(.., length)| length).filter(|&l| l >= min_event_ns).sum();
         prop_assert_eq!(time(&analysis, &["total_incl_comm"]), all);
@@ -171,7 +175,7 @@ proptest! {
     fn rows_of_kernels_add_up_and_fall(kernels in kernels(), merge_kernels: bool) {
         let options = PftraceOptions {
             merge_kernels,
-            min_event: Nanoseconds(0),
+            min_event_ns: 0,
             kernel_summary_include_rccl: true,
             top_xla: usize::MAX,
             ..PftraceOptions::default()

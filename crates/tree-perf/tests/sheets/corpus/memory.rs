@@ -1,12 +1,12 @@
 //! Memory of recorded traces: figures that another implementation computed from the same files.
 
-use tree_perf::{Analysis, AnalysisOptions, MemorySheets};
+use tree_perf::{Analysis, AnalysisOptions};
 
 use super::read;
 use crate::common::Table;
 
-fn analysis(case: &str, memory: MemorySheets) -> Option<Analysis> {
-    let options = AnalysisOptions { memory, ..AnalysisOptions::default() };
+fn analysis(case: &str, modules: bool) -> Option<Analysis> {
+    let options = AnalysisOptions { memory: modules, ..AnalysisOptions::default() };
     Some(Analysis::new(read(&testdata::corpus(&format!("{case}/trace.json.gz"))?), options))
 }
 
@@ -94,7 +94,7 @@ fn row(table: &Table, device: &str, columns: &[&str]) -> Vec<i64> {
 #[test]
 fn peaks_and_owners_of_recorded_traces_are_known() {
     for expected in EXPECTED {
-        let Some(analysis) = analysis(expected.case, MemorySheets::WithModules) else { continue };
+        let Some(analysis) = analysis(expected.case, true) else { continue };
         let case = expected.case;
         let summary = Table::of_sheet(&analysis, "memory_summary");
         let events: f64 = summary.numbers("events").iter().sum();
@@ -139,7 +139,7 @@ fn peaks_and_owners_of_recorded_traces_are_known() {
 
 #[test]
 fn single_figures_of_recorded_traces_are_known() {
-    let of = |case: &str| analysis(case, MemorySheets::Recorded);
+    let of = |case: &str| analysis(case, false);
     if let Some(falconsai) = of("pytorch/h100-falconsai-vit") {
         let finding = falconsai.memory_finding().unwrap();
         // 1.418 ms after the first event of the device's allocator.
@@ -169,7 +169,7 @@ fn single_figures_of_recorded_traces_are_known() {
 
 #[test]
 fn old_recordings_without_totals_have_no_figures_of_memory() {
-    let Some(analysis) = analysis("kineto/pytorch-1.9-resnet50", MemorySheets::Recorded) else { return };
+    let Some(analysis) = analysis("kineto/pytorch-1.9-resnet50", false) else { return };
     assert_eq!(analysis.memory_finding(), None);
     let said = analysis.notices().iter().any(|notice| {
         notice.to_string()

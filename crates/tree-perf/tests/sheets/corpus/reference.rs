@@ -1,6 +1,7 @@
 //! Compares sheets with those of a reference implementation on a corpus of recorded traces.
 #![allow(clippy::print_stderr)] // how much agrees
 
+use operator_sheets::KernelOptions;
 use perf_models::CommunicationPatterns;
 use trace2tree::LinkBy;
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
@@ -157,7 +158,7 @@ fn sheets_agree_with_the_reference_cell_by_cell() {
         let options = AnalysisOptions {
             link_by: LinkBy::Flow,
             kernel_summary: true,
-            short_kernel_study: true,
+            kernels: KernelOptions { short_kernel_study: true, ..KernelOptions::default() },
             conventions: THEIRS,
             communication: CommunicationPatterns::tracelens(),
             ..AnalysisOptions::default()
