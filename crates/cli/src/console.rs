@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{PoisonError, RwLock};
 
 use answers::diagnostic::help;
 use clap::ColorChoice;
@@ -17,16 +16,8 @@ use crate::error::Failure;
 /// Widest text when the terminal does not say how wide it is.
 const DEFAULT_WIDTH: usize = 110;
 
-/// When colours are printed; set in each run before anything is.
-static COLOR: RwLock<ColorChoice> = RwLock::new(ColorChoice::Auto);
-
-/// Says when colours are printed.
-pub(crate) fn print_colors(when: ColorChoice) {
-    *COLOR.write().unwrap_or_else(PoisonError::into_inner) = when;
-}
-
-/// What standard output can show.
-pub(crate) fn style() -> Style {
+/// What standard output can show, with colours where they are wanted.
+pub(crate) fn style(color: ColorChoice) -> Style {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_terminal = io::stdout().is_terminal();
     let dumb = set("TERM").is_some_and(|term| term == "dumb");
@@ -34,7 +25,7 @@ pub(crate) fn style() -> Style {
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
     Style {
         width: if is_terminal { width.max(40) } else { DEFAULT_WIDTH },
-        colored: match *COLOR.read().unwrap_or_else(PoisonError::into_inner) {
+        colored: match color {
             ColorChoice::Auto => is_terminal && !dumb && set("NO_COLOR").is_none(),
             ColorChoice::Always => true,
             ColorChoice::Never => false,
@@ -45,7 +36,7 @@ pub(crate) fn style() -> Style {
 
 /// Columns of the terminal that standard output is; `None` where it is a file or pipe and lines may have any length.
 pub(crate) fn terminal_width() -> Option<usize> {
-    io::stdout().is_terminal().then(|| style().width)
+    io::stdout().is_terminal().then(|| style(ColorChoice::Never).width)
 }
 
 /// Prints to standard output. A reader that has seen enough and closed the pipe is no failure.

@@ -5,10 +5,10 @@
 
 #![forbid(unsafe_code)]
 
-mod answering;
 mod arguments;
 mod commands;
 mod console;
+mod context;
 mod error;
 mod interruption;
 mod model;
@@ -25,9 +25,10 @@ use std::sync::{Mutex, PoisonError};
 
 use answers::columns_page;
 use answers::envelope::{Tool, schema};
+use arguments::answer_output::AnswerOutput;
 use arguments::{Command, Given};
+use context::Context;
 use error::Failure;
-use timings::Timings;
 
 pub use interruption::clean_up_when_interrupted;
 pub use model::{ModelAnswer, NoAnswer, model};
@@ -49,12 +50,13 @@ static RUNNING: Mutex<()> = Mutex::new(());
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    answering::begin(&arguments);
+    // Until the arguments are understood they say how an answer is written as far as they do without that.
+    let output = AnswerOutput::written_in(&arguments);
     let exit_code = match arguments::parse(arguments) {
-        Ok((command, given)) => answer(command, &given),
+        Ok((command, given)) => answer(command, &Context::new(&given, given.answer_output())),
         Err(stop) => {
             if stop.is_wrong_usage() {
-                answering::print_usage_error(stop.command(), stop.text());
+                Context::new(&Given::default(), output).print_usage_error(stop.command(), stop.text());
             }
             console::stop(&stop)
         }
@@ -63,55 +65,55 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     exit_code
 }
 
-fn answer(command: Command, given: &Given) -> u8 {
-    console::print_colors(given.color());
+fn answer(command: Command, context: &Context<'_>) -> u8 {
     // Which options a report of any recorder has is known when its recording is.
     let has_defaults = !matches!(command, Command::Report);
-    answering::ask(given.asked(|_| has_defaults), given.answer_output());
-    let mut timings = Timings::new(given.timings());
-    let outcome = carry_out(command, given, &mut timings).and_then(|()| answering::check_whole());
-    timings.finish().iter().for_each(console::timings);
+    context.ask(context.given.asked(|_| has_defaults));
+    let outcome = carry_out(command, context).and_then(|()| context.check_whole());
+    context.timings.take().finish().iter().for_each(console::timings);
     match outcome {
         Ok(()) => 0,
         Err(failure) => {
-            answering::print_failure(&failure);
+            context.print_failure(&failure);
             console::error(&failure);
             failure.exit_code()
         }
     }
 }
 
-fn carry_out(command: Command, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+fn carry_out(command: Command, context: &Context<'_>) -> Result<(), Failure> {
     match command {
-        Command::Report => commands::report::run(given, timings),
-        Command::Pytorch(arguments) => commands::pytorch::run(&arguments, given, timings),
-        Command::Inference(arguments) => commands::pytorch::inference(&arguments, given, timings),
-        Command::Jax(arguments) => commands::jax::run(&arguments, given, timings),
-        Command::Nsys(arguments) => commands::nsys::run(&arguments, given, timings),
-        Command::Rocprof(arguments) => commands::rocprof::run(&arguments, given, timings),
-        Command::Metal(arguments) => commands::metal::run(&arguments, given, timings),
-        Command::Advise(arguments) => commands::advise::run(&arguments),
-        Command::Map(arguments) => commands::ranks::map(&arguments),
-        Command::Pack(arguments) => commands::ranks::pack(&arguments),
-        Command::Ranks(arguments) => commands::ranks::run(&arguments, given, timings),
-        Command::Fuse(arguments) => commands::fuse::run(&arguments, given),
-        Command::Compare(arguments) => commands::compare::run(&arguments, given, timings),
-        Command::Diff(arguments) => commands::diff::run(&arguments, given, timings),
-        Command::Gate(arguments) => commands::gate::run(&arguments),
-        Command::Baseline(arguments) => commands::gate::baseline(&arguments),
-        Command::CriticalPath(arguments) => commands::critical_path::run(&arguments, given, timings),
-        Command::Tree(arguments) => commands::tree::run(&arguments),
-        Command::Doctor(arguments) => commands::doctor::run(&arguments),
-        Command::Split(arguments) => commands::split::run(&arguments),
-        Command::Match(arguments) => commands::match_blocks::run(&arguments),
-        Command::Replay(arguments) => commands::replay::run(&arguments),
-        Command::Model(arguments) => commands::model::run(&arguments),
-        Command::Extension(arguments) => commands::extension::run(&arguments),
-        Command::Archs { document } => commands::archs::run(document.json),
+        Command::Report => commands::report::run(context),
+        Command::Pytorch(arguments) => commands::pytorch::run(&arguments, context),
+        Command::Inference(arguments) => commands::pytorch::inference(&arguments, context),
+        Command::Jax(arguments) => commands::jax::run(&arguments, context),
+        Command::Nsys(arguments) => commands::nsys::run(&arguments, context),
+        Command::Rocprof(arguments) => commands::rocprof::run(&arguments, context),
+        Command::Metal(arguments) => commands::metal::run(&arguments, context),
+        Command::Advise(arguments) => commands::advise::run(&arguments, context),
+        Command::Map(arguments) => commands::ranks::map(&arguments, context),
+        Command::Pack(arguments) => commands::ranks::pack(&arguments, context),
+        Command::Ranks(arguments) => commands::ranks::run(&arguments, context),
+        Command::Fuse(arguments) => commands::fuse::run(&arguments, context),
+        Command::Compare(arguments) => commands::compare::run(&arguments, context),
+        Command::Diff(arguments) => commands::diff::run(&arguments, context),
+        Command::Gate(arguments) => commands::gate::run(&arguments, context),
+        Command::Baseline(arguments) => commands::gate::baseline(&arguments, context),
+        Command::CriticalPath(arguments) => commands::critical_path::run(&arguments, context),
+        Command::Tree(arguments) => commands::tree::run(&arguments, context),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments, context),
+        Command::Split(arguments) => commands::split::run(&arguments, context),
+        Command::Match(arguments) => commands::match_blocks::run(&arguments, context),
+        Command::Replay(arguments) => commands::replay::run(&arguments, context),
+        Command::Model(arguments) => commands::model::run(&arguments, context),
+        Command::Extension(arguments) => commands::extension::run(&arguments, context),
+        Command::Archs { document } => commands::archs::run(document.json, context),
         Command::Columns { markdown: true, .. } => Ok(console::print(columns_page())?),
-        Command::Columns { sheet, document, .. } => commands::columns::run(sheet.as_deref(), document.json),
-        Command::Table(arguments) => commands::table::table(&arguments),
-        Command::Why(arguments) => commands::table::why(&arguments),
+        Command::Columns { sheet, document, .. } => {
+            commands::columns::run(sheet.as_deref(), document.json, context)
+        }
+        Command::Table(arguments) => commands::table::table(&arguments, context),
+        Command::Why(arguments) => commands::table::why(&arguments, context),
         #[cfg(feature = "mcp")]
         Command::Mcp(arguments) => commands::mcp::run(&arguments),
         #[cfg(feature = "mcp")]

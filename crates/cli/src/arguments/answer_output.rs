@@ -1,5 +1,5 @@
 //! How the answer as JSON is written: flags that all subcommands with `--json` share. They take effect in
-//! `crate::answering`.
+//! `crate::context`.
 
 use std::ffi::OsString;
 

@@ -13,9 +13,9 @@ use serde::Serialize;
 use trace_ingest::ReadOptions;
 
 use super::report::{check_destinations, save};
-use crate::answering;
 use crate::arguments::advise::AdviseArguments;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
 use crate::standard_input;
@@ -35,7 +35,7 @@ struct Document<'a> {
     files: &'a [Advised],
 }
 
-pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &AdviseArguments, context: &Context<'_>) -> Result<(), Failure> {
     let sources: Vec<_> = arguments.files.iter().chain(&arguments.baseline).cloned().collect();
     let markdown = arguments.markdown.iter().map(|path| ("markdown", path.as_path()));
     let json = arguments.output.iter().map(|path| ("json", path.as_path()));
@@ -56,11 +56,11 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         if !arguments.rules.is_empty() {
             advice.findings.retain(|finding| arguments.rules.iter().any(|rule| finding.is_of(rule)));
         }
-        advised.push(Advised { name: answering::name(path), advice });
+        advised.push(Advised { name: context.name(path), advice });
     }
     // Its hash costs reading the files once more.
     let answer = || {
-        let mut answer = answering::about(&arguments.files).with_notices(&notices);
+        let mut answer = context.about(&arguments.files).with_notices(&notices);
         if let [only] = advised.as_slice() {
             answer.findings = only.advice.findings.iter().map(AnswerFinding::from).collect();
         }
@@ -71,16 +71,16 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     let mut written = Vec::new();
     if let (Some(path), Some(answer)) = (&arguments.output, &answer) {
         written.push(save(path, |file| write_json(answer, file))?);
-        answering::note(answer.status);
+        context.note(answer.status);
     }
     if let Some(path) = &arguments.markdown {
         let texts: Vec<String> = advised.iter().map(|file| file.advice.to_markdown(&file.name)).collect();
         written.push(save(path, |file| file.write_all(texts.join("\n").as_bytes()))?);
     }
     if let (true, Some(answer)) = (arguments.answer.is_json(), &answer) {
-        answering::print(answer)?;
+        context.print(answer)?;
     } else {
-        let style = console::style();
+        let style = context.style();
         let mut text: Vec<String> = advised.iter().map(|file| text(file, style)).collect();
         text.extend(written.iter().map(|path| format!("wrote {}\n", path.display())));
         console::print(text.concat())?;

@@ -6,8 +6,8 @@ use perf_models::{Architecture, ComputeSpec, PeakBasis, architectures};
 use report_writers::terminal::{Style, TextColumn, table};
 use serde::Serialize;
 
-use crate::answering;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 
 /// Peaks that the table shows; the files have more.
@@ -32,16 +32,13 @@ struct Row {
     basis: PeakBasis,
 }
 
-pub(crate) fn run(json: bool) -> Result<(), Failure> {
+pub(crate) fn run(json: bool, context: &Context<'_>) -> Result<(), Failure> {
     let of =
         |architecture| [PeakBasis::Nominal, PeakBasis::Achievable].map(|basis| Row { architecture, basis });
     let rows: Vec<Row> = architectures().flat_map(of).filter(|row| !row.peaks().is_empty()).collect();
     if json {
         let documents: Vec<Document<'_>> = rows.iter().map(Document::new).collect();
-        return answering::print_result(
-            answering::about(&[]),
-            &serde_json::json!({ "architectures": documents }),
-        );
+        return context.print_result(context.about(&[]), &serde_json::json!({ "architectures": documents }));
     }
     let mut columns = vec![
         TextColumn::left("architecture", |row: &Row| row.architecture.name.as_str()),
@@ -53,7 +50,7 @@ pub(crate) fn run(json: bool) -> Result<(), Failure> {
             TextColumn::right(spec.trim_start_matches("matrix_"), move |row: &Row| row.peak(spec))
         }),
     );
-    let style = console::style();
+    let style = context.style();
     // Names are there to be typed: a narrow terminal wraps them rather than losing a part.
     let text = table(&columns, &rows, Style { width: style.width.max(WIDTH), ..style });
     let note = "Peaks in TFLOP/s (int8: TOP/s) of the matrix units, dense; vector_fp32 of the others.\n\

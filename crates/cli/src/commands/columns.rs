@@ -4,8 +4,8 @@ use answers::{KnownSheet, ReportOf, known_sheets};
 use serde_json::json;
 use trace_ingest::RecordingKind;
 
-use crate::answering;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::wrapping::wrap;
 
@@ -23,7 +23,7 @@ fn report(sheet: &KnownSheet) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn run(wanted: Option<&str>, json: bool) -> Result<(), Failure> {
+pub(crate) fn run(wanted: Option<&str>, json: bool, context: &Context<'_>) -> Result<(), Failure> {
     let all = known_sheets();
     // Sheets of several reports share a name, under whichever one was asked for.
     let documented = |name| {
@@ -40,9 +40,9 @@ pub(crate) fn run(wanted: Option<&str>, json: bool) -> Result<(), Failure> {
     }
     if json {
         let sheets: Vec<_> = chosen.iter().map(|sheet| sheet.to_json(None)).collect();
-        return answering::print_result(answering::about(&[]), &json!({ "sheets": sheets }));
+        return context.print_result(context.about(&[]), &json!({ "sheets": sheets }));
     }
-    let width = console::style().width.min(110);
+    let width = context.style().width.min(110);
     // Sheets that differ in what they show and not in their columns are described together.
     let text: Vec<String> =
         chosen.chunk_by(|a, b| a.columns == b.columns).map(|alike| describe(alike, width)).collect();

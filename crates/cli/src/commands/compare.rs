@@ -13,11 +13,10 @@ use trace_diff::{
 };
 
 use super::report::{Extras, Request, check_destinations, save};
-use crate::arguments::Given;
 use crate::arguments::compare::{CompareArguments, SameNames};
+use crate::context::Context;
 use crate::error::Failure;
 use crate::summary::WIDEST;
-use crate::timings::Timings;
 use crate::wrapping::wrap;
 
 /// Rows that are printed of what became slower, and of what became faster.
@@ -31,7 +30,7 @@ const WIDEST_NAME: usize = 20;
 /// The workbook where nothing else is asked for.
 const WORKBOOK: &str = "comparison.xlsx";
 
-pub(crate) fn run(arguments: &CompareArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CompareArguments, context: &Context<'_>) -> Result<(), Failure> {
     let names = name_classes(&arguments.same);
     let is_all = arguments.sheets.is_empty() || arguments.sheets.iter().any(|sheet| sheet == "all");
     let sheets = if is_all { Vec::new() } else { arguments.sheets.clone() };
@@ -49,9 +48,9 @@ pub(crate) fn run(arguments: &CompareArguments, given: &Given, timings: &mut Tim
     };
     let request = Request {
         default_workbook: Some(PathBuf::from(WORKBOOK)),
-        ..Request::new("compare", &arguments.files, &arguments.tables, given)
+        ..Request::new("compare", &arguments.files, &arguments.tables, context)
     };
-    request.answer(reporter, &FirstPage { limits: &arguments.fail_on, markdown }, timings)
+    request.answer(reporter, &FirstPage { limits: &arguments.fail_on, markdown })
 }
 
 /// Names that stand for the same operator: those that are known, and these.

@@ -8,10 +8,9 @@ use trace_ingest::RecordingKind;
 
 use super::report::{Extras, Request};
 use super::trace_copy::TraceCopy;
-use crate::arguments::Given;
 use crate::arguments::critical_path::{CriticalPathArguments, OverlayEdges};
+use crate::context::Context;
 use crate::error::Failure;
-use crate::timings::Timings;
 
 /// The overlay, written beside the tables.
 struct Overlay<'a> {
@@ -29,21 +28,17 @@ impl Extras for Overlay<'_> {
     }
 }
 
-pub(crate) fn run(
-    arguments: &CriticalPathArguments,
-    given: &Given,
-    timings: &mut Timings,
-) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> Result<(), Failure> {
     let files = arguments.recordings.paths();
     let threads = arguments.reading.threads.map(Into::into);
     let copy = TraceCopy::new("--overlay", arguments.overlay.as_deref(), files, threads)?;
     let request = Request {
         workbook: Some((RecordingKind::Trace, "_critical_path")),
         threads,
-        ..Request::new("critical-path", files, &arguments.tables, given)
+        ..Request::new("critical-path", files, &arguments.tables, context)
     };
     let as_hta = arguments.parity.is_some();
-    let mode = match (as_hta, given.has("mode"), arguments.mode) {
+    let mode = match (as_hta, context.given.has("mode"), arguments.mode) {
         (true, true, PathMode::Wall) => {
             let conflict =
                 "--parity hta is about --mode dag: Holistic Trace Analysis has no walk by the clock";
@@ -78,5 +73,5 @@ pub(crate) fn run(
         window: arguments.window.chosen(),
         annotation: arguments.annotation.clone().map(|annotation| (annotation.0, annotation.1)),
     };
-    request.answer(reporter, &Overlay { files, events: arguments.overlay_events, copy }, timings)
+    request.answer(reporter, &Overlay { files, events: arguments.overlay_events, copy })
 }

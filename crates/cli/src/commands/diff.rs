@@ -15,12 +15,11 @@ use trace2tree::module_name;
 
 use super::compare::{changed, name_classes, signed};
 use super::report::{Extras, Request, check_destinations, save};
-use crate::arguments::Given;
 use crate::arguments::diff::DiffArguments;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::standard_input;
 use crate::summary::WIDEST;
-use crate::timings::Timings;
 use crate::wrapping::wrap;
 
 /// Units of difference that are printed.
@@ -36,7 +35,7 @@ const LEAST_PERCENT: f64 = 0.05;
 /// The workbook where nothing else is asked for.
 const WORKBOOK: &str = "diff.xlsx";
 
-pub(crate) fn run(arguments: &DiffArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DiffArguments, context: &Context<'_>) -> Result<(), Failure> {
     let merged_tree = arguments.merged_tree.as_deref();
     check_destinations(&arguments.files, merged_tree.map(|path| ("text", path)))?;
     let threads = arguments.reading.threads.map(Into::into);
@@ -60,9 +59,9 @@ pub(crate) fn run(arguments: &DiffArguments, given: &Given, timings: &mut Timing
     let request = Request {
         default_workbook: Some(PathBuf::from(WORKBOOK)),
         threads,
-        ..Request::new("diff", &arguments.files, &arguments.tables, given)
+        ..Request::new("diff", &arguments.files, &arguments.tables, context)
     };
-    request.answer(reporter, &FirstPage { names, merged_tree }, timings)
+    request.answer(reporter, &FirstPage { names, merged_tree })
 }
 
 /// What is printed of two aligned runs, and the merged tree.

@@ -12,9 +12,9 @@ use trace_doctor::{Diagnosis, Finding, Severity};
 use trace_ingest::{ReadOptions, RecordingKind, TimeUnit, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
-use crate::answering;
 use crate::arguments::doctor::DoctorArguments;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
 use crate::standard_input;
@@ -32,11 +32,11 @@ struct Examined {
     diagnosis: Diagnosis,
 }
 
-pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DoctorArguments, context: &Context<'_>) -> Result<(), Failure> {
     let mut examined = Vec::new();
     let mut failure = None;
     for path in &arguments.files {
-        match examine(path, arguments) {
+        match examine(path, arguments, context) {
             Ok(recording) => examined.push(recording),
             // The others are examined all the same; the last failure ends the run.
             Err(error) => failure.replace(error).iter().for_each(console::error),
@@ -51,10 +51,10 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     if arguments.answer.is_json() {
         let files: Vec<File<'_>> = examined.iter().map(File::new).collect();
         let notices = examined.iter().flat_map(|recording| &recording.notices);
-        let answer = answering::about(&arguments.files).with_notices(notices);
-        answering::print_result(answer, &Document { files })?;
+        let answer = context.about(&arguments.files).with_notices(notices);
+        context.print_result(answer, &Document { files })?;
     } else {
-        console::print(blocks(&examined, console::style()))?;
+        console::print(blocks(&examined, context.style()))?;
     }
     if let Some(failure) = failure {
         return Err(failure);
@@ -66,13 +66,13 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     }
 }
 
-fn examine(path: &Path, arguments: &DoctorArguments) -> Result<Examined, Failure> {
+fn examine(path: &Path, arguments: &DoctorArguments, context: &Context<'_>) -> Result<Examined, Failure> {
     let progress = ReadingProgress::new(arguments.answer.is_json());
     let update = |state| progress.update(state);
     let threads = arguments.threads.map(Into::into);
     let options = ReadOptions { threads, progress: Some(&update), ..standard_input::reading() };
     let trace = read_path(path, &options)?;
-    let name = answering::name(path);
+    let name = context.name(path);
     let (entries, kind) = (trace.entries(), trace.facts().recorder.kind);
     let format = if trace.facts().recorder.uncut_device_times { "kineto-json" } else { "kineto-pftrace" };
     let notices = Notice::all_of_reading(path, &trace);

@@ -10,9 +10,9 @@ use extension::{Extension, Form, Python};
 use serde_json::json;
 use tree_perf::AnalysisExtension;
 
-use crate::answering;
 use crate::arguments::ExtensionArguments;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 
 /// Reads an extension file: its name, its text, and the Python that is to run it.
@@ -34,7 +34,7 @@ pub(crate) fn load(path: &Path, python: Option<&Path>) -> Result<Extension, Fail
     Ok(Extension::load(&path, &text, &python)?)
 }
 
-pub(crate) fn run(arguments: &ExtensionArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ExtensionArguments, context: &Context<'_>) -> Result<(), Failure> {
     let json = arguments.document.json;
     if let Some(path) = &arguments.init {
         let form = Form::of(&path.to_string_lossy())?;
@@ -42,9 +42,7 @@ pub(crate) fn run(arguments: &ExtensionArguments) -> Result<(), Failure> {
         let mut file = fs::File::create_new(path).map_err(failed)?;
         file.write_all(form.start().as_bytes()).map_err(failed)?;
         return match json {
-            true => {
-                answering::print_result(answering::about(&[]), &json!({ "written": answering::name(path) }))
-            }
+            true => context.print_result(context.about(&[]), &json!({ "written": context.name(path) })),
             false => Ok(console::print(format_args!("{}\n", path.display()))?),
         };
     }
@@ -59,7 +57,7 @@ pub(crate) fn run(arguments: &ExtensionArguments) -> Result<(), Failure> {
             "sheets": sheets(&extension),
             "changes_tree": extension.changes_tree(),
         });
-        return answering::print_result(answering::about(&[]), &registered);
+        return context.print_result(context.about(&[]), &registered);
     }
     Ok(console::print(registered(path, &extension))?)
 }

@@ -8,14 +8,13 @@ use serde_json::{Value, json};
 
 use super::ranks::{no_effect_on_tables, recordings};
 use super::report::check_destinations;
-use crate::answering;
-use crate::arguments::Given;
 use crate::arguments::ranks::FuseArguments;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::standard_input;
 
-pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &FuseArguments, context: &Context<'_>) -> Result<(), Failure> {
     let output = FuseOutput::new(&arguments.output).map_err(answers::Error::from)?;
     let found = recordings(&arguments.recordings)?;
     check_destinations(&found.files, [("trace", output.path())])?;
@@ -39,7 +38,7 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
     if arguments.quiet {
         return Ok(());
     }
-    no_effect_on_tables("fuse", &found.files, &["kept", "jobs"], given).iter().for_each(console::warning);
+    no_effect_on_tables("fuse", &found.files, &["kept", "jobs"], context).iter().for_each(console::warning);
     notices.iter().for_each(console::diagnostic);
     for recording in fused.recordings.iter().filter(|recording| recording.unusable > 0) {
         let (path, count) = (recording.path.display(), grouped(recording.unusable.into()));
@@ -48,7 +47,7 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
     if arguments.answer.is_json() {
         let recordings = fused.recordings.iter().map(|recording| {
             json!({
-                "file": answering::name(&recording.path),
+                "file": context.name(&recording.path),
                 "rank": recording.rank,
                 "events": recording.events,
                 "unusable": recording.unusable,
@@ -56,8 +55,8 @@ pub(crate) fn run(arguments: &FuseArguments, given: &Given) -> Result<(), Failur
             })
         });
         let recordings: Vec<Value> = recordings.collect();
-        let result = json!({ "written": [answering::name(output.path())], "recordings": recordings });
-        return answering::print_result(answering::about(&found.files).with_notices(&notices), &result);
+        let result = json!({ "written": [context.name(output.path())], "recordings": recordings });
+        return context.print_result(context.about(&found.files).with_notices(&notices), &result);
     }
     let events: u64 = fused.recordings.iter().map(|recording| recording.events).sum();
     console::print(format_args!(

@@ -15,9 +15,9 @@ use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
 use serde_json::json;
 
 use super::report::{check_destinations, save};
-use crate::answering;
 use crate::arguments::gate::{BaselineArguments, GateArguments, KeptRecordings};
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::progress::with_progress;
 use crate::summary::WIDEST;
@@ -28,7 +28,7 @@ const MOST_ROWS: usize = 12;
 /// Where a thresholds file is written if nothing else is said.
 const CONFIG: &str = "gate.toml";
 
-pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &GateArguments, context: &Context<'_>) -> Result<(), Failure> {
     if arguments.init {
         return write_template(arguments.config.as_deref().unwrap_or(Path::new(CONFIG)));
     }
@@ -54,10 +54,10 @@ pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
     }
     match arguments.answer.is_json() {
         true => {
-            let answer = answering::about_runs(&arguments.baseline, &arguments.candidate);
-            answering::print(&answer.of_gate(&gate).map_err(std::io::Error::from)?)?;
+            let answer = context.about_runs(&arguments.baseline, &arguments.candidate);
+            context.print(&answer.of_gate(&gate).map_err(std::io::Error::from)?)?;
         }
-        false => console::print(text(&gate, console::style()))?,
+        false => console::print(text(&gate, context.style()))?,
     }
     outcome(&gate)
 }
@@ -73,7 +73,7 @@ fn outcome(gate: &Gate) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn baseline(arguments: &BaselineArguments) -> Result<(), Failure> {
+pub(crate) fn baseline(arguments: &BaselineArguments, context: &Context<'_>) -> Result<(), Failure> {
     // A baseline may be read and written again with more recordings.
     let recordings: Vec<PathBuf> =
         arguments.files.iter().filter(|file| !is_baseline_file(file)).cloned().collect();
@@ -102,9 +102,9 @@ pub(crate) fn baseline(arguments: &BaselineArguments) -> Result<(), Failure> {
     let steps: usize = kept.iter().map(|recording| recording.steps.duration.len()).sum();
     let blocks = perf_gate::blocks(&kept).len();
     if arguments.answer.is_json() {
-        let written = [answering::name(&path)];
+        let written = [context.name(&path)];
         let result = json!({ "written": written, "recordings": kept.len(), "steps": steps, "jobs": blocks });
-        return answering::print_result(answering::about(&arguments.files).with_notices(&notices), &result);
+        return context.print_result(context.about(&arguments.files).with_notices(&notices), &result);
     }
     notices.iter().for_each(console::diagnostic);
     console::print(format_args!(

@@ -6,10 +6,10 @@ use trace_ingest::RecordingKind;
 use xla_perf::JaxOptions;
 
 use super::report::{PERF_REPORT, Request};
+use crate::arguments::conventions;
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments, JaxOutput};
-use crate::arguments::{Given, conventions};
+use crate::context::Context;
 use crate::error::Failure;
-use crate::timings::Timings;
 
 /// Options of the report of one profile; that of several is about their collectives.
 const OF_ONE_PROFILE: [&str; 7] = [
@@ -22,7 +22,7 @@ const OF_ONE_PROFILE: [&str; 7] = [
     "parity",
 ];
 
-pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &JaxArguments, context: &Context<'_>) -> Result<(), Failure> {
     if arguments.analysis.enable_origami {
         let instead =
             "times of matrix products are not simulated here; the roofline columns say the least time";
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     let files = arguments.recordings.paths();
     let is_of_one = files.len() < 2;
     let of_one = || [OF_ONE_PROFILE.as_slice(), &WindowOptions::NAMES].concat();
-    if let (false, Some(option)) = (is_of_one, given.names(&of_one()).into_iter().next()) {
+    if let (false, Some(option)) = (is_of_one, context.given.names(&of_one()).into_iter().next()) {
         return Err(Failure::SeveralProfiles { option });
     }
     let JaxOutput { roofline_svg, step_svg, .. } = &arguments.output;
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     let mut request = Request {
         pictures: pictures.collect(),
         workbook: Some((RecordingKind::XPlane, if is_of_one { PERF_REPORT } else { "_collectives" })),
-        ..Request::new("jax", files, &arguments.output.tables, given)
+        ..Request::new("jax", files, &arguments.output.tables, context)
     };
     if is_of_one && arguments.analysis.options.gpus_per_node.is_some() {
         let warning = "--gpus_per_node has no effect on one profile: its GPUs are one host's";
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &JaxArguments, given: &Given, timings: &mut Timings
     request.warnings.extend(arguments.analysis.devices.warning(analysis.architecture.as_ref()));
     let sheet_names = arguments.output.naming.sheet_names;
     let reporter = XlaReporter { analysis, sheet_names, window: arguments.window.chosen() };
-    request.answer(reporter, &(), timings)
+    request.answer(reporter, &())
 }
 
 fn options(asked: &JaxAnalysisArguments) -> Result<JaxOptions, Failure> {

@@ -13,9 +13,9 @@ use serde_json::json;
 use sheets::escaped;
 use trace2tree::{TraceTree, TreeOptions};
 
-use crate::answering;
 use crate::arguments::match_blocks::MatchArguments;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::progress::with_progress;
 
@@ -26,7 +26,7 @@ struct Side<'a> {
     steps: Vec<SplitStep>,
 }
 
-pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &MatchArguments, context: &Context<'_>) -> Result<(), Failure> {
     let directory = arguments.output_dir.as_path();
     super::report::check_directory(directory)?;
     let sides = [read(&arguments.first, arguments)?, read(&arguments.second, arguments)?];
@@ -60,11 +60,11 @@ pub(crate) fn run(arguments: &MatchArguments) -> Result<(), Failure> {
     });
     let report = write_report(&matches, described, &paths, directory)?;
     if arguments.answer.is_json() {
-        let written: Vec<_> = report.written.iter().map(|path| answering::name(path)).collect();
+        let written: Vec<_> = report.written.iter().map(|path| context.name(path)).collect();
         let result = json!({ "written": written, "matches": report.pairs, "notes": report.notes });
         let files = [arguments.first.clone(), arguments.second.clone()];
         let notices = sides.each_ref().map(|side| Notice::all_of_reading(side.path, side.tree.trace()));
-        answering::print_result(answering::about(&files).with_notices(notices.iter().flatten()), &result)?;
+        context.print_result(context.about(&files).with_notices(notices.iter().flatten()), &result)?;
     } else if !arguments.quiet {
         console::print(listing(&matches, &paths, arguments))?;
         matches.notes.iter().for_each(|note| console::warning(why_none(note)));

@@ -8,37 +8,38 @@ use std::path::{Path, PathBuf};
 use answers::model::{ModelFigures, RecordedCalls, chosen_architecture};
 use answers::numbers::{decimal, plain};
 use perf_models::{Architecture, Bound, Figure};
+use report_writers::terminal::Style;
 use serde_json::Value as Json;
 
-use crate::answering;
 use crate::arguments;
 use crate::arguments::devices::unknown_keys;
 use crate::arguments::model::{ModelArguments, ModelCommand, common_name};
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::wrapping::wrap;
 
-pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ModelArguments, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(path) = &arguments.jsonl {
         return answer_lines(path);
     }
     match &arguments.model {
-        Some(model) => answer(model),
-        None => Ok(console::print(list())?),
+        Some(model) => answer(model, context),
+        None => Ok(console::print(list(context.style().width.min(110)))?),
     }
 }
 
-fn answer(command: &ModelCommand) -> Result<(), Failure> {
+fn answer(command: &ModelCommand, context: &Context<'_>) -> Result<(), Failure> {
     let (architecture, warning) = architecture(command)?;
     if let Some(warning) = warning {
         console::warning(warning);
     }
     let operation = Operation::new(command, architecture.as_ref())?;
     if command.answer_arguments().document.json {
-        return answering::print_result(answering::about(&[]), &operation.to_json());
+        return context.print_result(context.about(&[]), &operation.to_json());
     }
     let title = format!("{}, {}", operation.name, operation.dtype);
-    Ok(console::print(text(&title, &operation.figures))?)
+    Ok(console::print(text(&title, &operation.figures, context.style()))?)
 }
 
 /// The architecture that figures are asked to be held against, and what is odd about its file.
@@ -85,8 +86,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-fn text(title: &str, figures: &ModelFigures<'_>) -> String {
-    let style = console::style();
+fn text(title: &str, figures: &ModelFigures<'_>, style: Style) -> String {
     let parameters = figures.parameters.iter();
     let head = parameters.fold(title.to_owned(), |head, (name, value)| format!("{head}, {name} {value}"));
     let mut text = String::new();
@@ -211,9 +211,8 @@ fn answer_lines(path: &Path) -> Result<(), Failure> {
 }
 
 /// The models as the command line knows them: they cannot be out of step with it.
-fn list() -> String {
+fn list(width: usize) -> String {
     let program = arguments::command();
-    let width = console::style().width.min(110);
     let mut text = String::new();
     let models = program.find_subcommand("model").into_iter().flat_map(clap::Command::get_subcommands);
     for model in models {

@@ -11,14 +11,13 @@ use trace_ingest::{NsysReading, RecordingKind, check_kind};
 
 use super::pytorch;
 use super::report::Extras;
-use crate::arguments::Given;
 use crate::arguments::nsys::NsysArguments;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::standard_input;
 use crate::summary;
-use crate::timings::Timings;
 
-pub(crate) fn run(arguments: &NsysArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &NsysArguments, context: &Context<'_>) -> Result<(), Failure> {
     let paths = arguments.trace.recordings.paths();
     let reading = standard_input::reading();
     for path in paths {
@@ -29,26 +28,25 @@ pub(crate) fn run(arguments: &NsysArguments, given: &Given, timings: &mut Timing
         _ => BTreeSet::new(),
     };
     if processes.is_empty() {
-        return report(arguments, given, timings, None);
+        return report(arguments, context, None);
     }
     processes.iter().try_for_each(|&process| {
         let number = process_id(process);
         let is_alone = processes.iter().filter(|&&process| process_id(process) == number).count() == 1;
         // Machines may have processes of one number; the packed number tells them apart.
         let name = if is_alone { number.to_string() } else { process.to_string() };
-        report(arguments, given, timings, Some((process, name)))
+        report(arguments, context, Some((process, name)))
     })
 }
 
 /// The report of a recording, or of what one process did in it, which has a packed number and a name.
 fn report(
     arguments: &NsysArguments,
-    given: &Given,
-    timings: &mut Timings,
+    context: &Context<'_>,
     process: Option<(u64, String)>,
 ) -> Result<(), Failure> {
     let (trace, asked) = (&arguments.trace, &arguments.recorder);
-    let (mut request, mut reporter) = (pytorch::request(trace, given)?, pytorch::reporter(trace)?);
+    let (mut request, mut reporter) = (pytorch::request(trace, context)?, pytorch::reporter(trace)?);
     request.warnings.extend(trace.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
     request.nsys = NsysReading {
         os_calls: asked.os_calls,
@@ -81,8 +79,8 @@ fn report(
         names_of_nsys: asked.nsys_names,
     };
     match process {
-        None => request.answer(reporter, &(), timings),
-        Some((_, name)) => request.answer(reporter, &OfProcess(name), timings),
+        None => request.answer(reporter, &()),
+        Some((_, name)) => request.answer(reporter, &OfProcess(name)),
     }
 }
 

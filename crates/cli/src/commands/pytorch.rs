@@ -11,17 +11,17 @@ use super::report::{Extras, PERF_REPORT, Request, check_destinations, save};
 use super::trace_copy::TraceCopy;
 use crate::arguments::inference::InferenceArguments;
 use crate::arguments::pytorch::TraceArguments;
-use crate::arguments::{Given, Reference, conventions};
+use crate::arguments::{Reference, conventions};
+use crate::context::Context;
 use crate::error::Failure;
 use crate::phases;
 use crate::standard_input;
-use crate::timings::Timings;
 
-pub(crate) fn run(arguments: &TraceArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    let (mut request, reporter) = (request(arguments, given)?, reporter(arguments)?);
+pub(crate) fn run(arguments: &TraceArguments, context: &Context<'_>) -> Result<(), Failure> {
+    let (mut request, reporter) = (request(arguments, context)?, reporter(arguments)?);
     request.warnings.extend(arguments.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
     let extras = CounterTrace::new(arguments)?;
-    request.answer(reporter, &extras, timings)
+    request.answer(reporter, &extras)
 }
 
 /// The trace with counters, written beside the tables.
@@ -48,16 +48,12 @@ impl Extras for CounterTrace<'_> {
     }
 }
 
-pub(crate) fn inference(
-    arguments: &InferenceArguments,
-    given: &Given,
-    timings: &mut Timings,
-) -> Result<(), Failure> {
+pub(crate) fn inference(arguments: &InferenceArguments, context: &Context<'_>) -> Result<(), Failure> {
     let (trace, engine) = (&arguments.trace, &arguments.engine);
     if let Some((option, instead)) = engine.unsupported() {
         return Err(Failure::Unsupported { option, instead });
     }
-    let (mut request, mut reporter) = (request(trace, given)?, reporter(trace)?);
+    let (mut request, mut reporter) = (request(trace, context)?, reporter(trace)?);
     request.warnings.extend(trace.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
     reporter.analysis.layout = ReportLayout::Inference;
     reporter.analysis.group_by_parent_module = engine.group_by_parent_module;
@@ -80,7 +76,7 @@ pub(crate) fn inference(
         let captures = folder.map(|folder| CaptureLibrary::open(folder, &reading)).transpose()?;
         reporter.other = Some(OtherTrace { path: path.clone(), captures });
     }
-    request.answer(reporter, &CounterTrace::new(trace)?, timings)
+    request.answer(reporter, &CounterTrace::new(trace)?)
 }
 
 /// Refuses to write the list of captures where it cannot be written, or into their folder.
@@ -97,7 +93,10 @@ fn check_details(path: &Path, folder: &Path, read: &[PathBuf]) -> Result<(), Fai
     }
 }
 
-pub(super) fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Result<Request<'a>, Failure> {
+pub(super) fn request<'a>(
+    arguments: &'a TraceArguments,
+    context: &'a Context<'a>,
+) -> Result<Request<'a>, Failure> {
     let output = &arguments.output;
     let rooflines = output.roofline_svg.as_deref().map(|path| (Picture::Rooflines, path));
     let steps = output.step_svg.as_deref().map(|path| (Picture::Steps, path));
@@ -109,7 +108,7 @@ pub(super) fn request<'a>(arguments: &'a TraceArguments, given: &'a Given) -> Re
         pictures: rooflines.into_iter().chain(steps).collect(),
         workbook: Some((RecordingKind::Trace, PERF_REPORT)),
         threads: arguments.reading.threads.map(Into::into),
-        ..Request::new("pytorch", arguments.recordings.paths(), &output.tables, given)
+        ..Request::new("pytorch", arguments.recordings.paths(), &output.tables, context)
     };
     request.warnings.extend(phases::without_effect(&arguments.phases));
     Ok(request)

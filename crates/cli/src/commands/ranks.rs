@@ -10,16 +10,15 @@ use serde_json::json;
 use trace_ingest::RecordingKind;
 
 use super::report::Request;
-use crate::answering;
 use crate::arguments::ranks::{MapArguments, PackArguments, RanksArguments, Recordings, Sources};
-use crate::arguments::{Given, conventions, long_name};
+use crate::arguments::{conventions, long_name};
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::standard_input;
-use crate::timings::Timings;
 
 /// `tracelens map`: every recording is tried; the run fails where one of them has no tables.
-pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
+pub(crate) fn map(arguments: &MapArguments, context: &Context<'_>) -> Result<(), Failure> {
     let recordings = expanded(&arguments.recordings)?;
     let MapArguments { keep_events, waits, .. } = *arguments;
     let options = MapOptions { keep_events, waits, ..arguments.mapping.options() };
@@ -39,13 +38,13 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<(), Failure> {
     }
     if arguments.answer.is_json() {
         let of_recording = |(path, mapped): (&PathBuf, &Mapped)| {
-            let (file, ranks, events) = (answering::name(path), mapped.ranks.to_string(), mapped.events);
+            let (file, ranks, events) = (context.name(path), mapped.ranks.to_string(), mapped.events);
             json!({ "file": file, "ranks": ranks, "events": events, "was_there": events.is_none() })
         };
         let each: Vec<_> = recordings.iter().zip(mapped.iter().flatten()).map(of_recording).collect();
         let result = json!({ "ranks": ranks, "recordings": each });
         let notices = mapped.iter().flatten().flat_map(|mapped| &mapped.notices);
-        return answering::print_result(answering::about(&recordings).with_notices(notices), &result);
+        return context.print_result(context.about(&recordings).with_notices(notices), &result);
     }
     if !arguments.quiet {
         let count = counted(ranks, "rank", "ranks");
@@ -67,7 +66,7 @@ fn outcome(Mapped { ranks, events, .. }: &Mapped) -> String {
 }
 
 /// `tracelens pack`.
-pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
+pub(crate) fn pack(arguments: &PackArguments, context: &Context<'_>) -> Result<(), Failure> {
     let path = &arguments.folder;
     let job = |error: multi_rank::Error| Failure::from(answers::Error::from(error));
     let mut folder = match path.is_dir() {
@@ -84,7 +83,7 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
     }
     if arguments.answer.document.json {
         let result = json!({ "ranks": packing.ranks, "packs": packing.packs, "written": packing.written });
-        return answering::print_result(answering::about(slice::from_ref(path)), &result);
+        return context.print_result(context.about(slice::from_ref(path)), &result);
     }
     let written = match packing.written {
         0 => "nothing to do".to_owned(),
@@ -100,7 +99,7 @@ pub(crate) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
 }
 
 /// `tracelens ranks`.
-pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &RanksArguments, context: &Context<'_>) -> Result<(), Failure> {
     let asked = &arguments.analysis;
     let found = recordings(&arguments.recordings)?;
     let files = &found.files;
@@ -109,10 +108,10 @@ pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timin
         pictures: picture.map(|path| (Picture::Steps, path)).into_iter().collect(),
         workbook: Some((RecordingKind::Trace, "_ranks_report")),
         default_workbook: found.workbook,
-        ..Request::new("ranks", files, &arguments.output.tables, given)
+        ..Request::new("ranks", files, &arguments.output.tables, context)
     };
     let of_reading = ["kept", "jobs", "communication_pattern"];
-    request.warnings.extend(no_effect_on_tables("ranks", files, &of_reading, given));
+    request.warnings.extend(no_effect_on_tables("ranks", files, &of_reading, context));
     let reporter = RanksReporter {
         analysis: JobOptions { conventions: conventions(asked.parity).ranks, ..asked.options.clone() },
         recordings: JobRecordings {
@@ -124,7 +123,7 @@ pub(crate) fn run(arguments: &RanksArguments, given: &Given, timings: &mut Timin
         count_devices: asked.parity.is_some(),
         sheet_names: arguments.output.naming.sheet_names,
     };
-    request.answer(reporter, &(), timings)
+    request.answer(reporter, &())
 }
 
 /// What there is to say of options about reading, where the tables of the ranks are named.
@@ -132,7 +131,7 @@ pub(super) fn no_effect_on_tables(
     subcommand: &str,
     files: &[PathBuf],
     options: &[&str],
-    given: &Given,
+    context: &Context<'_>,
 ) -> Vec<String> {
     if !matches!(files, [only] if only.is_dir()) {
         return Vec::new();
@@ -140,7 +139,7 @@ pub(super) fn no_effect_on_tables(
     let no_effect = |id: &&str| {
         format!("{} has no effect: the tables of the ranks are there already", long_name(subcommand, id))
     };
-    options.iter().filter(|id| given.has(id)).map(no_effect).collect()
+    options.iter().filter(|id| context.given.has(id)).map(no_effect).collect()
 }
 
 /// The recordings of a job.

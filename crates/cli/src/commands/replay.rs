@@ -12,15 +12,15 @@ use report_writers::terminal::{Style, TextColumn, table};
 use serde::Serialize;
 use sheets::escaped;
 
-use crate::answering;
 use crate::arguments::replay::ReplayArguments;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::progress::with_progress;
 use crate::summary::WIDEST;
 use crate::wrapping::wrap;
 
-pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ReplayArguments, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(directory) = &arguments.output_dir {
         super::report::check_directory(directory)?;
     }
@@ -40,10 +40,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
     if arguments.answer.is_json() {
         let operators = found.operators.iter().map(|operator| Verdict::new(operator, &found)).collect();
         let document = Document { times_of: times_of(&found), operators };
-        let answer = answering::about(slice::from_ref(&arguments.file)).with_notices(&found.notices);
-        answering::print_result(answer, &document)?;
+        let answer = context.about(slice::from_ref(&arguments.file)).with_notices(&found.notices);
+        context.print_result(answer, &document)?;
     } else {
-        console::print(text(&found, replayable.len(), &written, console::style()))?;
+        console::print(text(&found, replayable.len(), &written, context.style()))?;
     }
     found.notices.iter().for_each(console::diagnostic);
     match (replayable.is_empty(), &arguments.output_dir) {

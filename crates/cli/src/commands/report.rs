@@ -1,7 +1,7 @@
 //! The driver of all reports: asks for the report of a recording, writes its files and prints the rest.
 
 use std::borrow::Cow;
-use std::cell::LazyCell;
+use std::cell::{LazyCell, RefCell};
 use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,10 @@ use trace_ingest::{
     IngestError, NsysReading, ReadOptions, RecordingKind, check_entries, is_standard_input, recognise,
 };
 
-use crate::answering;
-use crate::arguments::Given;
 use crate::arguments::any_report;
 use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console::{self, Said};
+use crate::context::Context;
 use crate::error::Failure;
 use crate::notices::{self, Say};
 use crate::progress::ReadingProgress;
@@ -30,22 +29,22 @@ use crate::timings::Timings;
 use crate::wrapping::wrap;
 
 /// `tracelens report`: the report of the recorder that the first file is of.
-pub(crate) fn run(given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    let Some(first) = any_report::first_recording(given) else {
+pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
+    let Some(first) = any_report::first_recording(context.given) else {
         return Err(answers::Error::NoRecording.into());
     };
     let (kind, unknown) = match recognise(first, &standard_input::reading()) {
         Ok(kind) => (kind, None),
         Err(error) => (RecordingKind::Trace, Some(error)),
     };
-    answering::ask(any_report::asked(given, kind), given.answer_output());
-    let outcome = any_report::check(given, kind, first).and_then(|()| match kind {
+    context.ask(any_report::asked(context.given, kind));
+    let outcome = any_report::check(context.given, kind, first).and_then(|()| match kind {
         RecordingKind::Trace | RecordingKind::Nsys => {
-            super::pytorch::run(&given.arguments()?, given, timings)
+            super::pytorch::run(&context.given.arguments()?, context)
         }
-        RecordingKind::XPlane => super::jax::run(&given.arguments()?, given, timings),
-        RecordingKind::Rocprof => super::rocprof::run(&given.arguments()?, given, timings),
-        RecordingKind::TenstorrentOps => super::metal::run(&given.arguments()?, given, timings),
+        RecordingKind::XPlane => super::jax::run(&context.given.arguments()?, context),
+        RecordingKind::Rocprof => super::rocprof::run(&context.given.arguments()?, context),
+        RecordingKind::TenstorrentOps => super::metal::run(&context.given.arguments()?, context),
     });
     match (unknown, outcome) {
         (None, outcome) => outcome,
@@ -76,7 +75,7 @@ pub(crate) struct Request<'a> {
     /// What the names of the written files get before their endings, to tell apart reports of one recording.
     pub(crate) part: Option<String>,
     /// Which options were given.
-    pub(crate) given: &'a Given,
+    pub(crate) context: &'a Context<'a>,
     /// What was written before.
     pub(crate) written: Vec<PathBuf>,
     /// What there is to say of the options.
@@ -108,9 +107,9 @@ impl<'a> Request<'a> {
         subcommand: &str,
         files: &'a [PathBuf],
         output: &'a ReportOutput,
-        given: &'a Given,
+        context: &'a Context<'a>,
     ) -> Self {
-        let warnings = given.without_effect(subcommand);
+        let warnings = context.given.without_effect(subcommand);
         let (pictures, written) = (Vec::new(), Vec::new());
         let (workbook, default_workbook, threads) = (None, None, None);
         Request {
@@ -122,23 +121,18 @@ impl<'a> Request<'a> {
             threads,
             nsys: NsysReading::default(),
             part: None,
-            given,
+            context,
             written,
             warnings,
         }
     }
 
     /// Makes, writes and prints the report.
-    pub(crate) fn answer<E: Extras>(
-        self,
-        reporter: impl Reporter,
-        extras: &E,
-        timings: &mut Timings,
-    ) -> Result<(), Failure> {
+    pub(crate) fn answer<E: Extras>(self, reporter: impl Reporter, extras: &E) -> Result<(), Failure> {
         let destinations = self.destinations();
         check_destinations(self.files, destinations.all())?;
-        let report = self.make(reporter, timings)?;
-        timings.begin(Stage::Write);
+        let report = self.make(reporter)?;
+        self.context.timings.borrow_mut().begin(Stage::Write);
         // Its hash costs reading the files once more.
         let answer = LazyCell::new(|| self.answer_of(&report));
         let save_answer = |path: &Path| save(path, |file| write_json(&*answer, file));
@@ -148,12 +142,12 @@ impl<'a> Request<'a> {
         {
             pending.push(failure);
         }
-        timings.begin(Stage::Terminal);
+        self.context.timings.borrow_mut().begin(Stage::Terminal);
         if self.output.answer.is_json() {
-            answering::print(&answer)?;
+            self.context.print(&answer)?;
             said.iter().for_each(Say::print);
         } else if !self.output.quiet {
-            let style = console::style();
+            let style = self.context.style();
             let prose = Style { width: style.width.min(WIDEST), ..style };
             let (first, (after, inside)): (Vec<Say>, (Vec<Say>, Vec<Say>)) = match E::NOTICES_FIRST {
                 true => (said, Default::default()),
@@ -164,9 +158,9 @@ impl<'a> Request<'a> {
             console::print(extras.text(&report, &caveats, style) + &below)?;
             after.iter().for_each(Say::print);
         }
-        timings.end();
+        self.context.timings.borrow_mut().end();
         if self.output.answer.strict {
-            answering::note(answer.status);
+            self.context.note(answer.status);
         }
         drop(answer);
         // The process is about to end, and the system takes its memory back at once.
@@ -178,8 +172,8 @@ impl<'a> Request<'a> {
     fn answer_of<'r>(&self, report: &'r Report) -> Answer<'r> {
         let is_comparison = matches!(report.analysis, Analysed::Comparisons(_) | Analysed::Trees(_));
         let answer = match self.files.split_first() {
-            Some((first, others)) if is_comparison => answering::about_runs(slice::from_ref(first), others),
-            _ => answering::about(self.files),
+            Some((first, others)) if is_comparison => self.context.about_runs(slice::from_ref(first), others),
+            _ => self.context.about(self.files),
         };
         answer.of_report(report)
     }
@@ -207,11 +201,11 @@ impl<'a> Request<'a> {
         }
     }
 
-    fn make(&self, reporter: impl Reporter, timings: &mut Timings) -> Result<Report, Failure> {
+    fn make(&self, reporter: impl Reporter) -> Result<Report, Failure> {
         let progress = ReadingProgress::new(self.output.quiet);
         let update = |state| progress.update(state);
         let pictures: Vec<Picture> = self.pictures.iter().map(|(picture, _)| *picture).collect();
-        let mut followed = Followed { timings, progress: &progress };
+        let mut followed = Followed { timings: &self.context.timings, progress: &progress };
         let mut run = Run {
             reading: ReadOptions {
                 threads: self.threads,
@@ -220,7 +214,7 @@ impl<'a> Request<'a> {
                 ..standard_input::reading()
             },
             pictures: &pictures,
-            options: self.given.described(),
+            options: self.context.given.described(),
             watch: Some(&mut followed),
         };
         reporter.report(self.files, &mut run).map_err(|error| {
@@ -241,7 +235,7 @@ impl<'a> Request<'a> {
     ) -> (Vec<String>, Vec<Say>, Vec<Failure>) {
         let mut said: Vec<Say> =
             self.warnings.iter().cloned().map(|warning| Say::Warning(warning.into())).collect();
-        said.extend(report.notices.iter().map(|notice| notices::say(notice, self.given)));
+        said.extend(report.notices.iter().map(|notice| notices::say(notice, self.context.given)));
         let mut written: Vec<String> = self.written.iter().map(|path| wrote(path, 1)).collect();
         let mut pending = Vec::new();
         for file in extras.write(report) {
@@ -266,7 +260,7 @@ impl<'a> Request<'a> {
             }
         }
         if let Some(destination) = &destinations.html {
-            let page = answers::page(report, &self.given.described());
+            let page = answers::page(report, &self.context.given.described());
             match page.write(&report.tables, destination) {
                 Ok(()) => written.push(wrote(destination, 1)),
                 Err(error) => pending.push(error.into()),
@@ -317,18 +311,18 @@ fn named_with(path: &Path, part: &str) -> PathBuf {
 
 /// Takes the times of a run, and the bar of reading away when reading ends.
 struct Followed<'a> {
-    timings: &'a mut Timings,
+    timings: &'a RefCell<Timings>,
     progress: &'a ReadingProgress,
 }
 
 impl Watch for Followed<'_> {
     fn begin(&mut self, stage: Stage) {
         self.progress.clear();
-        self.timings.begin(stage);
+        self.timings.borrow_mut().begin(stage);
     }
 
     fn count_events(&mut self, events: usize) {
-        self.timings.count_events(events);
+        self.timings.borrow_mut().count_events(events);
     }
 }
 

@@ -5,15 +5,15 @@ use rocprof_perf::RocprofOptions;
 use trace_ingest::RecordingKind;
 
 use super::report::{PERF_REPORT, Request};
+use crate::arguments::conventions;
 use crate::arguments::rocprof::RocprofArguments;
-use crate::arguments::{Given, conventions};
+use crate::context::Context;
 use crate::error::Failure;
-use crate::timings::Timings;
 
-pub(crate) fn run(arguments: &RocprofArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &RocprofArguments, context: &Context<'_>) -> Result<(), Failure> {
     let request = Request {
         workbook: Some((RecordingKind::Rocprof, PERF_REPORT)),
-        ..Request::new("rocprof", arguments.recordings.paths(), &arguments.output, given)
+        ..Request::new("rocprof", arguments.recordings.paths(), &arguments.output, context)
     };
     request.answer(
         RocprofReporter {
@@ -25,6 +25,5 @@ pub(crate) fn run(arguments: &RocprofArguments, given: &Given, timings: &mut Tim
             window: arguments.window.chosen(),
         },
         &(),
-        timings,
     )
 }

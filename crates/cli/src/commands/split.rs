@@ -14,24 +14,24 @@ use inference_phase::split::{
     ShownBy, SplitError, SplitOptions, SplitPlan, SplitStep, WindowLoad, WindowOptions,
 };
 use inference_phase::{DetectOptions, Phase};
-use report_writers::terminal::{TextColumn, table};
+use report_writers::terminal::{Style, TextColumn, table};
 use serde_json::{Value, json};
 use sheets::escaped;
 use trace_ingest::{Category, Trace, is_standard_input, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
 use super::report::{check_directory, copyable};
-use crate::answering;
 use crate::arguments::reading::ReadingArguments;
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::progress::with_progress;
 
 /// Files that are listed one by one; the table has all of them.
 const LISTED: usize = 20;
 
-pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(), Failure> {
     if arguments.has_action() {
         copyable(
             &arguments.file,
@@ -79,9 +79,9 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         let chosen: Vec<usize> = options.range.unwrap_or(0..steps.len()).collect();
         if arguments.answer.is_json() {
             let result = json!({ "steps": list_json(&tree, &steps, &chosen) });
-            answering::print_result(answer_of(arguments, tree.trace()), &result)?;
+            context.print_result(answer_of(arguments, tree.trace(), context), &result)?;
         } else if !arguments.quiet {
-            console::print(list(&tree, &steps, &chosen))?;
+            console::print(list(&tree, &steps, &chosen, context.style()))?;
         }
         return Ok(());
     }
@@ -116,9 +116,10 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
         return Ok(());
     }
     if arguments.answer.is_json() {
-        let written: Vec<Value> = details.iter().map(|details| named(split::details_json(details))).collect();
+        let written: Vec<Value> =
+            details.iter().map(|details| named(split::details_json(details), context)).collect();
         let result = json!({ "written": written });
-        answering::print_result(answer_of(arguments, tree.trace()), &result)?;
+        context.print_result(answer_of(arguments, tree.trace(), context), &result)?;
     } else {
         console::print(Listing { details: &details, directory })?;
     }
@@ -136,13 +137,13 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn answer_of(arguments: &SplitArguments, trace: &Trace) -> Answer<'static> {
+fn answer_of(arguments: &SplitArguments, trace: &Trace, context: &Context<'_>) -> Answer<'static> {
     let notices = Notice::all_of_reading(&arguments.file, trace);
-    answering::about(slice::from_ref(&arguments.file)).with_notices(&notices)
+    context.about(slice::from_ref(&arguments.file)).with_notices(&notices)
 }
 
 /// A line per step: what it runs, when, and what devices did for it.
-fn list(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize]) -> String {
+fn list(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize], style: Style) -> String {
     let trace = tree.trace();
     let membership = Membership::new(tree, steps);
     let milliseconds = |time: i64| decimal(trace.to_microseconds(time) / 1000.0, 3);
@@ -164,7 +165,7 @@ fn list(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize]) -> String {
         TextColumn::right("GPU ms", |&index: &usize| milliseconds(membership.device_work(index).busy)),
         TextColumn::left("annotation", name),
     ];
-    format!("\n{}", table(&columns, chosen, console::style()))
+    format!("\n{}", table(&columns, chosen, style))
 }
 
 /// The same as JSON. Times are in ms.
@@ -189,9 +190,9 @@ fn list_json(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize]) -> Vec<Val
 }
 
 /// Details of a file, which is named without its folder.
-fn named(mut details: Value) -> Value {
+fn named(mut details: Value, context: &Context<'_>) -> Value {
     if let Some(path) = details.get_mut("output_path")
-        && let Some(name) = path.as_str().map(|path| answering::name(Path::new(path)))
+        && let Some(name) = path.as_str().map(|path| context.name(Path::new(path)))
     {
         *path = name.into();
     }

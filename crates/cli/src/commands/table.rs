@@ -6,14 +6,14 @@ use std::slice;
 use answers::numbers::{counted, decimal, duration};
 use answers::{AnyReporter, Part, Report, Reporter, RowQuery, Rows, Run, Why, table_named};
 use report_writers::JsonTable;
-use report_writers::terminal::{TextColumn, table as text_table};
+use report_writers::terminal::{Style, TextColumn, table as text_table};
 use serde::Serialize;
 use sheets::{ColumnKind, Table, TableColumn, Unit, escaped};
 
-use crate::answering;
 use crate::arguments::reading::ReadingArguments;
 use crate::arguments::table::{TableArguments, WhyArguments};
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::progress::with_progress;
 use crate::summary::WIDEST;
@@ -27,53 +27,53 @@ struct Listed<'t> {
     columns: usize,
 }
 
-pub(crate) fn table(arguments: &TableArguments) -> Result<(), Failure> {
+pub(crate) fn table(arguments: &TableArguments, context: &Context<'_>) -> Result<(), Failure> {
     let report = read(&arguments.file, arguments.answer.is_json(), &arguments.reading, false)?;
     let tables = report.tables.tables();
-    let Some(name) = &arguments.table else { return list(arguments, &report) };
+    let Some(name) = &arguments.table else { return list(arguments, &report, context) };
     let query = arguments.query();
     let whole = table_named(tables, name)?;
     let Rows { table, total, next } = query.rows(whole)?;
     if arguments.answer.is_json() {
         let sort = query.order.iter().map(|order| order.column.clone()).collect();
-        let mut answer = answering::about(slice::from_ref(&arguments.file)).about(&report);
+        let mut answer = context.about(slice::from_ref(&arguments.file)).about(&report);
         answer.tables = vec![JsonTable::part(whole, table, total, next, sort)];
-        return answering::print(&answer);
+        return context.print(&answer);
     }
     let shown = table.height();
     let rest = match total - shown {
         0 => String::new(),
         _ => format!("{shown} of {} shown\n", counted(total, "row", "rows")),
     };
-    Ok(console::print(format_args!("{}{rest}", text(&table)))?)
+    Ok(console::print(format_args!("{}{rest}", text(&table, context.style())))?)
 }
 
-fn list(arguments: &TableArguments, report: &Report) -> Result<(), Failure> {
+fn list(arguments: &TableArguments, report: &Report, context: &Context<'_>) -> Result<(), Failure> {
     let listed =
         |table| Listed { name: Table::name(table), rows: table.height(), columns: table.columns().len() };
     let listed: Vec<Listed<'_>> = report.tables.tables().iter().map(listed).collect();
     if arguments.answer.is_json() {
-        let answer = answering::about(slice::from_ref(&arguments.file)).about(report);
-        return answering::print_result(answer, &serde_json::json!({ "tables": listed }));
+        let answer = context.about(slice::from_ref(&arguments.file)).about(report);
+        return context.print_result(answer, &serde_json::json!({ "tables": listed }));
     }
     let columns = [
         TextColumn::left("table", |table: &Listed<'_>| escaped(table.name).into_owned()).kept(),
         TextColumn::right("rows", |table: &Listed<'_>| table.rows.to_string()),
         TextColumn::right("columns", |table: &Listed<'_>| table.columns.to_string()),
     ];
-    Ok(console::print(text_table(&columns, &listed, console::style()))?)
+    Ok(console::print(text_table(&columns, &listed, context.style()))?)
 }
 
-pub(crate) fn why(arguments: &WhyArguments) -> Result<(), Failure> {
+pub(crate) fn why(arguments: &WhyArguments, context: &Context<'_>) -> Result<(), Failure> {
     let report = read(&arguments.file, arguments.answer.is_json(), &arguments.reading, true)?;
     let why = report.why(&arguments.target, arguments.top.get())?;
     if arguments.answer.is_json() {
-        let mut answer = answering::about(slice::from_ref(&arguments.file)).about(&report);
+        let mut answer = context.about(slice::from_ref(&arguments.file)).about(&report);
         answer.findings.retain(|finding| why.findings.iter().any(|named| named.rank == finding.rank));
         answer.tables = why.rows.iter().map(JsonTable::whole).collect();
-        return answering::print_result(answer, &why);
+        return context.print_result(answer, &why);
     }
-    Ok(console::print(page(&why, arguments.top.get())?)?)
+    Ok(console::print(page(&why, arguments.top.get(), context.style())?)?)
 }
 
 fn read(path: &Path, quiet: bool, reading: &ReadingArguments, modules: bool) -> Result<Report, Failure> {
@@ -86,7 +86,7 @@ fn read(path: &Path, quiet: bool, reading: &ReadingArguments, modules: bool) -> 
 }
 
 /// A table as text, its columns as wide as the terminal allows.
-fn text(table: &Table) -> String {
+fn text(table: &Table, style: Style) -> String {
     let columns = table.columns().iter().map(|column| {
         let cell = move |row: &usize| escaped(&shown(column, *row)).into_owned();
         match column.kind().is_numeric() {
@@ -96,7 +96,7 @@ fn text(table: &Table) -> String {
     });
     let columns: Vec<TextColumn<'_, usize>> = columns.collect();
     let rows: Vec<usize> = (0..table.height()).collect();
-    text_table(&columns, &rows, console::style())
+    text_table(&columns, &rows, style)
 }
 
 fn shown(column: &TableColumn, row: usize) -> String {
@@ -108,8 +108,7 @@ fn shown(column: &TableColumn, row: usize) -> String {
 }
 
 /// All that is known of one thing; of each table so many rows.
-fn page(why: &Why, top: usize) -> Result<String, Failure> {
-    let style = console::style();
+fn page(why: &Why, top: usize, style: Style) -> Result<String, Failure> {
     let width = style.width.min(WIDEST);
     let mut out = String::new();
     let mut line = |text: &str| wrap(&escaped(text), "", "  ", width, &mut out);
@@ -156,7 +155,7 @@ fn page(why: &Why, top: usize) -> Result<String, Failure> {
     }
     for table in &why.rows {
         let rows = RowQuery { top, ..RowQuery::default() }.rows(table)?;
-        out.push_str(&format!("\n{}\n{}", escaped(table.name()), text(&rows.table)));
+        out.push_str(&format!("\n{}\n{}", escaped(table.name()), text(&rows.table, style)));
     }
     for unknown in &why.unknown {
         out.push('\n');

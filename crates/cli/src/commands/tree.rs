@@ -10,13 +10,13 @@ use sheets::escaped;
 use trace_ingest::{EventId, RowId, Track, read_path};
 use trace2tree::{DeviceTimes, OperatorField, PrintOptions, TraceTree, TreeOptions};
 
-use crate::answering;
 use crate::arguments::tree::TreeArguments;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::progress::with_progress;
 
-pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &TreeArguments, context: &Context<'_>) -> Result<(), Failure> {
     let fields = arguments.fields.iter().map(|name| field(name)).collect::<Result<Vec<_>, _>>()?;
     let trace = with_progress(false, &arguments.reading, |options| read_path(&arguments.file, options))?;
     let options = TreeOptions {
@@ -44,8 +44,8 @@ pub(crate) fn run(arguments: &TreeArguments) -> Result<(), Failure> {
         let rows: Vec<Value> = shown.map(|(event, depth)| row(&tree, &times, event, depth)).collect();
         let result = json!({ "events": rows });
         let notices = Notice::all_of_reading(&arguments.file, tree.trace());
-        let answer = answering::about(slice::from_ref(&arguments.file)).with_notices(&notices);
-        answering::print_result(answer, &result)?;
+        let answer = context.about(slice::from_ref(&arguments.file)).with_notices(&notices);
+        context.print_result(answer, &result)?;
         tree.trace().warnings().iter().for_each(console::diagnostic);
         tree.warnings().iter().for_each(console::diagnostic);
         return Ok(());

@@ -19,16 +19,15 @@ use trace_ingest::metal::read_ops;
 
 use super::compare;
 use super::report::{Extras, Request, check_destinations, save};
-use crate::arguments::Given;
 use crate::arguments::metal::MetalArguments;
 use crate::console;
+use crate::context::Context;
 use crate::error::Failure;
 use crate::standard_input;
-use crate::timings::Timings;
 use request::Screen;
 
-pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timings) -> Result<(), Failure> {
-    if let Some(option) = given.names(&WindowOptions::NAMES).into_iter().next() {
+pub(crate) fn run(arguments: &MetalArguments, context: &Context<'_>) -> Result<(), Failure> {
+    if let Some(option) = context.given.names(&WindowOptions::NAMES).into_iter().next() {
         return Err(Failure::WindowOfOperations { option });
     }
     let output = &arguments.output;
@@ -39,23 +38,23 @@ pub(crate) fn run(arguments: &MetalArguments, given: &Given, timings: &mut Timin
     check_destinations(&read, own.map(|path| ("file", path.as_path())).chain(files))?;
     let options = request::options(arguments);
     if arguments.terminal.list_signposts {
-        return list_signposts(arguments, options, timings);
+        return list_signposts(arguments, options, context);
     }
     let picture = output.summary_svg.as_deref();
     let arrangement = if output.classic_colors { Arrangement::ByTime } else { Arrangement::ByCategory };
     let mut request = Request {
         pictures: picture.map(|path| (Picture::StackedTime(arrangement), path)).into_iter().collect(),
-        ..Request::new("metal", &arguments.files, &output.tables, given)
+        ..Request::new("metal", &arguments.files, &output.tables, context)
     };
-    request.warnings.extend(request::without_effect(arguments, given));
+    request.warnings.extend(request::without_effect(arguments, context));
     let reporter = TenstorrentReporter { analysis: options, baseline: arguments.baseline.clone() };
-    request.answer(reporter, arguments, timings)
+    request.answer(reporter, arguments)
 }
 
 fn list_signposts(
     arguments: &MetalArguments,
     options: MetalOptions,
-    timings: &mut Timings,
+    context: &Context<'_>,
 ) -> Result<(), Failure> {
     let whole = MetalOptions {
         start_signpost: None,
@@ -65,14 +64,14 @@ fn list_signposts(
         print_signposts: true,
         ..options
     };
-    timings.begin(answers::Stage::Read);
+    context.timings.borrow_mut().begin(answers::Stage::Read);
     let table = read_ops(&arguments.files, &standard_input::reading())?;
-    timings.count_events(table.rows.len());
-    timings.begin(answers::Stage::Analysis);
+    context.timings.borrow_mut().count_events(table.rows.len());
+    context.timings.borrow_mut().begin(answers::Stage::Analysis);
     let report = MetalReport::new(table, whole)
         .map_err(|error| answers::Error::Metal { paths: arguments.files.clone(), error })?;
-    timings.begin(answers::Stage::Terminal);
-    Ok(console::print(signposts::text(&report, &Screen::new(arguments)))?)
+    context.timings.borrow_mut().begin(answers::Stage::Terminal);
+    Ok(console::print(signposts::text(&report, &Screen::new(arguments, context.style())))?)
 }
 
 fn analysis(report: &Report) -> Option<(&MetalReport, Option<&Comparison>)> {
@@ -100,10 +99,10 @@ impl Extras for MetalArguments {
     }
 
     /// All that is printed; with `--csv` only how the DRAM was used.
-    fn text(&self, report: &Report, _: &str, _: Style) -> String {
+    fn text(&self, report: &Report, _: &str, style: Style) -> String {
         let statements = &report.summary.statements;
         let Some((report, comparison)) = analysis(report) else { return String::new() };
-        let screen = Screen::new(self);
+        let screen = Screen::new(self, style);
         let mut text = String::new();
         match self.output.csv {
             Some(_) => operations::roofline(report, &mut text),

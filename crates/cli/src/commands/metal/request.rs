@@ -4,9 +4,9 @@ use metal_perf::{GroupBy, MetalOptions};
 use reference_tools::tt_perf_report;
 use report_writers::terminal::{Frame, Style};
 
-use crate::arguments::Given;
 use crate::arguments::metal::MetalArguments;
 use crate::console;
+use crate::context::Context;
 
 /// What the engine is asked to do.
 pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
@@ -21,13 +21,13 @@ pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
 }
 
 /// Options that do nothing because of others.
-pub(super) fn without_effect(arguments: &MetalArguments, given: &Given) -> Vec<String> {
+pub(super) fn without_effect(arguments: &MetalArguments, context: &Context<'_>) -> Vec<String> {
     let output = &arguments.output;
     let terminal = &arguments.terminal;
     let prints_table = output.csv.is_none() && !output.tables.answer.is_json() && !output.tables.quiet;
     let given = [
         (terminal.hide_minor && !prints_table, "--hide-minor", "where no table is printed"),
-        (given.has("color") && terminal.no_color, "--color", "with --no-color"),
+        (context.given.has("color") && terminal.no_color, "--color", "with --no-color"),
         (
             arguments.options.occurrence.is_some() && arguments.compat,
             "--occurrence",
@@ -51,8 +51,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn new(arguments: &MetalArguments) -> Self {
-        let style = console::style();
+    pub(super) fn new(arguments: &MetalArguments, style: Style) -> Self {
         let terminal = &arguments.terminal;
         let colored = !terminal.no_color && style.colored;
         let compat = arguments.compat;
