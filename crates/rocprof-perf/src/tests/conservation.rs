@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use trace_ingest::rocprof::CopyDirection::Other;
 
 use super::{everything, reference};
+use crate::RocprofAnalysis;
 use crate::fixture::{Recorded, rows};
-use crate::{RocprofAnalysis, RocprofOptions};
 
 /// Runs and copies on two GPUs or none.
 fn recorded() -> impl Strategy<Value = Recorded> {

@@ -136,8 +136,8 @@ fn a_name_of_another_kind_makes_other_rows() {
         let analysis = recorded().analyse(RocprofOptions { kernel_names, ..RocprofOptions::default() });
         rows(&analysis, "kernel_summary", &["name", "Count"])
     };
-    assert_eq!(names(KernelNames::Truncated), ["add | 2"]);
-    assert_eq!(names(KernelNames::Formatted), ["add<float>(float*) | 1", "add<int>(int*) | 1"]);
+    assert_eq!(names(Some(KernelNames::Truncated)), ["add | 2"]);
+    assert_eq!(names(Some(KernelNames::Formatted)), ["add<float>(float*) | 1", "add<int>(int*) | 1"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use sheets::Layout;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Kernel, KernelNames, Launch, SourceFormat};
 
-use super::{Fixture, floats, integers, table, texts};
+use super::{Fixture, asked, floats, integers, table, texts};
 use crate::fixture::{built, headers};
 use crate::notice::pftrace_notices;
 use crate::{

@@ -214,7 +214,8 @@ fn keywords_keep_what_comes_from_them_and_nothing_is_no_fault() {
     let Some((case, _)) = analysis(WorkRule::Instruction) else { return };
     for (keyword, kernels) in [("conv_general_dilated", 10), ("no such operation", 0)] {
         let profile = read_profile(&case.join("trace.xplane.pb"), &ReadOptions::default()).unwrap();
-        let options = JaxOptions { keyword_filters: vec![keyword.to_owned()], ..JaxOptions::default() };
+        let options =
+            JaxOptions { kernel_metadata_keyword_filters: vec![keyword.to_owned()], ..JaxOptions::default() };
         let analysis = JaxAnalysis::new(profile, options);
         let rows = table(&analysis, "kernel_launchers").rows.len();
         assert!(if kernels == 0 { rows == 0 } else { rows >= kernels && rows < 25 }, "{keyword}: {rows}");
