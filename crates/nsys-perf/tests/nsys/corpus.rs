@@ -23,195 +23,103 @@ struct Comparison {
     reference: &'static str,
     ours: &'static str,
     kernel_names: NsysKernelNames,
-    /// Columns that tell rows apart: `(reference's, ours)`.
-    keys: &'static [(&'static str, &'static str)],
-    /// Columns with figures: `(reference's, ours, factor of ours)`.
-    figures: &'static [(&'static str, &'static str, f64)],
+    /// Columns that tell rows apart, separated by commas: the reference's and, behind ` = `, ours where it has another name.
+    keys: &'static str,
+    /// Columns with figures, likewise.
+    figures: &'static str,
 }
 
-const TIMES: &[(&str, &str, f64)] = &[
-    ("Time (%)", "Time (%)", 1.0),
-    ("Total Time (ns)", "Total Time (ns)", 1.0),
-    ("Avg (ns)", "Avg (ns)", 1.0),
-    ("Med (ns)", "Med (ns)", 1.0),
-    ("Min (ns)", "Min (ns)", 1.0),
-    ("Max (ns)", "Max (ns)", 1.0),
-    ("StdDev (ns)", "StdDev (ns)", 1.0),
-];
+const TIMES: &str = "Time (%), Total Time (ns), Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns)";
+const TIMES_ALONE: &str = "Total Time (ns), Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns)";
 
-const fn same(
-    reference: &'static str,
-    keys: &'static [(&'static str, &'static str)],
-    figures: &'static [(&'static str, &'static str, f64)],
-) -> Comparison {
+const fn same(reference: &'static str, keys: &'static str, figures: &'static str) -> Comparison {
     Comparison { reference, ours: reference, kernel_names: NsysKernelNames::Demangled, keys, figures }
 }
 
 const COMPARISONS: &[Comparison] = &[
-    same("cuda_gpu_kern_sum", &[("Name", "Name"), ("Instances", "Instances")], TIMES),
+    same("cuda_gpu_kern_sum", "Name, Instances", TIMES),
     Comparison {
         reference: "cuda_gpu_kern_sum_base",
         kernel_names: NsysKernelNames::Short,
-        ..same("cuda_gpu_kern_sum", &[("Name", "Name"), ("Instances", "Instances")], TIMES)
+        ..same("cuda_gpu_kern_sum", "Name, Instances", TIMES)
     },
-    same(
-        "cuda_gpu_kern_gb_sum",
-        &[("Name", "Name"), ("Grid", "GridXYZ"), ("Block", "BlockXYZ"), ("Instances", "Instances")],
-        TIMES,
-    ),
-    same("cuda_api_sum", &[("Name", "Name"), ("Num Calls", "Num Calls")], TIMES),
-    same("cuda_gpu_mem_time_sum", &[("Operation", "Operation"), ("Count", "Count")], TIMES),
+    same("cuda_gpu_kern_gb_sum", "Name, Grid = GridXYZ, Block = BlockXYZ, Instances", TIMES),
+    same("cuda_api_sum", "Name, Num Calls", TIMES),
+    same("cuda_gpu_mem_time_sum", "Operation, Count", TIMES),
     same(
         "cuda_gpu_mem_size_sum",
-        &[("Operation", "Operation"), ("Count", "Count")],
-        &[
-            ("Total (bytes)", "Total (MB)", 1e6),
-            ("Avg (bytes)", "Avg (MB)", 1e6),
-            ("Med (bytes)", "Med (MB)", 1e6),
-            ("Min (bytes)", "Min (MB)", 1e6),
-            ("Max (bytes)", "Max (MB)", 1e6),
-            ("StdDev (bytes)", "StdDev (MB)", 1e6),
-        ],
+        "Operation, Count",
+        "Total (bytes) = Total (MB), Avg (bytes) = Avg (MB), Med (bytes) = Med (MB), \
+         Min (bytes) = Min (MB), Max (bytes) = Max (MB), StdDev (bytes) = StdDev (MB)",
     ),
-    same("nvtx_sum", &[("Range", "Range"), ("Style", "Style"), ("Instances", "Instances")], TIMES),
-    same(
-        "nvtx_kern_sum",
-        &[
-            ("NVTX Range", "NVTX Range"),
-            ("Style", "Style"),
-            ("PID", "PID"),
-            ("TID", "TID"),
-            ("NVTX Inst", "NVTX Inst"),
-            ("Kern Inst", "Kern Inst"),
-            ("Kernel Name", "Kernel Name"),
-        ],
-        TIMES.split_first().unwrap().1,
-    ),
+    same("nvtx_sum", "Range, Style, Instances", TIMES),
+    same("nvtx_kern_sum", "NVTX Range, Style, PID, TID, NVTX Inst, Kern Inst, Kernel Name", TIMES_ALONE),
     same(
         "nvtx_gpu_proj_sum",
-        &[
-            ("Range", "Range"),
-            ("Style", "Style"),
-            ("Range Instances", "Range Instances"),
-            ("Total GPU Ops", "Total GPU Ops"),
-        ],
-        &[
-            ("Total Proj Time (ns)", "Total Proj Time (ns)", 1.0),
-            ("Total Range Time (ns)", "Total Range Time (ns)", 1.0),
-            ("Proj Avg (ns)", "Proj Avg (ns)", 1.0),
-            ("Proj Med (ns)", "Proj Med (ns)", 1.0),
-            ("Proj Min (ns)", "Proj Min (ns)", 1.0),
-            ("Proj Max (ns)", "Proj Max (ns)", 1.0),
-            ("Proj StdDev (ns)", "Proj StdDev (ns)", 1.0),
-            ("Avg GPU Ops", "Avg GPU Ops", 1.0),
-            ("Avg Range Lvl", "Avg Range Lvl", 1.0),
-            ("Avg Num Child", "Avg Num Child", 1.0),
-        ],
+        "Range, Style, Range Instances, Total GPU Ops",
+        "Total Proj Time (ns), Total Range Time (ns), Proj Avg (ns), Proj Med (ns), Proj Min (ns), \
+         Proj Max (ns), Proj StdDev (ns), Avg GPU Ops, Avg Range Lvl, Avg Num Child",
     ),
     Comparison {
         ours: "nvtx_ranges",
         ..same(
             "nvtx_gpu_proj_sum",
-            &[
-                ("Range", "range"),
-                ("Style", "style"),
-                ("All Instances", "Count"),
-                ("Range Instances", "Instances with GPU Work"),
-            ],
-            &[
-                ("GPU Op Time (ns)", "GPU Op Time (ms)", 1e6),
-                ("Own GPU Op Time (ns)", "Own GPU Op Time (ms)", 1e6),
-                ("Total Proj Time (ns)", "Projected Time (ms)", 1e6),
-            ],
+            "Range = range, Style = style, All Instances = Count, \
+             Range Instances = Instances with GPU Work",
+            "GPU Op Time (ns) = GPU Op Time (ms), Own GPU Op Time (ns) = Own GPU Op Time (ms), \
+             Total Proj Time (ns) = Projected Time (ms)",
         )
     },
     same(
         "cuda_kern_exec_sum",
-        &[
-            ("PID", "PID"),
-            ("TID", "TID"),
-            ("DevId", "DevId"),
-            ("Count", "Count"),
-            ("QCount", "QCount"),
-            ("API Name", "API Name"),
-            ("Kernel Name", "Kernel Name"),
-        ],
-        &[
-            ("TAvg (ns)", "TAvg (ns)", 1.0),
-            ("TMed (ns)", "TMed (ns)", 1.0),
-            ("TMin (ns)", "TMin (ns)", 1.0),
-            ("TMax (ns)", "TMax (ns)", 1.0),
-            ("TStdDev (ns)", "TStdDev (ns)", 1.0),
-            ("AAvg (ns)", "AAvg (ns)", 1.0),
-            ("AMed (ns)", "AMed (ns)", 1.0),
-            ("AMin (ns)", "AMin (ns)", 1.0),
-            ("AMax (ns)", "AMax (ns)", 1.0),
-            ("AStdDev (ns)", "AStdDev (ns)", 1.0),
-            ("QAvg (ns)", "QAvg (ns)", 1.0),
-            ("QMed (ns)", "QMed (ns)", 1.0),
-            ("QMin (ns)", "QMin (ns)", 1.0),
-            ("QMax (ns)", "QMax (ns)", 1.0),
-            ("QStdDev (ns)", "QStdDev (ns)", 1.0),
-            ("KAvg (ns)", "KAvg (ns)", 1.0),
-            ("KMed (ns)", "KMed (ns)", 1.0),
-            ("KMin (ns)", "KMin (ns)", 1.0),
-            ("KMax (ns)", "KMax (ns)", 1.0),
-            ("KStdDev (ns)", "KStdDev (ns)", 1.0),
-        ],
+        "PID, TID, DevId, Count, QCount, API Name, Kernel Name",
+        "TAvg (ns), TMed (ns), TMin (ns), TMax (ns), TStdDev (ns), AAvg (ns), AMed (ns), \
+         AMin (ns), AMax (ns), AStdDev (ns), QAvg (ns), QMed (ns), QMin (ns), QMax (ns), \
+         QStdDev (ns), KAvg (ns), KMed (ns), KMin (ns), KMax (ns), KStdDev (ns)",
     ),
     same(
         "nvtx_tree",
-        &[("path", "path"), ("level", "level"), ("Instances", "Count"), ("GPU Ops", "GPU Ops")],
-        &[
-            ("Host Time (ns)", "Host Time (ms)", 1e6),
-            ("Own Host Time (ns)", "Own Host Time (ms)", 1e6),
-            ("GPU Op Time (ns)", "GPU Op Time (ms)", 1e6),
-            ("Own GPU Op Time (ns)", "Own GPU Op Time (ms)", 1e6),
-            ("Proj Time (ns)", "Projected Time (ms)", 1e6),
-        ],
+        "path, level, Instances = Count, GPU Ops",
+        "Host Time (ns) = Host Time (ms), Own Host Time (ns) = Own Host Time (ms), \
+         GPU Op Time (ns) = GPU Op Time (ms), Own GPU Op Time (ns) = Own GPU Op Time (ms), \
+         Proj Time (ns) = Projected Time (ms)",
     ),
     same(
         "launch_coverage",
-        &[
-            ("device", "device"),
-            ("op", "kind"),
-            ("Count", "Count"),
-            ("with call", "With Call"),
-            ("without call", "Without Call"),
-            ("started after the call ended", "Started after Call"),
-            ("started before the call ended", "Started before Call's End"),
-        ],
-        &[],
+        "device, op = kind, Count, with call = With Call, without call = Without Call, \
+         started after the call ended = Started after Call, \
+         started before the call ended = Started before Call's End",
+        "",
     ),
     same(
         "memory_copy_bandwidth",
-        &[
-            ("device", "device"),
-            ("direction", "direction"),
-            ("source", "source"),
-            ("destination", "destination"),
-            ("Count", "Count"),
-            ("Bytes", "Bytes"),
-        ],
-        &[
-            ("Total Time (ns)", "Total Time (ms)", 1e6),
-            ("Union Time (ns)", "Union Time (ms)", 1e6),
-            ("Bandwidth (GB/s)", "Bandwidth (GB/s)", 1.0),
-            ("Union Bandwidth (GB/s)", "Union Bandwidth (GB/s)", 1.0),
-        ],
+        "device, direction, source, destination, Count, Bytes",
+        "Total Time (ns) = Total Time (ms), Union Time (ns) = Union Time (ms), Bandwidth (GB/s), \
+         Union Bandwidth (GB/s)",
     ),
     // What calls wait for has PyTorch's names here.
-    same(
-        "sync_summary",
-        &[("call", "call"), ("Count", "Count")],
-        &[("Call Time (ns)", "Call Time (ms)", 1e6), ("Sync Time (ns)", "Sync Time (ms)", 1e6)],
-    ),
+    same("sync_summary", "call, Count", "Call Time (ns) = Call Time (ms), Sync Time (ns) = Sync Time (ms)"),
     same(
         "overheads",
-        &[("table", "table"), ("name", "name"), ("Count", "Count")],
-        &[("Total Time (ns)", "Total Time (ms)", 1e6), ("Max Time (ns)", "Max Time (µs)", 1e3)],
+        "table, name, Count",
+        "Total Time (ns) = Total Time (ms), Max Time (ns) = Max Time (µs)",
     ),
 ];
+
+/// The columns of a list: the reference's and ours.
+fn columns(list: &'static str) -> Vec<(&'static str, &'static str)> {
+    let columns = list.split(", ").filter(|column| !column.is_empty());
+    columns.map(|column| column.split_once(" = ").unwrap_or((column, column))).collect()
+}
+
+/// What our figure is multiplied with to be in the unit of the reference's column.
+fn factor(reference: &str, ours: &str) -> f64 {
+    match (reference.rsplit('(').next(), ours.rsplit('(').next()) {
+        (Some("ns)"), Some("ms)")) | (Some("bytes)"), Some("MB)")) => 1e6,
+        (Some("ns)"), Some("µs)")) => 1e3,
+        _ => 1.0,
+    }
+}
 
 /// The cell of a row: extents of a launch stand in three columns of the reference.
 fn cell(row: &BTreeMap<String, String>, column: &str) -> String {
@@ -264,6 +172,7 @@ fn tables_are_those_of_the_references() {
             .map(|names| (names, tree(&folder.join("trace.sqlite"), names)));
         let mut faults = Vec::new();
         for Comparison { reference: name, ours, kernel_names, keys, figures } in COMPARISONS {
+            let (keys, figures) = (columns(keys), columns(figures));
             let path = folder.join(format!("reference/{name}.csv"));
             if !path.exists() {
                 continue;
@@ -294,10 +203,10 @@ fn tables_are_those_of_the_references() {
                     faults.push(format!("{case} {name}: no row {key:?}"));
                     continue;
                 };
-                for &(column, our_column, factor) in *figures {
+                for &(column, our_column) in &figures {
                     let expected = row[column].parse::<f64>().ok();
-                    let found =
-                        of_ours(our_row, our_column).map(|cell| cell.parse::<f64>().unwrap() * factor);
+                    let found = of_ours(our_row, our_column)
+                        .map(|cell| cell.parse::<f64>().unwrap() * factor(column, our_column));
                     let is_whole = row[column].parse::<i64>().is_ok();
                     let agrees = match (expected, found) {
                         (None, None) => true,
