@@ -145,7 +145,7 @@ pub(crate) fn analysis(mut planes: Vec<XPlane>, devices_per_node: u32) -> JaxAna
     let profile = profile_from_bytes(Path::new("host.xplane.pb"), space.to_bytes()).unwrap();
     JaxAnalysis::new(
         profile,
-        JaxOptions { gpus_per_node: NonZeroU32::new(devices_per_node), ..JaxOptions::default() },
+        JaxOptions { gpus_per_node: std::num::NonZeroU32::new(devices_per_node), ..JaxOptions::default() },
     )
 }
 
