@@ -57,7 +57,7 @@ impl<'g> Context<'g> {
     }
 
     /// An answer from these inputs.
-    fn from_inputs(&self, inputs: Vec<Input>) -> Answer<'static> {
+    fn answer_from(&self, inputs: Vec<Input>) -> Answer<'static> {
         let answer = Answer::new(TOOL, self.asked.borrow().clone(), inputs);
         let now = || DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Secs, true);
         Answer { created_at: self.output.files.document.stamp.then(now), ..answer }
@@ -70,7 +70,7 @@ impl<'g> Context<'g> {
 
     /// An answer about recordings.
     pub(crate) fn about(&self, files: &[PathBuf]) -> Answer<'static> {
-        self.from_inputs(Input::all(files, Role::Trace, self.details()))
+        self.answer_from(Input::all(files, Role::Trace, self.details()))
     }
 
     /// An answer about runs that are compared with the first of them.
@@ -79,7 +79,7 @@ impl<'g> Context<'g> {
         let mut inputs = Input::all(baseline, Role::Baseline, details);
         let others = candidates.iter().zip(inputs.len() + 1..);
         inputs.extend(others.map(|(path, number)| Input::of(path, Role::Candidate, number, details)));
-        self.from_inputs(inputs)
+        self.answer_from(inputs)
     }
 
     /// Notes whether an answer is whole, for `--strict`. Those that are printed are noted.
@@ -130,7 +130,7 @@ impl<'g> Context<'g> {
     fn print_problem(&self, problem: Problem) {
         if self.output.is_json() && !self.is_answered.get() {
             // The failure itself is printed to standard error, and decides on the exit code.
-            let _ = self.print(&self.from_inputs(Vec::new()).failed(problem));
+            let _ = self.print(&self.answer_from(Vec::new()).failed(problem));
         }
     }
 }
