@@ -42,7 +42,7 @@ const WORDS: &[(&str, &str)] = &[
 const FOREIGN: &[(&str, &str)] = &[
     ("crates/advise/src/agent", "fields of another tool's JSON"),
     ("crates/answers/src/summary.rs", "fields of JSON"),
-    ("crates/cli/src/arguments", "options"),
+    ("crates/tree-perf/src/options.rs", "options"),
     ("crates/cli/src/commands", "headers of the terminal and fields of JSON"),
     ("crates/inference-phase/src/split", "fields of JSON"),
     ("crates/metal-perf/src/csv.rs", "columns of tt-perf-report's files"),
