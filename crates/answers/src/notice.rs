@@ -23,12 +23,12 @@ use crate::report::Picture;
 /// who has options says which one would help.
 #[derive(Clone, Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum Notice {
     /// Of one of several runs that are compared.
     #[error("{run}: {notice}")]
     #[diagnostic(forward(notice))]
     OfRun {
+        /// What the run is called.
         run: String,
         /// What there is to know of it.
         notice: Box<Notice>,
@@ -60,11 +60,21 @@ pub enum Notice {
     /// A run whose tree is compared has no device events.
     #[error("the recording has no device events, so nothing of it is compared")]
     #[diagnostic(code("no-work-to-align"), severity(Warning), help("{advice}"))]
-    NoWorkToAlign { advice: &'static str },
+    NoWorkToAlign {
+        /// What gives a recording some.
+        advice: &'static str,
+    },
     /// Device events without a launch in the trace are no part of the operators' figures.
     #[error("{} ({}) without a launch in the trace: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "in the timeline, but in no operator's figures" } else { "in no figure" })]
     #[diagnostic(code("unlinked-device-events"), severity(Warning))]
-    UnlinkedDeviceEvents { events: usize, time_us: f64, in_timeline: bool },
+    UnlinkedDeviceEvents {
+        /// How many.
+        events: usize,
+        /// Their busy time in µs.
+        time_us: f64,
+        /// Whether the timeline counts them.
+        in_timeline: bool,
+    },
     /// The trace has no Python frames, which something that was asked for looks for.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -72,15 +82,24 @@ pub enum Notice {
     /// A baseline keeps a recording of which a part is lost.
     #[error("{file}: a part of the recording is lost, so that no gate takes it")]
     #[diagnostic(code("cut-off-in-baseline"), severity(Error), help("record it again"))]
-    CutOffInBaseline { file: String },
+    CutOffInBaseline {
+        /// Its name there.
+        file: String,
+    },
     /// The tables of a recording, made before, lack a part of it.
     #[error("{path}: its tables were made before and lack a part that is lost: the recording is cut off or damaged", path = .path.display())]
     #[diagnostic(code("cut-off-when-mapped"), severity(Error), help("record it again"))]
-    CutOffWhenMapped { path: PathBuf },
+    CutOffWhenMapped {
+        /// Its path.
+        path: PathBuf,
+    },
     /// The trace has operators and no device events: what the report would say of a device is left out.
     #[error("gpu_timeline and the other sheets of devices are left out: the trace has no device events")]
     #[diagnostic(code("no-device-events"), severity(Warning), help("{advice}"))]
-    NoDeviceEvents { advice: &'static str },
+    NoDeviceEvents {
+        /// What gives a recording some.
+        advice: &'static str,
+    },
     /// The trace has device events only, and their list was not asked for.
     #[error("the trace has no operators, only kernels")]
     #[diagnostic(code("no-operators"), severity(Warning))]
@@ -95,7 +114,10 @@ pub enum Notice {
     /// The report is of what the recording has in common with traces; it has one of its own.
     #[error("{kind} has a report of its own, which knows more of it")]
     #[diagnostic(code("lesser-report"), severity(Advice))]
-    LesserReport { kind: RecordingKind },
+    LesserReport {
+        /// Kind of the recording.
+        kind: RecordingKind,
+    },
     /// XProf wrote the trace of a profile, for viewing.
     #[error("XProf wrote this trace, for viewing, of {} and says more: the programs, their costs and all events", viewed(.profile.as_deref()))]
     #[diagnostic(code("view-of-x-plane"), severity(Advice))]
@@ -130,7 +152,10 @@ pub enum Notice {
         severity(Warning),
         help("name traces of the graphs' capture, which tell them")
     )]
-    UnopenedGraphs { launches: usize },
+    UnopenedGraphs {
+        /// How many.
+        launches: usize,
+    },
     /// Traces of graph captures were given, and the trace launches no graph.
     #[error("the trace launches no graph that captures could explain")]
     #[diagnostic(code("no-graphs"), severity(Warning))]
@@ -138,11 +163,19 @@ pub enum Notice {
     /// The captures do not explain some of the graph launches.
     #[error("{} of {} graph launches hide their operators: {reason}", grouped(*.launches as u128), grouped(*.of as u128))]
     #[diagnostic(code("unmerged-graphs"), severity(Warning))]
-    UnmergedGraphs { launches: usize, of: usize, reason: SkipReason },
+    UnmergedGraphs {
+        /// How many of them.
+        launches: usize,
+        /// How many graph launches there are.
+        of: usize,
+        /// Why.
+        reason: SkipReason,
+    },
     /// Device events of graphs whose operator rests on order and number alone.
     #[error("{} of {} device events of graphs have their operator by order and number alone: the capture names no kernels", grouped(*.device_events as u128), grouped(*.of as u128))]
     #[diagnostic(code("unverified-graphs"), severity(Warning))]
     UnverifiedGraphs {
+        /// How many.
         device_events: usize,
         /// How many device events of graphs have an operator.
         of: usize,
@@ -171,7 +204,9 @@ pub enum Notice {
     #[error("{fault}: {}{}", grouped((*.count).into()), first_event(*.first_uid))]
     #[diagnostic(code("critical-path"), severity(Warning))]
     CriticalPath {
+        /// What it is.
         fault: critical_path::Fault,
+        /// How often.
         count: u64,
         /// Index in the file's list of the first event, where one is known.
         first_uid: Option<u32>,
@@ -180,8 +215,11 @@ pub enum Notice {
     #[error("the job is reported without a recording: {reason}")]
     #[diagnostic(code("left-out"), severity(Error))]
     LeftOut {
+        /// Its file.
         path: PathBuf,
+        /// Why.
         reason: String,
+        /// What to do about that.
         #[help]
         advice: Option<String>,
     },
@@ -189,6 +227,7 @@ pub enum Notice {
     #[error("{} kernels of collectives are too many to be shown one by one (at most {}): only sums of them are", grouped(*.kernels as u128), grouped(*.most as u128))]
     #[diagnostic(code("too-many-collectives"), severity(Warning))]
     TooManyCollectives {
+        /// Kernels of collectives.
         kernels: usize,
         /// So many at most are shown one by one.
         most: usize,
@@ -196,11 +235,21 @@ pub enum Notice {
     /// A notice about one of several files.
     #[error("{path}: {notice}", path = .path.display())]
     #[diagnostic(forward(notice))]
-    OfFile { path: PathBuf, notice: Box<Notice> },
+    OfFile {
+        /// The file.
+        path: PathBuf,
+        /// The notice.
+        notice: Box<Notice>,
+    },
     /// A picture that was asked for shows nothing and is left out.
     #[error("there is no picture of {}: {why}", drawn(*.picture))]
     #[diagnostic(code("nothing-to-draw"), severity(Advice))]
-    NothingToDraw { picture: Picture, why: NothingToDraw },
+    NothingToDraw {
+        /// The picture.
+        picture: Picture,
+        /// Why.
+        why: NothingToDraw,
+    },
 }
 
 /// Why a picture shows nothing.

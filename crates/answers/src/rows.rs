@@ -86,20 +86,36 @@ pub struct Rows {
 /// Why there are no rows.
 #[derive(Debug, ThisError, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum RowError {
     /// The report has no such table.
     #[error("there is no table {name:?} in this report")]
     #[diagnostic(code("rows/unknown-table"), help("{}", in_words(.near)))]
-    UnknownTable { name: String, near: Vec<String> },
+    UnknownTable {
+        /// What was asked for.
+        name: String,
+        /// The most similar names.
+        near: Vec<String>,
+    },
     /// The table has no such column.
     #[error("table {table:?} has no column {name:?}")]
     #[diagnostic(code("rows/unknown-column"), help("{}", in_words(.near)))]
-    UnknownColumn { table: String, name: String, near: Vec<String> },
+    UnknownColumn {
+        /// The table.
+        table: String,
+        /// What was asked for.
+        name: String,
+        /// The most similar names.
+        near: Vec<String>,
+    },
     /// A column of text or lists is compared as a number.
     #[error("column {column:?} of table {table:?} holds no numbers, and a number is compared with it")]
     #[diagnostic(code("rows/no-numbers"), help("use eq, ne, contains, starts, in or null"))]
-    NoNumbers { table: String, column: String },
+    NoNumbers {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
     /// The part of the table is no table.
     #[error(transparent)]
     #[diagnostic(code("rows/table"))]

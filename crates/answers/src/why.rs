@@ -101,12 +101,16 @@ pub struct NamedIn {
 /// Why there is nothing to say.
 #[derive(Debug, ThisError, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum WhyError {
     /// Nothing has this name.
     #[error("nothing in this recording is called {target:?}")]
     #[diagnostic(code("why/unknown"), help("the nearest names are {}", .near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")))]
-    Unknown { target: String, near: Vec<String> },
+    Unknown {
+        /// What was asked for.
+        target: String,
+        /// The most similar names.
+        near: Vec<String>,
+    },
     /// A part of a table is none.
     #[error(transparent)]
     #[diagnostic(code("why/table"))]
@@ -345,6 +349,7 @@ impl Parts {
         part.1 += time;
     }
 
+    /// The largest of them.
     fn largest(self, top: usize, us: impl Fn(i64) -> f64) -> Vec<Part> {
         let mut parts: Vec<_> = self.0.into_iter().collect();
         parts.sort_by(|(a, of_a), (b, of_b)| of_b.1.cmp(&of_a.1).then_with(|| a.cmp(b)));

@@ -745,6 +745,34 @@ mod tests {
     }
 
     #[test]
+    fn without_a_flag_an_option_has_the_default_of_its_library() {
+        for name in ["pytorch", "jax", "rocprof", "metal", "ranks"] {
+            let (options, default) = match try_parse(&[name, "t"]) {
+                Ok(Command::Pytorch(given)) => (
+                    format!("{:?}", given.analysis.options),
+                    format!("{:?}", tree_perf::AnalysisOptions::default()),
+                ),
+                Ok(Command::Jax(given)) => (
+                    format!("{:?}", given.analysis.options),
+                    format!("{:?}", xla_perf::JaxOptions::default()),
+                ),
+                Ok(Command::Rocprof(given)) => {
+                    (format!("{:?}", given.options), format!("{:?}", rocprof_perf::RocprofOptions::default()))
+                }
+                Ok(Command::Metal(given)) => {
+                    (format!("{:?}", given.options), format!("{:?}", metal_perf::MetalOptions::default()))
+                }
+                Ok(Command::Ranks(given)) => (
+                    format!("{:?}", given.analysis.options),
+                    format!("{:?}", multi_rank::JobOptions::default()),
+                ),
+                _ => panic!("{name}"),
+            };
+            assert_eq!(options, default, "{name}");
+        }
+    }
+
+    #[test]
     fn thresholds_are_checked() {
         for (value, valid) in [("5", true), ("2.5", true), ("-1", false), ("NaN", false), ("x", false)] {
             let argument = format!("--micro_idle_thresh_us={value}");

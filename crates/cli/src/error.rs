@@ -377,3 +377,127 @@ impl Failure {
         }
     }
 }
+
+#[cfg(all(test, feature = "mcp"))]
+mod tests {
+    use answers::diagnostic::{code, in_one_line};
+    use sheets::TableError;
+
+    use super::*;
+
+    fn file() -> PathBuf {
+        "trace.json".into()
+    }
+
+    fn text() -> String {
+        "text".to_owned()
+    }
+
+    fn io() -> std::io::Error {
+        std::io::ErrorKind::NotFound.into()
+    }
+
+    fn table() -> TableError {
+        TableError::Name { name: text() }
+    }
+
+    fn ingest() -> IngestError {
+        IngestError::Empty { path: file() }
+    }
+
+    /// One of each kind of failure.
+    #[rustfmt::skip]
+    fn failures() -> Vec<Failure> {
+        vec![
+            Failure::from(answers::Error::from(IngestError::Empty { path: file() })),
+            Failure::from(answers::Error::NoRecording),
+            Failure::OptionOfOtherRecorder { option: text(), of: text(), path: file(), kind: RecordingKind::XPlane },
+            Failure::Arguments(text()),
+            Failure::Pattern { pattern: text(), expected: "x" },
+            Failure::NotMapped { failed: 2, of: 2 },
+            Failure::RanksNotFound { files: 2, missing: text() },
+            Failure::OtherReader { error: ingest(), advice: "do so" },
+            Failure::SeveralProfiles { option: text() },
+            Failure::WindowOfOperations { option: text() },
+            Failure::NoSuchEvent { path: file(), uid: 2, last: 2 },
+            Failure::NothingFound { path: file(), what: text() },
+            Failure::NotExamined { path: file(), kind: RecordingKind::XPlane },
+            Failure::Unsound { unsound: 2, of: 2 },
+            Failure::Found { found: 2 },
+            Failure::LimitExceeded(text()),
+            Failure::LimitOfUnknown(text()),
+            Failure::Lacking,
+            Failure::Slower,
+            Failure::NotKnownToPass,
+            Failure::NotTold,
+            Failure::NotComparable,
+            Failure::Thresholds { path: file(), error: perf_gate::ThresholdsError { line: 2, what: text() } },
+            Failure::Sizes { detail: text() },
+            Failure::StepsNotLookedFor { option: "x" },
+            Failure::Unsupported { option: "x", instead: "do so" },
+            Failure::Input { path: file(), detail: text() },
+            Failure::MalformedLines { path: file(), count: 2, first: 2 },
+            Failure::NoSteps { path: file(), advice: "do so" },
+            Failure::NoAnnotatedSteps { path: file() },
+            Failure::NoSuchStep { path: file(), step: 2, count: 2 },
+            Failure::NothingToSplit { path: file(), detail: text() },
+            Failure::NotCopyable { path: file(), found: RecordingKind::XPlane, instead: "do so".to_owned() },
+            Failure::NothingToReplay { path: file() },
+            Failure::LegacyMethod { name: text(), known: text() },
+            Failure::PhaseMethod(UnknownMethod { name: text(), known: vec!["x"] }),
+            Failure::UnknownSheet { name: text(), known: text() },
+            Failure::UnknownSubcommand { name: text(), known: text() },
+            Failure::UnknownField { name: text(), known: text() },
+            Failure::OverwritesTrace { path: file() },
+            Failure::Destination { path: file(), detail: "x".into(), help: "do so".into() },
+            Failure::NothingDrawn { option: "x", reason: text(), help: None },
+            Failure::File { path: file(), source: io() },
+            Failure::Output(io()),
+            Failure::Rows(RowError::UnknownTable { name: text(), near: vec![text()] }),
+            Failure::Rows(RowError::UnknownColumn { table: text(), name: text(), near: vec![text()] }),
+            Failure::Rows(RowError::NoNumbers { table: text(), column: text() }),
+            Failure::Rows(RowError::Table(table())),
+            Failure::Why(WhyError::Unknown { target: text(), near: vec![text()] }),
+            Failure::Why(WhyError::Table(table())),
+            Failure::Gate(GateError::NoSuchWork { metric: perf_gate::Metric::Idle, kept: 2 }),
+            Failure::Gate(GateError::NoModules { metric: perf_gate::Metric::Idle, file: text() }),
+            Failure::Gate(GateError::NoRecording { side: "x" }),
+            Failure::Gate(GateError::NoSteps { file: text() }),
+            Failure::Captures(CaptureError::Io { path: file(), source: io() }),
+            Failure::Captures(CaptureError::NotAFolder { path: file() }),
+            Failure::Captures(CaptureError::Details { path: file(), detail: text() }),
+            Failure::Split(SplitError::Ingest(ingest())),
+            Failure::Split(SplitError::Changed { path: file() }),
+            Failure::Split(SplitError::Write { path: file(), source: io() }),
+            Failure::Write(WriteError::CreateDirectory { path: file(), source: io() }),
+            Failure::Write(WriteError::Create { path: file(), source: io() }),
+            Failure::Write(WriteError::Write { path: file(), source: io() }),
+            Failure::Write(WriteError::RemoveStale { path: file(), source: io() }),
+            Failure::Write(WriteError::Workbook { path: file(), source: Box::new(io().into()) }),
+            Failure::Roots(mcp::RootError::None),
+            Failure::Roots(mcp::RootError::Folder { path: file(), source: io() }),
+            Failure::Serve(mcp::ServeError::Runtime(io())),
+            Failure::Serve(mcp::ServeError::Protocol(text())),
+        ]
+    }
+
+    #[test]
+    fn codes_are_never_renamed() {
+        let failures = failures();
+        let said = failures.iter().map(|failure| {
+            let (message, help) = (failure.to_string(), help(failure));
+            assert!(help.is_none_or(|help| !message.contains(&help)), "{}", in_one_line(failure));
+            code(failure) + "\n"
+        });
+        let said: String = said.collect();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/codes-1.txt");
+        let kept = std::fs::read_to_string(&path).unwrap();
+        let lost: Vec<&str> = kept.lines().filter(|kept| !said.lines().any(|said| said == *kept)).collect();
+        assert!(lost.is_empty(), "codes that programs rely on are gone: {lost:?}");
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            std::fs::write(&path, said).unwrap();
+        } else {
+            assert_eq!(kept, said, "new codes are kept: UPDATE_SCHEMA=1 cargo test -p tracelens --lib codes");
+        }
+    }
+}

@@ -94,7 +94,6 @@ pub struct Selected {
 
 /// Why there is no such window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum WindowError {
     /// The recording shows no steps.
     #[error("no iterations can be chosen: {reason}")]
@@ -105,11 +104,19 @@ pub enum WindowError {
     /// Fewer steps than asked for.
     #[error("the recording has no {}", numbered(.asked))]
     #[diagnostic(help("it has {}", numbered(&(0..*.steps))))]
-    OutOfRange { asked: Range<usize>, steps: usize },
+    OutOfRange {
+        /// The steps that were asked for.
+        asked: Range<usize>,
+        /// Steps in the recording.
+        steps: usize,
+    },
     /// No step is steady.
     #[error("none of the {steps} iterations is steady")]
     #[diagnostic(help("choose iterations by their numbers"))]
-    NoneSteady { steps: usize },
+    NoneSteady {
+        /// Steps in the recording.
+        steps: usize,
+    },
     /// No device event starts in it.
     #[error("no device work starts in the window")]
     #[diagnostic(help("choose another"))]
@@ -117,13 +124,22 @@ pub enum WindowError {
     /// The host has no range of this name, or fewer than asked for.
     #[error("the recording has no range {}{asked}", nth(.asked, *.found))]
     #[diagnostic(help("{}", ranges_of(*.found)))]
-    NoRange { asked: NamedRange, found: usize },
+    NoRange {
+        /// The one that was asked for.
+        asked: NamedRange,
+        /// Ranges of the name.
+        found: usize,
+    },
     /// No device work was launched in the range.
     #[error("no device work was launched in range {} of {asked}", asked.index)]
     #[diagnostic(help("choose another"))]
-    NothingLaunched { asked: NamedRange },
+    NothingLaunched {
+        /// The range.
+        asked: NamedRange,
+    },
 }
 
+/// Iterations by their numbers.
 fn numbered(iterations: &Range<usize>) -> String {
     match iterations.len() {
         1 => format!("iteration {}", iterations.start),

@@ -10,14 +10,21 @@ use crate::options::{IdRange, MetalOptions};
 
 /// Why a text is no range of IDs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum IdRangeError {
     /// It is not two numbers around a hyphen, of which one may be left out.
     #[error("\"{text}\" is no range of IDs such as 5-10; 31- is open at the end, -12 at the start")]
-    Malformed { text: String },
+    Malformed {
+        /// What was given.
+        text: String,
+    },
     /// The first comes after the last.
     #[error("the range ends before it begins; did you mean {last}-{first}?")]
-    Reversed { first: u32, last: u32 },
+    Reversed {
+        /// The first.
+        first: u32,
+        /// The last.
+        last: u32,
+    },
 }
 
 impl IdRange {

@@ -21,7 +21,6 @@ impl fmt::Display for SignpostMark {
 
 /// Something that a reader should know about the figures of a report.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum MetalNotice {
     /// Something about the files.
     #[error(transparent)]
@@ -31,6 +30,7 @@ pub enum MetalNotice {
     #[error("the file does not name the chip: compared with {chip} of {cores} cores{}", more_than(*.most_used))]
     #[diagnostic(code("tenstorrent/chip-guessed"), severity(Warning), help("say which chip it is"))]
     ChipGuessed {
+        /// Which one was taken.
         chip: &'static str,
         /// Cores that operations can use, by that.
         cores: u32,
@@ -40,16 +40,23 @@ pub enum MetalNotice {
     /// The files name several chips.
     #[error("the files name several chips ({}): all compared with {taken}", .names.join(", "))]
     #[diagnostic(code("tenstorrent/several-chips"), severity(Warning))]
-    SeveralChips { names: Vec<String>, taken: &'static str },
+    SeveralChips {
+        /// The names.
+        names: Vec<String>,
+        /// Which one was taken.
+        taken: &'static str,
+    },
     /// Cards of several bandwidths have this chip; the figures are of the first.
     #[error(
         "\"{chip}\" does not say which card: DRAM percentages are of {dram_gb_per_s} GB/s (the other card is {others})"
     )]
     #[diagnostic(code("tenstorrent/card-assumed"), severity(Warning))]
     CardAssumed {
+        /// Name in the file.
         chip: String,
         /// Bandwidth that the percentages are of, in 1e9 bytes per second.
         dram_gb_per_s: f64,
+        /// Names to give for the others.
         others: &'static str,
     },
     /// Rows have no time of the host: they are in the order of the file.
@@ -62,35 +69,65 @@ pub enum MetalNotice {
     Window {
         /// The signpost before, per file.
         after: Option<SignpostMark>,
+        /// The signpost behind.
         before: Option<SignpostMark>,
         /// Which file, when there are several.
         file: Option<u32>,
+        /// Whether the user named the signposts.
         asked: bool,
     },
     /// There is no such signpost, or no such occurrence, or none behind the start.
     #[error("{}", not_found(.name, *.is_end, *.occurrences))]
     #[diagnostic(code("tenstorrent/signpost-not-found"), severity(Warning))]
-    SignpostNotFound { name: String, is_end: bool, occurrences: usize },
+    SignpostNotFound {
+        /// Its text.
+        name: String,
+        /// Whether it should end the window.
+        is_end: bool,
+        /// How often it occurs.
+        occurrences: usize,
+    },
     /// A signpost occurs several times.
     #[error("signpost \"{name}\" occurs {occurrences} times: the first counts")]
     #[diagnostic(code("tenstorrent/signpost-repeats"), severity(Warning))]
-    SignpostRepeats { name: String, occurrences: usize },
+    SignpostRepeats {
+        /// Its text.
+        name: String,
+        /// How often.
+        occurrences: usize,
+    },
     /// No operation follows the last signposts: an earlier one was taken, or the whole file.
     #[error("no operation follows signpost {empty}{}", taken_instead(.taken.as_ref()))]
     #[diagnostic(code("tenstorrent/stepped-back"), severity(Warning))]
-    SteppedBack { empty: SignpostMark, taken: Option<SignpostMark> },
+    SteppedBack {
+        /// The signpost that nothing follows.
+        empty: SignpostMark,
+        /// Which one was taken.
+        taken: Option<SignpostMark>,
+    },
     /// There is no row between the signposts.
     #[error("no row{}", after_and_before(.after.as_ref(), .before.as_ref()))]
     #[diagnostic(code("tenstorrent/empty-window"), severity(Warning))]
-    EmptyWindow { after: Option<SignpostMark>, before: Option<SignpostMark> },
+    EmptyWindow {
+        /// The signpost before.
+        after: Option<SignpostMark>,
+        /// The signpost behind.
+        before: Option<SignpostMark>,
+    },
     /// The files hold signposts only.
     #[error("the files hold {} and no operation", counted(*.signposts, "signpost", "signposts"))]
     #[diagnostic(code("tenstorrent/only-signposts"), severity(Warning))]
-    OnlySignposts { signposts: usize },
+    OnlySignposts {
+        /// How many.
+        signposts: usize,
+    },
     /// The files hold no rows, or the filters left none.
     #[error("{}", nothing_left(*.of))]
     #[diagnostic(code("tenstorrent/nothing-left"), severity(Warning))]
-    NothingLeft { of: usize },
+    NothingLeft {
+        /// How many rows the window had.
+        of: usize,
+    },
     /// There is no operation of a device: nothing to put together.
     #[error("no row names a device: nothing to merge")]
     #[diagnostic(code("tenstorrent/no-devices"), severity(Warning))]
@@ -98,27 +135,57 @@ pub enum MetalNotice {
     /// Operations of several devices are shown one by one.
     #[error("operations of {devices} devices, each device for itself")]
     #[diagnostic(code("tenstorrent/devices-kept-apart"), severity(Warning))]
-    DevicesKeptApart { devices: usize },
+    DevicesKeptApart {
+        /// How many devices.
+        devices: usize,
+    },
     /// The same operation of several devices is one row.
     #[error("{} of {devices} devices merged into {}", counted(*.rows, "operation", "operations"), counted(*.into, "row", "rows"))]
     #[diagnostic(code("tenstorrent/devices-merged"), severity(Warning))]
-    DevicesMerged { devices: usize, rows: usize, into: usize },
+    DevicesMerged {
+        /// How many devices.
+        devices: usize,
+        /// Rows that were put together.
+        rows: usize,
+        /// Rows that they became.
+        into: usize,
+    },
     /// Calls that not all devices have.
     #[error("{} not on all devices (first: {first}, ID {id}, not on device {})", counted(*.calls, "call is", "calls are"), numbers(.lacking))]
     #[diagnostic(code("tenstorrent/incomplete-calls"), severity(Warning))]
-    IncompleteCalls { calls: usize, first: String, id: u32, lacking: Vec<u32> },
+    IncompleteCalls {
+        /// How many.
+        calls: usize,
+        /// Name of the first.
+        first: String,
+        /// ID of the first.
+        id: u32,
+        /// Devices that lack the first.
+        lacking: Vec<u32>,
+    },
     /// Rows without a call count, or whose counts are not the profiler's, were aligned by their names.
     #[error("{} no call count that tells the call: devices are aligned by the names of operations", counted(*.rows, "row has", "rows have"))]
     #[diagnostic(code("tenstorrent/aligned-by-name"), severity(Warning))]
-    AlignedByName { rows: usize },
+    AlignedByName {
+        /// How many rows.
+        rows: usize,
+    },
     /// Devices that have run out of operations, or that have another one, were passed over.
     #[error("devices with another operation than the lowest one's, or none left, passed over {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
     #[diagnostic(code("tenstorrent/fronts-differ"), severity(Warning))]
-    FrontsDiffer { times: usize, first: String },
+    FrontsDiffer {
+        /// How many times.
+        times: usize,
+        /// Name of the first operation.
+        first: String,
+    },
     /// Operations of a device that do not say which.
     #[error("{} not say which device: not merged", counted(*.rows, "operation of a device does", "operations of devices do"))]
     #[diagnostic(code("tenstorrent/device-unknown"), severity(Warning))]
-    DeviceUnknown { rows: usize },
+    DeviceUnknown {
+        /// How many.
+        rows: usize,
+    },
     /// Operations that no category names.
     #[error("operations of no known category: {}", with_counts(.names))]
     #[diagnostic(code("tenstorrent/unclassified"), severity(Warning))]
@@ -129,11 +196,19 @@ pub enum MetalNotice {
     /// Sparse products that do not say how many experts they compute.
     #[error("{} not say how many experts are computed: no figures", counted(*.rows, "sparse product does", "sparse products do"))]
     #[diagnostic(code("tenstorrent/active-experts-unknown"), severity(Warning))]
-    ActiveExpertsUnknown { rows: usize },
+    ActiveExpertsUnknown {
+        /// How many.
+        rows: usize,
+    },
     /// Rows whose duration cannot be right.
     #[error("{} no duration that can be right (first: ID {id}): left out of sums", counted(*.rows, "row has", "rows have"))]
     #[diagnostic(code("tenstorrent/invalid-durations"), severity(Warning))]
-    InvalidDurations { rows: usize, id: u32 },
+    InvalidDurations {
+        /// How many.
+        rows: usize,
+        /// ID of the first.
+        id: u32,
+    },
     /// Operations may run beside each other, on parts of a device: sums count their times one after the other.
     #[error("{} (available cores: {}): totals add times as if operations ran one after the other", if *.named { "rows name sub-devices" } else { "operations differ in cores available" }, numbers(.budgets))]
     #[diagnostic(code("tenstorrent/sub-devices"), severity(Warning))]
@@ -146,7 +221,14 @@ pub enum MetalNotice {
     /// Percentages above 100: the operation does less than its model says, or the chip does more.
     #[error("{} more than 100 % of the chip ({percent:.1} % at ID {id}): the model of the operation, or the chip, is not what ran", counted(*.rows, "row reaches", "rows reach"))]
     #[diagnostic(code("tenstorrent/above-hundred"), severity(Warning))]
-    AboveHundred { rows: usize, id: u32, percent: f64 },
+    AboveHundred {
+        /// How many rows.
+        rows: usize,
+        /// ID of the one furthest above.
+        id: u32,
+        /// Its percentage.
+        percent: f64,
+    },
 }
 
 impl MetalNotice {

@@ -169,7 +169,6 @@ pub enum GroupBy {
 
 /// Why there is no report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum MetalError {
     /// No chip has the name that the user gives.
     #[error(transparent)]
@@ -180,7 +179,12 @@ pub enum MetalError {
     UnknownChipInFile(#[source] UnknownChip),
     /// The first ID of the range comes after the last.
     #[error("the range of IDs is reversed: {first} comes after {last}")]
-    ReversedIdRange { first: u32, last: u32 },
+    ReversedIdRange {
+        /// The first.
+        first: u32,
+        /// The last.
+        last: u32,
+    },
     /// Occurrences count from 1.
     #[error("occurrences of a signpost count from 1: there is no occurrence 0")]
     OccurrenceZero,

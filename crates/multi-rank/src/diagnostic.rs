@@ -4,17 +4,23 @@ use crate::members::Members;
 
 /// What a reader has to know of the recordings before trusting the figures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum Diagnostic {
     /// Ranks of the job without a recording.
     #[error("{} of {of} ranks have no recording ({ranks}): a collective is judged by the ranks that are there", .ranks.len())]
     #[diagnostic(code("job/ranks-missing"), severity(Warning))]
-    RanksMissing { ranks: Members, of: usize },
+    RanksMissing {
+        /// Which.
+        ranks: Members,
+        /// Number of ranks of the job.
+        of: usize,
+    },
     /// A recording that says another number of ranks than most; it is left out.
     #[error("{path}: is of a job of {world_size} ranks, the others of one of {usual}: it is left out")]
     #[diagnostic(code("job/other-job"), severity(Warning))]
     OtherJob {
+        /// Its path.
         path: String,
+        /// Number of ranks of its job.
         world_size: i64,
         /// Number of ranks that most recordings say.
         usual: i64,
@@ -22,36 +28,59 @@ pub enum Diagnostic {
     /// Nothing tells the rank of a recording.
     #[error("{path}: neither the recording nor its path tells the rank: it is called rank {rank}")]
     #[diagnostic(code("job/rank-by-order"), severity(Warning))]
-    RankByOrder { path: String, rank: u32 },
+    RankByOrder {
+        /// Its path.
+        path: String,
+        /// The number that it got.
+        rank: u32,
+    },
     /// The recording was cut off or damaged.
     #[error("rank {rank}: its recording is cut off or damaged ({path})")]
     #[diagnostic(code("job/cut-off"), severity(Error))]
-    CutOff { rank: u32, path: String },
+    CutOff {
+        /// Rank.
+        rank: u32,
+        /// Its path.
+        path: String,
+    },
     /// Figures of the recordings are not to be relied on.
     #[error("rank{} {ranks}: {consequence} ({rule}{}: {finding})", plural(.ranks.len() as u64), on_first(.ranks))]
     #[diagnostic(code("job/unreliable"), severity(Warning))]
     Unreliable {
         /// Rule of `tracelens doctor` that says so, such as `W2`.
         rule: String,
+        /// Ranks whose recordings it is about.
         ranks: Members,
         /// What was seen in the recording of the first of them.
         finding: String,
+        /// What that does to figures.
         consequence: String,
     },
     /// No kernel of a collective was recorded.
     #[error("rank {rank}: its recording has no kernel of a collective")]
     #[diagnostic(code("job/no-collectives"), severity(Warning))]
-    NoCollectives { rank: u32 },
+    NoCollectives {
+        /// Rank.
+        rank: u32,
+    },
     /// Another number of steps than most ranks.
     #[error("rank {rank}: its recording has {steps} steps, most have {usual}")]
     #[diagnostic(code("job/other-steps"), severity(Warning))]
-    OtherSteps { rank: u32, steps: i64, usual: i64 },
+    OtherSteps {
+        /// Rank.
+        rank: u32,
+        /// Its steps.
+        steps: i64,
+        /// Those of most ranks.
+        usual: i64,
+    },
     /// The profile of a host that begins at another step than that of another host.
     #[error(
         "{host}: its profile begins at another step than that of {against}: their collectives are matched by the time at which they end"
     )]
     #[diagnostic(code("job/other-first-step"), severity(Warning))]
     OtherFirstStep {
+        /// The host.
         host: String,
         /// The host whose profile it is held against.
         against: String,
@@ -59,16 +88,26 @@ pub enum Diagnostic {
     /// Kernels of collectives that say neither group nor size.
     #[error("{kernels} kernels of collectives say neither group nor size: they are matched by time alone and have no bandwidth (rank{} {ranks})", plural(.ranks.len() as u64))]
     #[diagnostic(code("job/no-metadata"), severity(Warning))]
-    NoMetadata { ranks: Members, kernels: i64 },
+    NoMetadata {
+        /// Ranks that have such.
+        ranks: Members,
+        /// How many of all ranks.
+        kernels: i64,
+    },
     /// The members of a group are not all listed.
     #[error("group {group}: the recordings list only the first of its members")]
     #[diagnostic(code("job/members-partial"), severity(Warning))]
-    MembersPartial { group: String },
+    MembersPartial {
+        /// The group.
+        group: String,
+    },
     /// The pairs of a rank's collectives are a guess.
     #[error("group {group}, rank {rank}: which collectives belong together is a guess: {why}")]
     #[diagnostic(code("job/ambiguous"), severity(Warning))]
     Ambiguous {
+        /// The group.
         group: String,
+        /// Rank.
         rank: u32,
         /// Why, and what was done.
         why: &'static str,
@@ -76,27 +115,57 @@ pub enum Diagnostic {
     /// Collectives of a rank that no other rank has.
     #[error("group {group}, rank {rank}: {collectives} collective{} without a partner on another rank", plural(*.collectives))]
     #[diagnostic(code("job/unmatched"), severity(Warning))]
-    Unmatched { group: String, rank: u32, collectives: u64 },
+    Unmatched {
+        /// The group.
+        group: String,
+        /// Rank.
+        rank: u32,
+        /// How many.
+        collectives: u64,
+    },
     /// Collectives that other ranks have in the time of the recording of a rank, and it does not.
     #[error("rank {rank}: its recording lacks {collectives} collective{} that other ranks of the group have", plural(*.collectives))]
     #[diagnostic(code("job/kernels-missing"), severity(Warning))]
-    KernelsMissing { rank: u32, collectives: u64 },
+    KernelsMissing {
+        /// Rank.
+        rank: u32,
+        /// How many.
+        collectives: u64,
+    },
     /// Collectives that other ranks have before or after the recording of a rank.
     #[error("rank {rank}: other ranks of its groups have {before} collective{} before its recording and {after} after it", plural(*.before))]
     #[diagnostic(code("job/shorter-window"), severity(Warning))]
-    ShorterWindow { rank: u32, before: u64, after: u64 },
+    ShorterWindow {
+        /// Rank.
+        rank: u32,
+        /// Before it.
+        before: u64,
+        /// After it.
+        after: u64,
+    },
     /// Ranks of one collective that say different things of it.
     #[error("group {group}: in {collectives} collective{} ranks name different kinds, types or sizes", plural(*.collectives))]
     #[diagnostic(code("job/contradiction"), severity(Warning))]
-    Contradiction { group: String, collectives: u64 },
+    Contradiction {
+        /// The group.
+        group: String,
+        /// How many collectives.
+        collectives: u64,
+    },
     /// Collectives whose ends are further apart than the clocks are uncertain, though their members leave together.
     #[error("group {group}: {collectives} collective{} whose ranks end further apart than the clocks explain", plural(*.collectives))]
     #[diagnostic(code("job/ends-apart"), severity(Warning))]
-    EndsApart { group: String, collectives: u64 },
+    EndsApart {
+        /// The group.
+        group: String,
+        /// How many collectives.
+        collectives: u64,
+    },
     /// A clock that was set while it was recorded.
     #[error("{host}: its clock was set by {:.0} µs against that of {against}: times after that are taken back by as much", *.by as f64 / 1e3)]
     #[diagnostic(code("job/clock-jump"), severity(Warning))]
     ClockJump {
+        /// Its host.
         host: String,
         /// The host whose clock it is held against.
         against: String,
@@ -106,11 +175,19 @@ pub enum Diagnostic {
     /// A clock that nothing ties to the others.
     #[error("{host}: no collective ties its clock to that of the others: its times are taken as they are")]
     #[diagnostic(code("job/clock-alone"), severity(Warning))]
-    ClockAlone { host: String },
+    ClockAlone {
+        /// The host.
+        host: String,
+    },
     /// Tables that could not be used.
     #[error("{path}: is not used: {why}")]
     #[diagnostic(code("job/stale-tables"), severity(Warning))]
-    StaleTables { path: String, why: String },
+    StaleTables {
+        /// Their folder.
+        path: String,
+        /// Why.
+        why: String,
+    },
 }
 
 impl Diagnostic {

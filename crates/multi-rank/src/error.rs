@@ -11,28 +11,54 @@ use crate::members::Members;
 
 /// Why tables could not be written or read, or say nothing.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum Error {
     /// The file system refused.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("io"), help("check the path, its permissions and the space left"))]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A table is damaged, or cannot be written.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("table"), help("remove the folder it is in and map the recording again"))]
-    Table { path: PathBuf, source: ParquetError },
+    Table {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong.
+        source: ParquetError,
+    },
     /// The manifest of a rank's folder cannot be read.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("manifest"), help("remove the folder it is in and map the recording again"))]
-    Manifest { path: PathBuf, source: serde_json::Error },
+    Manifest {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
     /// Two recordings of one rank, of one time.
     #[error("{first} and {second}: both are of rank {rank}, at the same time", first = .first.display(), second = .second.display())]
     #[diagnostic(code("rank-twice"), help("name one of them, or map jobs into folders of their own"))]
-    RankTwice { rank: i64, first: PathBuf, second: PathBuf },
+    RankTwice {
+        /// The rank.
+        rank: i64,
+        /// The recording that was mapped before.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
     /// Traces of ranks and profiles of hosts as one job.
     #[error("{profile}: is the recording of a host with several GPUs, and {trace} is none of these", profile = .profile.display(), trace = .trace.display())]
     #[diagnostic(code("two-kinds"), help("make a report of each kind, from tables in folders of their own"))]
-    TwoKinds { profile: PathBuf, trace: PathBuf },
+    TwoKinds {
+        /// A profile.
+        profile: PathBuf,
+        /// A trace.
+        trace: PathBuf,
+    },
     /// A recording cannot be read.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -40,22 +66,36 @@ pub enum Error {
     /// The name of a trace does not tell how it is to be written.
     #[error("{path}: its name does not tell how to write the trace", path = .path.display())]
     #[diagnostic(code("other-ending"), help("end it in .json, .json.gz or .json.zst"))]
-    OtherEnding { path: PathBuf },
+    OtherEnding {
+        /// The name.
+        path: PathBuf,
+    },
     /// What is to be written is one of the recordings.
     #[error("{path}: is one of the recordings", path = .path.display())]
     #[diagnostic(code("overwrites-recording"), help("write the trace to another place"))]
-    OverwritesRecording { path: PathBuf },
+    OverwritesRecording {
+        /// The recording.
+        path: PathBuf,
+    },
     /// A recording is not the one any more that tables were made from.
     #[error("{path}: has changed since its tables were made", path = .path.display())]
     #[diagnostic(
         code("changed"),
         help("map it again with `tracelens map`, or name the recordings in place of the tables")
     )]
-    Changed { path: PathBuf },
+    Changed {
+        /// The recording.
+        path: PathBuf,
+    },
     /// Ranks were asked for that have no recording.
     #[error("no recording is of rank {missing}")]
     #[diagnostic(code("no-such-rank"), help("there are recordings of rank {there}"))]
-    NoSuchRank { missing: Members, there: Members },
+    NoSuchRank {
+        /// The ranks.
+        missing: Members,
+        /// Ranks that have one.
+        there: Members,
+    },
     /// Steps were asked for that no recording has.
     #[error("no recording has a step of {first} to {last}", first = .wanted.start, last = .wanted.end.saturating_sub(1))]
     #[diagnostic(code("no-such-step"), help("{found}", found = .there.map_or_else(
@@ -72,6 +112,7 @@ pub enum Error {
     #[error("{path}: has no tables of ranks{unused}", path = .path.display(), unused = .unused.as_ref().map_or(String::new(), |why| format!(" that can be used ({why})")))]
     #[diagnostic(code("no-ranks"), help("map traces into it with `tracelens map TRACE… --out {path}`", path = .path.display()))]
     NoRanks {
+        /// The folder.
         path: PathBuf,
         /// Why the first of the tables there is not used, if there are some.
         unused: Option<String>,

@@ -31,7 +31,6 @@ pub fn baseline_schema() -> Schema {
 
 /// Why a file is no baseline.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum BaselineError {
     /// It is no JSON of the form.
     #[error("it is no baseline file: {0}")]
@@ -40,11 +39,19 @@ pub enum BaselineError {
     /// It is of another version.
     #[error("its schema is {found:?}, and this program reads {BASELINE_SCHEMA:?}")]
     #[diagnostic(code("baseline/schema"), help("make it again with `tracelens baseline`"))]
-    Schema { found: String },
+    Schema {
+        /// The schema that it states.
+        found: String,
+    },
     /// A recording in it contradicts itself.
     #[error("recording {file} in it is damaged: {fault}")]
     #[diagnostic(code("baseline/recording"), help("make the file again with `tracelens baseline`"))]
-    Recording { file: String, fault: Inconsistent },
+    Recording {
+        /// The file of the recording.
+        file: String,
+        /// What is wrong.
+        fault: Inconsistent,
+    },
     /// It keeps nothing.
     #[error("it has no recordings")]
     #[diagnostic(code("baseline/empty"))]

@@ -75,7 +75,6 @@ pub struct MetricResult {
 
 /// Why a gate cannot be held against two sides.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum GateError {
     /// A metric names what no recording has.
     #[error("no recording has {metric}")]
@@ -84,6 +83,7 @@ pub enum GateError {
         help("check the name, and that it is among the {kept} units of work with the most time")
     )]
     NoSuchWork {
+        /// The metric.
         metric: Metric,
         /// Units that are kept of a recording.
         kept: usize,
@@ -91,7 +91,12 @@ pub enum GateError {
     /// Modules are gated and not recorded.
     #[error("{file} has no modules, which {metric} needs")]
     #[diagnostic(code("gate/no-modules"), help("read all recordings with --modules, baselines too"))]
-    NoModules { metric: Metric, file: String },
+    NoModules {
+        /// The metric.
+        metric: Metric,
+        /// The recording.
+        file: String,
+    },
     /// A side has no recordings.
     #[error("there is no recording of the {side}")]
     #[diagnostic(code("gate/no-recording"))]
@@ -102,7 +107,10 @@ pub enum GateError {
     /// A recording has no step that device work belongs to.
     #[error("{file} has no step with device work")]
     #[diagnostic(code("gate/no-steps"))]
-    NoSteps { file: String },
+    NoSteps {
+        /// The recording.
+        file: String,
+    },
 }
 
 /// The verdict on a candidate, with all that it rests on.

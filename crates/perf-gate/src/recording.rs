@@ -155,20 +155,43 @@ pub struct Rest {
 
 /// What is wrong with the figures of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum Inconsistent {
     /// A list has not as many values as there are steps.
     #[error("{list} has {found} values for {steps} steps")]
-    Length { list: &'static str, found: usize, steps: usize },
+    Length {
+        /// The list.
+        list: &'static str,
+        /// Its length.
+        found: usize,
+        /// The steps.
+        steps: usize,
+    },
     /// The parts of a step are not the step.
     #[error("the parts of step {step} add up to {sum} ns, and it takes {duration} ns")]
-    Sum { step: usize, sum: i128, duration: i64 },
+    Sum {
+        /// Index of the step.
+        step: usize,
+        /// Sum of the parts.
+        sum: i128,
+        /// The step.
+        duration: i64,
+    },
     /// A time, a count or a share is below 0 or not a number.
     #[error("{list} has a value below 0, or one that is no number")]
-    Range { list: &'static str },
+    Range {
+        /// The list.
+        list: &'static str,
+    },
     /// More is kept than a recording may have.
     #[error("{list} has {found} entries, more than the {most} that are kept of a recording")]
-    TooMany { list: &'static str, found: usize, most: usize },
+    TooMany {
+        /// The list.
+        list: &'static str,
+        /// Its length.
+        found: usize,
+        /// The most that it may have.
+        most: usize,
+    },
 }
 
 impl Recording {

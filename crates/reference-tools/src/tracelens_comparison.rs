@@ -49,25 +49,34 @@ pub struct ParityTables {
 /// What a reader has to know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum ParityNotice {
     /// A sheet is left out because a report lacks it; TraceLens ends with an error here.
     #[error("{sheet} is left out: the report of {run} does not have it")]
     #[diagnostic(code("comparison-as-trace-lens/missing"), severity(Warning))]
-    Missing { sheet: &'static str, run: String },
+    Missing {
+        /// The sheet.
+        sheet: &'static str,
+        /// The run.
+        run: String,
+    },
     /// A sheet of operators with a model is left out because one of the reports is empty.
     #[error("roofline sheet {sheet} is left out: one of the reports is empty")]
     #[diagnostic(code("comparison-as-trace-lens/empty"), severity(Warning))]
-    Empty { sheet: &'static str },
+    Empty {
+        /// The sheet.
+        sheet: &'static str,
+    },
     /// Rows of one key were multiplied.
     #[error(
         "{sheet} has {joined} rows for {rows} of a report: rows that share a key are paired each with each, as TraceLens does it, so sums are too large"
     )]
     #[diagnostic(code("comparison-as-trace-lens/multiplied"), severity(Warning))]
     Multiplied {
+        /// The sheet.
         sheet: &'static str,
         /// Rows of the largest of the reports.
         rows: usize,
+        /// Rows of the joined table.
         joined: usize,
     },
 }
@@ -75,7 +84,6 @@ pub enum ParityNotice {
 /// Why reports cannot be compared in this way.
 #[derive(Debug, Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum ParityError {
     /// A column that every sheet of this name has is not there.
     #[error("sheet {sheet} of {run} has no column `{column}`")]
@@ -83,11 +91,21 @@ pub enum ParityError {
         code("parity/no-column"),
         help("compare reports of TraceLens or of its layout (--sheet-names current)")
     )]
-    NoColumn { sheet: &'static str, run: String, column: String },
+    NoColumn {
+        /// The sheet.
+        sheet: &'static str,
+        /// The run.
+        run: String,
+        /// The column.
+        column: String,
+    },
     /// Rows of one key would multiply to more than anybody reads.
     #[error("sheet {sheet} would have more than {MOST_ROWS} rows: too many rows of the reports share a key")]
     #[diagnostic(code("parity/too-many-rows"), help("compare without --parity"))]
-    TooManyRows { sheet: &'static str },
+    TooManyRows {
+        /// The sheet.
+        sheet: &'static str,
+    },
     /// Two columns would have one name.
     #[error(transparent)]
     #[diagnostic(code("parity/table"))]

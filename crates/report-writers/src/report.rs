@@ -10,16 +10,25 @@ use thiserror::Error;
 /// Tables that cannot stand in one report.
 #[derive(Debug, Error, PartialEq, Eq, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum ReportError {
     /// Two tables have the same name, upper and lower case not distinguished.
     #[error("the report has two tables named `{name}` (case does not distinguish names)")]
     #[diagnostic(code("report/duplicate-name"), help("rename one"))]
-    DuplicateName { name: String },
+    DuplicateName {
+        /// The name of the second table.
+        name: String,
+    },
     /// A chart draws points from a table that the report lacks.
     #[error("chart `{chart}` of table `{table}` needs table `{points}`, which the report does not have")]
     #[diagnostic(code("report/chart-table"))]
-    ChartTable { table: String, chart: &'static str, points: &'static str },
+    ChartTable {
+        /// The chart's table.
+        table: String,
+        /// The chart's title.
+        chart: &'static str,
+        /// The missing table.
+        points: &'static str,
+    },
     /// A chart draws points from a table that cannot give them.
     #[error(transparent)]
     #[diagnostic(code("report/points"))]

@@ -46,7 +46,6 @@ pub struct Written {
 /// A difference between a table and its written form that a limit of the format forced.
 #[derive(Debug, Clone, PartialEq, Eq, Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum Warning {
     /// Texts longer than a cell can hold were cut and end in `…`.
     #[error("{table}: {cells} text(s) of {column} cut after {limit} characters, a workbook cell's limit")]
@@ -56,8 +55,11 @@ pub enum Warning {
         help("write csv or json, which hold them whole")
     )]
     TextCut {
+        /// The table.
         table: String,
+        /// The column.
         column: String,
+        /// How many cells were cut.
         cells: usize,
         /// The most UTF-16 code units a cell holds.
         limit: usize,
@@ -66,7 +68,9 @@ pub enum Warning {
     #[error("the last {rows} row(s) of `{table}` are missing: a sheet holds {limit}")]
     #[diagnostic(code("writing/rows-cut"), severity(Warning), help("write csv or json, which hold them all"))]
     RowsCut {
+        /// The table.
         table: String,
+        /// How many rows are missing.
         rows: usize,
         /// The most rows a sheet holds, header not counted.
         limit: usize,
@@ -78,20 +82,31 @@ pub enum Warning {
         severity(Warning),
         help("write csv or json, which hold them all")
     )]
-    ColumnsCut { table: String, columns: usize, limit: usize },
+    ColumnsCut {
+        /// The table.
+        table: String,
+        /// How many columns are missing.
+        columns: usize,
+        /// The most columns a sheet holds.
+        limit: usize,
+    },
     /// The sheet has another name than the table, because the table's name is too long or holds
     /// a character that sheet names cannot hold.
     #[error(
         "table `{table}` is in sheet `{sheet}`: sheet names have at most 31 characters and none of [ ] : * ? / \\"
     )]
     #[diagnostic(code("writing/sheet-renamed"), severity(Warning))]
-    SheetRenamed { table: String, sheet: String },
+    SheetRenamed {
+        /// The table.
+        table: String,
+        /// Its sheet's name.
+        sheet: String,
+    },
 }
 
 /// A report that could not be written.
 #[derive(Debug, Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum WriteError {
     /// The output directory could not be made.
     #[error("cannot create directory `{}`: {source}", path.display())]
@@ -101,7 +116,12 @@ pub enum WriteError {
             "check that no file has this name and that you may write to its parent, or choose another directory"
         )
     )]
-    CreateDirectory { path: PathBuf, source: io::Error },
+    CreateDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A file could not be opened for writing.
     #[error("cannot create `{}`: {source}", path.display())]
     #[diagnostic(
@@ -110,25 +130,45 @@ pub enum WriteError {
             "check that its directory exists, that you may write to it, and that no other program holds the file open"
         )
     )]
-    Create { path: PathBuf, source: io::Error },
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Writing stopped half-way; a file that was there before is as it was.
     #[error("cannot write `{}`: {source}", path.display())]
     #[diagnostic(
         code("write/write"),
         help("make room or choose another place; what was there before is unchanged")
     )]
-    Write { path: PathBuf, source: io::Error },
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A table that an earlier run left could not be removed.
     #[error("cannot remove `{}`, left by an earlier run: {source}", path.display())]
     #[diagnostic(
         code("write/remove-stale"),
         help("remove it yourself, or its rows will be taken for part of this report")
     )]
-    RemoveStale { path: PathBuf, source: io::Error },
+    RemoveStale {
+        /// The stale file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The workbook could not be assembled.
     #[error("cannot write workbook `{}`: {source}", path.display())]
     #[diagnostic(code("write/workbook"), help("write csv or json instead"))]
-    Workbook { path: PathBuf, source: Box<XlsxError> },
+    Workbook {
+        /// The workbook.
+        path: PathBuf,
+        /// What the workbook library said.
+        source: Box<XlsxError>,
+    },
 }
 
 impl WriteError {

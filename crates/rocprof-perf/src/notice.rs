@@ -10,7 +10,6 @@ use crate::sheets::timeline::{outside_process_times, window};
 
 /// A notice about a profile for the reader of its sheets.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum RocprofNotice {
     /// No kernel ran, as far as the profile says.
     #[error("No kernel events found")]
@@ -25,7 +24,10 @@ pub enum RocprofNotice {
     /// No kernel is as short as was asked for.
     #[error("No kernels found with duration < {threshold_us} µs")]
     #[diagnostic(code("rocprof/no-short-kernels"), severity(Warning))]
-    NoShortKernels { threshold_us: f64 },
+    NoShortKernels {
+        /// The threshold in µs.
+        threshold_us: f64,
+    },
     /// The profile does not say when its processes began and ended: the timeline's total is that from the first start
     /// to the last end.
     #[error(
@@ -39,7 +41,10 @@ pub enum RocprofNotice {
         "{records} kernels and copies lie outside the time in which the profiler was active in its processes: total_time spans all of them"
     )]
     #[diagnostic(code("rocprof/outside-process-times"), severity(Warning))]
-    OutsideProcessTimes { records: usize },
+    OutsideProcessTimes {
+        /// How many kernels and copies.
+        records: usize,
+    },
     /// The figures are those of TraceLens.
     #[error(
         "figures as TraceLens prints them: outside of gpu_timeline, columns that say µs hold ns and columns that say ms hold µs"
@@ -49,25 +54,48 @@ pub enum RocprofNotice {
     /// The tables of categories and of kernels leave out kernels that are too short to count.
     #[error("category_summary and pftrace_kernel_summary leave out kernels shorter than {} ns: {count}, {} ns together", .min_event.0, .time.0)]
     #[diagnostic(code("rocprof/pftrace-short-kernels"), severity(Warning))]
-    PftraceShortKernels { count: usize, time: Nanoseconds, min_event: Nanoseconds },
+    PftraceShortKernels {
+        /// How many.
+        count: usize,
+        /// Their time.
+        time: Nanoseconds,
+        /// The shortest time that counts.
+        min_event: Nanoseconds,
+    },
     /// The table of HIP calls leaves out calls that are too short to count.
     #[error("hip_summary leaves out calls shorter than {} ns: {count}, {} ns together", .min_event.0, .time.0)]
     #[diagnostic(code("rocprof/pftrace-short-calls"), severity(Warning))]
-    PftraceShortCalls { count: usize, time: Nanoseconds, min_event: Nanoseconds },
+    PftraceShortCalls {
+        /// How many.
+        count: usize,
+        /// Their time.
+        time: Nanoseconds,
+        /// The shortest time that counts.
+        min_event: Nanoseconds,
+    },
     /// Kernels of which the profile does not say where they ran, in the tables of categories and of kernels.
     #[error(
         "category_summary, xla_top and pftrace_kernel_summary leave out kernels whose GPU the profile does not name: {count}"
     )]
     #[diagnostic(code("rocprof/kernels-without-agent"), severity(Warning))]
-    KernelsWithoutAgent { count: usize },
+    KernelsWithoutAgent {
+        /// How many.
+        count: usize,
+    },
     /// Calls that launch something of which there is no record, in the table of calls and their kernels.
     #[error("api_kernel_summary leaves out launches without a kernel that counts: {count}")]
     #[diagnostic(code("rocprof/launches-without-kernel"), severity(Warning))]
-    LaunchesWithoutKernel { count: usize },
+    LaunchesWithoutKernel {
+        /// How many.
+        count: usize,
+    },
     /// Memory copies of which the profile does not give the size, in the table of copies.
     #[error("memory_copy_by_copy_bytes leaves out copies without a recorded size: {count}")]
     #[diagnostic(code("rocprof/copies-without-size"), severity(Warning))]
-    CopiesWithoutSize { count: usize },
+    CopiesWithoutSize {
+        /// How many.
+        count: usize,
+    },
 }
 
 /// What the sheets leave out or assume, so that nothing goes missing silently.

@@ -16,7 +16,6 @@ use crate::figure::Figure;
 /// A table that cannot be made as described.
 #[derive(Debug, Error, PartialEq, Eq, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum TableError {
     /// The name cannot be a file name.
     #[error("`{name}` cannot name a table")]
@@ -26,23 +25,54 @@ pub enum TableError {
             "use 1 to 250 bytes without / \\ : * ? \" < > | or control characters and without a dot or space at either end"
         )
     )]
-    Name { name: String },
+    Name {
+        /// The refused name.
+        name: String,
+    },
     /// Two columns have the same name.
     #[error("table `{table}` has two columns named `{column}`")]
     #[diagnostic(code("duplicate-column"), help("rename one"))]
-    DuplicateColumn { table: String, column: String },
+    DuplicateColumn {
+        /// The table.
+        table: String,
+        /// The name of the second column.
+        column: String,
+    },
     /// Columns differ in length.
     #[error("column `{column}` of table `{table}` has {cells} cells and the first column {rows}")]
     #[diagnostic(code("column-length"), help("give each a cell per row"))]
-    ColumnLength { table: String, column: String, cells: usize, rows: usize },
+    ColumnLength {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// Cells of the column.
+        cells: usize,
+        /// Cells of the first column.
+        rows: usize,
+    },
     /// A chart names a column that the table lacks.
     #[error("chart `{chart}` needs column `{column}`, which table `{table}` does not have")]
     #[diagnostic(code("chart-column"))]
-    ChartColumn { table: String, chart: &'static str, column: &'static str },
+    ChartColumn {
+        /// The table.
+        table: String,
+        /// The chart's title.
+        chart: &'static str,
+        /// The missing column.
+        column: &'static str,
+    },
     /// A chart draws a column that holds no numbers.
     #[error("chart `{chart}` cannot draw column `{column}` of table `{table}`: its cells are no numbers")]
     #[diagnostic(code("chart-values"))]
-    ChartValues { table: String, chart: &'static str, column: &'static str },
+    ChartValues {
+        /// The table.
+        table: String,
+        /// The chart's title.
+        chart: &'static str,
+        /// The column.
+        column: &'static str,
+    },
 }
 
 /// A named table.

@@ -254,26 +254,41 @@ pub(crate) const TOTAL: &str = "total_time";
 /// What a reader of a comparison has to know.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum CompareNotice {
     /// A table that one of the reports lacks is left out.
     #[error("{sheet} is left out: only the report of {run} has it")]
     #[diagnostic(code("comparison/only-in"), severity(Warning))]
-    OnlyIn { sheet: String, run: String },
+    OnlyIn {
+        /// The table.
+        sheet: String,
+        /// The run whose report has it.
+        run: String,
+    },
     /// A report lacks a key, so the rows of both are joined without.
     #[error("{sheet} is joined without `{key}`, which the report of {run} does not have")]
     #[diagnostic(code("comparison/without-key"), severity(Warning))]
-    WithoutKey { sheet: String, key: String, run: String },
+    WithoutKey {
+        /// The table.
+        sheet: String,
+        /// The column.
+        key: String,
+        /// The run whose report lacks it.
+        run: String,
+    },
     /// No column of a table is a time that both reports have.
     #[error("{sheet} is left out: the reports have no column of times in common there")]
     #[diagnostic(code("comparison/no-time"), severity(Warning))]
-    NoTime { sheet: String },
+    NoTime {
+        /// The table.
+        sheet: String,
+    },
     /// The numbers of calls differ by one factor.
     #[error("{} makes {factor:.3} times the calls of {}, operator by operator: the recordings may have different numbers of steps", .runs[1], .runs[0])]
     #[diagnostic(code("comparison/one-factor"), severity(Warning))]
     OneFactor {
         /// Calls in B for one in A.
         factor: f64,
+        /// Names of A and B.
         runs: [String; 2],
     },
     /// Most of what one run calls the other does not.
@@ -282,6 +297,7 @@ pub enum CompareNotice {
     LittleInCommon {
         /// How alike the runs are, as [`gpu_timeline::likeness`] says.
         likeness: f64,
+        /// The table that says so.
         sheet: String,
     },
 }

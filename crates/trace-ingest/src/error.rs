@@ -7,20 +7,28 @@ use crate::facts::RecordingKind;
 /// Why a file could not be read as a trace. Every message names the file, what was found, and what to do.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum IngestError {
     /// The file cannot be opened or read.
     #[error("{path}: cannot be read: {source}", path = .path.display())]
     #[diagnostic(code("ingest/io"), help("check the path and its permissions"))]
-    Io { path: PathBuf, source: std::io::Error },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// Reading was stopped by [`ReadOptions::stop`](crate::ReadOptions::stop).
     #[error("{path}: reading was stopped before its end", path = .path.display())]
     #[diagnostic(code("ingest/stopped"), help("ask again to read all of it"))]
-    Stopped { path: PathBuf },
+    Stopped {
+        /// The file.
+        path: PathBuf,
+    },
     /// The path names a directory.
     #[error("{path}: is a directory", path = .path.display())]
     #[diagnostic(code("ingest/directory"), help("name a recording in it{recordings}", recordings = named(.recordings)))]
     Directory {
+        /// The directory.
         path: PathBuf,
         /// Files in it, or below its `plugins/profile`, that are named as recordings are.
         recordings: Vec<PathBuf>,
@@ -28,48 +36,91 @@ pub enum IngestError {
     /// The file (or the archive's content) is empty.
     #[error("{path}: is empty: the recording was probably stopped before it was written", path = .path.display())]
     #[diagnostic(code("ingest/empty"), help("record it again"))]
-    Empty { path: PathBuf },
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// No reader knows the content.
     #[error("{path}: is not recognised: found {found}, expected {expected}", path = .path.display())]
     #[diagnostic(code("ingest/unknown-format"))]
     UnknownFormat {
+        /// The file.
         path: PathBuf,
         /// What the first bytes look like.
         found: String,
+        /// What can be read.
         expected: String,
     },
     /// The path names no file and looks like a pattern.
     #[error("{path}: no file has this name, which looks like a pattern that no shell expanded", path = .path.display())]
     #[diagnostic(code("ingest/pattern"), help("leave out the quotes around it, or name a file"))]
-    Pattern { path: PathBuf },
+    Pattern {
+        /// The path.
+        path: PathBuf,
+    },
     /// A feature of this crate reads such content, and the build does without it.
     #[error("{path}: is {what}, which this build does not read", path = .path.display())]
     #[diagnostic(
         code("ingest/not-compiled"),
         help("turn on the feature `{feature}` of trace-ingest, or unpack the file")
     )]
-    NotCompiled { path: PathBuf, what: &'static str, feature: &'static str },
+    NotCompiled {
+        /// The file.
+        path: PathBuf,
+        /// What the content is.
+        what: &'static str,
+        /// The feature.
+        feature: &'static str,
+    },
     /// The file is of a tool whose recordings are not read.
     #[error("{path}: is {what}", path = .path.display())]
     #[diagnostic(code("ingest/foreign"), help("{advice}"))]
-    Foreign { path: PathBuf, what: &'static str, advice: &'static str },
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What its owner can do.
+        advice: &'static str,
+    },
     /// The content is a recording, but not of the kind that was asked for.
     #[error("{path}: is {found}; expected {expected}", path = .path.display())]
     #[diagnostic(code("ingest/other-kind"))]
-    OtherKind { path: PathBuf, found: RecordingKind, expected: String },
+    OtherKind {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: RecordingKind,
+        /// What was asked for.
+        expected: String,
+    },
     /// Two readers claim the content with the same certainty.
     #[error("{path}: could be {first} as well as {second}", path = .path.display())]
     #[diagnostic(code("ingest/ambiguous-format"), help("report as a bug how it was recorded"))]
-    AmbiguousFormat { path: PathBuf, first: &'static str, second: &'static str },
+    AmbiguousFormat {
+        /// The file.
+        path: PathBuf,
+        /// One candidate.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
     /// The archive cannot be opened or contains no trace.
     #[error("{path}: {detail}", path = .path.display())]
     #[diagnostic(code("ingest/archive"), help("unpack it and name the trace file"))]
-    Archive { path: PathBuf, detail: String },
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong.
+        detail: String,
+    },
     /// The content is of the right format but contains no event list.
     #[error("{path}: {detail} (at byte {offset} of the text); expected a Kineto trace, an object with a \"traceEvents\" list", path = .path.display())]
     #[diagnostic(code("ingest/no-events"))]
     NoEvents {
+        /// The file.
         path: PathBuf,
+        /// What was found instead.
         detail: String,
         /// Where reading stopped, in bytes of decompressed text.
         offset: u64,
@@ -77,18 +128,28 @@ pub enum IngestError {
     /// A Perfetto trace that neither PyTorch's profiler nor `rocprofv3` recorded.
     #[error("{path}: is a Perfetto trace of another program, with slices of {found}; expected one that PyTorch's profiler or rocprofv3 recorded", path = .path.display())]
     #[diagnostic(code("ingest/other-perfetto"), help("view it at https://ui.perfetto.dev"))]
-    OtherPerfetto { path: PathBuf, found: String },
+    OtherPerfetto {
+        /// The file.
+        path: PathBuf,
+        /// Categories of its slices.
+        found: String,
+    },
     /// The file's entries cannot be copied one by one: it is no JSON.
     #[error("{path}: is a Perfetto trace, and events can only be copied out of a trace in JSON", path = .path.display())]
     #[diagnostic(code("ingest/no-entries"), help("export the recording under a name that ends in .json"))]
-    NoEntries { path: PathBuf },
+    NoEntries {
+        /// The file.
+        path: PathBuf,
+    },
     /// The content is no profile of `rocprofv3`, or lacks what every such profile has.
     #[error("{path}: Not a valid rocprofv3 file: {missing}; found {found}, expected the output of rocprofv3: *_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv", path = .path.display())]
     #[diagnostic(code("ingest/not-rocprof"))]
     NotRocprof {
+        /// The file.
         path: PathBuf,
         /// What it lacks, such as `missing 'rocprofiler-sdk-tool' key`.
         missing: String,
+        /// What it looks like instead.
         found: String,
     },
     /// The recording has no event.
@@ -98,6 +159,7 @@ pub enum IngestError {
         help("check what the recorder was asked for, and that the program ran to its end")
     )]
     NothingRecorded {
+        /// The file.
         path: PathBuf,
         /// What else is wrong with it, as the warnings of a recording say it.
         faults: Vec<String>,
@@ -110,7 +172,12 @@ pub enum IngestError {
             "name an ops_perf_results_*.csv, which tt-metal's profiler writes below generated/profiler/reports"
         )
     )]
-    NotOpsCsv { path: PathBuf, found: String },
+    NotOpsCsv {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like instead.
+        found: String,
+    },
     /// A CSV of operations lacks columns that no report can do without.
     #[error("{path}: lacks the {missing}; its header is {header}", path = .path.display())]
     #[diagnostic(
@@ -118,6 +185,7 @@ pub enum IngestError {
         help("give the columns the names that tt-metal's profiler writes, or record the run again")
     )]
     MissingColumns {
+        /// The file.
         path: PathBuf,
         /// `column "OP CODE"` or `columns "OP CODE", "OP TYPE"`.
         missing: String,
@@ -131,31 +199,46 @@ pub enum IngestError {
         help("read files of hosts with different numbers of devices one by one")
     )]
     DifferentDevices {
+        /// The file.
         path: PathBuf,
         /// How many devices it has: one more than its highest device number.
         devices: u32,
+        /// The first file that has devices.
         first: PathBuf,
+        /// How many that one has.
         expected: u32,
     },
     /// The content is of a binary format and breaks its rules.
     #[error("{path}: is a damaged {format} file: {field} at byte {offset}: {detail}", path = .path.display())]
     #[diagnostic(code("ingest/damaged"), help("copy or record it again"))]
     Damaged {
+        /// The file.
         path: PathBuf,
+        /// What the file is.
         format: &'static str,
+        /// Message and field that are broken.
         field: String,
         /// Where, in bytes of decompressed content.
         offset: u64,
+        /// What was found.
         detail: String,
     },
     /// The content is an SQLite database that cannot be read.
     #[error("{path}: is a damaged database: reading {table}: {detail}", path = .path.display())]
     #[diagnostic(code("ingest/damaged-database"), help("copy or record it again"))]
-    DamagedDatabase { path: PathBuf, table: String, detail: String },
+    DamagedDatabase {
+        /// The file.
+        path: PathBuf,
+        /// The table that was read.
+        table: String,
+        /// What SQLite said.
+        detail: String,
+    },
     /// Something in the content is larger than profilers make it; reading on could take all memory or time.
     #[error("{path}: {what} is more than {limit}, which no profiler writes", path = .path.display())]
     #[diagnostic(code("ingest/too-long"), help("copy or record it again"))]
     TooLong {
+        /// The file.
         path: PathBuf,
         /// What is too large, such as `the header of the table`.
         what: &'static str,
@@ -165,7 +248,12 @@ pub enum IngestError {
     /// More events than 32-bit ids can name.
     #[error("{path}: holds more than {limit} events", path = .path.display())]
     #[diagnostic(code("ingest/too-many-events"), help("split the trace"))]
-    TooManyEvents { path: PathBuf, limit: u32 },
+    TooManyEvents {
+        /// The file.
+        path: PathBuf,
+        /// The largest number of events.
+        limit: u32,
+    },
 }
 
 impl IngestError {

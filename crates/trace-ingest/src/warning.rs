@@ -4,7 +4,6 @@
 /// ends the run and none is silent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum Warning {
     /// The file ends in the middle; every complete event before was read.
     #[error(
@@ -25,6 +24,7 @@ pub enum Warning {
     DamagedCompression {
         /// Decompressed bytes that were still read; `None` where the reader does not count them.
         bytes_read: Option<u64>,
+        /// What the decompressor said.
         detail: String,
     },
     /// The text is malformed from a place on; everything before was read.
@@ -35,7 +35,9 @@ pub enum Warning {
     BrokenText {
         /// The place, in bytes of decompressed text.
         offset: u64,
+        /// What is wrong there.
         detail: String,
+        /// Bytes that could not be used.
         bytes_lost: u64,
     },
     /// Text after the end of the trace was not read.
@@ -48,24 +50,39 @@ pub enum Warning {
     /// An archive contains several files; only one was read.
     #[error("the archive contains {ignored} more files: only {read:?} was read")]
     #[diagnostic(code("reading/other-archive-members"), severity(Warning))]
-    OtherArchiveMembers { read: String, ignored: u64 },
+    OtherArchiveMembers {
+        /// The file that was read.
+        read: String,
+        /// How many were not.
+        ignored: u64,
+    },
     /// Files beside the named one could not be read.
     #[error("{name} was not read: {detail}")]
     #[diagnostic(code("reading/unread-file"), severity(Warning))]
-    UnreadFile { name: String, detail: String },
+    UnreadFile {
+        /// Name of the file.
+        name: String,
+        /// Why.
+        detail: String,
+    },
     /// Texts contained bytes that are not UTF-8; these were replaced by `U+FFFD`.
     #[error("texts with invalid UTF-8, replaced by U+FFFD: {count}")]
     #[diagnostic(code("reading/invalid-utf8"), severity(Warning))]
-    InvalidUtf8 { count: u64 },
+    InvalidUtf8 {
+        /// How many texts.
+        count: u64,
+    },
     /// Entries of a Kineto event list that are not valid events were skipped.
     #[error(
         "malformed events, which are in no figure: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
     )]
     #[diagnostic(code("reading/malformed-events"), severity(Warning))]
     MalformedEvents {
+        /// How many.
         count: u64,
         /// Offset of the first in the decompressed text, in bytes.
         first_offset: u64,
+        /// What is wrong with the first.
         detail: &'static str,
         /// Text skipped over, in bytes.
         bytes_skipped: u64,
@@ -76,6 +93,7 @@ pub enum Warning {
     Events {
         /// The fault, and what was done about it.
         fault: EventFault,
+        /// How many.
         count: u64,
         /// Index of the first in the event list.
         first_uid: u32,
@@ -87,38 +105,68 @@ pub enum Warning {
     UnusedPhase {
         /// The `ph` field; `None` when the event has none.
         phase: Option<char>,
+        /// How many.
         count: u64,
     },
     /// Metadata events that name no process, or that are of an unknown kind, were left out.
     #[error("metadata events of unknown kind or without a process, which no figure needs, left out: {count}")]
     #[diagnostic(code("reading/unknown-metadata"), severity(Warning))]
-    UnknownMetadata { count: u64 },
+    UnknownMetadata {
+        /// How many.
+        count: u64,
+    },
     /// Arguments of events whose name the file does not give were left out.
     #[error("arguments whose name the file does not give left out: {count}")]
     #[diagnostic(code("reading/unnamed-arguments"), severity(Warning))]
-    UnnamedArguments { count: u64 },
+    UnnamedArguments {
+        /// How many.
+        count: u64,
+    },
     /// A known top-level entry could not be understood and was left out.
     #[error("top-level {key} could not be read and was left out ({detail})")]
     #[diagnostic(code("reading/unreadable-fact"), severity(Warning))]
-    UnreadableFact { key: &'static str, detail: String },
+    UnreadableFact {
+        /// Its key.
+        key: &'static str,
+        /// What is wrong with it.
+        detail: String,
+    },
     /// Records of a profile, rows of a table, or packets of a Perfetto trace that could not be read were left out.
     #[error("unreadable records of {list} left out: {count} (first: {detail})")]
     #[diagnostic(code("reading/malformed-records"), severity(Warning))]
-    MalformedRecords { list: String, count: u64, detail: String },
+    MalformedRecords {
+        /// List or table that contains them.
+        list: String,
+        /// How many.
+        count: u64,
+        /// What is wrong with the first.
+        detail: String,
+    },
     /// Records of a kind that no analysis uses were left out.
     #[error("records of {list}, which no analysis uses, left out: {count}")]
     #[diagnostic(code("reading/unused-records"), severity(Warning))]
-    UnusedRecords { list: String, count: u64 },
+    UnusedRecords {
+        /// List that contains them.
+        list: String,
+        /// How many.
+        count: u64,
+    },
     /// Records of a rocprofv3 profile without a start or an end were read as having no length.
     #[error("records of {list} without a start or an end read as zero long: {count}")]
     #[diagnostic(code("reading/records-without-times"), severity(Warning))]
-    RecordsWithoutTimes { list: String, count: u64 },
+    RecordsWithoutTimes {
+        /// List that contains them.
+        list: String,
+        /// How many.
+        count: u64,
+    },
     /// Records with a fault of their own.
     #[error("{fault}: {count}")]
     #[diagnostic(code("reading/records"), severity(Warning), forward(fault))]
     Records {
         /// The fault, and what was done about it.
         fault: RecordFault,
+        /// How many.
         count: u64,
     },
     /// Tables of events of which no analysis makes use were not read.
@@ -131,11 +179,19 @@ pub enum Warning {
     /// The recorder was not asked for something that users would miss.
     #[error("the recording lacks {what}")]
     #[diagnostic(code("reading/not-recorded"), severity(Warning), help("{advice}"))]
-    NotRecorded { what: &'static str, advice: &'static str },
+    NotRecorded {
+        /// What is missing.
+        what: &'static str,
+        /// How to record it.
+        advice: &'static str,
+    },
     /// The recorder itself told a fault of its recording.
     #[error("the recorder says: {text}")]
     #[diagnostic(code("reading/recorder-message"), severity(Warning))]
-    RecorderMessage { text: String },
+    RecorderMessage {
+        /// What it said.
+        text: String,
+    },
 }
 
 /// A fault of single events.

@@ -38,7 +38,6 @@ impl TreeStatistics {
 /// with its count.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum TreeWarning {
     /// Host events outlive the event they start in.
     #[error(
@@ -46,6 +45,7 @@ pub enum TreeWarning {
     )]
     #[diagnostic(code("tree/reattached-host-events"), severity(Warning))]
     ReattachedHostEvents {
+        /// How many.
         count: u64,
         /// Index in the file's event list of the earliest one.
         first_uid: u32,
@@ -56,6 +56,7 @@ pub enum TreeWarning {
     )]
     #[diagnostic(code("tree/unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
+        /// How many.
         count: u64,
         /// Time in which at least one of them ran, in microseconds.
         busy_microseconds: f64,
@@ -64,8 +65,11 @@ pub enum TreeWarning {
     #[error("{pass}: {problem} (events: {count}, first: event {first_uid})")]
     #[diagnostic(code("tree/pass"), severity(Warning))]
     Pass {
+        /// Name of the pass.
         pass: String,
+        /// What it met.
         problem: String,
+        /// At how many events.
         count: u64,
         /// Index in the file's event list of the first one.
         first_uid: u32,
@@ -75,7 +79,10 @@ pub enum TreeWarning {
         "{count} correlation ids of device events are shared by several calls: the most likely launch was taken"
     )]
     #[diagnostic(code("tree/shared-correlations"), severity(Warning))]
-    SharedCorrelations { count: u64 },
+    SharedCorrelations {
+        /// How many ids.
+        count: u64,
+    },
 }
 
 #[cfg(test)]

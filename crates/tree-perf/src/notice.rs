@@ -2,14 +2,18 @@
 
 /// Something of the trace that a sheet does not show although a reader might look for it there.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum Notice {
     /// Short kernels whose operator has no recorded arguments are no part of the short-kernel details.
     #[error(
         "{count} short kernels ({time_us:.3} µs) are in the histogram but not in the short-kernel details: no operator with recorded arguments launched them"
     )]
     #[diagnostic(code("analysis/short-kernels-without-arguments"), severity(Warning))]
-    ShortKernelsWithoutArguments { count: usize, time_us: f64 },
+    ShortKernelsWithoutArguments {
+        /// How many.
+        count: usize,
+        /// Sum of their durations in µs.
+        time_us: f64,
+    },
     /// Calls with another number of kernels than the first call of their row in the operator sheet are no part
     /// of the row's list of kernels.
     #[error(
@@ -20,11 +24,21 @@ pub enum Notice {
         severity(Warning),
         help("group by the number of kernels to separate them")
     )]
-    CallsOutsideKernelLists { calls: usize, of: usize },
+    CallsOutsideKernelLists {
+        /// How many.
+        calls: usize,
+        /// How many calls the sheet has.
+        of: usize,
+    },
     /// Pseudo operators of one kind were not inserted.
     #[error("pseudo operators of {pass} were not inserted: {reason}")]
     #[diagnostic(code("analysis/pass-failed"), severity(Warning))]
-    PassFailed { pass: String, reason: String },
+    PassFailed {
+        /// Name of the pass.
+        pass: String,
+        /// What it lacks.
+        reason: String,
+    },
     /// Something that an extension says, such as what its script prints.
     #[error("{text}")]
     #[diagnostic(code("analysis/extension-says"), severity(Warning))]
@@ -42,15 +56,30 @@ pub enum Notice {
     /// An extension's rule on the tree failed; the tree is as it was then.
     #[error("{reason}; the report is of the tree as it was then")]
     #[diagnostic(code("analysis/extension-rule-failed"), severity(Warning))]
-    ExtensionRuleFailed { reason: String },
+    ExtensionRuleFailed {
+        /// Where and why.
+        reason: String,
+    },
     /// An extension has a model for these calls but could not read them: they have no figures.
     #[error("{calls} {} no figures: {reason}", if *.calls == 1 { "call has" } else { "calls have" })]
     #[diagnostic(code("analysis/extension-model-failed"), severity(Warning))]
-    ExtensionModelFailed { reason: String, calls: usize },
+    ExtensionModelFailed {
+        /// Where and why.
+        reason: String,
+        /// How many.
+        calls: usize,
+    },
     /// Kernels count as communication for a word in their names alone.
     #[error("{kernels} {} as communication for a word in the name alone ({time_us:.3} µs), such as {example}", if *.kernels == 1 { "kernel counts" } else { "kernels count" })]
     #[diagnostic(code("analysis/communication-guessed"), severity(Warning))]
-    CommunicationGuessed { kernels: usize, time_us: f64, example: String },
+    CommunicationGuessed {
+        /// How many.
+        kernels: usize,
+        /// Sum of their durations in µs.
+        time_us: f64,
+        /// Name of the first of them.
+        example: String,
+    },
     /// The sheets of memory do not say which modules own it, for the recording names none.
     #[error("the trace has no frames of modules")]
     #[diagnostic(
@@ -70,7 +99,10 @@ pub enum Notice {
         "no range or operator is called {name}: time_budget has no iterations (nvtx_ranges, annotations or ops_summary have the names)"
     )]
     #[diagnostic(code("analysis/no-range-of-name"), severity(Warning))]
-    NoRangeOfName { name: String },
+    NoRangeOfName {
+        /// The name.
+        name: String,
+    },
     /// Sheets of memory were asked for and the trace has no allocations.
     #[error("the trace has no allocations")]
     #[diagnostic(code("analysis/no-memory"), severity(Warning), help("record it with profile_memory=True"))]
@@ -78,7 +110,10 @@ pub enum Notice {
     /// Allocations that do not say how much is allocated in all are in no figure of memory.
     #[error("{count} {} in no figure of memory: the recorder did not say how much was allocated in all", if *.count == 1 { "allocation is" } else { "allocations are" })]
     #[diagnostic(code("analysis/memory-without-totals"), severity(Warning))]
-    MemoryWithoutTotals { count: usize },
+    MemoryWithoutTotals {
+        /// How many.
+        count: usize,
+    },
     /// Nothing that was asked for in HTA's sequences of kernels launches three kernels or more.
     #[error(
         "hta_frequent_kernel_sequences is left out: no operator with {part:?} in its name launches three kernels or more"
@@ -92,6 +127,7 @@ pub enum Notice {
     #[error("the architecture {architecture} states no peak for {}: these calls {}", listed(.calls), if *.have_bytes { "are held against the bandwidth alone" } else { "have no roofline" })]
     #[diagnostic(code("analysis/peaks-missing"), severity(Warning))]
     PeaksMissing {
+        /// Name of the architecture.
         architecture: String,
         /// Unit and precision with the number of calls, by name.
         calls: Vec<(String, usize)>,

@@ -79,7 +79,6 @@ impl fmt::Display for JaxFinding {
 
 /// A notice about a profile for the reader of its sheets.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum JaxNotice {
     /// A program that kernels ran has an HLO module that cannot be decoded: its instructions have no figures.
     #[error("{reason}, so its instructions have times but no FLOPs and no bytes")]
@@ -93,29 +92,53 @@ pub enum JaxNotice {
         "{kernels} kernels ({time_us:.3} µs) name instructions that the profile does not embed: they have times but no FLOPs and no bytes"
     )]
     #[diagnostic(code("xla/unknown-instructions"), severity(Warning))]
-    UnknownInstructions { kernels: usize, time_us: f64 },
+    UnknownInstructions {
+        /// How many kernels.
+        kernels: usize,
+        /// Their time in µs.
+        time_us: f64,
+    },
     /// Kernels without the name of an instruction: they are operators of their own.
     #[error("{kernels} kernels ({time_us:.3} µs) name no instruction: each kernel name is its own operator")]
     #[diagnostic(code("xla/kernels-without-instruction"), severity(Warning))]
-    KernelsWithoutInstruction { kernels: usize, time_us: f64 },
+    KernelsWithoutInstruction {
+        /// How many kernels.
+        kernels: usize,
+        /// Their time in µs.
+        time_us: f64,
+    },
     /// Kernels of the runtime that only copy or fill memory count as computation, as they were recorded.
     #[error(
         "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory and count as computation, as they were recorded"
     )]
     #[diagnostic(code("xla/copy-kernels-are-computation"), severity(Warning))]
-    CopyKernelsAreComputation { kernels: usize, time_us: f64 },
+    CopyKernelsAreComputation {
+        /// How many kernels.
+        kernels: usize,
+        /// Their time in µs.
+        time_us: f64,
+    },
     /// No kernel comes from an operation or a source file with the keywords that were asked for.
     #[error("no kernel matches {} in its operation or source file", .keywords.join(" or "))]
     #[diagnostic(code("xla/nothing-has-keyword"), severity(Warning))]
-    NothingHasKeyword { keywords: Vec<String> },
+    NothingHasKeyword {
+        /// The keywords.
+        keywords: Vec<String>,
+    },
     /// The profile has sums of events without a place in time: no window has them.
     #[error("the profile has {sums} sums of operations without a time for each: the window leaves them out")]
     #[diagnostic(code("xla/sums-left-out"), severity(Warning))]
-    SumsLeftOut { sums: usize },
+    SumsLeftOut {
+        /// How many sums.
+        sums: usize,
+    },
     /// An error or note that the profiler recorded.
     #[error("the profiler reports: {text}")]
     #[diagnostic(code("xla/recorder"), severity(Warning))]
-    Recorder { text: String },
+    Recorder {
+        /// Its text.
+        text: String,
+    },
 }
 
 impl JaxAnalysis {

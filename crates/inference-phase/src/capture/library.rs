@@ -17,40 +17,56 @@ use super::windows::{CaptureWindow, windows};
 
 /// Why a folder of captures cannot be used.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum CaptureError {
     /// The folder, or the list of captures in it, cannot be read.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("captures/io"), help("check the path and its permissions"))]
-    Io { path: PathBuf, source: std::io::Error },
+    Io {
+        /// Folder or file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The path is no folder.
     #[error("{path}: is not a folder", path = .path.display())]
     #[diagnostic(
         code("captures/not-a-folder"),
         help("name the folder that holds the traces of the graph captures")
     )]
-    NotAFolder { path: PathBuf },
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
     /// The list of captures is not what it should be.
     #[error("{path}: {detail}; expected a list of {{\"file\", \"batch_size\", \"mode\"}}", path = .path.display())]
     #[diagnostic(code("captures/details"), help("remove the file to have it derived from the traces"))]
-    Details { path: PathBuf, detail: String },
+    Details {
+        /// The list.
+        path: PathBuf,
+        /// What is wrong.
+        detail: String,
+    },
 }
 
 /// What was got over in a folder of captures.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum CaptureWarning {
     /// The folder has no trace in it.
     #[error("{folder}: holds no trace (*.json, *.json.gz, *.json.zst, *.zip)", folder = .folder.display())]
     #[diagnostic(code("captures"), severity(Warning))]
-    NoTraces { folder: PathBuf },
+    NoTraces {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// An entry of the list of captures cannot be used.
     #[error("{path}: entry {index} is left out: {detail}", path = .path.display())]
     #[diagnostic(code("captures"), severity(Warning))]
     Entry {
+        /// The list.
         path: PathBuf,
         /// Which entry, counted from 0.
         index: usize,
+        /// What is wrong.
         detail: String,
     },
     /// A trace cannot be read.
@@ -60,7 +76,10 @@ pub enum CaptureWarning {
     /// A trace has no finished capture in it.
     #[error("{path}: no graph was captured while it was recorded", path = .path.display())]
     #[diagnostic(code("captures"), severity(Warning))]
-    NoCapture { path: PathBuf },
+    NoCapture {
+        /// The trace.
+        path: PathBuf,
+    },
 }
 
 /// File name of the list of captures in their folder.

@@ -409,7 +409,6 @@ const WORTH_SAYING: f64 = 0.01;
 
 /// A limit of the phases of a trace.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum PhaseNotice {
     /// Neither the engine's annotations nor its Python frames say the phase of a part of the device time.
     #[error("{}", inferred_in_words(.by, *.unknown_percent, *.prompts_percent))]
@@ -432,6 +431,7 @@ pub enum PhaseNotice {
         help("take the method hybrid, which looks at whole steps")
     )]
     Undecided {
+        /// The method.
         method: DetectionMethod,
         /// Share of the operators' device time in percent.
         percent: f64,
@@ -447,7 +447,10 @@ pub enum PhaseNotice {
         "phases are those of TraceLens' method {method}, for comparison only: it labels operators by parts of names, and Mixed also means undecided"
     )]
     #[diagnostic(code("phases/trace-lens"), severity(Warning))]
-    TraceLens { method: tracelens::Method },
+    TraceLens {
+        /// The method.
+        method: tracelens::Method,
+    },
 }
 
 fn inferred_in_words(by: &[(Source, f64)], unknown_percent: f64, prompts_percent: f64) -> String {

@@ -21,7 +21,6 @@ const WAITING: usize = 64 << 20;
 
 /// Why a trace could not be split.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum SplitError {
     /// The trace cannot be read again.
     #[error(transparent)]
@@ -34,14 +33,22 @@ pub enum SplitError {
     /// The trace is not what it was when the steps were found.
     #[error("{path}: changed while it was read", path = .path.display())]
     #[diagnostic(code("split/changed"), help("split it when nothing writes to it any more"))]
-    Changed { path: PathBuf },
+    Changed {
+        /// The trace.
+        path: PathBuf,
+    },
     /// A file or directory cannot be written.
     #[error("cannot write {path}: {source}", path = .path.display())]
     #[diagnostic(
         code("split/write"),
         help("check that you may write to its folder and that there is room, or choose another place")
     )]
-    Write { path: PathBuf, source: io::Error },
+    Write {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 /// A file that was written.

@@ -29,32 +29,63 @@ pub enum ReportFormat {
 /// Why a report cannot be read.
 #[derive(Debug, Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum ReadError {
     /// The file or directory cannot be read.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("read-report/io"), help("check that it exists and that you may read it"))]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A CSV file is damaged.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("read-report/csv"), help("write the report again"))]
-    Csv { path: PathBuf, source: csv::Error },
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: csv::Error,
+    },
     /// A workbook is damaged, or is none.
     #[error("{path}: cannot be read as a workbook: {detail}", path = .path.display())]
     #[diagnostic(code("read-report/workbook"), help("write the report again"))]
-    Workbook { path: PathBuf, detail: String },
+    Workbook {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        detail: String,
+    },
     /// A JSON document is damaged, or no report.
     #[error("{path}: is no JSON report: {source}", path = .path.display())]
     #[diagnostic(code("read-report/json"), help("`tracelens report --output_json_path` writes one"))]
-    Json { path: PathBuf, source: serde_json::Error },
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
     /// More than any report has.
     #[error("{path}: has more than {most} {what}, which no report has", path = .path.display())]
     #[diagnostic(code("read-report/too-large"), help("name a report"))]
-    TooLarge { path: PathBuf, most: usize, what: &'static str },
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        most: usize,
+        /// Of what.
+        what: &'static str,
+    },
     /// A name or a header cannot stand in a table.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("read-report/table"))]
-    Table { path: PathBuf, source: TableError },
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: TableError,
+    },
 }
 
 impl ReadError {

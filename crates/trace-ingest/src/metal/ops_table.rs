@@ -197,17 +197,27 @@ pub struct Dim {
 /// Faults that did not stop reading, counted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum OpsWarning {
     /// Rows that could not be read were left out.
     #[error("{path}: rows that could not be read left out: {count} (first: line {first_line}: {detail})", path = .path.display())]
     #[diagnostic(code("tenstorrent/reading/malformed-rows"), severity(Warning))]
-    MalformedRows { path: PathBuf, count: u64, first_line: u64, detail: String },
+    MalformedRows {
+        /// Which file.
+        path: PathBuf,
+        /// How many.
+        count: u64,
+        /// Line of the first.
+        first_line: u64,
+        /// What is wrong with it.
+        detail: String,
+    },
     /// A file was opened or decompressed with faults.
     #[error("{path}: {detail}", path = .path.display())]
     #[diagnostic(code("tenstorrent/reading/source"), severity(Warning))]
     Source {
+        /// Which file.
         path: PathBuf,
+        /// What happened.
         detail: String,
         /// Whether the end of the file is lost.
         loses_rows: bool,
@@ -215,15 +225,28 @@ pub enum OpsWarning {
     /// A file names no device.
     #[error("{path}: no row names a device", path = .path.display())]
     #[diagnostic(code("tenstorrent/reading/no-devices"), severity(Warning))]
-    NoDevices { path: PathBuf },
+    NoDevices {
+        /// Which file.
+        path: PathBuf,
+    },
     /// Cells that should hold a number and hold none that is usable were read as blank.
     #[error("cells of {column} without a usable number read as blank: {count}")]
     #[diagnostic(code("tenstorrent/reading/unusable-cells"), severity(Warning))]
-    UnusableCells { column: String, count: u64 },
+    UnusableCells {
+        /// Which column.
+        column: String,
+        /// How many.
+        count: u64,
+    },
     /// Columns that not every file has.
     #[error("{path}: lacks columns that another file has: {}", .columns.join(", "), path = .path.display())]
     #[diagnostic(code("tenstorrent/reading/different-columns"), severity(Warning))]
-    DifferentColumns { path: PathBuf, columns: Vec<String> },
+    DifferentColumns {
+        /// Which file lacks them.
+        path: PathBuf,
+        /// Names.
+        columns: Vec<String>,
+    },
 }
 
 impl OpsTable {

@@ -30,7 +30,6 @@ impl fmt::Display for EventLabel {
 /// Why an edit cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum EditError {
     /// The event is not a host node: it cannot be moved, and has no forward or backward.
     #[error("{0} is not a host event of the tree")]
@@ -55,11 +54,26 @@ pub enum EditError {
     OwnBackward(EventLabel),
     /// The backward operator belongs to another forward operator.
     #[error("{backward} is already the backward of {forward}")]
-    BackwardOfAnother { backward: EventLabel, forward: EventLabel },
+    BackwardOfAnother {
+        /// The backward.
+        backward: EventLabel,
+        /// Its forward.
+        forward: EventLabel,
+    },
     /// The device event does not hang right below the launch that recorded calls are to go below.
     #[error("{device_event} is not a device event right below {launch}")]
-    LaunchedElsewhere { device_event: EventLabel, launch: EventLabel },
+    LaunchedElsewhere {
+        /// The device event.
+        device_event: EventLabel,
+        /// The launch.
+        launch: EventLabel,
+    },
     /// There are fewer recorded launches.
     #[error("recorded launch {index} does not exist: there are {launches}")]
-    NoSuchLaunch { index: usize, launches: usize },
+    NoSuchLaunch {
+        /// Which one was asked for.
+        index: usize,
+        /// How many there are.
+        launches: usize,
+    },
 }

@@ -81,22 +81,28 @@ pub fn tpu_finding(analysis: &TpuAnalysis) -> Option<TpuFinding> {
 
 /// A notice about a profile for the reader of its tables.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what their fields are")]
 pub enum TpuNotice {
     /// Planes of sparse cores, which no table has.
     #[error("{} planes of sparse cores are not in any table: {}", .planes.len(), .planes.join(", "))]
     #[diagnostic(code("tpu/sparse-cores"), severity(Warning))]
-    SparseCores { planes: Vec<String> },
+    SparseCores {
+        /// Their names.
+        planes: Vec<String>,
+    },
     /// The profile does not say what a core can do: nothing is held against a peak.
     #[error("{reason}: operations are not compared with a peak and there is no roofline")]
     #[diagnostic(code("tpu/no-peaks"), severity(Warning))]
-    NoPeaks { reason: String },
+    NoPeaks {
+        /// What it does not say.
+        reason: String,
+    },
     /// Executions that belong to no operation of a program: they are in no table, and their time counts as idle.
     #[error(
         "{executions} executions on tensor cores ({time_us:.3} µs) belong to no operation of a program: they are not in any table and their time counts as idle"
     )]
     #[diagnostic(code("tpu/without-operation"), severity(Warning))]
     WithoutOperation {
+        /// How many.
         executions: u64,
         /// Their time without that of operations inside them, in µs.
         time_us: f64,
@@ -106,7 +112,10 @@ pub enum TpuNotice {
         "{transfers} asynchronous operations have no end in the profile, or in the window of it, and are not in any table"
     )]
     #[diagnostic(code("tpu/unfinished"), severity(Warning))]
-    Unfinished { transfers: u64 },
+    Unfinished {
+        /// How many.
+        transfers: u64,
+    },
 }
 
 impl TpuNotice {
