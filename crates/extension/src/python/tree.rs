@@ -86,6 +86,7 @@ fn column(tree: &TraceTree, name: &str) -> Option<Reply> {
             };
             json(&trace.tracks().ids().map(track).collect::<Vec<_>>())
         }
+        "uid" => ids(events.ids().map(|event| EventId(events.uid(event)))),
         "start" => times(&|event| events.start(event)),
         "duration" => times(&|event| events.duration(event)),
         "parent" => each(&|event| tree.parent(event)),

@@ -1,7 +1,10 @@
 //! Rules of Python files on trees.
 
+use std::path::Path;
+
 use perf_models::Value;
-use trace2tree::TraceTree;
+use trace_ingest::{ReadOptions, read_path};
+use trace2tree::{EventLabel, TraceTree, TreeOptions};
 use tree_perf::AnalysisExtension;
 
 use super::fixture::{Fixture, shapes, unified_rows, words};
@@ -54,6 +57,29 @@ def tree_postprocess_extension(tree):
     let mut again = two_kernels();
     assert_eq!(extension.change_tree(&mut again).unwrap(), done);
     assert_eq!(again.trace().events().len(), tree.trace().events().len());
+}
+
+/// A recording counts more than the events of the tree: the number of an event is not its place among these.
+#[test]
+fn messages_name_events_by_their_numbers_in_the_recording() {
+    if no_python() {
+        return;
+    }
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/cuda_training_step.json.gz");
+    let mut tree =
+        TraceTree::build(read_path(&path, &ReadOptions::default()).unwrap(), &TreeOptions::default());
+    let first = tree.find_by_name("aten::linear")[0];
+    let named = EventLabel::new(tree.trace(), first);
+    assert_ne!(named.uid, first.0);
+    let extension = load(
+        "
+def tree_postprocess_extension(tree):
+    tree.charge_with_subtree(tree.events_by_name('aten::linear')[0])
+",
+    );
+    let error = extension.change_tree(&mut tree).unwrap_err().to_string();
+    assert!(error.contains(&format!(": {named} was recorded")), "{error}");
 }
 
 #[test]

@@ -10,10 +10,6 @@ def is_device(event):
     return event.get("cat") in DEVICE_CATEGORIES
 
 
-def label(event):
-    return "event %d (%s)" % (event["UID"], event["name"])
-
-
 class Columns:
     """What the program knows of all events, a column at a time, fetched when first asked for."""
 
@@ -129,6 +125,11 @@ class Tree:
             for at, lists in enumerate(PIPE.ask("signatures", number), number):
                 self._signatures[at] = {key: value for key, value in zip(LISTS, lists) if value is not None}
         return self._signatures[number]
+
+    def _label(self, event):
+        """An event in a message, by its number in the recording, as all messages name events."""
+        uid = event["UID"]
+        return "event %d (%s)" % (self._columns.uid[uid] if uid < self._count else uid, event["name"])
 
     # -- The names of TraceToTree --
 
@@ -256,7 +257,7 @@ class Tree:
     def _host(self, event):
         event = self._current(event)
         if event["UID"] < self._count and self._columns.kind[event["UID"]] not in (HOST, INSERTED):
-            raise Fail("%s is not a host event of the tree" % label(event))
+            raise Fail("%s is not a host event of the tree" % self._label(event))
         return event
 
     def _insert(self, kind, at, above, children, name, given):
@@ -295,7 +296,7 @@ class Tree:
         children = self.get_children_events(event)
         inside = [child["UID"] for child in children if not is_device(child)]
         if not inside:
-            raise Fail("%s has no host children to wrap" % label(event))
+            raise Fail("%s has no host children to wrap" % self._label(event))
         inserted = self._insert("wrap", event, event["UID"], inside, name, given)
         event["children"] = [inserted["UID"]] + [child["UID"] for child in children if is_device(child)]
         return inserted
@@ -304,7 +305,7 @@ class Tree:
         kernel = self._current(gpu_event)
         launch = self.launch(kernel)
         if launch is None:
-            raise Fail("%s is not a device event with a launch in the tree" % label(kernel))
+            raise Fail("%s is not a device event with a launch in the tree" % self._label(kernel))
         uid, parent = kernel["UID"], kernel["parent"]
         if parent == launch["UID"] and len(self._gpu_events(parent)) > 1:
             # The other device events of the launch stay with it; the new operator stands beside.
@@ -330,16 +331,16 @@ class Tree:
         operator = self._current(operator)
         uid = operator["UID"]
         if uid < self._count and self._columns.kind[uid] != INSERTED:
-            raise Fail("%s was recorded; only inserted operators are charged with all below them" % label(operator))
+            raise Fail("%s was recorded; only inserted operators are charged with all below them" % self._label(operator))
         self._charged.append(("charge", uid))
 
     def link_backward(self, forward, backward):
         forward, backward = self._host(forward), self._host(backward)
         if forward is backward:
-            raise Fail("%s cannot be its own backward" % label(backward))
+            raise Fail("%s cannot be its own backward" % self._label(backward))
         linked = self.forward_event(backward)
         if linked is not None and linked is not forward:
-            raise Fail("%s is already the backward of %s" % (label(backward), label(linked)))
+            raise Fail("%s is already the backward of %s" % (self._label(backward), self._label(linked)))
         forward["bwd_events"] = sorted({*(forward.get("bwd_events") or ()), backward["UID"]})
         backward["fwd_event"] = forward["UID"]
 
@@ -375,7 +376,7 @@ class Tree:
                 lost = [child for child in lost if child not in adopted]
                 if lost:
                     raise Fail("%s was taken from %s, and no new event has it" % (
-                        label(self.get_UID2event(min(lost))), label(event)))
+                        self._label(self.get_UID2event(min(lost))), self._label(event)))
         return edits + self._charged
 
     def _from_inside(self):
