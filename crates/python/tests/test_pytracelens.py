@@ -116,6 +116,8 @@ def test_options_of_the_command_line_make_other_reports(trace: tl.Trace) -> None
     times = trace.report(micro_idle_thresh_us=5.0, topk_ops=3)
     assert "micro_idle_time" in times.sheet("gpu_timeline")["type"].to_list()
     assert "micro_idle_time" not in trace.report().sheet("gpu_timeline")["type"].to_list()
+    more = set(trace.report(waits=True, kernel_details=True, disable_coll_analysis=True))
+    assert {"idle_causes", "kernel_details"} <= more and "coll_analysis" not in more, more
     with pytest.raises(TypeError, match="topk_op;.* topk_ops"):
         trace.report(topk_op=3)  # type: ignore[call-arg]
 
