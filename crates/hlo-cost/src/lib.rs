@@ -40,6 +40,7 @@ mod bytes;
 mod contraction;
 mod cost;
 mod element_type;
+mod evaluation;
 mod kind;
 mod module;
 mod replica_groups;
