@@ -8,6 +8,7 @@ mod fault;
 mod graph;
 mod graph_dependencies;
 mod graph_replays;
+mod lists;
 mod overlay;
 mod recorded;
 mod replay;

@@ -11,6 +11,7 @@ use trace2tree::{HostWait, TraceTree};
 use crate::class::{PathClass, work_class};
 use crate::fault::{Fault, Faults};
 use crate::graph_dependencies::{self, Dependency};
+use crate::lists::Lists;
 use crate::segments::ThreadSegments;
 
 /// In nanoseconds: what waits longer than that without a known reason waited for something else that ran.
@@ -150,37 +151,6 @@ pub(crate) enum WaitsFor {
 pub(crate) struct Stream {
     pub(crate) device: i64,
     pub(crate) number: i64,
-}
-
-/// Lists by an index, in one column.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lists {
-    ends: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    /// Groups the items of pairs by the first of each pair, which is below `lists`, in the order of the pairs.
-    pub(crate) fn group(lists: usize, pairs: &[(u32, u32)]) -> Self {
-        let mut ends = vec![0u32; lists + 1];
-        for &(list, _) in pairs {
-            ends[list as usize + 1] += 1;
-        }
-        for list in 0..lists {
-            ends[list + 1] += ends[list];
-        }
-        let mut next = ends.clone();
-        let mut items = vec![0; pairs.len()];
-        for &(list, item) in pairs {
-            items[next[list as usize] as usize] = item;
-            next[list as usize] += 1;
-        }
-        Lists { ends, items }
-    }
-
-    pub(crate) fn get(&self, list: usize) -> &[u32] {
-        &self.items[self.ends[list] as usize..self.ends[list + 1] as usize]
-    }
 }
 
 /// The recording, or a part of it.

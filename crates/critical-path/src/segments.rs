@@ -6,7 +6,7 @@ use std::ops::Range;
 use trace_ingest::EventId;
 use trace2tree::TraceTree;
 
-use crate::recorded::Lists;
+use crate::lists::Lists;
 
 /// A stretch of a thread in which one event is the innermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
