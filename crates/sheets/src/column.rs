@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::cell::Cell;
-use crate::field::Field;
 use crate::figure::{Figure, Figures};
 
 /// Unit of the numbers of a column.
@@ -406,22 +404,6 @@ impl Column {
             (_, kind) => kind,
         };
         self.only_in.is_none_or(|only| only == layout).then_some(Column { kind, ..self })
-    }
-
-    /// The column, filled from each row.
-    pub fn field<C, R>(
-        self,
-        value: impl for<'r> Fn(&'r R) -> Cell<'r> + Send + Sync + 'static,
-    ) -> Field<C, R> {
-        self.field_in(move |_, row| value(row))
-    }
-
-    /// The column, filled from each row and what all rows of the sheet share.
-    pub fn field_in<C, R>(
-        self,
-        value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
-    ) -> Field<C, R> {
-        Field::from_column(self, value)
     }
 }
 

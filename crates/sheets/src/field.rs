@@ -38,17 +38,27 @@ pub struct Field<C, R> {
     fill: Fill<C, R>,
 }
 
-impl<C, R> Field<C, R> {
-    /// A column, filled from what the rows share and each row.
-    pub(crate) fn from_column(
-        column: Column,
+impl Column {
+    /// The column, filled from each row.
+    pub fn field<C, R>(
+        self,
+        value: impl for<'r> Fn(&'r R) -> Cell<'r> + Send + Sync + 'static,
+    ) -> Field<C, R> {
+        self.field_in(move |_, row| value(row))
+    }
+
+    /// The column, filled from each row and what all rows of the sheet share.
+    pub fn field_in<C, R>(
+        self,
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
-    ) -> Self {
-        Self::from_columns(column, move |column, context, rows, columns| {
+    ) -> Field<C, R> {
+        Field::from_columns(self, move |column, context, rows, columns| {
             columns.push(TableColumn::new(column, rows.iter().map(|row| value(context, row))));
         })
     }
+}
 
+impl<C, R> Field<C, R> {
     /// Columns that only the rows and what they share tell, such as one per statistic that was asked for. `fill` appends
     /// them; `column` is named for all of them.
     pub fn from_columns(
