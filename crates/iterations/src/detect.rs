@@ -1,6 +1,7 @@
 //! The detector: what each kind of evidence shows, put together to levels.
 
 mod cut;
+mod found;
 mod frames;
 mod generation;
 mod host;
@@ -19,6 +20,7 @@ use crate::level::{Evidence, Iteration, Level, LevelKind};
 use crate::program::{self, Program};
 use crate::reason::Reason;
 use cut::Block;
+use found::Found;
 pub(crate) use host::last_dimension;
 use host::{Item, Process};
 use marks::{Mark, MarkGroup, MarkKind};
@@ -74,7 +76,7 @@ impl Iterations {
             groups.iter().filter(|group| group.kind == MarkKind::ProfilerStep).collect();
         let of_programs = if options.use_recorded_steps { programs::find(tree, &marked) } else { None };
         if let Some(found) = of_programs {
-            return found.finish(program);
+            return Iterations::new(found, program);
         }
         let mut found = Found::default();
         let mut names = Names::new(trace.strings());
@@ -89,7 +91,43 @@ impl Iterations {
         for pid in pids_without(&groups, &processes) {
             found.merge(bare_marks(groups.iter().filter(|group| group.pid == pid)));
         }
-        found.finish(program)
+        Iterations::new(found, program)
+    }
+
+    /// The levels that can be trusted, of what was found.
+    fn new(found: Found, program: Program) -> Iterations {
+        let mut levels = found.others;
+        let (name, reason) = match found.steps {
+            Some((level, reason)) => {
+                let key = (level.kind, level.name.clone(), level.evidence);
+                levels.push(level);
+                (Some(key), reason)
+            }
+            None => (None, found.failure.unwrap_or(Reason::NothingRecorded)),
+        };
+        levels.retain(|level| !level.iterations.is_empty() && level.confidence >= LEAST_CONFIDENCE);
+        for level in &mut levels {
+            level.iterations.sort_by_key(|iteration| (iteration.track, iteration.start, iteration.end));
+            // Where evidence of two kinds meets, an iteration ends before the next begins.
+            for at in 1..level.iterations.len() {
+                let Iteration { track, start, .. } = level.iterations[at];
+                let before = &mut level.iterations[at - 1];
+                if before.track == track {
+                    before.end = before.end.min(start);
+                }
+            }
+            level.iterations.sort_by_key(|iteration| (iteration.start, iteration.end, iteration.track));
+        }
+        let length = |level: &Level| {
+            let total: i64 = level.iterations.iter().map(|one| one.end.saturating_sub(one.start)).sum();
+            total / level.iterations.len().max(1) as i64
+        };
+        levels.sort_by_key(|level| (std::cmp::Reverse(length(level)), level.evidence, level.kind));
+        let steps = levels
+            .iter()
+            .position(|level| name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence)));
+        let reason = if steps.is_none() && name.is_some() { Reason::NothingRepeats } else { reason };
+        Iterations { levels, steps, reason, program }
     }
 
     /// All levels, outermost first.
@@ -158,92 +196,6 @@ const TILED: f64 = 0.9;
 
 /// Below it, what repeats is more likely chance than iterations.
 const LEAST_CONFIDENCE: f64 = 0.4;
-
-/// What was found so far.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    /// Level that is the steps, and why.
-    pub(crate) steps: Option<(Level, Reason)>,
-    /// Levels around steps and in them.
-    pub(crate) others: Vec<Level>,
-    /// Why there are no steps, where there are none.
-    pub(crate) failure: Option<Reason>,
-}
-
-impl Found {
-    pub(crate) fn add_steps(&mut self, level: Level, reason: Reason) {
-        match &self.steps {
-            None => self.steps = Some((level, reason)),
-            Some(_) => self.others.push(level),
-        }
-    }
-
-    /// Adds what another process did: iterations of levels that both have.
-    fn merge(&mut self, other: Found) {
-        let Some((steps, _)) = &mut self.steps else {
-            if self.others.is_empty() {
-                let failure = self.failure.take();
-                *self = other;
-                self.failure = failure.or(self.failure.take());
-            }
-            return;
-        };
-        let same = |known: &Level, level: &Level| {
-            (known.kind, &known.name, known.evidence) == (level.kind, &level.name, level.evidence)
-        };
-        if let Some((level, _)) = other.steps
-            && same(steps, &level)
-        {
-            steps.iterations.extend(level.iterations);
-        }
-        for level in other.others {
-            if let Some(known) = self.others.iter_mut().find(|known| same(known, &level)) {
-                known.iterations.extend(level.iterations);
-            }
-        }
-    }
-
-    /// Numbers of iterations of all levels.
-    fn counts(&self) -> impl Iterator<Item = usize> {
-        let steps = self.steps.iter().map(|(level, _)| level);
-        steps.chain(&self.others).map(|level| level.iterations.len())
-    }
-
-    fn finish(self, program: Program) -> Iterations {
-        let mut levels = self.others;
-        let (name, reason) = match self.steps {
-            Some((level, reason)) => {
-                let key = (level.kind, level.name.clone(), level.evidence);
-                levels.push(level);
-                (Some(key), reason)
-            }
-            None => (None, self.failure.unwrap_or(Reason::NothingRecorded)),
-        };
-        levels.retain(|level| !level.iterations.is_empty() && level.confidence >= LEAST_CONFIDENCE);
-        for level in &mut levels {
-            level.iterations.sort_by_key(|iteration| (iteration.track, iteration.start, iteration.end));
-            // Where evidence of two kinds meets, an iteration ends before the next begins.
-            for at in 1..level.iterations.len() {
-                let Iteration { track, start, .. } = level.iterations[at];
-                let before = &mut level.iterations[at - 1];
-                if before.track == track {
-                    before.end = before.end.min(start);
-                }
-            }
-            level.iterations.sort_by_key(|iteration| (iteration.start, iteration.end, iteration.track));
-        }
-        let length = |level: &Level| {
-            let total: i64 = level.iterations.iter().map(|one| one.end.saturating_sub(one.start)).sum();
-            total / level.iterations.len().max(1) as i64
-        };
-        levels.sort_by_key(|level| (std::cmp::Reverse(length(level)), level.evidence, level.kind));
-        let steps = levels
-            .iter()
-            .position(|level| name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence)));
-        let reason = if steps.is_none() && name.is_some() { Reason::NothingRepeats } else { reason };
-        Iterations { levels, steps, reason, program }
-    }
-}
 
 /// The search in one process.
 struct Finder<'t> {

@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 use trace_ingest::{EventId, PerString, RecordingKind, StringId, Trace, TrackId};
 use trace2tree::TraceTree;
 
-use super::Found;
+use super::found::Found;
 use super::host::Work;
 use super::marks::MarkGroup;
 use super::names::without_numbers;
