@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use trace_ingest::{Category, EventId, RowId, StringId, Trace};
 use trace2tree::TraceTree;
 
-use crate::ranges::NvtxRanges;
+use crate::ranges::{DeviceWork, NvtxRanges};
 
 /// What is shown, and how much of it.
 #[derive(Clone, Debug)]
@@ -35,16 +35,6 @@ pub struct NsysAnalysis<'t> {
 /// Process and thread, where they have numbers.
 pub type Thread = (Option<i64>, Option<i64>);
 
-/// A kernel, copy or fill, or the replay of a graph whose nodes were not recorded.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DeviceWork {
-    pub(crate) event: EventId,
-    /// Index of the GPU.
-    pub(crate) device: i64,
-    /// The call that launched it, if that is in the recording.
-    pub(crate) call: Option<EventId>,
-}
-
 impl<'t> NsysAnalysis<'t> {
     /// Lists the device work with its calls.
     #[must_use]
@@ -71,7 +61,7 @@ impl<'t> NsysAnalysis<'t> {
 
     /// The ranges of NVTX with the device work that their threads launched in them. Computed once.
     pub fn ranges(&self) -> &NvtxRanges {
-        self.ranges.get_or_init(|| NvtxRanges::new(self))
+        self.ranges.get_or_init(|| NvtxRanges::new(self.trace(), &self.device_work))
     }
 
     pub(crate) fn device_work(&self) -> &[DeviceWork] {

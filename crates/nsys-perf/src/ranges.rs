@@ -3,12 +3,20 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use trace_ingest::{Category, EventId, NvtxRange, StringId};
-
-use crate::analysis::{DeviceWork, NsysAnalysis};
+use trace_ingest::{Category, EventId, NvtxRange, StringId, Trace};
 
 /// How far a range may reach beyond the one around it, in nanoseconds: clocks are read one after the other.
 const TOLERANCE_NS: i64 = 1_000;
+
+/// A kernel, copy or fill, or the replay of a graph whose nodes were not recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceWork {
+    pub(crate) event: EventId,
+    /// Index of the GPU.
+    pub(crate) device: i64,
+    /// The call that launched it, if that is in the recording.
+    pub(crate) call: Option<EventId>,
+}
 
 /// One range with what was launched in it.
 #[derive(Clone, Debug)]
@@ -56,16 +64,16 @@ pub(crate) struct RangeName {
 }
 
 impl RangeName {
-    pub(crate) fn of(analysis: &NsysAnalysis<'_>, event: EventId) -> Self {
+    pub(crate) fn of(trace: &Trace, event: EventId) -> Self {
         let NvtxRange { text, has_domain, is_start_end, .. } =
-            analysis.trace().events().arguments().nvtx.get(event.index()).unwrap_or_default();
-        RangeName { text: text.unwrap_or_else(|| analysis.name(event)), has_domain, is_start_end }
+            trace.events().arguments().nvtx.get(event.index()).unwrap_or_default();
+        RangeName { text: text.unwrap_or_else(|| trace.events().name(event)), has_domain, is_start_end }
     }
 }
 
 impl NvtxRanges {
-    pub(crate) fn new(analysis: &NsysAnalysis<'_>) -> Self {
-        let events = analysis.trace().events();
+    pub(crate) fn new(trace: &Trace, works: &[DeviceWork]) -> Self {
+        let events = trace.events();
         let is_range = |&event: &EventId| {
             matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION)
                 && events.arguments().unfinished.get(event.index()).is_none()
@@ -76,23 +84,30 @@ impl NvtxRanges {
         });
         let mut found = NvtxRanges::default();
         for thread in ranges.chunk_by(|&a, &b| events.track(a) == events.track(b)) {
-            found.nest(analysis, thread);
+            found.nest(trace, thread);
         }
-        for_each_launch(analysis, &ranges, |around, launched| found.launch(analysis, around, launched));
+        for_each_launch(trace, works, &ranges, |around, launched| {
+            found.launch(trace, works, around, launched)
+        });
         found
     }
 
     /// Hands over the ranges around each call that launched device work, the innermost last, as positions in
     /// [`NvtxRanges::instances`], with the positions of that work. Found anew each time: to keep all pairs of ranges and
     /// work would take as much memory as ranges are deep.
-    pub(crate) fn for_each_launch(&self, analysis: &NsysAnalysis<'_>, visit: impl FnMut(&[u32], &[u32])) {
+    pub(crate) fn for_each_launch(
+        &self,
+        trace: &Trace,
+        works: &[DeviceWork],
+        visit: impl FnMut(&[u32], &[u32]),
+    ) {
         let ranges: Vec<EventId> = self.instances.iter().map(|instance| instance.event).collect();
-        for_each_launch(analysis, &ranges, visit);
+        for_each_launch(trace, works, &ranges, visit);
     }
 
     /// Adds the ranges of a thread.
-    fn nest(&mut self, analysis: &NsysAnalysis<'_>, thread: &[EventId]) {
-        let events = analysis.trace().events();
+    fn nest(&mut self, trace: &Trace, thread: &[EventId]) {
+        let events = trace.events();
         let mut around: Vec<(u32, i64)> = Vec::new();
         for &event in thread {
             let (start, end) = (events.start(event), events.end(event));
@@ -124,10 +139,10 @@ impl NvtxRanges {
     }
 
     /// Counts what one call launched for the ranges around it, the innermost of which is the last.
-    fn launch(&mut self, analysis: &NsysAnalysis<'_>, around: &[u32], launched: &[u32]) {
-        let events = analysis.trace().events();
+    fn launch(&mut self, trace: &Trace, works: &[DeviceWork], around: &[u32], launched: &[u32]) {
+        let events = trace.events();
         for &position in launched {
-            let DeviceWork { event, .. } = analysis.device_work()[position as usize];
+            let DeviceWork { event, .. } = works[position as usize];
             let (start, end) = (events.start(event), events.end(event));
             for &range in around {
                 let range_of = &mut self.instances[range as usize];
@@ -143,19 +158,24 @@ impl NvtxRanges {
     }
 
     /// What a range is called: its domain, a colon, its text. The default domain has no name.
-    pub(crate) fn label(&self, analysis: &NsysAnalysis<'_>, range: u32) -> String {
+    pub(crate) fn label(&self, trace: &Trace, range: u32) -> String {
         let event = self.instances[range as usize].event;
-        let RangeName { text, has_domain, .. } = RangeName::of(analysis, event);
-        let text = analysis.trace().text(text);
+        let RangeName { text, has_domain, .. } = RangeName::of(trace, event);
+        let text = trace.text(text);
         if has_domain { text.to_owned() } else { format!(":{text}") }
     }
 }
 
 /// [`NvtxRanges::for_each_launch`] of ranges by thread and start, the longer ones first.
-fn for_each_launch(analysis: &NsysAnalysis<'_>, ranges: &[EventId], mut visit: impl FnMut(&[u32], &[u32])) {
-    let events = analysis.trace().events();
+fn for_each_launch(
+    trace: &Trace,
+    works: &[DeviceWork],
+    ranges: &[EventId],
+    mut visit: impl FnMut(&[u32], &[u32]),
+) {
+    let events = trace.events();
     let mut launched: HashMap<EventId, Vec<u32>> = HashMap::new();
-    for (work, position) in analysis.device_work().iter().zip(0..) {
+    for (work, position) in works.iter().zip(0..) {
         if let Some(call) = work.call {
             launched.entry(call).or_default().push(position);
         }

@@ -8,7 +8,8 @@ use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, StringId};
 use trace2tree::HostWait;
 
-use crate::analysis::{DeviceWork, NsysAnalysis, Thread};
+use crate::analysis::{NsysAnalysis, Thread};
+use crate::ranges::DeviceWork;
 
 /// A name with its durations in ns.
 pub(crate) struct Sum<K> {

@@ -55,7 +55,7 @@ fn range_sums(analysis: &NsysAnalysis<'_>) -> Vec<RangeSum> {
     let ranges = analysis.ranges();
     let mut groups: BTreeMap<RangeName, Vec<u32>> = BTreeMap::new();
     for (instance, position) in ranges.instances.iter().zip(0..) {
-        groups.entry(RangeName::of(analysis, instance.event)).or_default().push(position);
+        groups.entry(RangeName::of(analysis.trace(), instance.event)).or_default().push(position);
     }
     let sum = |(name, positions): (RangeName, Vec<u32>)| {
         let of = || positions.iter().map(|&position| &ranges.instances[position as usize]);
@@ -63,7 +63,7 @@ fn range_sums(analysis: &NsysAnalysis<'_>) -> Vec<RangeSum> {
         let host: Vec<i64> = of().map(|instance| analysis.duration(instance.event)).collect();
         let projected: Vec<i64> = with_work().map(|instance| instance.projected()).collect();
         Some(RangeSum {
-            label: ranges.label(analysis, *positions.first()?),
+            label: ranges.label(analysis.trace(), *positions.first()?),
             is_start_end: name.is_start_end,
             host: Summary::from_values(&host)?,
             projected: Summary::from_values(&projected),
@@ -104,12 +104,12 @@ fn range_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<RangeKernels<'a>> {
     }
     let (ranges, trace) = (analysis.ranges(), analysis.trace());
     let mut groups = BTreeMap::<_, Group>::new();
-    ranges.for_each_launch(analysis, |around, launched| {
+    ranges.for_each_launch(analysis.trace(), analysis.device_work(), |around, launched| {
         let kernels = launched.iter().map(|&work| analysis.device_work()[work as usize].event);
         for event in kernels.filter(|&event| trace.events().category(event) == Category::KERNEL) {
             for &range in around {
                 let instance = &ranges.instances[range as usize];
-                let name = RangeName::of(analysis, instance.event);
+                let name = RangeName::of(analysis.trace(), instance.event);
                 let key = (name, analysis.thread(instance.event), analysis.name(event));
                 let group = groups.entry(key).or_insert_with(|| Group { first: range, ..Group::default() });
                 group.ranges.insert(range);
@@ -122,7 +122,7 @@ fn range_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<RangeKernels<'a>> {
     });
     let row = |((name, thread, kernel), group): ((RangeName, Thread, StringId), Group)| {
         Some(RangeKernels {
-            label: ranges.label(analysis, group.first),
+            label: ranges.label(analysis.trace(), group.first),
             is_start_end: name.is_start_end,
             thread,
             ranges: group.ranges.len(),

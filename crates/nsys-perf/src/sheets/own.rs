@@ -304,15 +304,16 @@ fn path_sums(analysis: &NsysAnalysis<'_>) -> Vec<PathSum> {
             path_of.extend(parent);
             continue;
         }
-        let path =
-            *numbers.entry((parent, ranges.label(analysis, position))).or_insert_with_key(|(_, label)| {
+        let path = *numbers.entry((parent, ranges.label(analysis.trace(), position))).or_insert_with_key(
+            |(_, label)| {
                 let path = match parent {
                     Some(parent) => format!("{} / {label}", sums[parent as usize].path),
                     None => label.clone(),
                 };
                 sums.push(PathSum { path, level, ..PathSum::default() });
                 sums.len() as u32 - 1
-            });
+            },
+        );
         path_of.push(path);
         if let Some(parent) = parent {
             sums[parent as usize].own_host -= host;

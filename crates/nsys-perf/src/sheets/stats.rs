@@ -8,7 +8,8 @@ use sheets::Unit::{Megabytes, MegabytesPerSecond, Nanoseconds, One, Percent};
 use sheets::{Column, Field, Sheet};
 
 use super::{RangeKernels, RangeSum, range_kernels, range_sums};
-use crate::analysis::{DeviceWork, NsysAnalysis};
+use crate::analysis::NsysAnalysis;
+use crate::ranges::DeviceWork;
 use crate::rows::{self, CopyKind, LaunchedKernel, Shape, Sum};
 
 const TIME_SHARE: Column =
