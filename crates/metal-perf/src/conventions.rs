@@ -6,7 +6,6 @@ use trace_ingest::metal::{OpRow, OpType, OpsTable};
 
 use crate::notice::MetalNotice;
 use crate::op::{HOST_MARK, OpKind};
-use crate::options::MetalOptions;
 
 /// How figures are made and shown where reports of other tools differ from ours. The default is ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,12 +66,12 @@ pub(crate) fn kind_by_name(row: &OpRow, name: &str) -> OpKind {
 /// The signposts that the user names, for all files together: the first of each name, and of a name that is both the
 /// second as the end. `named` gives the signposts of a name in order.
 pub(crate) fn first_signposts(
-    options: &MetalOptions,
+    [start_name, end_name]: [Option<&String>; 2],
     named: impl Fn(&String) -> Vec<u32>,
     notices: &mut Vec<MetalNotice>,
 ) -> (Option<u32>, Option<u32>) {
     let mut start = None;
-    if let Some(name) = &options.start_signpost {
+    if let Some(name) = start_name {
         start = named(name).first().copied();
         if start.is_none() {
             let name = name.clone();
@@ -80,9 +79,9 @@ pub(crate) fn first_signposts(
         }
     }
     let mut end = None;
-    if let Some(name) = &options.end_signpost {
+    if let Some(name) = end_name {
         let found = named(name);
-        let same = options.start_signpost.as_ref() == Some(name);
+        let same = start_name == Some(name);
         end = found.get(usize::from(same)).copied();
         let occurrences = found.len();
         if end.is_none() {

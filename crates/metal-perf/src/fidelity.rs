@@ -2,11 +2,6 @@
 
 use std::fmt;
 
-use trace_ingest::metal::Tensor;
-
-use crate::op::Op;
-use crate::report::MetalReport;
-
 /// How many passes over the bits of its operands a product makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fidelity {
@@ -145,7 +140,7 @@ fn mantissa_bits(datatype: &str) -> Option<u32> {
 /// A pass covers some of an operand's mantissa bits: HiFi4 all of bfloat16's 8 on both sides, HiFi2 all of 7-bit
 /// weights, LoFi the 3 bits of a BFP4 number (tt-metal, technical report on matrix engine fidelities). Activations
 /// of bfloat16 are judged before 4-bit weights are.
-fn fidelity_verdict(
+pub(crate) fn fidelity_verdict(
     fidelity: &str,
     activations: &str,
     weights: &str,
@@ -197,20 +192,6 @@ fn fidelity_verdict(
     };
     let (verdict, hint) = verdicts.into_iter().nth(Fidelity::from_name(fidelity)? as usize)?;
     Some(FidelityVerdict { verdict, hint })
-}
-
-impl MetalReport {
-    /// How the fidelity of a product fits its inputs 0 and 1 and its output; `None` where its fidelity is none that is
-    /// known.
-    #[must_use]
-    pub fn fidelity_verdict(&self, op: &Op) -> Option<FidelityVerdict> {
-        let table = &self.table;
-        let row = table.rows.get(op.row as usize)?;
-        let datatype = |tensor: Option<&Tensor>| tensor.map_or("", |tensor| table.text(tensor.datatype));
-        let [activations, weights] = [0, 1].map(|place| datatype(table.inputs(row).get(place)));
-        let output = datatype(table.outputs(row).first());
-        fidelity_verdict(table.text(row.fidelity), activations, weights, output)
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod derive;
 mod devices;
 mod fidelity;
 mod filters;
+mod hardware;
 mod merge;
 mod model;
 mod notice;

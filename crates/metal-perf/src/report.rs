@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use trace_ingest::metal::{OpsTable, SubDevice};
+use trace_ingest::metal::{OpsTable, SubDevice, Tensor};
 
-use crate::chips::{Chip, hardware};
+use crate::chips::Chip;
 use crate::conventions::Conventions;
 use crate::derive::{Totals, derive};
+use crate::fidelity::{FidelityVerdict, fidelity_verdict};
 use crate::filters::filter;
+use crate::hardware::hardware;
 use crate::merge::{MergedRow, merge};
 use crate::model::{ModelContext, model_op};
 use crate::notice::MetalNotice;
@@ -78,6 +80,18 @@ impl MetalReport {
             shown_counts,
             notices,
         })
+    }
+
+    /// How the fidelity of a product fits its inputs 0 and 1 and its output; `None` where its fidelity is none that is
+    /// known.
+    #[must_use]
+    pub fn fidelity_verdict(&self, op: &Op) -> Option<FidelityVerdict> {
+        let table = &self.table;
+        let row = table.rows.get(op.row as usize)?;
+        let datatype = |tensor: Option<&Tensor>| tensor.map_or("", |tensor| table.text(tensor.datatype));
+        let [activations, weights] = [0, 1].map(|place| datatype(table.inputs(row).get(place)));
+        let output = datatype(table.outputs(row).first());
+        fidelity_verdict(table.text(row.fidelity), activations, weights, output)
     }
 }
 

@@ -76,7 +76,8 @@ impl Cut<'_> {
         let named = |name: &String| -> Vec<u32> {
             self.signposts.iter().copied().filter(|&row| self.name(row) == name).collect()
         };
-        let (start, end) = first_signposts(self.options, named, notices);
+        let names = [&self.options.start_signpost, &self.options.end_signpost].map(Option::as_ref);
+        let (start, end) = first_signposts(names, named, notices);
         let asked = start.is_some() || end.is_some();
         let (kept, start) = if asked {
             let id = |row: u32| self.table.rows[row as usize].id;

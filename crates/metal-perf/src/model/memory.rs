@@ -3,7 +3,7 @@
 
 use trace_ingest::metal::{OpsTable, Tensor};
 
-use super::{Call, Modelled};
+use super::call::{Call, Modelled};
 use crate::attributes::{after, tuple};
 use crate::op::Analysed;
 

@@ -1,14 +1,16 @@
 //! What an operation moves and computes, from its row.
 
+mod call;
 mod memory;
 mod products;
 
 use trace_ingest::metal::{OpRow, OpType, OpsTable, Tensor};
 
+use self::call::{Call, Modelled};
 use crate::attributes::program_config;
 use crate::chips::Chip;
 use crate::conventions::kind_by_name;
-use crate::op::{Analysed, HOST_MARK, Op, OpCategory, OpKind, SparseBatches, category};
+use crate::op::{Analysed, HOST_MARK, Op, OpCategory, OpKind, category};
 use crate::options::MetalOptions;
 use crate::timing::{PreviousRow, duration_ns, gap_us, is_valid};
 
@@ -20,39 +22,6 @@ pub(crate) struct ModelContext<'a> {
     /// Cores of an operation whose row does not say how many it could use.
     pub(crate) worker_cores: u32,
     pub(crate) options: &'a MetalOptions,
-}
-
-/// What a model says of an operation.
-#[derive(Clone, Debug, Default)]
-struct Modelled {
-    /// What stands behind the operation's name: its sizes.
-    sizes: String,
-    analysed: Analysed,
-    /// Floating point operations; `None` where shapes do not say.
-    flops: Option<f64>,
-    /// Bytes from and to DRAM; `None` where shapes, datatypes or memories do not say.
-    bytes: Option<f64>,
-    /// Whether its weights are sharded over DRAM banks.
-    dram_sharded: bool,
-    sparse: Option<SparseBatches>,
-}
-
-impl Modelled {
-    /// Of an operation whose shapes are not known.
-    fn unknown_shape(analysed: Analysed) -> Modelled {
-        Modelled { sizes: "unknown shape".to_owned(), analysed, ..Modelled::default() }
-    }
-}
-
-/// An operation as its model sees it.
-#[derive(Clone, Copy, Debug)]
-struct Call<'a> {
-    table: &'a OpsTable,
-    name: &'a str,
-    attributes: &'a str,
-    inputs: &'a [Tensor],
-    outputs: &'a [Tensor],
-    options: &'a MetalOptions,
 }
 
 /// Which model an operation has, by what its name contains.

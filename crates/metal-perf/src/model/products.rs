@@ -3,8 +3,8 @@
 
 use trace_ingest::metal::Tensor;
 
+use super::call::{Call, Modelled};
 use super::memory::{Shape, dram_bytes, dram_element_bytes, product};
-use super::{Call, Modelled};
 use crate::attributes::{number_after, value, window};
 use crate::op::{Analysed, SparseBatches};
 
