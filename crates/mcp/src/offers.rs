@@ -4,7 +4,7 @@ use answers::envelope::{Document, schema};
 use serde_json::{Map, Value, json};
 
 use crate::SKILL;
-use crate::server::Refusal;
+use crate::refusal::Refusal;
 
 const SCHEMA: &str = "tracelens://schema/answer";
 const SKILL_PAGE: &str = "tracelens://skill";

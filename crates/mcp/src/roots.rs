@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use thiserror::Error as ThisError;
 
-use crate::server::Refusal;
+use crate::refusal::Refusal;
 
 /// Why there are no roots.
 #[derive(Debug, ThisError, miette::Diagnostic)]

@@ -1,115 +1,18 @@
 //! What the server offers, as the protocol has it, and answers within their limits.
 
-use std::fmt::Display;
 use std::io::{BufRead, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use answers::Error as AnswerError;
-use answers::diagnostic::{self, help};
 use answers::envelope::{Answer, Asked, InputDetails, Problem, Tool};
-use extension::{Extension, ExtensionError, Python};
-use miette::Diagnostic;
 use serde_json::{Map, Value, json};
-use thiserror::Error as ThisError;
-use trace_ingest::IngestError;
 
 use crate::offers::{self, Read};
+use crate::options::Options;
 use crate::protocol::{self, Fault, Following, ServeError, Service};
-use crate::roots::Roots;
+use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::text::{LONGEST_CELL, sanitise, tab_separated};
 use crate::tools;
-
-/// How a server works.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The program that serves, as its answers name it.
-    pub tool: Tool,
-    /// Which files may be read.
-    pub roots: Roots,
-    /// Characters of an answer, as structure and as text each.
-    pub most_characters: usize,
-    /// Memory that recordings may take before the least recently used are given up, in bytes, by the server's own count.
-    pub most_memory: u64,
-    /// Recordings that are held at most.
-    pub most_traces: usize,
-    /// How long a call may take.
-    pub timeout: Duration,
-    /// What the recordings are analysed with. No client can name another.
-    pub extension: Option<Arc<ExtensionFile>>,
-}
-
-/// An extension file, as it was when the server started. Each recording has it loaded anew, and a Python file in a process of
-/// its own.
-#[derive(Clone, Debug)]
-pub struct ExtensionFile {
-    /// What messages call it; its ending decides the form.
-    pub path: String,
-    /// What stands in it.
-    pub text: String,
-    /// Who runs it.
-    pub python: Python,
-}
-
-impl ExtensionFile {
-    pub(crate) fn load(&self) -> Result<Extension, ExtensionError> {
-        Extension::load(&self.path, &self.text, &self.python)
-    }
-}
-
-/// Why a call has no answer: something that its caller can mend.
-#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
-#[error("{text}")]
-pub(crate) struct Refusal {
-    pub(crate) code: &'static str,
-    pub(crate) text: String,
-    pub(crate) help: Option<String>,
-    /// The file that is at fault.
-    pub(crate) input: Option<PathBuf>,
-}
-
-impl Diagnostic for Refusal {
-    fn code(&self) -> Option<Box<dyn Display + '_>> {
-        Some(Box::new(self.code))
-    }
-
-    fn help(&self) -> Option<Box<dyn Display + '_>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn Display>)
-    }
-}
-
-impl Refusal {
-    pub(crate) fn new(code: &'static str, text: impl Into<String>) -> Self {
-        Refusal { code, text: text.into(), help: None, input: None }
-    }
-
-    /// What the caller can do.
-    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
-        Refusal { help: Some(help.into()), ..self }
-    }
-
-    /// What a library refuses, by a code of the server.
-    pub(crate) fn of(code: &'static str, said: &dyn Diagnostic) -> Self {
-        Refusal { help: help(said), ..Refusal::new(code, said.to_string()) }
-    }
-
-    /// Why a recording could not be read. The text names neither file nor folder.
-    pub(crate) fn of_answer(error: &AnswerError) -> Self {
-        let code = match error {
-            AnswerError::Ingest(IngestError::Stopped { .. }) => "timeout",
-            AnswerError::Ingest(_) => "not-a-trace",
-            _ => "bad-value",
-        };
-        let (text, input) = (error.to_string(), error.input());
-        // Errors begin with the path of the file.
-        let path = input.map(|path| format!("{}: ", path.display()));
-        let text = path.and_then(|path| text.strip_prefix(&path)).unwrap_or(&text);
-        let text = format!("{text} ({})", diagnostic::code(error));
-        Refusal { input: input.map(Path::to_path_buf), text, ..Refusal::of(code, error) }
-    }
-}
 
 /// Serves a client that writes to `input` and reads `output`, until it goes away.
 ///

@@ -9,9 +9,10 @@ use answers::model::chosen_architecture;
 use answers::{Analysed, AnyReporter, Report, Reporter, Run};
 use iterations::Window;
 
+use crate::options::{ExtensionFile, Options};
 use crate::protocol::Following;
+use crate::refusal::Refusal;
 use crate::roots::{Allowed, Roots};
-use crate::server::{ExtensionFile, Options, Refusal};
 
 /// Digits of a handle.
 const HANDLE_DIGITS: usize = 12;

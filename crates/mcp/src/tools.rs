@@ -18,7 +18,7 @@ use sheets::Table;
 use sheets::names;
 
 use crate::protocol::Following;
-use crate::server::Refusal;
+use crate::refusal::Refusal;
 use crate::session::{Held, Session};
 
 /// Arguments of a tool, and its answer.
