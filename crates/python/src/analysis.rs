@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use answers::model::chosen_architecture;
-use answers::{Analysed, Report, Reporter, Run, TraceReporter};
+use answers::{Analysed, Report};
 use gpu_timeline::{Activity, Breakdown, DeviceEvent};
 use operator_sheets::Figures;
 use perf_models::{Architecture, Category, Tables, Value};
@@ -21,9 +21,9 @@ use trace_ingest::{
 use trace2tree::{CallStackOptions, OperatorField, PrintOptions, TraceTree, busy_time};
 use tree_perf::{Analysis, AnalysisOptions, Conventions};
 
+use crate::boundary::{failed, guarded, refused, refused_with, without_lock};
 use crate::table::Table;
 use crate::timeline::{self, AskedWindow};
-use crate::{NativeReport, failed, guarded, refused, refused_with, without_lock};
 
 /// What an analysis or a report is asked to do: the options of a report by their names, and the device.
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ struct Asked {
 }
 
 /// The options in a JSON document.
-fn options(asked: &str) -> PyResult<AnalysisOptions> {
+pub(crate) fn options(asked: &str) -> PyResult<AnalysisOptions> {
     let Asked { arch, arch_file, arch_json, parity, options } =
         serde_json::from_str(asked).map_err(refused)?;
     let given = arch_json.as_deref().map(Architecture::from_json).transpose().map_err(refused)?;
@@ -50,18 +50,6 @@ fn options(asked: &str) -> PyResult<AnalysisOptions> {
     };
     let conventions = if parity { tracelens().traces } else { Conventions::default() };
     Ok(AnalysisOptions { architecture, conventions, ..options })
-}
-
-/// Makes the report of a trace with the options in a JSON document.
-#[pyfunction]
-pub(crate) fn report(py: Python<'_>, path: PathBuf, asked: &str) -> PyResult<NativeReport> {
-    let analysis = options(asked)?;
-    let paths = vec![path];
-    let report = without_lock(py, None, None, &paths, |reading| {
-        let reporter = TraceReporter { analysis, ..TraceReporter::default() };
-        reporter.report(&paths, &mut Run { reading, ..Run::default() })
-    })?;
-    Ok(NativeReport { report: Arc::new(report), paths, command: "report" })
 }
 
 /// Reads a trace and finds its launchers.

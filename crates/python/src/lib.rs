@@ -1,176 +1,35 @@
 //! `pytracelens._native`: reports, tables and answers for Python. The package around it is in `python/pytracelens`.
 
 mod analysis;
+mod boundary;
 mod rows;
 mod table;
 mod timeline;
 
 use std::ffi::OsString;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
 
-use answers::diagnostic::{code, help, in_one_line};
+use answers::diagnostic::in_one_line;
 use answers::envelope::{Answer, Asked, Input, InputDetails, Role};
 use answers::model::{RecordedCalls, chosen_architecture};
 use answers::{
-    Analysed, AnyReporter, DiffReporter, Error, GateReader, RanksReporter, Report, Reporter, Run, TreeQuery,
-    TreeStart, WhyError, table_named,
+    Analysed, AnyReporter, DiffReporter, Error, GateReader, RanksReporter, Report, Reporter, Run,
+    TraceReporter, TreeQuery, TreeStart, WhyError, table_named,
 };
-use miette::Diagnostic;
 use perf_gate::{Gate, Thresholds, Verdict};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use report_writers::{CsvDirectory, Workbook, Writer, write_json};
-use trace_ingest::{Progress, ReadOptions};
 use tracelens::TOOL;
 
 use crate::analysis::NativeAnalysis;
+use crate::boundary::{
+    About, CannotAnswer, InternalError, NoDeviceEvents, NotComparable, ReadError, TraceError, failed,
+    guarded, refused, refused_by, refused_with, without_lock,
+};
 use crate::rows::AskedCondition;
 use crate::table::Table;
-
-pyo3::create_exception!(_native, TraceError, pyo3::exceptions::PyException, "A question that has no answer.");
-pyo3::create_exception!(_native, ReadError, TraceError, "A file that cannot be read as a recording.");
-pyo3::create_exception!(_native, NoDeviceEvents, TraceError, "A recording in which no device did anything.");
-pyo3::create_exception!(_native, CannotAnswer, TraceError, "A question that the recordings do not answer.");
-pyo3::create_exception!(_native, NotComparable, TraceError, "Runs that cannot be compared.");
-pyo3::create_exception!(_native, InternalError, TraceError, "A fault of the library; please report it.");
-
-/// An exception with what went wrong, in attributes: its code, what to do, and which of the files it is about.
-fn failed(error: &Error, paths: &[PathBuf]) -> PyErr {
-    let (text, code, help) = (in_one_line(error), code(error), help(error));
-    let path = match paths {
-        [only] => Some(only.as_path()),
-        _ => error.input(),
-    };
-    let about = About { code: &code, action: help.as_deref(), path };
-    let raised = match error {
-        Error::NoGpuEvents { .. } | Error::NoDevicePlane { .. } => NoDeviceEvents::new_err(text.clone()),
-        Error::Ingest(_) => ReadError::new_err(text.clone()),
-        Error::NothingInCommon { .. } => NotComparable::new_err(text.clone()),
-        _ => TraceError::new_err(text.clone()),
-    };
-    about.tell(raised)
-}
-
-/// The attributes of an exception.
-struct About<'t> {
-    code: &'t str,
-    action: Option<&'t str>,
-    path: Option<&'t Path>,
-}
-
-impl About<'_> {
-    fn tell(&self, raised: PyErr) -> PyErr {
-        Python::attach(|py| {
-            let value = raised.value(py);
-            let path = self.path.map(|path| path.as_os_str());
-            // An exception takes any attribute.
-            let _ = value.setattr("code", self.code);
-            let _ = value.setattr("action", self.action);
-            let _ = value.setattr("path", path);
-        });
-        raised
-    }
-}
-
-fn refused(error: impl std::fmt::Display) -> PyErr {
-    let about = About { code: "bad-value", action: None, path: None };
-    about.tell(TraceError::new_err(error.to_string()))
-}
-
-/// The same with what to do.
-fn refused_with(message: impl std::fmt::Display, action: &str) -> PyErr {
-    let about = About { code: "bad-value", action: Some(action), path: None };
-    about.tell(TraceError::new_err(format!("{message}; {action}")))
-}
-
-/// What a library refuses.
-fn refused_by(said: &dyn Diagnostic) -> PyErr {
-    let (text, help) = (in_one_line(said), help(said));
-    let about = About { code: "bad-value", action: help.as_deref(), path: None };
-    about.tell(TraceError::new_err(text))
-}
-
-/// Does work at the boundary to Python, where a panic becomes an [`InternalError`]: what pyo3 makes of one, `except Exception`
-/// misses.
-fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(internal_error()))
-}
-
-fn internal_error() -> PyErr {
-    let action = "please report this as a bug with the recording";
-    let about = About { code: "internal", action: Some(action), path: None };
-    about.tell(InternalError::new_err(format!("the library failed; {action}")))
-}
-
-/// How often signals are looked for: seldom enough that threads which want the interpreter's lock keep it, and often enough for
-/// who presses Ctrl-C.
-const LOOKED_AFTER: Duration = Duration::from_millis(10);
-
-/// Does work without the interpreter's lock on a thread of its own, while this one looks for signals and tells how far
-/// reading has come; what either raises ends the work.
-fn without_lock<T: Send>(
-    py: Python<'_>,
-    progress: Option<&Py<PyAny>>,
-    threads: Option<usize>,
-    paths: &[PathBuf],
-    work: impl FnOnce(ReadOptions<'_>) -> Result<T, Error> + Send,
-) -> PyResult<T> {
-    let stop = AtomicBool::new(false);
-    let far: std::sync::Mutex<Option<Progress>> = std::sync::Mutex::new(None);
-    let note = |progress: Progress| {
-        if let Ok(mut far) = far.lock() {
-            *far = Some(progress);
-        }
-    };
-    let outcome = guarded(|| {
-        py.detach(|| {
-            std::thread::scope(|scope| {
-                let reading = ReadOptions {
-                    threads,
-                    stop: Some(&stop),
-                    progress: Some(&note),
-                    ..ReadOptions::default()
-                };
-                let (working, over) = mpsc::channel::<()>();
-                let worker = scope.spawn(move || {
-                    // Let go at the end, however that comes.
-                    let _working = working;
-                    work(reading)
-                });
-                let mut raised = None;
-                loop {
-                    let is_over = over.recv_timeout(LOOKED_AFTER) != Err(RecvTimeoutError::Timeout);
-                    let now = far.lock().ok().and_then(|mut far| far.take());
-                    let looked = Python::attach(|py| {
-                        py.check_signals()?;
-                        if let (Some(tell), Some(now)) = (progress, now) {
-                            tell.call1(py, (now.bytes, now.total))?;
-                        }
-                        Ok(())
-                    });
-                    if let Err(error) = looked {
-                        stop.store(true, Ordering::Relaxed);
-                        raised.get_or_insert(error);
-                    }
-                    if is_over {
-                        break;
-                    }
-                }
-                match (worker.join(), raised) {
-                    (_, Some(raised)) => Err(raised),
-                    (Ok(outcome), None) => Ok(outcome),
-                    (Err(_), None) => Err(internal_error()),
-                }
-            })
-        })
-    })?;
-    outcome.map_err(|error| failed(&error, paths))
-}
 
 /// A report that was made.
 #[pyclass(frozen, module = "pytracelens._native")]
@@ -355,6 +214,18 @@ fn read(
     Ok(NativeReport { report: Arc::new(report), paths, command: "report" })
 }
 
+/// Makes the report of a trace with the options in a JSON document.
+#[pyfunction]
+fn report(py: Python<'_>, path: PathBuf, asked: &str) -> PyResult<NativeReport> {
+    let analysis = analysis::options(asked)?;
+    let paths = vec![path];
+    let report = without_lock(py, None, None, &paths, |reading| {
+        let reporter = TraceReporter { analysis, ..TraceReporter::default() };
+        reporter.report(&paths, &mut Run { reading, ..Run::default() })
+    })?;
+    Ok(NativeReport { report: Arc::new(report), paths, command: "report" })
+}
+
 /// Makes the report of a job from the recordings of its ranks.
 #[pyfunction]
 #[pyo3(signature = (paths, threads))]
@@ -476,7 +347,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_class::<NativeAnalysis>()?;
     module.add_function(wrap_pyfunction!(analysis::analyse, module)?)?;
-    module.add_function(wrap_pyfunction!(analysis::report, module)?)?;
+    module.add_function(wrap_pyfunction!(report, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::breakdown, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::modelled_operators, module)?)?;
     for (name, error) in [

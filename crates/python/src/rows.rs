@@ -7,7 +7,7 @@ use answers::{Condition, Order, RowError, RowQuery, Test, Value};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
-use crate::{refused_by, refused_with};
+use crate::boundary::{refused_by, refused_with};
 
 /// Column, operator and what is compared with; nothing with `null`.
 pub(crate) type AskedCondition = (String, String, Option<Given>);

@@ -16,7 +16,7 @@ use report_writers::JsonTable;
 use serde::Deserialize;
 use sheets::{Cell, ColumnKind, TableColumn};
 
-use crate::refused;
+use crate::boundary::refused;
 
 /// Columns of equal length in Arrow's form, made once: every export shares their memory.
 #[pyclass(frozen, module = "pytracelens._native")]

@@ -11,8 +11,8 @@ use sheets::{Column, TableColumn};
 use trace_ingest::{EventId, EventTable, Trace};
 use tree_perf::Analysis;
 
+use crate::boundary::{refused, refused_by, refused_with};
 use crate::table::{Table, dictionary};
-use crate::{refused, refused_by, refused_with};
 
 /// A column of events.
 struct EventColumn {
