@@ -148,7 +148,8 @@ impl RocprofAnalysis {
 
     /// The kernels of each GPU, for the tables known from Perfetto traces. Computed once.
     pub(crate) fn gpu_kernels(&self, options: &PftraceOptions) -> &GpuKernels {
-        self.gpu_kernels.get_or_init(|| GpuKernels::new(self, options))
+        let class = |kernel| self.class(kernel);
+        self.gpu_kernels.get_or_init(|| GpuKernels::new(&self.profile, &self.options, options, class))
     }
 
     /// The HIP calls with what they launched, for the tables known from Perfetto traces. Computed once.

@@ -9,9 +9,8 @@ use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Dispatch, KernelNames, Profile};
 
 use crate::IndexSet;
-use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::KernelCategories;
-use crate::options::PftraceOptions;
+use crate::options::{PftraceOptions, RocprofOptions};
 
 /// GPUs in the order in which their first kernels stand in the file, which is how the tables number them.
 pub(crate) struct GpuOrder {
@@ -104,14 +103,18 @@ pub(crate) struct GpuKernels {
 }
 
 impl GpuKernels {
-    pub(crate) fn new(analysis: &RocprofAnalysis, options: &PftraceOptions) -> Self {
-        let profile = analysis.profile();
+    pub(crate) fn new(
+        profile: &Profile,
+        options: &RocprofOptions,
+        tables: &PftraceOptions,
+        class_of: impl Fn(u32) -> Category,
+    ) -> Self {
         let order = GpuOrder::new(profile);
         let mut kinds = vec![None; profile.kernels.len()];
-        let mut names = DisplayNames::new(profile, analysis.options().names_of_pftrace(profile.source));
+        let mut names = DisplayNames::new(profile, options.names_of_pftrace(profile.source));
         let mut gpus = vec![Vec::new(); order.count as usize];
         let mut without_agent = 0;
-        let threads = options.min_tid..=options.max_tid;
+        let threads = tables.min_tid..=tables.max_tid;
         let counts =
             |dispatch: &&Dispatch| dispatch.duration() > Nanoseconds(0) && threads.contains(&dispatch.thread);
         for dispatch in profile.dispatches.iter().filter(counts) {
@@ -119,12 +122,12 @@ impl GpuKernels {
                 without_agent += 1;
                 continue;
             };
-            let span = interval(dispatch.start, dispatch.end);
+            let span = Interval::new(dispatch.start.0, dispatch.end.0);
             let name = names.intern_kernel(dispatch.kernel);
             let kind = *kinds[dispatch.kernel as usize].get_or_insert_with(|| {
-                match analysis.options().conventions.categories {
+                match options.conventions.categories {
                     KernelCategories::Short => KernelKind::of_tracelens(names.text(name)),
-                    KernelCategories::OfTraces => KernelKind::of_class(analysis.class(dispatch.kernel)),
+                    KernelCategories::OfTraces => KernelKind::of_class(class_of(dispatch.kernel)),
                 }
             });
             gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch, kind });
