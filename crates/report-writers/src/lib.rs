@@ -21,4 +21,13 @@ pub use picture::DrawError;
 pub use report::{Report, ReportError};
 pub use shorten::shortened_apart;
 pub use workbook::Workbook;
-pub use writer::{WRITERS, Warning, WriteError, Writer, Written, writer_by_name};
+pub use writer::{Warning, WriteError, Writer, Written};
+
+/// Every format, in the order in which help texts list them.
+pub static WRITERS: &[&dyn Writer] = &[&Workbook, &CsvDirectory];
+
+/// The format called `name`.
+#[must_use]
+pub fn writer_by_name(name: &str) -> Option<&'static dyn Writer> {
+    WRITERS.iter().copied().find(|writer| writer.name() == name)
+}

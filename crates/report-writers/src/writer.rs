@@ -1,4 +1,4 @@
-//! The one trait of all output formats, and the registry of those that exist.
+//! The one trait of all output formats.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,7 @@ use atomic_file::AtomicFile;
 use rust_xlsxwriter::XlsxError;
 use thiserror::Error;
 
-use crate::csv_directory::CsvDirectory;
 use crate::report::Report;
-use crate::workbook::Workbook;
 
 /// An output format.
 pub trait Writer: Sync {
@@ -23,15 +21,6 @@ pub trait Writer: Sync {
     /// directory, which is made if missing. What is already there is replaced, file by file, when all is
     /// written; a file that could not be written or replaced is as it was.
     fn write(&self, report: &Report, destination: &Path) -> Result<Written, WriteError>;
-}
-
-/// Every format, in the order in which help texts list them.
-pub static WRITERS: &[&dyn Writer] = &[&Workbook, &CsvDirectory];
-
-/// The format called `name`.
-#[must_use]
-pub fn writer_by_name(name: &str) -> Option<&'static dyn Writer> {
-    WRITERS.iter().copied().find(|writer| writer.name() == name)
 }
 
 /// What a writer did.

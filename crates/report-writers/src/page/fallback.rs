@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use sheets::escaped;
 
-use super::{Page, StackedBar, StackedBars};
+use super::content::{Page, PageFigure, PageFinding, StackedBar, StackedBars};
 
 /// A text of a recording as markup shows it. Whatever stands in it, none of it is markup or ends an attribute.
 #[must_use]
@@ -35,11 +35,10 @@ pub(super) fn write(page: &Page, output: &mut impl Write) -> io::Result<()> {
     out.push_str("<p>This page needs scripts for its charts and tables. What follows is its summary.</p>\n");
     list(page.head.iter().chain(&page.statements).map(String::as_str), &mut out);
     list(page.warnings.iter().map(|warning| warning.text.as_str()), &mut out);
-    let figure = |figure: &super::PageFigure| format!("{}: {} {}", figure.name, figure.value, figure.note);
+    let figure = |figure: &PageFigure| format!("{}: {} {}", figure.name, figure.value, figure.note);
     let figures: Vec<String> = page.figures.iter().map(figure).collect();
     list(figures.iter().map(String::as_str), &mut out);
-    let finding =
-        |finding: &super::PageFinding| format!("{}. {} {}", finding.rank, finding.title, finding.remedy);
+    let finding = |finding: &PageFinding| format!("{}. {} {}", finding.rank, finding.title, finding.remedy);
     let findings: Vec<String> = page.findings.iter().map(finding).collect();
     list(findings.iter().map(String::as_str), &mut out);
     if let Some((bars, bar)) = page.bars.first().and_then(|bars| Some((bars, bars.bars.first()?))) {

@@ -8,10 +8,13 @@ use base64::write::EncoderWriter;
 use flate2::{Compression, GzBuilder};
 use sheets::{Caveat, Chart, ChartShape, ColumnKind, Role, Table, Verdict};
 
+use super::content::Page;
 use super::timeline::Timeline;
-use super::{MOST_ROWS, Page};
 use crate::json::PageCell;
 use crate::report::Report;
+
+/// Most rows of a table that a page has; a line says how many more there are.
+pub const MOST_ROWS: usize = 5_000;
 
 /// Beyond 6 pages are a hundredth smaller, and take three times as long.
 const LEVEL: u32 = 6;

@@ -38,6 +38,7 @@ use plotters::style::text_anchor::HPos;
 use self::layout::{
     Direction, EngineLayout, FEW, Frequencies, LABEL_SIZE, Lane, MANY, MOST_LANES, NARROW, PARTS, TimeScale,
 };
+pub use self::layout::{StepBar, StepEngine};
 use crate::picture::{
     Area, DrawError, GRID, INK, KINDS, LEGEND_TOP, MARGIN, SOFT_INK, WIDTH, is_dark, legend, notes_height,
     pixels, rectangle, rgb, shortened, svg, text, text_upwards, text_width, title, write_notes,
@@ -91,37 +92,6 @@ impl MeasuredOn {
             MeasuredOn::Device => "did nothing on the device",
             MeasuredOn::Host => "have no time on the host",
         }
-    }
-}
-
-/// Steps that one engine, or one thread of it, does.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct StepEngine {
-    /// Name above its lanes; empty: none.
-    pub name: String,
-    /// Its steps, in any order.
-    pub steps: Vec<StepBar>,
-}
-
-/// A step.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StepBar {
-    /// Begin and end in ms. A step without, or with numbers that are none, is counted but not drawn.
-    pub span_ms: Option<(f64, f64)>,
-    /// Time in ms that the step was busy: its part in the shares of the legend.
-    pub busy_ms: f64,
-    /// Index of what it does among the phases.
-    pub phase: usize,
-    /// What stands in or above its bar, if there is room.
-    pub label: String,
-}
-
-impl StepBar {
-    /// Begin and end, if they have a place on an axis.
-    fn place(&self) -> Option<(f64, f64)> {
-        // Beyond this, 31 000 years, doubles know no µs any more.
-        const FARTHEST_MS: f64 = 1e15;
-        self.span_ms.filter(|(from, to)| from <= to && from.abs() <= FARTHEST_MS && to.abs() <= FARTHEST_MS)
     }
 }
 

@@ -1,16 +1,15 @@
-//! Native charts: which cells they refer to, where they stand, and those made of bars.
+//! Native charts: how they look, and those made of bars.
 
 use std::borrow::Cow;
 
 use rust_xlsxwriter::{
     Chart as NativeChart, ChartAxis, ChartAxisCrossing, ChartDataLabel, ChartDataLabelPosition, ChartFont,
-    ChartFormat, ChartLayout, ChartLegendPosition, ChartLine, ChartRange, ChartSeries, ChartSolidFill,
-    ChartType, ObjectMovement, Worksheet, XlsxError, utility,
+    ChartFormat, ChartLayout, ChartLegendPosition, ChartLine, ChartSolidFill, ChartType, XlsxError,
 };
-use sheets::{Cell, Chart, ChartShape, Layout, Table, TableColumn};
+use sheets::{Cell, Chart, ChartShape, Layout, TableColumn};
 
+use super::cells::{Source, cells_of, sheet_rows};
 use super::labels::{ChartLabels, LabelCells};
-use super::{MAX_COLUMNS, column_number, grouped, lines, row_number, scatter, sheet_rows, waterfall};
 use crate::picture::PALETTE;
 
 /// Lines behind everything.
@@ -18,11 +17,6 @@ const GRID: u32 = 0xD9_D9D9;
 /// Points of the labels' font, and pixels of it at the usual 96 per inch.
 const LABEL_SIZE: u32 = 8;
 pub(super) const LABEL_PIXELS: f64 = LABEL_SIZE as f64 * 96.0 / 72.0;
-/// Pixels of a default row, and of a character and the padding of a column.
-const ROW_HEIGHT: u32 = 20;
-const CHARACTER_WIDTH: f64 = 7.0;
-const COLUMN_PADDING: f64 = 5.0;
-
 const CHART_WIDTH: u32 = 720;
 /// Names so long that they would need a higher chart may touch their neighbours.
 const HIGHEST_CHART: u32 = 1100;
@@ -39,44 +33,9 @@ const NAME_LINE_HEIGHT: u32 = 12;
 pub(super) const MOST_COLUMN_NAMES: usize = 12;
 /// Space between columns in percent of their width.
 const COLUMN_GAP: u16 = 15;
-/// A table and a chart that are together no wider than this are side by side on one screen.
-const SCREEN_WIDTH: f64 = 1620.0;
-
-/// A table and its sheet.
-#[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub(super) table: &'a Table,
-    pub(super) sheet_name: &'a str,
-}
-
-/// Puts the chart of a table, if it has one, beside or below its cells. A chart without rows or values is nothing to
-/// look at and is left out. `sheets` are all of the workbook.
-pub(super) fn insert(
-    sheet: &mut Worksheet,
-    own: Source<'_>,
-    sheets: &[Source<'_>],
-    widths: &[f64],
-    labels: &mut ChartLabels,
-) -> Result<(), XlsxError> {
-    let Some(chart) = own.table.chart() else { return Ok(()) };
-    let drawn = match chart.shape {
-        ChartShape::Stacked { parts, per: Some(per) } => stacked_per(chart, own, parts, per)?,
-        ChartShape::Stacked { .. } | ChartShape::Bars(_) | ChartShape::Columns(_) => {
-            bars(chart, own, labels)?
-        }
-        ChartShape::Scatter { .. } => scatter::draw(chart, own, sheets)?,
-        ChartShape::Lines { .. } => lines::draw(chart, own)?,
-        ChartShape::Grouped { .. } => grouped::draw(chart, own)?,
-        ChartShape::Waterfall { .. } => waterfall::draw(chart, own)?,
-    };
-    match drawn {
-        Some((native, width)) => place(sheet, native, width, widths, sheet_rows(own.table)),
-        None => Ok(()),
-    }
-}
 
 /// The chart with its width in pixels.
-fn bars(
+pub(super) fn bars(
     chart: &Chart,
     own: Source<'_>,
     labels: &mut ChartLabels,
@@ -152,7 +111,7 @@ fn bars(
 }
 
 /// A bar per cell of the column `per`, made of the rows with the names of `parts`; the chart with its width in pixels.
-fn stacked_per(
+pub(super) fn stacked_per(
     chart: &Chart,
     own: Source<'_>,
     parts: &[&str],
@@ -198,39 +157,6 @@ pub(super) fn number(cell: &Cell<'_>) -> Option<f64> {
         Cell::Number(value) => Some(*value),
         _ => None,
     }
-}
-
-/// Puts a chart beside the cells where the screen has room for both, else below them.
-fn place(
-    sheet: &mut Worksheet,
-    mut native: NativeChart,
-    chart_width: u32,
-    widths: &[f64],
-    rows: usize,
-) -> Result<(), XlsxError> {
-    let beside_column = widths.len() + 1;
-    let below_row = rows + 2;
-    let table_width: f64 = widths
-        .iter()
-        .filter(|&&width| width > 0.0)
-        .map(|width| width * CHARACTER_WIDTH + COLUMN_PADDING)
-        .sum();
-    let table_height = f64::from(row_number(rows)?) * f64::from(ROW_HEIGHT);
-    let beside = table_width + f64::from(chart_width) <= SCREEN_WIDTH || table_width <= table_height;
-    // A filter hides rows; a chart beside them must not shrink with them.
-    let has_folded = widths.contains(&0.0);
-    native.set_object_movement(match has_folded {
-        // Columns that are unfolded push it to the right.
-        true => ObjectMovement::MoveButDontSizeWithCells,
-        false => ObjectMovement::DontMoveOrSizeWithCells,
-    });
-    if beside {
-        sheet.insert_chart(1, column_number(beside_column)?, &native)?;
-    } else {
-        native.set_object_movement(ObjectMovement::MoveButDontSizeWithCells);
-        sheet.insert_chart(row_number(below_row)?, 0, &native)?;
-    }
-    Ok(())
 }
 
 /// What the look of a chart depends on.
@@ -380,70 +306,9 @@ pub(super) fn fill(color: u32) -> ChartFormat {
     format
 }
 
-/// References to cells, rows and columns counted from zero, the header being row 0.
-impl<'a> Source<'a> {
-    /// A column of the sheet with its number.
-    pub(super) fn column(&self, name: &str) -> Option<(usize, &'a TableColumn)> {
-        let columns = self.table.columns().iter().take(MAX_COLUMNS);
-        columns.enumerate().find(|(_, column)| column.name() == name)
-    }
-
-    pub(super) fn cell(&self, row: usize, column: usize) -> Result<ChartRange, XlsxError> {
-        self.cells(column, &[row])
-    }
-
-    /// Sets what a series refers to: its name by row and column, its categories and values by column and rows.
-    pub(super) fn set_cells(
-        &self,
-        series: &mut ChartSeries,
-        name: (usize, usize),
-        categories: (usize, &[usize]),
-        values: (usize, &[usize]),
-    ) -> Result<(), XlsxError> {
-        series.set_name(&self.cell(name.0, name.1)?);
-        series.set_categories(&self.cells(categories.0, categories.1)?);
-        series.set_values(&self.cells(values.0, values.1)?);
-        Ok(())
-    }
-
-    /// The cells of `column` in ascending `rows`: one area, or a union of areas such as
-    /// `=(Sheet!$A$2:$A$3,Sheet!$A$7:$A$7)`.
-    pub(super) fn cells(&self, column: usize, rows: &[usize]) -> Result<ChartRange, XlsxError> {
-        cells_of(self.sheet_name, column, rows)
-    }
-}
-
-/// The same of any sheet.
-fn cells_of(sheet_name: &str, column: usize, rows: &[usize]) -> Result<ChartRange, XlsxError> {
-    let column = column_number(column)?;
-    let runs = runs(rows);
-    if let &[(first, last)] = runs.as_slice() {
-        let (first, last) = (row_number(first)?, row_number(last)?);
-        return Ok(ChartRange::new_from_range(sheet_name, first, column, last, column));
-    }
-    let mut areas = Vec::with_capacity(runs.len());
-    for (first, last) in runs {
-        let (first, last) = (row_number(first)?, row_number(last)?);
-        areas.push(utility::worksheet_range_absolute(sheet_name, first, column, last, column));
-    }
-    Ok(ChartRange::new_from_string(&format!("=({})", areas.join(","))))
-}
-
-/// Groups numbers into runs of consecutive ones, each as its first and last.
-fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for &number in numbers {
-        match runs.last_mut() {
-            Some((_, last)) if number == *last + 1 => *last = number,
-            _ => runs.push((number, number)),
-        }
-    }
-    runs
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Shape, runs, scaled};
+    use super::{Shape, scaled};
 
     #[test]
     fn an_axis_of_long_times_is_in_a_larger_unit() {
@@ -468,13 +333,5 @@ mod tests {
         assert_eq!(height(31), 30);
         assert_eq!(height(51), 42);
         assert_eq!(height(250), 78);
-    }
-
-    #[test]
-    fn consecutive_numbers_form_one_run() {
-        assert_eq!(runs(&[]), []);
-        assert_eq!(runs(&[1, 2, 3]), [(1, 3)]);
-        assert_eq!(runs(&[1, 2, 4, 7, 8]), [(1, 2), (4, 4), (7, 8)]);
-        assert_eq!(runs(&[3, 1]), [(3, 3), (1, 1)]);
     }
 }

@@ -7,9 +7,9 @@ use rust_xlsxwriter::{
 };
 use sheets::{Cell, Chart, ChartShape};
 
-use super::charts::{LABEL_PIXELS, MOST_COLUMN_NAMES, Source, data_label, fill, gridlines, lay_out, number};
+use super::cells::{Source, sheet_rows};
+use super::charts::{LABEL_PIXELS, MOST_COLUMN_NAMES, data_label, fill, gridlines, lay_out, number};
 use super::scatter::decade;
-use super::sheet_rows;
 use crate::picture::{KINDS, Rect, text_width};
 
 const WIDTH: u32 = 960;

@@ -6,7 +6,7 @@ use rust_xlsxwriter::{Worksheet, XlsxError};
 use sheets::{Cell, ColumnKind, TableColumn, Unit, escaped};
 use unicode_width::UnicodeWidthStr;
 
-use super::{column_number, row_number};
+use super::cells::{column_number, row_number};
 use crate::shorten::{shortened_apart, truncate_middle};
 
 pub(super) const SHEET: &str = "chart_labels";

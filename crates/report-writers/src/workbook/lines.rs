@@ -7,8 +7,8 @@ use rust_xlsxwriter::{
 };
 use sheets::{Chart, ChartShape, TableColumn};
 
-use super::charts::{Source, gridlines, lay_out, number};
-use super::sheet_rows;
+use super::cells::{Source, sheet_rows};
+use super::charts::{gridlines, lay_out, number};
 use crate::picture::PALETTE;
 
 const WIDTH: u32 = 960;

@@ -1,5 +1,6 @@
 //! xlsx: one workbook, one sheet per table, charts as native charts.
 
+mod cells;
 mod charts;
 mod grouped;
 mod labels;
@@ -14,29 +15,21 @@ use std::io::{Cursor, Seek, Write};
 use std::path::Path;
 
 use rust_xlsxwriter::{
-    Color, ConditionalFormatBlank, ConditionalFormatCell, ConditionalFormatCellRule, DataValidation,
-    DocProperties, ExcelDateTime, Format, FormatAlign, Note, Worksheet, XlsxError,
+    Chart as NativeChart, Color, ConditionalFormatBlank, ConditionalFormatCell, ConditionalFormatCellRule,
+    DataValidation, DocProperties, ExcelDateTime, Format, FormatAlign, Note, ObjectMovement, Worksheet,
+    XlsxError,
 };
-use sheets::{Cell, Layout, Role, Table, TableColumn, Verdict, escaped, is_obeyed};
+use sheets::{Cell, ChartShape, Layout, Role, Table, TableColumn, Verdict, escaped, is_obeyed};
 use unicode_width::UnicodeWidthStr;
 
-use self::charts::Source;
+use self::cells::{
+    MAX_COLUMNS, MAX_DATA_ROWS, MAX_NAME, MAX_TEXT, Source, column_number, row_number, sheet_rows,
+};
 use self::labels::ChartLabels;
 use self::number_format::NumberFormat;
 use crate::report::Report;
 use crate::writer::{Warning, WriteError, Writer, Written, create_file};
 
-// Limits of the format:
-// <https://support.microsoft.com/en-us/office/excel-specifications-and-limits-1672b34d-7043-467e-8e27-269d656771c3>
-
-/// Rows of a sheet below its header row.
-const MAX_DATA_ROWS: usize = 1_048_576 - 1;
-/// Columns of a sheet.
-const MAX_COLUMNS: usize = 16_384;
-/// UTF-16 code units of a cell's text.
-const MAX_TEXT: usize = 32_767;
-/// UTF-16 code units of a sheet's name.
-const MAX_NAME: usize = 31;
 /// Level of the file's compression, of 9. Against 3, writing a workbook takes a quarter less work and the file a quarter
 /// more room.
 const COMPRESSION: u8 = 1;
@@ -58,6 +51,12 @@ const MARKED: Color = Color::RGB(0xFF_E6_99);
 const TEXT_INDENT: u8 = 1;
 /// The filter button that covers the end of a header, in characters.
 const FILTER_BUTTON: usize = 3;
+/// Pixels of a default row, and of a character and the padding of a column.
+const ROW_HEIGHT: u32 = 20;
+const CHARACTER_WIDTH: f64 = 7.0;
+const COLUMN_PADDING: f64 = 5.0;
+/// A table and a chart that are together no wider than this are side by side on one screen.
+const SCREEN_WIDTH: f64 = 1620.0;
 
 /// An xlsx workbook with one sheet per table, in order.
 ///
@@ -111,7 +110,7 @@ impl Workbook {
             let WrittenSheet { mut sheet, widths, warnings: of_sheet } = written;
             warnings.extend(of_sheet);
             sheet.set_name(sheet_name)?;
-            charts::insert(&mut sheet, source, &sources, &widths, &mut labels)?;
+            insert_chart(&mut sheet, source, &sources, &widths, &mut labels)?;
             workbook.push_worksheet(sheet);
         }
         if let Some(sheet) = labels.into_sheet()? {
@@ -145,11 +144,6 @@ impl Writer for Workbook {
             .map_err(WriteError::writing(destination))?;
         Ok(Written { paths: vec![destination.to_owned()], warnings })
     }
-}
-
-/// Rows of a table that a sheet can hold.
-fn sheet_rows(table: &Table) -> usize {
-    table.height().min(MAX_DATA_ROWS)
 }
 
 /// A sheet with the cells of a table, without a name and charts.
@@ -237,6 +231,65 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
         sheet.autofilter(0, 0, row_number(rows)?, column_number(last_column)?)?;
     }
     Ok(WrittenSheet { sheet, widths, warnings })
+}
+
+/// Puts the chart of a table, if it has one, beside or below its cells. A chart without rows or values is nothing to
+/// look at and is left out. `sheets` are all of the workbook.
+fn insert_chart(
+    sheet: &mut Worksheet,
+    own: Source<'_>,
+    sheets: &[Source<'_>],
+    widths: &[f64],
+    labels: &mut ChartLabels,
+) -> Result<(), XlsxError> {
+    let Some(chart) = own.table.chart() else { return Ok(()) };
+    let drawn = match chart.shape {
+        ChartShape::Stacked { parts, per: Some(per) } => charts::stacked_per(chart, own, parts, per)?,
+        ChartShape::Stacked { .. } | ChartShape::Bars(_) | ChartShape::Columns(_) => {
+            charts::bars(chart, own, labels)?
+        }
+        ChartShape::Scatter { .. } => scatter::draw(chart, own, sheets)?,
+        ChartShape::Lines { .. } => lines::draw(chart, own)?,
+        ChartShape::Grouped { .. } => grouped::draw(chart, own)?,
+        ChartShape::Waterfall { .. } => waterfall::draw(chart, own)?,
+    };
+    match drawn {
+        Some((native, width)) => place(sheet, native, width, widths, sheet_rows(own.table)),
+        None => Ok(()),
+    }
+}
+
+/// Puts a chart beside the cells where the screen has room for both, else below them.
+fn place(
+    sheet: &mut Worksheet,
+    mut native: NativeChart,
+    chart_width: u32,
+    widths: &[f64],
+    rows: usize,
+) -> Result<(), XlsxError> {
+    let beside_column = widths.len() + 1;
+    let below_row = rows + 2;
+    let table_width: f64 = widths
+        .iter()
+        .filter(|&&width| width > 0.0)
+        .map(|width| width * CHARACTER_WIDTH + COLUMN_PADDING)
+        .sum();
+    let table_height = f64::from(row_number(rows)?) * f64::from(ROW_HEIGHT);
+    let beside = table_width + f64::from(chart_width) <= SCREEN_WIDTH || table_width <= table_height;
+    // A filter hides rows; a chart beside them must not shrink with them.
+    let has_folded = widths.contains(&0.0);
+    native.set_object_movement(match has_folded {
+        // Columns that are unfolded push it to the right.
+        true => ObjectMovement::MoveButDontSizeWithCells,
+        false => ObjectMovement::DontMoveOrSizeWithCells,
+    });
+    if beside {
+        sheet.insert_chart(1, column_number(beside_column)?, &native)?;
+    } else {
+        native.set_object_movement(ObjectMovement::MoveButDontSizeWithCells);
+        sheet.insert_chart(row_number(below_row)?, 0, &native)?;
+    }
+    Ok(())
 }
 
 /// How many columns stay in view: the first ones that name the rows, as far as they leave room for others.
@@ -442,14 +495,6 @@ fn header_note(description: &str) -> Note {
     let lines = description.chars().count().div_ceil(CHARACTERS_PER_LINE) + 1;
     let height = u32::try_from(lines).unwrap_or(u32::MAX).saturating_mul(14).clamp(36, 300);
     Note::new(description).add_author_prefix(false).set_width(260).set_height(height)
-}
-
-fn row_number(row: usize) -> Result<u32, XlsxError> {
-    u32::try_from(row).map_err(|_| XlsxError::RowColumnLimitError)
-}
-
-fn column_number(column: usize) -> Result<u16, XlsxError> {
-    u16::try_from(column).map_err(|_| XlsxError::RowColumnLimitError)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use rust_xlsxwriter::{
 };
 use sheets::{Cell, Chart, ChartShape, ScatterPoints};
 
-use super::charts::{LABEL_PIXELS, Source, data_label, gridlines, lay_out, number};
-use super::sheet_rows;
+use super::cells::{Source, sheet_rows};
+use super::charts::{LABEL_PIXELS, data_label, gridlines, lay_out, number};
 use crate::picture::{PALETTE, Pixel, Rect, along, shortened, text_width};
 
 const WIDTH: u32 = 960;

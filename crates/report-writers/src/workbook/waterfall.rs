@@ -3,8 +3,8 @@
 use rust_xlsxwriter::{Chart as NativeChart, ChartFormat, ChartType, XlsxError};
 use sheets::{Chart, ChartShape};
 
-use super::charts::{Source, fill, gridlines, lay_out, number, scaled};
-use super::sheet_rows;
+use super::cells::{Source, sheet_rows};
+use super::charts::{fill, gridlines, lay_out, number, scaled};
 use crate::picture::{KINDS, PALETTE};
 
 const WIDTH: u32 = 960;
