@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use csv::ReaderBuilder;
 use sheets::{Cell, Table};
 
-use super::{ReadError, Reader, is_missing};
+use super::reader::{ReadError, Reader, is_missing};
 
 /// Files of a directory that are looked at.
 const MOST_FILES: usize = 4096;

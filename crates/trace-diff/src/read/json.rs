@@ -8,7 +8,7 @@ use std::io::BufReader;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use sheets::{Cell, Nested, Table};
 
-use super::{ReadError, Reader};
+use super::reader::{ReadError, Reader};
 
 /// Whether a text begins as an answer does: with the name of its schema.
 pub(super) fn is_report(head: &[u8]) -> bool {

@@ -2,18 +2,17 @@
 
 mod csv_directory;
 mod json;
+mod reader;
 mod workbook;
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
-use hashbrown::HashSet;
-use sheets::{Cell, Column, ColumnKind, Table, TableColumn, TableError, Unit, names_a_file};
-use thiserror::Error;
+use sheets::Table;
 
-/// Cells of a report that are read. A report of a recording with a million events has a tenth of it.
-const MOST_CELLS: usize = 10_000_000;
+pub use reader::ReadError;
+use reader::Reader;
 
 /// How a report is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,83 +23,6 @@ pub enum ReportFormat {
     Workbook,
     /// The JSON document of this workspace's reports.
     Json,
-}
-
-/// Why a report cannot be read.
-#[derive(Debug, Error, miette::Diagnostic)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The file or directory cannot be read.
-    #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("read-report/io"), help("check that it exists and that you may read it"))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A CSV file is damaged.
-    #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("read-report/csv"), help("write the report again"))]
-    Csv {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: csv::Error,
-    },
-    /// A workbook is damaged, or is none.
-    #[error("{path}: cannot be read as a workbook: {detail}", path = .path.display())]
-    #[diagnostic(code("read-report/workbook"), help("write the report again"))]
-    Workbook {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        detail: String,
-    },
-    /// A JSON document is damaged, or no report.
-    #[error("{path}: is no JSON report: {source}", path = .path.display())]
-    #[diagnostic(code("read-report/json"), help("`tracelens report --output_json_path` writes one"))]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: serde_json::Error,
-    },
-    /// More than any report has.
-    #[error("{path}: has more than {most} {what}, which no report has", path = .path.display())]
-    #[diagnostic(code("read-report/too-large"), help("name a report"))]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The limit.
-        most: usize,
-        /// Of what.
-        what: &'static str,
-    },
-    /// A name or a header cannot stand in a table.
-    #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("read-report/table"))]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: TableError,
-    },
-}
-
-impl ReadError {
-    /// The report that it is about.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        match self {
-            ReadError::Io { path, .. }
-            | ReadError::Csv { path, .. }
-            | ReadError::Workbook { path, .. }
-            | ReadError::Json { path, .. }
-            | ReadError::TooLarge { path, .. }
-            | ReadError::Table { path, .. } => path,
-        }
-    }
 }
 
 /// The format of the report at `path`; `None` where it is none, such as a recording.
@@ -134,86 +56,10 @@ pub fn read_report(
     format: ReportFormat,
     is_wanted: &dyn Fn(&str, &[String]) -> bool,
 ) -> Result<Vec<Table>, ReadError> {
-    let mut reader = Reader { path, is_wanted, cells_left: MOST_CELLS };
+    let mut reader = Reader::new(path, is_wanted);
     match format {
         ReportFormat::CsvDirectory => csv_directory::read(&mut reader),
         ReportFormat::Workbook => workbook::read(&mut reader),
         ReportFormat::Json => json::read(&mut reader),
     }
-}
-
-/// What the readers of all formats share.
-struct Reader<'a> {
-    path: &'a Path,
-    is_wanted: &'a dyn Fn(&str, &[String]) -> bool,
-    cells_left: usize,
-}
-
-impl Reader<'_> {
-    /// Counts the cells of a row that is about to be kept.
-    fn spend(&mut self, cells: usize) -> Result<(), ReadError> {
-        // A row costs something even where it is empty.
-        let left = self.cells_left.checked_sub(cells.max(1));
-        self.cells_left = left.ok_or_else(|| self.too_large(MOST_CELLS, "cells"))?;
-        Ok(())
-    }
-
-    fn too_large(&self, most: usize, what: &'static str) -> ReadError {
-        ReadError::TooLarge { path: self.path.to_path_buf(), most, what }
-    }
-
-    fn io(&self, source: io::Error) -> ReadError {
-        ReadError::Io { path: self.path.to_path_buf(), source }
-    }
-
-    /// A table of these columns; headers that occur twice are numbered. `None` where the name is not one of a table.
-    fn table(
-        &self,
-        name: &str,
-        columns: Vec<(String, Vec<Cell<'static>>)>,
-    ) -> Result<Option<Table>, ReadError> {
-        if !names_a_file(name) {
-            return Ok(None);
-        }
-        let mut taken = HashSet::new();
-        let columns = columns.into_iter().map(|(header, cells)| {
-            let mut unique = header.clone();
-            let mut copy = 1;
-            while !taken.insert(unique.clone()) {
-                unique = format!("{header}.{copy}");
-                copy += 1;
-            }
-            column(unique, cells)
-        });
-        let table = Table::new(name, columns.collect());
-        table.map(Some).map_err(|source| ReadError::Table { path: self.path.to_path_buf(), source })
-    }
-}
-
-/// A column of the narrowest kind that holds the cells: flags, whole numbers, numbers, else texts.
-pub(crate) fn column(header: String, cells: Vec<Cell<'static>>) -> TableColumn {
-    let (mut flags, mut wholes, mut numbers, mut texts) = (false, false, false, false);
-    for cell in &cells {
-        match cell {
-            Cell::Missing => {}
-            Cell::Flag(_) => flags = true,
-            Cell::Whole(_) => wholes = true,
-            Cell::Number(_) => numbers = true,
-            Cell::Text(_) | Cell::Nested(_) => texts = true,
-        }
-    }
-    let kind = match (texts, flags, wholes || numbers) {
-        (true, ..) | (_, true, true) => ColumnKind::Text,
-        (_, true, false) => ColumnKind::Flag,
-        _ if wholes && !numbers => ColumnKind::Whole(Unit::One),
-        _ => ColumnKind::Number(Unit::One),
-    };
-    TableColumn::named(header, Column::new("", kind, ""), cells)
-}
-
-/// Whether a text stands for a cell without a value, as spreadsheets and Python write it.
-fn is_missing(text: &str) -> bool {
-    const MISSING: [&str; 14] =
-        ["", "NaN", "nan", "-NaN", "-nan", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "None", "NULL", "null"];
-    MISSING.contains(&text)
 }

@@ -8,7 +8,7 @@ use calamine::{DataRef, Reader as _, Xlsx};
 use sheets::{Cell, Table};
 use zip::ZipArchive;
 
-use super::{ReadError, Reader, is_missing};
+use super::reader::{ReadError, Reader, is_missing};
 
 /// Parts of the archive, sheets, and bytes of all parts together once they are inflated.
 const MOST_PARTS: usize = 8192;

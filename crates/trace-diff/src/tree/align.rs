@@ -6,7 +6,6 @@
 use hashbrown::{HashMap, HashSet};
 
 use super::outline::{Level, NONE, NodeKind, Outline};
-use super::replays;
 use super::sequences::Sequences;
 
 /// How sure it is that two nodes are the same work.
@@ -80,23 +79,6 @@ pub(crate) struct Alignment {
 }
 
 impl Alignment {
-    pub(crate) fn new(sides: [&Outline; 2]) -> Self {
-        // Equal sequences of matches may be found in several ways. Which one is found must not depend on which run is
-        // named first, so the order is one that the runs themselves give.
-        let swapped = sides[A].exact(0) > sides[B].exact(0);
-        let ordered = if swapped { [sides[B], sides[A]] } else { sides };
-        let mut aligner = Aligner::new(ordered);
-        aligner.run();
-        let mut alignment = aligner.alignment;
-        if swapped {
-            alignment.mate.swap(A, B);
-            alignment.relation.swap(A, B);
-            alignment.confidence.swap(A, B);
-            alignment.gap.swap(A, B);
-        }
-        alignment
-    }
-
     /// The matched node on the other side.
     pub(crate) fn mate(&self, side: usize, node: u32) -> Option<u32> {
         Some(self.mate[side][node as usize]).filter(|&mate| mate != NONE)
@@ -149,7 +131,8 @@ struct Found {
     unwrapped: bool,
 }
 
-struct Aligner<'o> {
+/// The search for an alignment.
+pub(super) struct Aligner<'o> {
     sides: [&'o Outline; 2],
     alignment: Alignment,
     /// Matched nodes whose children are to be aligned.
@@ -161,7 +144,7 @@ struct Aligner<'o> {
 }
 
 impl<'o> Aligner<'o> {
-    fn new(sides: [&'o Outline; 2]) -> Self {
+    pub(super) fn new(sides: [&'o Outline; 2]) -> Self {
         let lengths = sides.map(Outline::len);
         Aligner {
             sides,
@@ -178,12 +161,13 @@ impl<'o> Aligner<'o> {
         }
     }
 
-    fn run(&mut self) {
+    /// The alignment, and what later searches for sequences can use again.
+    pub(super) fn run(mut self) -> (Alignment, Sequences) {
         self.pair([0, 0], Relation::Aligned, Confidence::Certain);
         self.drain();
         self.match_across_lists();
         self.drain();
-        replays::align(self.sides, &mut self.alignment, &mut self.sequences);
+        (self.alignment, self.sequences)
     }
 
     fn drain(&mut self) {

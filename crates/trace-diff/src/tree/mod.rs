@@ -29,7 +29,7 @@ use trace2tree::TraceTree;
 
 use crate::names::NameClasses;
 
-use align::{A, Alignment, B};
+use align::{A, Aligner, Alignment, B};
 use labels::Labels;
 use outline::Outline;
 use units::{Unit, units};
@@ -84,7 +84,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
                 &mut labels,
             )
         });
-        let alignment = Alignment::new(outlines.each_ref());
+        let alignment = align(outlines.each_ref());
         let units = units(outlines.each_ref(), &alignment);
         TreeDiff { trees, options, time_unit, scales, labels, outlines, alignment, units }
     }
@@ -136,4 +136,21 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
     fn event(&self, side: usize, node: u32) -> Option<EventId> {
         self.outlines[side].event.get(node as usize).copied().flatten()
     }
+}
+
+/// Matches the nodes of two outlines.
+fn align(sides: [&Outline; 2]) -> Alignment {
+    // Equal sequences of matches may be found in several ways. Which one is found must not depend on which run is
+    // named first, so the order is one that the runs themselves give.
+    let swapped = sides[A].exact(0) > sides[B].exact(0);
+    let ordered = if swapped { [sides[B], sides[A]] } else { sides };
+    let (mut alignment, mut sequences) = Aligner::new(ordered).run();
+    replays::align(ordered, &mut alignment, &mut sequences);
+    if swapped {
+        alignment.mate.swap(A, B);
+        alignment.relation.swap(A, B);
+        alignment.confidence.swap(A, B);
+        alignment.gap.swap(A, B);
+    }
+    alignment
 }
