@@ -157,7 +157,11 @@ fn tables_that_share_their_pages_are_refused() {
 
 #[test]
 fn virtual_tables_are_not_read() {
-    let error = refused("CREATE VIRTUAL TABLE rocpd_region USING rtree(id, low, high)");
+    let error = refused(
+        "PRAGMA writable_schema = ON;
+        INSERT INTO sqlite_schema VALUES
+        ('table', 'rocpd_region', 'rocpd_region', 0, 'CREATE VIRTUAL TABLE rocpd_region USING rtree(id, low, high)');",
+    );
     assert!(error.contains("missing tables"), "{error}");
 }
 
