@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, Breakdown};
+use gpu_timeline::{Activity, Breakdown, SortFew};
 use hashbrown::HashMap;
 use serde::Serialize;
 use sheets::numbers::{decimal, duration};
@@ -65,7 +65,7 @@ impl Advice {
         let mut found: Vec<Draft<'_>> = Vec::new();
         for &rule in own.iter().chain(RULES) {
             let mut claims = rule.claims(&look);
-            claims.sort_by_key(|claim| Reverse(claim.mid()));
+            claims.sort_few_by_key(|claim| Reverse(claim.mid()));
             for claim in claims {
                 let of_window = |time: i64| time as f64 / facts.window().max(1) as f64;
                 let claimed = claim.mid();
@@ -110,7 +110,7 @@ impl Advice {
     #[must_use]
     pub fn of_findings(window_us: f64, parts_us: Vec<(Bucket, f64)>, mut findings: Vec<Finding>) -> Self {
         let mid = |finding: &Finding| finding.gain.map_or(-1.0, |gain| gain.mid_us);
-        findings.sort_by(|a, b| mid(b).total_cmp(&mid(a)));
+        findings.sort_few_by(|a, b| mid(b).total_cmp(&mid(a)));
         for (finding, rank) in findings.iter_mut().zip(1..) {
             finding.rank = rank;
             let share = |gain: Gain| if window_us > 0.0 { gain.mid_us / window_us * 100.0 } else { 0.0 };
@@ -304,7 +304,7 @@ fn kernels(facts: &Facts, works: &[(i64, u32)]) -> Vec<KernelShare> {
         *sum = (sum.0 + work.duration(), sum.1 + 1);
     }
     let mut sums: Vec<(u32, (i64, usize))> = by_name.into_iter().collect();
-    sums.sort_by_key(|&(name, (time, _))| (Reverse(time), facts.name(name)));
+    sums.sort_few_by_key(|&(name, (time, _))| (Reverse(time), facts.name(name)));
     let shares = sums.into_iter().take(MOST_NAMED).map(|(name, (time, count))| KernelShare {
         name: facts.name(name).to_owned(),
         count,

@@ -1,5 +1,6 @@
 //! The call tree of a trace as rows: what is below calls, or above them, with equal siblings as one.
 
+use gpu_timeline::SortFew;
 use indexmap::IndexMap;
 use sheets::{Column, Role, Table, TableColumn, TableError};
 use trace_ingest::{EventId, StringId};
@@ -114,7 +115,7 @@ impl TreeQuery {
         let mut groups: Vec<(f64, Vec<EventId>)> =
             by_name.into_values().map(|group| (us(&group), group)).collect();
         groups.retain(|(us, _)| *us > 0.0 && *us >= self.min_us);
-        groups.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        groups.sort_few_by(|(a, _), (b, _)| b.total_cmp(a));
         for (us, group) in groups {
             rows.push(Row { first: group[0], depth, calls: group.len(), us });
             let next: Vec<EventId> = match self.callers {

@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use gpu_timeline::SortFew;
 use inference_phase::capture::CaptureLibrary;
 use iterations::Window;
 use perf_models::bare_kernel_name;
@@ -240,7 +241,7 @@ fn only_in_words<T: Borrow<TraceTree>>(
     /// Names that a sentence has room for.
     const NAMED: usize = 3;
     let mut only: Vec<&UnitGroup> = groups.iter().filter(|group| group.status == status).collect();
-    only.sort_by_key(|group| std::cmp::Reverse(group.busy[side]));
+    only.sort_few_by_key(|group| std::cmp::Reverse(group.busy[side]));
     let time: i64 = only.iter().map(|group| group.busy[side]).sum();
     let units: usize = only.iter().map(|group| group.count).sum();
     let names: Vec<String> =

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, SortFew};
 use hashbrown::{HashMap, HashSet};
 use inference_phase::Step;
 use iterations::{Division, Iteration, Mark, Part, Program};
@@ -112,7 +112,7 @@ fn hash_of(path: &Path) -> std::io::Result<u64> {
     if path.is_dir() {
         files = std::fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
         files.retain(|file: &PathBuf| file.is_file());
-        files.sort();
+        files.sort_few();
     }
     let mut hasher = XxHash64::with_seed(0);
     let mut buffer = vec![0; 1 << 20];
@@ -333,7 +333,7 @@ impl<'a> Units<'a> {
             }
         }
         let mut order: Vec<usize> = (0..times.len()).collect();
-        order.sort_by_key(|&unit| (std::cmp::Reverse(times[unit]), unit));
+        order.sort_few_by_key(|&unit| (std::cmp::Reverse(times[unit]), unit));
         order.truncate(MOST_UNITS);
         let behind = u32::try_from(order.len()).unwrap_or(u32::MAX);
         let mut numbers = vec![behind; self.keys.len()];
@@ -416,7 +416,7 @@ impl<'a> Units<'a> {
                 (format!("{:016x}", XxHash64::oneshot(0, text.as_bytes())), calls)
             })
             .collect();
-        calls.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        calls.sort_few_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let mut kept: BTreeMap<String, f64> = BTreeMap::new();
         for (position, (key, calls)) in calls.into_iter().enumerate() {
             let key = if position < MOST { key } else { "others".to_owned() };

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use op_replay::{Entry, Operation, Refusal, SeenTensors};
 use perf_models::{OpCall, Value};
 use sheets::Table;
@@ -88,7 +88,7 @@ pub fn operators_to_replay(
         None => from_trace(path, options, reading)?,
     };
     // Of equal times, the first call goes first.
-    found.operators.sort_by(|a, b| b.time_us.total_cmp(&a.time_us).then(a.uid.cmp(&b.uid)));
+    found.operators.sort_few_by(|a, b| b.time_us.total_cmp(&a.time_us).then(a.uid.cmp(&b.uid)));
     Ok(found)
 }
 
@@ -161,7 +161,7 @@ fn longest(events: &EventTable, own_times: &[(EventId, i64)], most: usize) -> Ve
         times.entry(key(events, event)).or_insert((0, event)).0 += time;
     }
     let mut ranked: Vec<(CallKey, (i64, EventId))> = times.into_iter().collect();
-    ranked.sort_by_key(|&(_, (time, first))| (Reverse(time), first));
+    ranked.sort_few_by_key(|&(_, (time, first))| (Reverse(time), first));
     ranked.into_iter().take(most).map(|(key, _)| key).collect()
 }
 
@@ -309,7 +309,7 @@ fn from_report(
         not_recorded(path, what, "name a report of `tracelens pytorch` or TraceLens, or the trace")
     })?;
     let mut rows = rows_of(table);
-    rows.sort_by(|a, b| b.own_us.total_cmp(&a.own_us).then(a.uid.cmp(&b.uid)));
+    rows.sort_few_by(|a, b| b.own_us.total_cmp(&a.own_us).then(a.uid.cmp(&b.uid)));
     let mut seen = SeenTensors::default();
     rows.iter().for_each(|row| seen.observe(&row.call(&[])));
     let is_chosen = |row: &Row| match &options.choice {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use gpu_timeline::SortFew;
 use sheets::{Cell, Table, TableColumn, TableError};
 use thiserror::Error as ThisError;
 
@@ -154,7 +155,7 @@ pub fn did_you_mean<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) 
     let part = |name: &str| f64::from(u8::from(name.to_lowercase().contains(&wanted.to_lowercase())));
     let mut near: Vec<(f64, &str)> =
         names.into_iter().map(|name| (part(name) + likeness(wanted, name), name)).collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.sort_few_by(|a, b| b.0.total_cmp(&a.0));
     near.truncate(3);
     near.into_iter().map(|(_, name)| name.to_owned()).collect()
 }

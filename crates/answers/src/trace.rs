@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use advise::{ADVICE, Advice, Limits};
 use critical_path::{GraphReplays, graph_replays_sheet};
 use extension::Extension;
+use gpu_timeline::SortFew;
 use inference_phase::Step;
 use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
 use inference_phase::sheets::{
@@ -789,7 +790,7 @@ pub(crate) fn versions(facts: &TraceFacts) -> impl Iterator<Item = (&'static str
 fn phase_shares(phases: &PhaseAnalysis<'_>) -> Option<String> {
     let total: i64 = phases.phases().iter().map(|phase| phase.kernel_time).sum();
     let mut rows: Vec<&PhaseStatistics> = phases.phases().iter().filter(|row| row.kernel_time > 0).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.kernel_time));
+    rows.sort_few_by_key(|row| std::cmp::Reverse(row.kernel_time));
     let described: Vec<String> = rows
         .iter()
         .enumerate()

@@ -1,6 +1,7 @@
 //! One page on one thing of a recording: an operator, a kernel, a module, an event.
 
 use advise::Finding;
+use gpu_timeline::SortFew;
 use gpu_timeline::Summary as Statistics;
 use hashbrown::{HashMap, HashSet};
 use iterations::{Division, Part as StepPart};
@@ -352,7 +353,7 @@ impl Parts {
     /// The largest of them.
     fn largest(self, top: usize, us: impl Fn(i64) -> f64) -> Vec<Part> {
         let mut parts: Vec<_> = self.0.into_iter().collect();
-        parts.sort_by(|(a, of_a), (b, of_b)| of_b.1.cmp(&of_a.1).then_with(|| a.cmp(b)));
+        parts.sort_few_by(|(a, of_a), (b, of_b)| of_b.1.cmp(&of_a.1).then_with(|| a.cmp(b)));
         parts.truncate(top);
         parts.into_iter().map(|(name, (count, time))| Part { name, count, time_us: us(time) }).collect()
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use gpu_timeline::SortFew;
 use perf_models::CommunicationPatterns;
 use trace_ingest::{EventId, Trace};
 use trace2tree::TraceTree;
@@ -166,7 +167,7 @@ impl CriticalPath {
             .map(|class| (class, time(class)))
             .filter(|&(_, time)| time > 0)
             .collect();
-        classes.sort_by_key(|&(_, time)| std::cmp::Reverse(time));
+        classes.sort_few_by_key(|&(_, time)| std::cmp::Reverse(time));
         classes
     }
 
@@ -212,7 +213,9 @@ impl PathGroup {
             group.longest = group.longest.max(part.duration);
         }
         let mut groups: Vec<PathGroup> = groups.into_values().collect();
-        groups.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (a.class, &a.name).cmp(&(b.class, &b.name))));
+        groups.sort_few_by(|a, b| {
+            b.time.cmp(&a.time).then_with(|| (a.class, &a.name).cmp(&(b.class, &b.name)))
+        });
         groups
     }
 }

@@ -1,5 +1,6 @@
 //! Replays of captured graphs: how much of the time that a replay takes its longest chain of kernels explains.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use trace_ingest::{EventId, FlowKind, PerString, Trace};
 use trace2tree::{TraceTree, is_graph_launch};
@@ -91,7 +92,7 @@ impl<'t> GraphReplays<'t> {
         for (replay, (start, end)) in replays.iter_mut().zip(spans) {
             replay.span = end - start;
         }
-        replays.sort_by_key(|replay| (events.start(replay.launch), replay.launch));
+        replays.sort_few_by_key(|replay| (events.start(replay.launch), replay.launch));
         GraphReplays { trace, replays }
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
+use crate::SortFew;
 use crate::suffix_array::{common_prefixes, suffix_array};
 
 /// How often each symbol may be looked at, on average, when the occurrences of candidates are gone through.
@@ -64,7 +65,7 @@ pub fn repeated_sequences(symbols: &[Option<u32>], costs: &[i64], most: usize) -
         looks = left;
         found.extend(candidate.sequence(&order, &sums).filter(|sequence| sequence.saved > 0));
     }
-    found.sort_by_key(|sequence| (Reverse(sequence.saved), sequence.length, sequence.first()));
+    found.sort_few_by_key(|sequence| (Reverse(sequence.saved), sequence.length, sequence.first()));
     without_likes(found, text.len(), most)
 }
 

@@ -1,6 +1,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::SortFew;
+
 /// Count, sum, mean, median, spread and range of integers such as durations.
 ///
 /// Computed from exact integer sums, so the result depends neither on the order of the values nor
@@ -89,7 +91,7 @@ pub fn summaries<K: Ord>(values: impl IntoIterator<Item = (K, i64)>) -> Vec<(K, 
     }
     let summary = |(group, values): (K, Vec<i64>)| Some((group, Summary::from_values(&values)?));
     let mut summaries: Vec<(K, Summary)> = groups.into_iter().filter_map(summary).collect();
-    summaries.sort_by_key(|(_, summary)| Reverse(summary.sum));
+    summaries.sort_few_by_key(|(_, summary)| Reverse(summary.sum));
     summaries
 }
 

@@ -12,7 +12,7 @@ mod repeats;
 mod sequence;
 mod training;
 
-use gpu_timeline::upper_median;
+use gpu_timeline::{SortFew, upper_median};
 use trace_ingest::{RecordingKind, RowId};
 use trace2tree::TraceTree;
 
@@ -107,7 +107,7 @@ impl Iterations {
         };
         levels.retain(|level| !level.iterations.is_empty() && level.confidence >= LEAST_CONFIDENCE);
         for level in &mut levels {
-            level.iterations.sort_by_key(|iteration| (iteration.track, iteration.start, iteration.end));
+            level.iterations.sort_few_by_key(|iteration| (iteration.track, iteration.start, iteration.end));
             // Where evidence of two kinds meets, an iteration ends before the next begins.
             for at in 1..level.iterations.len() {
                 let Iteration { track, start, .. } = level.iterations[at];
@@ -116,13 +116,13 @@ impl Iterations {
                     before.end = before.end.min(start);
                 }
             }
-            level.iterations.sort_by_key(|iteration| (iteration.start, iteration.end, iteration.track));
+            level.iterations.sort_few_by_key(|iteration| (iteration.start, iteration.end, iteration.track));
         }
         let length = |level: &Level| {
             let total: i64 = level.iterations.iter().map(|one| one.end.saturating_sub(one.start)).sum();
             total / level.iterations.len().max(1) as i64
         };
-        levels.sort_by_key(|level| (std::cmp::Reverse(length(level)), level.evidence, level.kind));
+        levels.sort_few_by_key(|level| (std::cmp::Reverse(length(level)), level.evidence, level.kind));
         let steps = levels
             .iter()
             .position(|level| name.as_ref() == Some(&(level.kind, level.name.clone(), level.evidence)));
@@ -462,7 +462,7 @@ impl Finder<'_> {
                 (marks.len() >= 2).then_some((*group, marks, share))
             })
             .collect();
-        owned.sort_by_key(|(_, marks, _)| (marks.len(), marks[0].start));
+        owned.sort_few_by_key(|(_, marks, _)| (marks.len(), marks[0].start));
         // Fewest first: the outermost loop.
         for ranges in owned.chunk_by(|a, b| a.1.len() == b.1.len()) {
             let share: f64 = ranges.iter().map(|(_, _, share)| share).sum::<f64>().min(1.0);
@@ -535,7 +535,7 @@ impl Finder<'_> {
         if covered >= 0.5 {
             let mut repeated: Vec<&frames::FrameCalls> =
                 models.iter().filter(|model| model.share >= 0.05 && model.calls.len() >= 2).collect();
-            repeated.sort_by_key(|model| model.calls.len());
+            repeated.sort_few_by_key(|model| model.calls.len());
             let single = models.iter().any(|model| model.share >= 0.05 && model.calls.len() == 1);
             for model in repeated.iter().filter(|model| model.calls.len() > known) {
                 if found.counts().any(|count| count == model.calls.len()) {

@@ -1,6 +1,7 @@
 //! Runs of compiled programs on devices that launch nothing themselves, such as the tensor cores of TPUs: what an XPlane
 //! profile has of them instead of launches by the host.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, RowId, StringId, Trace};
 
@@ -81,7 +82,7 @@ impl DeviceRuns {
             if kind == Kind::Module { device.runs.push(run) } else { device.steps.push(run) }
         }
         for device in devices.values_mut() {
-            device.runs.sort_by_key(|run| (run.start, run.end, run.event));
+            device.runs.sort_few_by_key(|run| (run.start, run.end, run.event));
             device.steps.sort_by_key(|step| (step.start, step.end, step.event));
         }
         let time = |device: &OfDevice| device.runs.iter().map(Run::duration).fold(0, i64::saturating_add);

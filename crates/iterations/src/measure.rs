@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, Summary, median};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, SortFew, Summary, median};
 use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, StringId, TrackId};
 use trace2tree::{EventSet, TraceTree};
@@ -346,7 +346,7 @@ impl Measured {
             })
             .collect();
         let total = |group: &Group| group.iterations.iter().map(|&index| duration(index)).sum::<i64>();
-        summed.sort_by_key(|group| (Reverse(total(group)), group.representative));
+        summed.sort_few_by_key(|group| (Reverse(total(group)), group.representative));
         for (place, group) in summed.iter().enumerate() {
             group.iterations.iter().for_each(|&index| self.iterations[index].group = Some(place));
         }

@@ -4,7 +4,7 @@
 //! clocks. The difference that most pairs of like collectives share is that of the clocks; the pairs that have it are the
 //! same collective.
 
-use gpu_timeline::upper_median;
+use gpu_timeline::{SortFew, upper_median};
 use hashbrown::HashMap;
 
 /// The end of a collective on a rank.
@@ -94,7 +94,7 @@ pub(crate) fn align(reference: &[End], rank: &[End], near: Option<i64>) -> Align
         (overlap.0 + overlap.1 - (2 * count).min(overlap.0 + overlap.1), count, overlap, pairs, *agreed)
     };
     let mut tried: Vec<_> = agreed.iter().map(paired).collect();
-    tried.sort_by_key(|(alone, ..)| *alone);
+    tried.sort_few_by_key(|(alone, ..)| *alone);
     let second = tried.get(1).map(|(alone, ..)| *alone);
     let (alone, count, overlap, pairs, agreed) = tried.swap_remove(0);
     let doubt = if second.is_some_and(|second| (second - alone) as f64 <= LEAD + (alone as f64).sqrt()) {
@@ -161,8 +161,8 @@ fn densest(differences: &[i64], width: i64, near: Option<i64>) -> Vec<Agreed> {
     windows.retain(|(from, to)| (to - from) as f64 >= RIVAL * most as f64);
     let middle = |&(from, to): &(usize, usize)| differences[from + (to - from) / 2];
     match near {
-        Some(known) => windows.sort_by_key(|window| ((middle(window) - known).abs(), window.0)),
-        None => windows.sort_by_key(|window| (std::cmp::Reverse(window.1 - window.0), window.0)),
+        Some(known) => windows.sort_few_by_key(|window| ((middle(window) - known).abs(), window.0)),
+        None => windows.sort_few_by_key(|window| (std::cmp::Reverse(window.1 - window.0), window.0)),
     }
     let mut agreed: Vec<Agreed> = Vec::new();
     for window in windows {

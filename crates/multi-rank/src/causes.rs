@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpu_timeline::Activity;
+use gpu_timeline::{Activity, SortFew};
 use hashbrown::HashMap;
 
 use crate::analysis::{JobAnalysis, LateArrival};
@@ -100,7 +100,7 @@ pub(crate) fn causes(analysis: &JobAnalysis) -> Result<Vec<Cause>, Error> {
         by_step.entry((arrival.recording, arrival.step)).or_default().push(arrival);
     }
     let mut worst: Vec<((usize, i32), Vec<&LateArrival>)> = by_step.into_iter().collect();
-    worst.sort_by_key(|(key, arrivals)| (std::cmp::Reverse(lateness(arrivals)), *key));
+    worst.sort_few_by_key(|(key, arrivals)| (std::cmp::Reverse(lateness(arrivals)), *key));
     worst.truncate(LOOKED_AT);
     let mut tables = Tables { analysis, collectives: HashMap::new(), kernels: HashMap::new() };
     tables.read(worst.iter().flat_map(|(_, arrivals)| arrivals.iter().copied()))?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpu_timeline::upper_median;
+use gpu_timeline::{SortFew, upper_median};
 
 use crate::diagnostic::Diagnostic;
 use crate::job::Job;
@@ -202,7 +202,7 @@ impl Clocks {
         let jumped: BTreeSet<(usize, usize)> =
             between.iter().filter(|pair| pair.jump.is_some()).map(|pair| clocks_of(pair)).collect();
         between.retain(|pair| pair.jump.is_some() || !jumped.contains(&clocks_of(pair)));
-        between.sort_by(|a, b| {
+        between.sort_few_by(|a, b| {
             let uncertain = a.uncertainty().total_cmp(&b.uncertainty());
             uncertain.then_with(|| (a.recording, a.reference).cmp(&(b.recording, b.reference)))
         });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpu_timeline::SortFew;
 use hashbrown::{HashMap, HashSet};
 use perf_models::CollectiveKind;
 
@@ -129,12 +130,12 @@ impl Collectives {
         let places = build.add_kernels(details)?;
         let mut in_order: Vec<&Vec<Entry>> =
             details.iter().filter(|entries| places.contains_key(&place(entries))).collect();
-        in_order.sort_by_key(|entries| places.get(&place(entries)));
+        in_order.sort_few_by_key(|entries| places.get(&place(entries)));
         for entries in in_order {
             build.add(entries, &places);
         }
         let mut collectives = build.collectives;
-        collectives.uneven.sort_by(|a, b| {
+        collectives.uneven.sort_few_by(|a, b| {
             let data = |uneven: &Uneven| {
                 uneven
                     .members
@@ -240,7 +241,7 @@ impl Build<'_> {
         let mut places = HashMap::new();
         for recording in 0..self.analysis.job.recordings.len() {
             let mut rows: Vec<(u32, CollectiveRow)> = (0..).zip(self.analysis.rows(recording)?).collect();
-            rows.sort_by_key(|(_, row)| row.ordinal);
+            rows.sort_few_by_key(|(_, row)| row.ordinal);
             for (position, mut row) in rows {
                 let of = &self.analysis.job.recordings[recording];
                 let number = numbers.get(&(recording as u32, position));
@@ -419,7 +420,7 @@ fn stragglers(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Straggle
             straggler.of = straggler.collectives;
         }
     }
-    stragglers.sort_by_key(|straggler| straggler.waiting);
+    stragglers.sort_few_by_key(|straggler| straggler.waiting);
     stragglers
 }
 

@@ -1,6 +1,6 @@
 //! What there is to say of a job first: how long its steps take, how much of it is communication, and who is waited for.
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 
 use crate::analysis::JobAnalysis;
 use crate::causes::CauseKind;
@@ -129,7 +129,7 @@ fn stragglers(analysis: &JobAnalysis) -> Vec<Straggler> {
             cause,
         });
     }
-    stragglers.sort_by_key(|straggler| (std::cmp::Reverse(straggler.lateness), straggler.rank));
+    stragglers.sort_few_by_key(|straggler| (std::cmp::Reverse(straggler.lateness), straggler.rank));
     stragglers
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use gpu_timeline::SortFew;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -242,7 +243,7 @@ impl JobFolder {
         let mut entries: Vec<PathBuf> = fs::read_dir(path)
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
             .map_err(Error::io(path))?;
-        entries.sort();
+        entries.sort_few();
         let (mut ranks, mut packs, mut stale) = (Vec::new(), Vec::new(), Vec::new());
         let other_version = |schema| format!("its tables are of version {schema}, and {SCHEMA} is read");
         let entries: BTreeSet<PathBuf> = entries.into_iter().filter_map(destination_of).collect();
@@ -287,7 +288,7 @@ impl JobFolder {
             }
             outdated.extend(is_outdated.then_some(path));
         }
-        ranks.sort_by(|a, b| a.name.cmp(&b.name));
+        ranks.sort_few_by(|a, b| a.name.cmp(&b.name));
         Ok(JobFolder { path: path.to_owned(), ranks, stale, outdated })
     }
 
@@ -336,7 +337,7 @@ impl JobFolder {
     pub fn ranks_of(&self, recording: &Source) -> Vec<&RankFolder> {
         let mut ranks: Vec<&RankFolder> =
             self.ranks.iter().filter(|rank| rank.source().is_of(recording)).collect();
-        ranks.sort_by_key(|rank| rank.rank());
+        ranks.sort_few_by_key(|rank| rank.rank());
         ranks
     }
 

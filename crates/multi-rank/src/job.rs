@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 
 use crate::clocks::{ClockMode, Clocks};
@@ -220,7 +221,7 @@ fn numbered(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<(u32, RankRow, Vec<GroupRow>, RankFolder)> {
     let own = |read: &Read| read.0.or_else(|| u32::try_from(read.1.rank?).ok());
-    read.sort_by(|a, b| {
+    read.sort_few_by(|a, b| {
         let key = |read: &Read| {
             (own(read).unwrap_or(u32::MAX), read.1.base_time_ns.saturating_add(read.1.window_start_ns))
         };
@@ -240,7 +241,7 @@ fn numbered(
             (rank, row, groups, folder)
         })
         .collect();
-    numbered.sort_by_key(|(rank, row, ..)| (*rank, row.base_time_ns.saturating_add(row.window_start_ns)));
+    numbered.sort_few_by_key(|(rank, row, ..)| (*rank, row.base_time_ns.saturating_add(row.window_start_ns)));
     numbered
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::thread::Builder;
 
-use gpu_timeline::Activity;
+use gpu_timeline::{Activity, SortFew};
 use hashbrown::HashMap;
 use iterations::{Division, Part};
 use perf_models::{CollectiveKind, CommunicationPatterns, element_size, type_of_scalar_name};
@@ -233,7 +233,7 @@ impl<'a> Map<'a> {
             add(&mut row.bytes, work.bytes());
         }
         let mut rows: Vec<OpRow> = rows.into_values().collect();
-        rows.sort_by(|a, b| {
+        rows.sort_few_by(|a, b| {
             (&a.name, &a.category, &a.input_dims, &a.input_types, a.signature).cmp(&(
                 &b.name,
                 &b.category,
@@ -536,7 +536,7 @@ impl KernelRows {
 
     pub(crate) fn sorted(self) -> Vec<KernelRow> {
         let mut rows: Vec<KernelRow> = self.0.into_values().collect();
-        rows.sort_by(|a, b| {
+        rows.sort_few_by(|a, b| {
             (a.step, &a.name, &a.activity, a.stream).cmp(&(b.step, &b.name, &b.activity, b.stream))
         });
         rows

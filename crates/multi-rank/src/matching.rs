@@ -3,6 +3,7 @@
 use std::sync::mpsc::sync_channel;
 use std::thread::Builder;
 
+use gpu_timeline::SortFew;
 use hashbrown::{HashMap, HashSet};
 use perf_models::CollectiveKind;
 
@@ -300,7 +301,7 @@ impl Matcher<'_> {
         for (lane, recording, executions) in std::mem::take(&mut self.deferred) {
             self.match_rank(lane, recording, executions, false)?;
         }
-        self.matching.of_ranks.sort_by_key(|of_rank| (of_rank.recording, of_rank.lane));
+        self.matching.of_ranks.sort_few_by_key(|of_rank| (of_rank.recording, of_rank.lane));
         self.match_left_over()
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Interval, IntervalSet, Summary};
+use gpu_timeline::{Interval, IntervalSet, SortFew, Summary};
 use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, StringId};
 use trace2tree::HostWait;
@@ -29,7 +29,7 @@ pub(crate) fn sums<K: Ord, L: Ord>(
     let share = |sum: i64| if all > 0 { sum as f64 / all as f64 } else { 0.0 };
     let mut sums: Vec<Sum<K>> =
         summaries.into_iter().map(|(key, values)| Sum { share: share(values.sum), key, values }).collect();
-    sums.sort_by_cached_key(|sum| (Reverse(sum.values.sum), label(&sum.key)));
+    sums.sort_few_by_cached_key(|sum| (Reverse(sum.values.sum), label(&sum.key)));
     sums
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn bandwidths<'a>(analysis: &'a NsysAnalysis<'_>, category: Category)
         })
     };
     let mut rows: Vec<Bandwidth<'a>> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| (row.device, Reverse(row.durations.sum), row.name));
+    rows.sort_few_by_key(|row| (row.device, Reverse(row.durations.sum), row.name));
     rows
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn launched_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Launch
     };
     let mut rows: Vec<LaunchedKernel<'a>> = groups.into_iter().filter_map(row).collect();
     let total = |row: &LaunchedKernel<'_>| row.total.map_or(0, |total| total.sum);
-    rows.sort_by_key(|row| (Reverse(total(row)), row.thread, row.device, row.call, row.kernel));
+    rows.sort_few_by_key(|row| (Reverse(total(row)), row.thread, row.device, row.call, row.kernel));
     rows
 }
 
@@ -339,7 +339,7 @@ pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchr
         }
     }
     let mut rows: Vec<Synchronizations<'a>> = rows.into_values().collect();
-    rows.sort_by_key(|row| (row.kind.is_none(), Reverse(row.call_time), row.call, row.kind));
+    rows.sort_few_by_key(|row| (row.kind.is_none(), Reverse(row.call_time), row.call, row.kind));
     rows
 }
 

@@ -1,6 +1,6 @@
 //! The iterations of the program: one row each, and one row per group of alike ones.
 
-use gpu_timeline::{Breakdown, Summary};
+use gpu_timeline::{Breakdown, SortFew, Summary};
 use iterations::{Figures, Group, Iteration, Level, Mark, Measured, MeasuredIterations, Part};
 use sheets::names;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Figure, Nested, Role, Sheet, Unit, percent};
@@ -382,7 +382,7 @@ fn rows<'a>(level: &'a Level, measured: &'a Measured, work: &'a [IterationWork])
         Row { level, part, figures, on_device, work: work(part) }
     };
     let mut rows: Vec<Row<'_>> = iterations.chain(outside).map(row).collect();
-    rows.sort_by_key(|row| row.part);
+    rows.sort_few_by_key(|row| row.part);
     rows
 }
 

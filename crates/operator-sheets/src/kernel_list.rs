@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use sheets::Nested;
 use trace_ingest::{EventId, StringId, Trace};
 
@@ -69,7 +69,7 @@ impl KernelList {
             durations.iter().map(|durations| Summary::from_values(durations)).collect();
         let mut places: Vec<usize> = (0..template.len()).collect();
         let template: Vec<ListedKernel> = template.iter().map(listed).collect();
-        places.sort_by_key(|&place| {
+        places.sort_few_by_key(|&place| {
             (summaries[place].map_or(0, |summary| summary.sum), trace.text(template[place].name))
         });
         let positions = places.iter().map(|&place| (template[place], summaries[place])).collect();

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use gpu_timeline::SortFew;
 use perf_models::{Architecture, ComputeSpec, DataPath, PeakBasis};
 use sheets::names::{ROOFLINE, ROOFLINE_POINTS};
 use sheets::{
@@ -72,7 +73,7 @@ impl Roof {
             }
         }
         let time = |roof: &Roof| roof.points.iter().map(|point| point.time).sum::<i64>();
-        roofs.sort_by_key(|roof| (Reverse(time(roof)), roof.spec));
+        roofs.sort_few_by_key(|roof| (Reverse(time(roof)), roof.spec));
         roofs
     }
 
@@ -239,7 +240,7 @@ impl RooflineShares {
 /// Stable: what is equal stays in its order.
 fn most_first<N>(sums: impl IntoIterator<Item = (N, f64)>) -> Vec<(N, f64)> {
     let mut sums: Vec<(N, f64)> = sums.into_iter().collect();
-    sums.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sums.sort_few_by(|a, b| b.1.total_cmp(&a.1));
     sums
 }
 

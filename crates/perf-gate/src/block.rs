@@ -1,5 +1,7 @@
 //! Which recordings count as one: those of a job share clocks, placement and neighbours.
 
+use gpu_timeline::SortFew;
+
 use crate::recording::Recording;
 
 /// Recordings of one job on one machine: what is repeated when an experiment is.
@@ -30,7 +32,7 @@ pub const SAME_JOB_NS: i64 = 600 * 1_000_000_000;
 pub fn blocks(recordings: &[Recording]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut order: Vec<usize> = (0..recordings.len()).collect();
-    order.sort_by_key(|&at| (recordings[at].recorded_at, at));
+    order.sort_few_by_key(|&at| (recordings[at].recorded_at, at));
     for at in order {
         let recording = &recordings[at];
         let reason = match (&recording.job, recording.recorded_at) {
@@ -55,7 +57,7 @@ pub fn blocks(recordings: &[Recording]) -> Vec<Block> {
     for block in &mut blocks {
         block.recordings.sort_unstable();
     }
-    blocks.sort_by(|a, b| a.recordings.cmp(&b.recordings));
+    blocks.sort_few_by(|a, b| a.recordings.cmp(&b.recordings));
     blocks
 }
 

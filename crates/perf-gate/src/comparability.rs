@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use gpu_timeline::{LINKED_ENOUGH, likeness, median};
+use gpu_timeline::{LINKED_ENOUGH, SortFew, likeness, median};
 use serde::Serialize;
 use sheets::numbers::decimal;
 
@@ -232,7 +232,7 @@ impl Comparability {
                 check.outcome = CheckOutcome::Allowed;
             }
         }
-        found.checks.sort_by_key(|check| (std::cmp::Reverse(check.outcome), check.check));
+        found.checks.sort_few_by_key(|check| (std::cmp::Reverse(check.outcome), check.check));
         found
     }
 

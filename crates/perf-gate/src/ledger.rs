@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpu_timeline::SortFew;
 use serde::Serialize;
 
 use crate::block::Block;
@@ -180,7 +181,7 @@ impl Sample<'_> {
 /// Places of the steps in the middle half by duration, of those that count.
 fn typical_steps(recording: &Recording, warmup: usize) -> Vec<usize> {
     let mut steps: Vec<usize> = recording.counted_steps(warmup).collect();
-    steps.sort_by_key(|&step| (recording.steps.duration[step], step));
+    steps.sort_few_by_key(|&step| (recording.steps.duration[step], step));
     let left_out = steps.len() / 4;
     steps[left_out..steps.len() - left_out].to_vec()
 }
@@ -237,7 +238,7 @@ impl Ledger {
         let mut lines = rounded(fold_rest(parts, least_known));
         let step_ns = [0, 1].map(|side| lines.iter().map(|line| line.ns[side]).sum());
         judge(&mut lines, step_ns, sides, by_module, noise);
-        lines.sort_by(|a, b| b.delta().abs().cmp(&a.delta().abs()).then_with(|| a.part.cmp(&b.part)));
+        lines.sort_few_by(|a, b| b.delta().abs().cmp(&a.delta().abs()).then_with(|| a.part.cmp(&b.part)));
         Ledger { step_ns, lines }
     }
 
@@ -252,7 +253,7 @@ impl Ledger {
     pub fn culprits(&self) -> Vec<&LedgerLine> {
         let mut culprits: Vec<&LedgerLine> = self.lines.iter().filter(|line| line.is_culprit).collect();
         let direction = if self.delta() < 0 { -1 } else { 1 };
-        culprits.sort_by_key(|line| line.delta().signum() != direction);
+        culprits.sort_few_by_key(|line| line.delta().signum() != direction);
         culprits
     }
 
@@ -319,7 +320,7 @@ fn rounded(parts: BTreeMap<Part, Sums<'_>>) -> Vec<LedgerLine> {
         });
         let kernels = sums.kernels.map(|kernels| {
             let mut by_time: Vec<(&str, f64)> = kernels.into_iter().collect();
-            by_time.sort_by(|a, b| b.1.total_cmp(&a.1));
+            by_time.sort_few_by(|a, b| b.1.total_cmp(&a.1));
             by_time.into_iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
         });
         let change = change(&part, ns, sums.calls, &kernels);

@@ -1,5 +1,7 @@
 //! The rule that says whether one version is slower than another, and how sure that is.
 
+use gpu_timeline::SortFew;
+
 use crate::student::{t_quantile, t_upper_tail};
 
 /// How far recordings of the same version differ from job to job, beside what their own steps show.
@@ -196,7 +198,7 @@ pub fn benjamini_hochberg(probabilities: &[f64]) -> Vec<f64> {
 /// Places of the probabilities, the least first.
 fn by_size(probabilities: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
-    order.sort_by(|&a, &b| probabilities[a].total_cmp(&probabilities[b]));
+    order.sort_few_by(|&a, &b| probabilities[a].total_cmp(&probabilities[b]));
     order
 }
 

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpu_timeline::SortFew;
 use sheets::columns::{self, kernels, rocprof_kernels};
 use sheets::{Cell, Column, ColumnKind, Role, Table, TableColumn, TableError, Unit, names};
 use thiserror::Error;
@@ -688,6 +689,6 @@ fn sorted(columns: &[ResultColumn<'_>], by: Option<String>, rows: impl Iterator<
         Some(Cell::Number(value)) => *value,
         _ => f64::NEG_INFINITY,
     };
-    rows.sort_by(|&one, &other| value(other).total_cmp(&value(one)));
+    rows.sort_few_by(|&one, &other| value(other).total_cmp(&value(one)));
     rows
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::Interval;
+use gpu_timeline::{Interval, SortFew};
 use sheets::{Layout, Scope, percent};
 use trace_ingest::Nanoseconds;
 
@@ -111,7 +111,7 @@ pub(crate) fn cumulated_as_found<R>(rows: Vec<R>, total: i64, time: impl Fn(&R) 
         (row, running)
     };
     let mut rows: Vec<(R, f64)> = rows.into_iter().map(add).collect();
-    rows.sort_by_key(|(row, _)| Reverse(time(row)));
+    rows.sort_few_by_key(|(row, _)| Reverse(time(row)));
     rows
 }
 

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use gpu_timeline::SortFew;
+
 use crate::figure::{Figure, Figures};
 
 /// Unit of the numbers of a column.
@@ -429,7 +431,7 @@ pub(crate) fn by_role<T>(
     let mut placed: Vec<_> =
         columns.into_iter().enumerate().map(|(position, column)| (place(position), column)).collect();
     // Stable: the spread of a figure stays in its order.
-    placed.sort_by_key(|&(place, _)| place);
+    placed.sort_few_by_key(|&(place, _)| place);
     placed.into_iter().map(|(_, column)| column).collect()
 }
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use gpu_timeline::SortFew;
+
 use crate::chart::Chart;
 use crate::column::{Column, ColumnKind, Layout, by_role};
 use crate::excerpt::Excerpt;
@@ -195,7 +197,7 @@ impl<'a, A> Sheet<'a, A> {
     #[must_use]
     pub fn columns_by_role(&self) -> Vec<Column> {
         let mut columns = by_role(self.columns.clone(), |column| (column.role, column.series, column.kind));
-        columns.sort_by_key(|column| column.only_in == Some(Layout::Listed));
+        columns.sort_few_by_key(|column| column.only_in == Some(Layout::Listed));
         let mut names = HashSet::new();
         columns.retain(|column| names.insert(column.name));
         columns

@@ -1,6 +1,6 @@
 //! Tables of two reports joined by key.
 
-use gpu_timeline::likeness;
+use gpu_timeline::{SortFew, likeness};
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 use sheets::{Cell, Table, TableColumn, columns};
@@ -335,7 +335,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
         // Reports of different programs or recorders: there is nothing beside which what one alone has could stand.
         comparison.tables.clear();
     }
-    comparison.tables.sort_by_key(|table| table.subject as u8);
+    comparison.tables.sort_few_by_key(|table| table.subject as u8);
     // Other numbers of steps make other numbers of calls, of one program, too.
     let notice = one_factor(&comparison).or_else(|| little_in_common(&comparison));
     comparison.notices.extend(notice);
@@ -402,7 +402,7 @@ impl Joining<'_> {
         let likeness = self.likeness(&sides, &keys);
         let [a, b] = sides;
         let mut rows = pair_up(a, b, keys.iter().position(|key| Some(&*key.header) == self.rule.relaxed));
-        rows.sort_by(|one, other| {
+        rows.sort_few_by(|one, other| {
             let change = |row: &Row| row.delta_us().abs();
             change(other).total_cmp(&change(one)).then_with(|| one.keys.cmp(&other.keys))
         });
@@ -445,7 +445,7 @@ impl Joining<'_> {
         let mut keys = Vec::new();
         let parameters = pair.into_iter().flatten().flat_map(Table::columns).map(TableColumn::name);
         let mut parameters: Vec<&str> = parameters.filter(|name| name.starts_with(PARAMETER)).collect();
-        parameters.sort_unstable();
+        parameters.sort_few();
         parameters.dedup();
         let mut known: Vec<(Vec<&str>, KeyKind)> =
             self.rule.keys.iter().map(|(names, kind)| (names.to_vec(), *kind)).collect();
@@ -735,7 +735,7 @@ fn one_factor(comparison: &Comparison) -> Option<CompareNotice> {
     let factor = |row: &Row| Some(row.figures[1].calls? / row.figures[0].calls.filter(|&calls| calls > 0.0)?);
     let in_both = table.rows.iter().filter(|row| matches!(row.status, Status::Both(_)));
     let mut factors: Vec<f64> = in_both.filter_map(factor).collect();
-    factors.sort_by(f64::total_cmp);
+    factors.sort_few_by(f64::total_cmp);
     let factor = *factors.get(factors.len() / 2)?;
     let alike = factors.iter().filter(|&&other| (other / factor - 1.0).abs() < 1e-3).count();
     let is_common = factors.len() >= LEAST_OPERATORS && alike as f64 >= MOST * factors.len() as f64;

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::panic::resume_unwind;
 
+use gpu_timeline::SortFew;
 use sheets::Figure;
 use trace_ingest::{RecordingKind, TimeUnit};
 use trace2tree::TraceTree;
@@ -62,7 +63,7 @@ impl Diagnosis {
                 }
             }
         }
-        diagnosis.findings.sort_by_key(|finding| (Reverse(finding.severity), Reverse(finding.time)));
+        diagnosis.findings.sort_few_by_key(|finding| (Reverse(finding.severity), Reverse(finding.time)));
         Some(diagnosis)
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use gpu_timeline::SortFew;
 use hashbrown::{HashMap, HashSet};
 use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, EventId, EventTable, PerString, Phase, Trace};
@@ -386,7 +387,7 @@ impl Census {
         if census.spans == 0 {
             (census.start, census.end) = (0, 0);
         }
-        census.steps.sort_by_key(|&step| events.start(step));
+        census.steps.sort_few_by_key(|&step| events.start(step));
         let (operator_ids, operator_ids_are_different) = IdSet::new(operator_ids.iter().copied());
         let (annotation_ids, _) = IdSet::new(annotation_ids.iter().copied());
         Census { granularity, operator_ids, operator_ids_are_different, annotation_ids, ..census }

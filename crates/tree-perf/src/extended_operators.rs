@@ -1,6 +1,7 @@
 //! What an extension says of the operators of one trace, asked once per name.
 
 use ::sheets::Table;
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use perf_models::{OpCall, Undefined, Value};
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ impl ExtendedOperators {
     /// The names of the trace that the extension knows, with what it says of them, in the trace's order.
     pub(crate) fn names(&self) -> Vec<(StringId, &ExtendedOperator)> {
         let mut names: Vec<_> = self.by_name.iter().map(|(&name, operator)| (name, operator)).collect();
-        names.sort_unstable_by_key(|(name, _)| *name);
+        names.sort_few_by_key(|(name, _)| *name);
         names
     }
 

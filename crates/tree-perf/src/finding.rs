@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use operator_sheets::{Bound, OpCategory, TimeShares};
 use perf_models::{Category, kernel_class};
 use trace_ingest::{Category as EventCategory, EventId, StringId};
@@ -88,7 +88,7 @@ impl Analysis {
             }
         }
         let mut totals: Vec<(StringId, (u64, i64))> = totals.into_iter().collect();
-        totals.sort_by_key(|&(_, (_, time))| Reverse(time));
+        totals.sort_few_by_key(|&(_, (_, time))| Reverse(time));
         let total = |(name, (calls, time))| KernelTotal {
             name: self.trace().text(name).to_owned(),
             calls,

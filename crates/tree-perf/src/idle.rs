@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use gpu_timeline::{
-    Activity, Dependency, DeviceEvent, HostActivity, Interval, Wait, WaitCause, busy_time, device_waits,
-    stream_waits,
+    Activity, Dependency, DeviceEvent, HostActivity, Interval, SortFew, Wait, WaitCause, busy_time,
+    device_waits, stream_waits,
 };
 use sheets::numbers::{decimal, duration};
 use trace_ingest::{Category, EventId, PerString, StringId, TrackId};
@@ -163,7 +163,7 @@ fn rows_of(
         row.longest = row.longest.max(wait.span.length());
     }
     let mut rows: Vec<IdleRow> = rows.into_values().collect();
-    rows.sort_by_key(|row| (Reverse(row.time), Reverse(row.waits)));
+    rows.sort_few_by_key(|row| (Reverse(row.time), Reverse(row.waits)));
     rows
 }
 

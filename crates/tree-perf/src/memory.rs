@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use sheets::numbers::{bytes, counted, decimal, duration};
 use trace_ingest::{Category, EventId, MemoryDevice, MemoryEvent, PerString, StringId, Trace, TrackId};
@@ -372,7 +373,7 @@ pub(crate) fn marked_steps(trace: &Trace) -> Vec<Step> {
         })
         .map(|event| Step { name: events.name(event), start: events.start(event), end: events.end(event) })
         .collect();
-    steps.sort_by_key(|step| (step.start, step.end));
+    steps.sort_few_by_key(|step| (step.start, step.end));
     steps
 }
 

@@ -1,5 +1,6 @@
 //! The step of an inference engine that an operator ran in.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use perf_models::{IterationAnnotation, operators};
 use trace_ingest::{Category, EventId, StringId, Trace};
@@ -49,7 +50,7 @@ impl Steps {
             .filter(|&event| events.category(event) == Category::USER_ANNOTATION)
             .filter(|&event| has_counts(events.name(event)))
             .collect();
-        steps.sort_by_key(|&step| events.start(step));
+        steps.sort_few_by_key(|&step| events.start(step));
         let latest_end = steps
             .iter()
             .scan(i64::MIN, |latest, &step| {

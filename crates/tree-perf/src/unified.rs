@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Spread, busy_time};
+use gpu_timeline::{SortFew, Spread, busy_time};
 use hashbrown::HashMap;
 use operator_sheets::{Evaluated, Figures, MissingPeak, OpCategory, RooflineShares};
 use perf_models::{Category, Gap, Parameter, Undefined};
@@ -205,7 +205,7 @@ pub(crate) fn unified_groups(
         *time += group.time();
         *first = (*first).min(uid(group));
     }
-    groups.sort_by_cached_key(|group| {
+    groups.sort_few_by_cached_key(|group| {
         let (time, first) = of_all[&group.key.without_overlap()];
         (Reverse(time), first, Reverse(group.time()), uid(group))
     });

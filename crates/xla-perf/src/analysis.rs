@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, Spread, Summary};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, SortFew, Spread, Summary};
 use hlo_cost::{HloModule, InstructionRef};
 use iterations::{
     DetectOptions, Division, Iterations, MeasuredIterations, Part, Selected, Window, WindowError,
@@ -325,7 +325,7 @@ fn device_parts(
         let of_device = Breakdown::by_part(of_device, None).into_iter();
         parts.extend(of_device.map(|(part, breakdown)| DevicePart { device, part, breakdown }));
     }
-    parts.sort_by_key(|of| (of.part, of.device));
+    parts.sort_few_by_key(|of| (of.part, of.device));
     parts
 }
 

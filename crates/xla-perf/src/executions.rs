@@ -5,7 +5,7 @@
 
 use std::hash::Hash;
 
-use gpu_timeline::{Interval, busy_time, upper_median};
+use gpu_timeline::{Interval, SortFew, busy_time, upper_median};
 use hashbrown::HashMap;
 use trace_ingest::xplane::{PlaneKind, Profile};
 use trace_ingest::{EventId, Picoseconds, StringId, TrackId};
@@ -100,7 +100,7 @@ pub(crate) fn find(
         let warm_up = warm_up_executions(&times);
         executions[first..].iter_mut().take(warm_up).for_each(|execution| execution.is_warm_up = true);
     }
-    calls.sort_by_key(|call| call.kernels.iter().min().copied());
+    calls.sort_few_by_key(|call| call.kernels.iter().min().copied());
     (executions, calls)
 }
 

@@ -8,7 +8,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::{Spread, Summary};
+use gpu_timeline::{SortFew, Spread, Summary};
 use hlo_cost::InstructionRef;
 use operator_sheets::duration_statistics;
 use perf_models::XlaKernel;
@@ -143,7 +143,7 @@ fn groups<'a>(
         })
     };
     let mut groups: Vec<Group<'_>> = groups.into_values().filter_map(group).collect();
-    groups.sort_by_key(|group| Reverse(group.times.sum));
+    groups.sort_few_by_key(|group| Reverse(group.times.sum));
     let parameters = groups.iter().flat_map(|group| &group.model.parameters).map(|&(name, _)| name).collect();
     (!groups.is_empty()).then_some((OperatorContext { analysis, parameters }, groups))
 }

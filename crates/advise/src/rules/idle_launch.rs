@@ -1,5 +1,6 @@
 use std::cmp::Reverse;
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use sheets::numbers::{counted, duration};
 
@@ -49,7 +50,7 @@ impl Rule for IdleLaunch {
         }
         let Some(mean) = time.checked_div(parts.len() as i64) else { return Vec::new() };
         let mut operators: Vec<(u32, i64)> = by_operator.into_iter().collect();
-        operators.sort_by_key(|&(name, time)| (Reverse(time), facts.name(name)));
+        operators.sort_few_by_key(|&(name, time)| (Reverse(time), facts.name(name)));
         let most: Vec<&str> = operators.iter().take(3).map(|&(name, _)| facts.name(name)).collect();
         let waits = parts.len();
         let claim = Claim::new(format!("most before {}", most.join(", ")), parts)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, HostActivity, Wait, WaitCause, device_waits};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, HostActivity, SortFew, Wait, WaitCause, device_waits};
 use hashbrown::HashMap;
 use iterations::{MeasuredIterations, Part};
 use report_writers::page::{
@@ -190,7 +190,7 @@ impl DeviceWork {
             *times.entry(event.category).or_default() += event.event.span.length();
         }
         let mut order: Vec<u32> = times.keys().copied().collect();
-        order.sort_by(|a, b| {
+        order.sort_few_by(|a, b| {
             times[b].cmp(&times[a]).then_with(|| self.names.text(*a).cmp(self.names.text(*b)))
         });
         order

@@ -1,5 +1,6 @@
 //! What there is to show of several runs or ranks: waterfalls, what differs, bars by rank, communication.
 
+use gpu_timeline::SortFew;
 use report_writers::Report as Tables;
 use report_writers::page::{
     Communication, CommunicationPoint, Difference, DifferingUnit, Page, PagePoint, PageRoofline, PointRates,
@@ -127,7 +128,7 @@ pub(super) fn rates_of(comparison: &Comparison) -> Option<PageRoofline> {
     let mut points: Vec<PagePoint> = tables
         .map(|table| table.rows.iter().filter_map(point).collect())
         .find(|points: &Vec<_>| !points.is_empty())?;
-    points.sort_by(|a, b| b.rates.time_us.total_cmp(&a.rates.time_us));
+    points.sort_few_by(|a, b| b.rates.time_us.total_cmp(&a.rates.time_us));
     points.truncate(MOST_UNITS);
     Some(PageRoofline { title: comparison.names.join(" → "), ceilings: None, points })
 }
@@ -213,7 +214,7 @@ fn points_of_collectives(tables: &Tables, columns: &CollectiveColumns) -> Option
         })
     };
     let mut points: Vec<CommunicationPoint> = (0..table.height()).filter_map(point).collect();
-    points.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
+    points.sort_few_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
     points.truncate(MOST_UNITS);
     Some(points)
 }

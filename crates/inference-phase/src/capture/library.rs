@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, fs};
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use perf_models::graph_capture;
 use serde_json::Value;
@@ -325,7 +326,7 @@ impl CaptureLibrary {
             let entry = entry.map_err(failed)?;
             names.extend(entry.file_name().into_string().ok().filter(|name| is_trace(name, &entry.path())));
         }
-        names.sort_unstable();
+        names.sort_few();
         if names.is_empty() {
             library.warnings.push(Arc::new(CaptureWarning::NoTraces { folder: folder.to_path_buf() }));
         }

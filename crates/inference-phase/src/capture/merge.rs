@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use gpu_timeline::SortFew;
 use trace_ingest::{Category, EventId, ReadOptions, StringTable};
 use trace2tree::{Graft, TraceTree};
 
@@ -150,7 +151,7 @@ impl MergeReport {
         }
         let mut counts: Vec<(SkipReason, usize)> =
             counts.into_iter().map(|(reason, count)| (reason.clone(), count)).collect();
-        counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        counts.sort_few_by_key(|&(_, count)| std::cmp::Reverse(count));
         counts
     }
 }
@@ -180,7 +181,7 @@ pub fn merge(tree: &mut TraceTree, library: &mut CaptureLibrary, reading: &ReadO
         matched.extend(matcher.step(&step));
     }
     let events = tree.trace().events();
-    matched.sort_by_key(|(launch, _)| (events.start(launch.launch), launch.launch));
+    matched.sort_few_by_key(|(launch, _)| (events.start(launch.launch), launch.launch));
 
     let library = &*library;
     let grafts: Vec<Graft<'_>> = matched

@@ -1,5 +1,6 @@
 //! Which graph launches belong to which step, and which captures come into question for it.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use perf_models::{AnnotationKind, IterationAnnotation};
 use trace_ingest::{Category, EventId, PerString, TrackId};
@@ -76,7 +77,7 @@ pub(super) fn candidates(
     };
     let of_size = |size: Option<i64>, needs_names: bool| {
         let mut found: Vec<usize> = (0..files.len()).filter(|&file| files[file].batch_size == size).collect();
-        found.sort_by_key(|&file| preference(file));
+        found.sort_few_by_key(|&file| preference(file));
         found.into_iter().map(move |file| Candidate { file, needs_names })
     };
     let Some(size) = size else {
@@ -141,7 +142,7 @@ pub(super) fn replays(tree: &TraceTree) -> Vec<Replays> {
     let steps = steps(tree);
     let events = tree.trace().events();
     let mut by_start: Vec<usize> = (0..steps.len()).collect();
-    by_start.sort_by_key(|&step| steps[step].start);
+    by_start.sort_few_by_key(|&step| steps[step].start);
     let mut upcoming = by_start.into_iter().peekable();
     let mut open: Vec<usize> = Vec::new();
     let mut found: Vec<Replays> = Vec::new();
@@ -184,7 +185,7 @@ fn graph_launches(tree: &TraceTree) -> Vec<EventId> {
             has_own || (tree.device_events(event).is_empty() && !tree.ancestors(event).any(is_launch))
         })
         .collect();
-    launches.sort_by_key(|&launch| (events.start(launch), launch));
+    launches.sort_few_by_key(|&launch| (events.start(launch), launch));
     launches
 }
 
@@ -198,7 +199,8 @@ fn steps(tree: &TraceTree) -> Vec<Step> {
         .filter_map(|event| Some((event, (*sizes.get(events.name(event)))?)))
         .collect();
     let end_last = |event: EventId| std::cmp::Reverse(events.end(event));
-    annotations.sort_by_key(|&(event, _)| (events.track(event), events.start(event), end_last(event), event));
+    annotations
+        .sort_few_by_key(|&(event, _)| (events.track(event), events.start(event), end_last(event), event));
     let mut steps: Vec<Step> = Vec::new();
     for (annotation, size) in annotations {
         let (track, start, end) =

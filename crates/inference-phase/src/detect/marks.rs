@@ -3,6 +3,7 @@
 //! Frames are matched by file and function together: `decode` and `extend` alone are methods of Python's own `bytes`
 //! and `list`.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use perf_models::{AnnotationKind, IterationAnnotation};
 use trace_ingest::{Category, EventId, PerString, Trace, TrackId};
@@ -44,7 +45,7 @@ pub(super) fn annotated_steps(trace: &Trace, category: Category) -> Vec<(TrackId
         }
     }
     let mut tracks: Vec<(TrackId, Vec<EventId>)> = by_track.into_iter().collect();
-    tracks.sort_unstable_by_key(|&(track, _)| track);
+    tracks.sort_few_by_key(|&(track, _)| track);
     let mut steps = Vec::new();
     for (track, annotations) in tracks {
         let spans: Vec<(i64, i64)> =

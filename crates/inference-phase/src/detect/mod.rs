@@ -27,6 +27,7 @@ mod segments;
 mod spans;
 mod vocabulary;
 
+use gpu_timeline::SortFew;
 use iterations::{Program, Span, ThreadSpans};
 use trace_ingest::{Category, EventId, Trace, TrackId};
 use trace2tree::TraceTree;
@@ -359,7 +360,7 @@ fn finish(trace: &Trace, drafts: Vec<Draft>, mut step_of: Vec<u32>, links: StepL
     }
     let mut order: Vec<usize> =
         (0..drafts.len()).filter(|&at| drafts[at].marked || has_device_events[at]).collect();
-    order.sort_by_key(|&at| (drafts[at].start, drafts[at].end));
+    order.sort_few_by_key(|&at| (drafts[at].start, drafts[at].end));
     let mut new_place = vec![NONE; drafts.len()];
     for (place, &at) in order.iter().enumerate() {
         new_place[at] = place as u32;

@@ -3,6 +3,7 @@
 //! The language-model head is what tells requests from tokens: engines run it only for the tokens that a next token
 //! is wanted after. It has to be found by shape, because every projection goes through the same few operators.
 
+use gpu_timeline::SortFew;
 use hashbrown::{HashMap, HashSet};
 
 use super::calls::{Call, NARROWEST_VOCABULARY, ThreadItems, What};
@@ -85,7 +86,7 @@ pub(super) fn find(threads: &[ThreadItems]) -> Vocabulary {
     }
     // Sorted, so that equal traces give equal answers.
     let mut candidates: Vec<(i64, i64)> = weights.keys().copied().collect();
-    candidates.sort_unstable_by_key(|&(inner, outer)| std::cmp::Reverse((outer, inner)));
+    candidates.sort_few_by_key(|&(inner, outer)| std::cmp::Reverse((outer, inner)));
 
     let mut vocabulary = Vocabulary { seen: !tables.is_empty(), ..Vocabulary::default() };
     vocabulary.widths.extend(sampled.keys());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpu_timeline::{Interval, busy_time};
+use gpu_timeline::{Interval, SortFew, busy_time};
 use trace_ingest::{EventId, PerString};
 use trace2tree::is_graph_launch;
 use tree_perf::Analysis;
@@ -381,7 +381,7 @@ fn decided_by(steps: &[(&Step, &StepStatistics)], device_time: i64) -> (Vec<Sour
         *times.entry(Source::Nothing).or_default() += device_time - of_steps;
     }
     let mut sources: Vec<(Source, i64)> = times.into_iter().collect();
-    sources.sort_by_key(|&(source, time)| (std::cmp::Reverse(time), source));
+    sources.sort_few_by_key(|&(source, time)| (std::cmp::Reverse(time), source));
     let confidence = match device_time {
         0 => {
             let sum: f64 = steps.iter().map(|(step, _)| step.confidence).sum();

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpu_timeline::SortFew;
 use perf_models::{kernel_class, tracelens_engine_kernel};
 use sheets::{Chart, ChartShape, Column, Figure, Layout, Role, Sheet};
 use trace_ingest::{PerString, StringId};
@@ -103,7 +104,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
         group.calls += 1;
     }
     let mut groups: Vec<(StringId, Group)> = groups.into_iter().collect();
-    groups.sort_by_key(|(name, group)| (Reverse(group.time), trace.text(*name)));
+    groups.sort_few_by_key(|(name, group)| (Reverse(group.time), trace.text(*name)));
     let total: i64 = groups.iter().map(|(_, group)| group.time).sum();
     let percent = |time: i64| if total > 0 { time as f64 / total as f64 * 100.0 } else { 0.0 };
     let rows = groups.into_iter().scan(0, |running, (name, group)| {

@@ -1,5 +1,6 @@
 //! Which event belongs to which step.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, FlowKind, RawEntry, RowId, TrackId, TrackTable};
 use trace2tree::TraceTree;
@@ -130,7 +131,7 @@ impl StepsOnTracks {
         for (step, &SplitStep { start, end, track, .. }) in (0..NONE).zip(steps) {
             spans[track.index()].push(Span { start, end, step });
         }
-        spans.iter_mut().for_each(|spans| spans.sort_by_key(|span| (span.start, span.end)));
+        spans.iter_mut().for_each(|spans| spans.sort_few_by_key(|span| (span.start, span.end)));
         // Threads without steps work for those of the one thread of their process that has some.
         let mut owners: HashMap<RowId, Vec<TrackId>> = HashMap::new();
         for step in steps.iter().filter(|step| step.with_process) {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use gpu_timeline::SortFew;
 use iterations::{Evidence, Iteration, Iterations, LevelKind, Measured};
 use perf_models::{AnnotationKind, IterationAnnotation, StepStatistics};
 use trace_ingest::{Category, EventId, PerString, Trace, TrackId};
@@ -247,7 +248,7 @@ fn detail(kind: AnnotationKind) -> Detail {
 
 /// Those that lie in no other of the same thread, in time order.
 fn outermost(mut steps: Vec<SplitStep>) -> Vec<SplitStep> {
-    steps.sort_by_key(|step| (step.track, step.start, std::cmp::Reverse(step.end)));
+    steps.sort_few_by_key(|step| (step.track, step.start, std::cmp::Reverse(step.end)));
     let mut last: Option<(TrackId, i64)> = None;
     steps.retain(|step| {
         let is_inside = last.is_some_and(|(track, end)| track == step.track && step.end <= end);
@@ -256,7 +257,7 @@ fn outermost(mut steps: Vec<SplitStep>) -> Vec<SplitStep> {
         }
         !is_inside
     });
-    steps.sort_by_key(|step| (step.start, step.annotation));
+    steps.sort_few_by_key(|step| (step.start, step.annotation));
     steps
 }
 

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gpu_timeline::quantile;
+use gpu_timeline::{SortFew, quantile};
 use hashbrown::HashMap;
 use trace_ingest::ArgumentValue;
 
@@ -154,7 +154,7 @@ impl<'t> Counts<'t> {
             *of.entry(row.name).or_default() += 1;
         }
         let mut sorted: Vec<f64> = of.values().map(|&count| count as f64).collect();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_few_by(f64::total_cmp);
         Counts { of, sorted }
     }
 

@@ -1,5 +1,6 @@
 //! Calls of whole models, and loops over Python frames.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use trace_ingest::{Category, StringId, TrackId};
 use trace2tree::{TraceTree, iteration_roots, module_class, module_name};
@@ -48,7 +49,7 @@ pub(crate) fn model_calls(tree: &TraceTree, process: &Process, main: TrackId) ->
             Some(FrameCalls { name, calls, share })
         })
         .collect();
-    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found.sort_few_by(|a, b| b.share.total_cmp(&a.share));
     found
 }
 

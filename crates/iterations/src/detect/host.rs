@@ -1,5 +1,6 @@
 //! The calls of a program's main thread, one after the other, with the device work that each launched.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use perf_models::ParameterUpdate;
 use trace_ingest::{Category, EventId, EventTable, RowId, StringId, Trace, TrackId};
@@ -154,7 +155,7 @@ pub(crate) fn processes(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Process>
     if nothing_on_the_host && !has_launches {
         found.extend(devices(tree, names, &mut symbols));
     }
-    found.sort_by_key(|process| std::cmp::Reverse(process.work.total()));
+    found.sort_few_by_key(|process| std::cmp::Reverse(process.work.total()));
     found
 }
 

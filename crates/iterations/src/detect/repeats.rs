@@ -5,7 +5,7 @@
 //! iterations, whatever is logged, evaluated or saved between them. So the anchors of every number of occurrences cut
 //! the sequence, and a cut counts when its blocks are alike. Each cut takes one pass over the sequence.
 
-use gpu_timeline::upper_median;
+use gpu_timeline::{SortFew, upper_median};
 use hashbrown::HashMap;
 
 /// Runs of one, two and four calls may be anchors. A program all of whose calls come several times per iteration has a
@@ -82,7 +82,7 @@ pub(crate) fn repeats(symbols: &[u32], least: usize) -> Vec<Repeat> {
         }
         length *= 2;
     }
-    best.sort_by_key(|repeat| repeat.anchors.len());
+    best.sort_few_by_key(|repeat| repeat.anchors.len());
     best
 }
 
@@ -244,11 +244,12 @@ fn anchors(run_at: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
         runs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     }
     let calls = |(count, runs): &(u32, Vec<(f64, u32)>)| u64::from(*count) * runs.len() as u64;
-    counts.sort_by(|a, b| calls(b).cmp(&calls(a)).then(a.0.cmp(&b.0)));
+    counts.sort_few_by(|a, b| calls(b).cmp(&calls(a)).then(a.0.cmp(&b.0)));
     let mut chosen_counts: Vec<usize> = (0..counts.len().min(COUNTS)).collect();
     let mut others: Vec<usize> = (chosen_counts.len()..counts.len()).collect();
-    others
-        .sort_by(|&a, &b| counts[b].1[0].0.total_cmp(&counts[a].1[0].0).then(counts[a].0.cmp(&counts[b].0)));
+    others.sort_few_by(|&a, &b| {
+        counts[b].1[0].0.total_cmp(&counts[a].1[0].0).then(counts[a].0.cmp(&counts[b].0))
+    });
     chosen_counts.extend(others.into_iter().take(COUNTS));
 
     let mut chosen: Vec<Option<usize>> = vec![None; runs.len()];

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use hashbrown::HashMap;
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Role, Sheet, TableColumn, Unit};
 
@@ -276,7 +276,7 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
                 Some((place, KernelClass { kernel, durations: Summary::from_values(&durations)? }))
             })
             .collect();
-        classes.sort_by_key(|(place, class)| (Reverse(class.durations.sum), *place));
+        classes.sort_few_by_key(|(place, class)| (Reverse(class.durations.sum), *place));
         classes.into_iter().map(|(_, class)| class).collect()
     }
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![
@@ -460,7 +460,7 @@ fn sync_classes(job: Job<'_>) -> Vec<SyncClass<'_>> {
         class.algorithm_bandwidth.extend(row.algorithm_bandwidth);
         class.bus_bandwidth.extend(row.bus_bandwidth);
     }
-    classes.sort_by_key(|class| Reverse(class.total));
+    classes.sort_few_by_key(|class| Reverse(class.total));
     classes
 }
 
@@ -759,7 +759,7 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
             class.start_skew.push(us(row.uneven.start_skew));
             class.end_skew.push(us(row.uneven.end_skew));
         }
-        classes.sort_by(|a, b| b.wall.iter().sum::<f64>().total_cmp(&a.wall.iter().sum()));
+        classes.sort_few_by(|a, b| b.wall.iter().sum::<f64>().total_cmp(&a.wall.iter().sum()));
         classes
     }
     type Values = for<'c> fn(&'c UnevenClass<'_>) -> &'c [f64];

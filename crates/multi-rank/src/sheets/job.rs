@@ -1,5 +1,6 @@
 //! The job as a whole: ranks, groups, causes, steps, clocks, matching, and what is odd.
 
+use gpu_timeline::SortFew;
 use sheets::columns::collectives::{BUS_BANDWIDTH, MESSAGE_SIZE};
 use sheets::columns::job;
 use sheets::names;
@@ -325,7 +326,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         fields,
         |job| {
             let mut classes: Vec<&SizeClass> = job.classes.iter().collect();
-            classes.sort_by_key(|class| std::cmp::Reverse(class.latencies.iter().sum::<i64>()));
+            classes.sort_few_by_key(|class| std::cmp::Reverse(class.latencies.iter().sum::<i64>()));
             classes
         },
     )

@@ -6,7 +6,7 @@ mod stats;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use hashbrown::HashSet;
 use trace_ingest::{Category, StringId};
 
@@ -76,7 +76,9 @@ fn range_sums(analysis: &NsysAnalysis<'_>) -> Vec<RangeSum> {
         })
     };
     let mut sums: Vec<RangeSum> = groups.into_iter().filter_map(sum).collect();
-    sums.sort_by(|a, b| (b.host.sum, &a.label, a.is_start_end).cmp(&(a.host.sum, &b.label, b.is_start_end)));
+    sums.sort_few_by(|a, b| {
+        (b.host.sum, &a.label, a.is_start_end).cmp(&(a.host.sum, &b.label, b.is_start_end))
+    });
     sums
 }
 
@@ -132,7 +134,7 @@ fn range_kernels<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<RangeKernels<'a>> {
         })
     };
     let mut rows: Vec<RangeKernels<'a>> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by(|a, b| {
+    rows.sort_few_by(|a, b| {
         let key = |row: &RangeKernels<'a>| (Reverse(row.durations.sum), row.thread, row.kernel);
         (Reverse(a.durations.sum), &a.label, key(a)).cmp(&(Reverse(b.durations.sum), &b.label, key(b)))
     });

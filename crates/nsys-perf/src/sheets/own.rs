@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use operator_sheets::durations::{TOTAL, durations, ms, us};
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond};
@@ -329,7 +329,7 @@ fn path_sums(analysis: &NsysAnalysis<'_>) -> Vec<PathSum> {
     for (instance, &path) in ranges.instances.iter().zip(&path_of) {
         sums[path as usize].own_operation_time += instance.own_operation_time;
     }
-    sums.sort_by(|a, b| (Reverse(a.operation_time), &a.path).cmp(&(Reverse(b.operation_time), &b.path)));
+    sums.sort_few_by(|a, b| (Reverse(a.operation_time), &a.path).cmp(&(Reverse(b.operation_time), &b.path)));
     if sums.len() > options.most_paths {
         let rest = sums.split_off(options.most_paths);
         let mut all = PathSum { path: format!("… {} more", rest.len()), ..PathSum::default() };

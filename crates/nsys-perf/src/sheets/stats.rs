@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Megabytes, MegabytesPerSecond, Nanoseconds, One, Percent};
 use sheets::{Column, Field, Sheet};
@@ -229,7 +229,7 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     Sheet::new("nvtx_gpu_proj_sum", "Ranges of NVTX projected onto the device.", fields, |analysis| {
         let mut sums = range_sums(analysis);
         sums.retain(|sum| sum.projected.is_some());
-        sums.sort_by_cached_key(|sum| {
+        sums.sort_few_by_cached_key(|sum| {
             (Reverse(sum.projected.map(|projected| projected.sum)), sum.label.clone(), sum.is_start_end)
         });
         sums

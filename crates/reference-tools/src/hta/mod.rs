@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use critical_path::QUEUED_CALLS;
-use gpu_timeline::quantile;
+use gpu_timeline::{SortFew, quantile};
 use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, PerString, StringId, Trace, TrackId};
 use trace2tree::TraceTree;
@@ -312,7 +312,7 @@ impl<'a> Hta<'a> {
             (format!("{a} overlapping {b}"), both),
         ];
         rows.retain(|&(_, time)| time > 0);
-        rows.sort_by_key(|&(_, time)| std::cmp::Reverse(time));
+        rows.sort_few_by_key(|&(_, time)| std::cmp::Reverse(time));
         rows
     }
 
@@ -351,7 +351,7 @@ impl<'a> Hta<'a> {
         }
         let described = |(name, times)| Some((name, Described::of(times)?));
         let mut names: Vec<(StringId, Described)> = by_name.into_iter().filter_map(described).collect();
-        names.sort_by(|a, b| b.1.sum.total_cmp(&a.1.sum));
+        names.sort_few_by(|a, b| b.1.sum.total_cmp(&a.1.sum));
         let mut rows: Vec<NamedTimes> = Vec::new();
         if names.len() > most {
             let cumulative: Vec<f64> = names
@@ -381,7 +381,7 @@ impl<'a> Hta<'a> {
             rows.extend(names.into_iter().map(|(name, times)| NamedTimes { kind, name: Some(name), times }));
         }
         let text = |row: &NamedTimes| row.name.map_or("others", |name| self.trace.text(name));
-        rows.sort_by(|a, b| text(a).cmp(text(b)));
+        rows.sort_few_by(|a, b| text(a).cmp(text(b)));
         rows
     }
 
@@ -584,7 +584,7 @@ impl<'a> Hta<'a> {
             sequence.device += kernels.iter().map(|kernel| kernel.span.1 - kernel.span.0).sum::<i64>();
         }
         let mut rows: Vec<Sequence> = sequences.into_values().collect();
-        rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.pattern.cmp(&b.pattern)));
+        rows.sort_few_by(|a, b| b.count.cmp(&a.count).then_with(|| a.pattern.cmp(&b.pattern)));
         rows
     }
 

@@ -1,7 +1,7 @@
 //! `category_summary` and `xla_top`: the time of each GPU by kind of kernel, with its communication beside computation,
 //! and the kernels that take most time of those that libraries are not for.
 
-use gpu_timeline::{Interval, IntervalSet, summaries};
+use gpu_timeline::{Interval, IntervalSet, SortFew, summaries};
 use perf_models::PftraceKernel;
 use sheets::ColumnKind::Number;
 use sheets::Unit::One;
@@ -120,7 +120,7 @@ fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
         CategoryRow { gpu: "Avg".to_owned(), category: rows[position].category, figures }
     };
     let mut means: Vec<CategoryRow> = (0..per_gpu).map(mean).collect();
-    means.sort_unstable_by_key(|row| row.category);
+    means.sort_few_by_key(|row| row.category);
     rows.extend(means);
     Some(rows)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{self, Bytes, Nanoseconds};
@@ -141,9 +141,7 @@ fn rows(analysis: &RocprofAnalysis) -> Option<Vec<Row<'_>>> {
     };
     let mut rows: Vec<Row<'_>> = groups.into_iter().map(row).collect();
     // Calls without a kernel stand before those of a kernel without a name.
-    rows.sort_unstable_by_key(|row| {
-        (row.pid, row.thread, row.device, row.function, row.kernel_name, row.kernel)
-    });
+    rows.sort_few_by_key(|row| (row.pid, row.thread, row.device, row.function, row.kernel_name, row.kernel));
     Some(rows)
 }
 

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::hash::Hash;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use sheets::ColumnKind::Whole;
 use sheets::Unit::Bytes;
 use sheets::names;
@@ -41,7 +41,7 @@ pub(super) fn timed<K: Copy + Eq + Hash>(
         Some(Timed { key, durations, percent: percent(durations.sum, baseline.0).unwrap_or(0.0) })
     };
     let mut rows: Vec<Timed<K>> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.durations.sum));
+    rows.sort_few_by_key(|row| Reverse(row.durations.sum));
     rows
 }
 

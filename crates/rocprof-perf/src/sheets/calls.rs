@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Summary, percentile};
+use gpu_timeline::{SortFew, Summary, percentile};
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Count, Number, Text};
 use sheets::Unit::Percent;
@@ -179,7 +179,7 @@ fn function_rows(profile: &Profile) -> (Totals, Vec<FunctionRow<'_>>) {
         })
     };
     let mut rows: Vec<FunctionRow<'_>> = functions(profile).into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| (row.library.0, row.domain, Reverse(row.durations.sum), row.name));
+    rows.sort_few_by_key(|row| (row.library.0, row.domain, Reverse(row.durations.sum), row.name));
     let mut totals = Totals::new();
     for row in &mut rows {
         let total = totals.entry(row.library).or_default();
@@ -372,6 +372,6 @@ fn latency_rows(analysis: &RocprofAnalysis) -> Vec<LatencyRow<'_>> {
         }
     };
     let mut rows: Vec<LatencyRow<'_>> = groups(analysis).into_iter().map(row).collect();
-    rows.sort_by_key(|row| (Reverse(row.total), row.function, row.event, row.name));
+    rows.sort_few_by_key(|row| (Reverse(row.total), row.function, row.event, row.name));
     rows
 }

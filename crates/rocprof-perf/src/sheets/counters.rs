@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use sheets::ColumnKind::Number;
 use sheets::Unit::One;
@@ -139,7 +140,7 @@ impl<'a> CountedKernels<'a> {
             counted.time = counted.time.saturating_add(dispatch.duration().0);
         }
         let mut kernels: Vec<_> = kernels.into_values().collect();
-        kernels.sort_by_key(|kernel| (Reverse(kernel.time), kernel.name));
+        kernels.sort_few_by_key(|kernel| (Reverse(kernel.time), kernel.name));
         CountedKernels { counters: counters.into_iter().collect(), kernels }
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Summary, summaries};
+use gpu_timeline::{SortFew, Summary, summaries};
 use operator_sheets::{per_iteration, short_kernel_histogram};
 use sheets::ColumnKind::{Count, Text, Whole};
 use sheets::Unit::Nanoseconds;
@@ -68,7 +68,7 @@ fn ranked<K>(analysis: &RocprofAnalysis, mut rows: Vec<(K, Summed)>) -> Vec<Rank
         let rows = cumulated_as_found(rows, total, |(_, summed)| summed.time);
         return rows.into_iter().map(|((key, summed), running)| (key, summed, running)).collect();
     }
-    rows.sort_by_key(|(_, summed)| Reverse(summed.time));
+    rows.sort_few_by_key(|(_, summed)| Reverse(summed.time));
     let mut running = 0_i64;
     let add = |(key, summed): (K, Summed)| {
         running = running.saturating_add(summed.time);

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::{Interval, IntervalSet, Summary};
+use gpu_timeline::{Interval, IntervalSet, SortFew, Summary};
 use hashbrown::HashMap;
 use sheets::{Chart, ChartShape, Column, Role, Sheet};
 use trace_ingest::StringId;
@@ -73,7 +73,7 @@ fn rows(profile: &Profile) -> Vec<Row<'_>> {
         })
     };
     let mut rows: Vec<Row<'_>> = durations.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| (Reverse(row.durations.sum), row.name));
+    rows.sort_few_by_key(|row| (Reverse(row.durations.sum), row.name));
     rows
 }
 

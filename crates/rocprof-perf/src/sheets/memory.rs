@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::{IntervalSet, Summary};
+use gpu_timeline::{IntervalSet, SortFew, Summary};
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond};
@@ -191,7 +191,7 @@ fn copy_rows(profile: &Profile) -> Vec<CopyRow> {
     }
     let rows = groups.into_iter().filter_map(|(key, copies)| CopyRow::new(key, &copies));
     let mut rows: Vec<CopyRow> = rows.collect();
-    rows.sort_by_key(|row| row.key);
+    rows.sort_few_by_key(|row| row.key);
     rows
 }
 
@@ -236,7 +236,7 @@ fn allocation_rows(profile: &Profile) -> Vec<AllocationRow<'_>> {
         Some(AllocationRow { agent, operation, durations, operations, live })
     };
     let mut rows: Vec<AllocationRow<'_>> = rows.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| (row.agent, row.operation));
+    rows.sort_few_by_key(|row| (row.agent, row.operation));
     rows
 }
 

@@ -1,6 +1,6 @@
 //! Timelines of the GPUs, together and one by one.
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, IntervalSet};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, IntervalSet, SortFew};
 use operator_sheets::per_iteration;
 use perf_models::Category;
 use sheets::columns::{TIME_MS, TIME_SHARE, TIME_TYPE};
@@ -230,7 +230,7 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
             Some(AgentTimeline { agent: agents.get(place), breakdown: Breakdown::from_events(events, None)? })
         })
         .collect();
-    found.sort_by_key(|AgentTimeline { agent, .. }| {
+    found.sort_few_by_key(|AgentTimeline { agent, .. }| {
         (agent.is_none(), agent.and_then(|agent| agent.ordinal).unwrap_or(i64::MAX))
     });
     found

@@ -6,6 +6,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use csv::ReaderBuilder;
+use gpu_timeline::SortFew;
 use sheets::{Cell, Table};
 
 use super::reader::{ReadError, Reader, is_missing};
@@ -28,7 +29,7 @@ pub(super) fn table_files(directory: &Path) -> Result<Vec<(String, PathBuf)>, Re
             return Err(ReadError::TooLarge { path, most: MOST_FILES, what: "CSV files" });
         }
     }
-    tables.sort();
+    tables.sort_few();
     Ok(tables)
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use hashbrown::HashMap;
 use trace_ingest::EventId;
 use trace2tree::{TraceTree, module_class};
@@ -90,7 +90,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
                 Some((work, nodes.iter().map(|nodes| nodes[A]).collect()))
             })
             .collect();
-        found.sort_by_key(|(work, _)| (std::cmp::Reverse(work.delta().saturating_abs()), work.first));
+        found.sort_few_by_key(|(work, _)| (std::cmp::Reverse(work.delta().saturating_abs()), work.first));
         let within = self.enclosing_work(found.iter().map(|(_, nodes)| nodes.as_slice()));
         let places = found.into_iter().zip(within);
         places.map(|((work, _), within)| RepeatedWork { within, ..work }).collect()

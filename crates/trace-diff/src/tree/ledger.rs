@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, SortFew};
 use perf_models::{MemoryKernel, rocm_memory_kernel};
 use trace_ingest::Category;
 use trace2tree::TraceTree;
@@ -73,7 +73,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         }
         let mut lines: Vec<LedgerLine> =
             lines.into_iter().map(|(item, times)| LedgerLine { item, times }).collect();
-        lines.sort_by_key(|line| std::cmp::Reverse(line.delta().saturating_abs()));
+        lines.sort_few_by_key(|line| std::cmp::Reverse(line.delta().saturating_abs()));
         lines.push(LedgerLine { item: LedgerItem::Total, times: total });
         lines
     }

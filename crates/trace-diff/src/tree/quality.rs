@@ -1,6 +1,7 @@
 //! How good the alignment is on runs of which it is known which kernel is which: programs like language models, changed
 //! as programs change.
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use trace_ingest::EventId;
 
@@ -273,7 +274,7 @@ fn nearly_all_device_time_is_matched_with_what_it_is_and_nothing_else_is_certain
         total.wrong += of_pair.wrong;
         total.certain += of_pair.certain;
     }
-    worst.sort_by(|a, b| a.0.total_cmp(&b.0));
+    worst.sort_few_by(|a, b| a.0.total_cmp(&b.0));
     let share = total.right as f64 / total.shared as f64;
     println!(
         "right {share:.5}, certain {:.5}, wrong {}, worst {:?}",

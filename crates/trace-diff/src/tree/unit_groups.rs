@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use trace_ingest::{EventId, Sequence};
 use trace2tree::{TraceTree, module_class, module_name};
@@ -86,7 +87,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
             };
             self.add(unit, &mut groups[at]);
         }
-        groups.sort_by_key(|group| (std::cmp::Reverse(group.delta().saturating_abs()), group.first));
+        groups.sort_few_by_key(|group| (std::cmp::Reverse(group.delta().saturating_abs()), group.first));
         groups
     }
 

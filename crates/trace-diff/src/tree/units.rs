@@ -1,6 +1,6 @@
 //! Units of difference: every device event of both runs in exactly one of them.
 
-use gpu_timeline::{Interval, busy_time};
+use gpu_timeline::{Interval, SortFew, busy_time};
 use hashbrown::HashMap;
 
 use super::align::{A, Alignment, B, Confidence, Relation};
@@ -260,7 +260,7 @@ impl Finder<'_> {
         let names = [A, B].map(|side| {
             let mut names: Vec<u64> =
                 unit.events[side].iter().map(|&event| self.sides[side].key(event, Level::Inputs)).collect();
-            names.sort_unstable();
+            names.sort_few();
             names
         });
         if names[A] == names[B] { UnitStatus::SameKernels } else { UnitStatus::ChangedKernels }

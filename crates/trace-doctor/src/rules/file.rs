@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpu_timeline::lower_median;
+use gpu_timeline::{SortFew, lower_median};
 use hashbrown::HashMap;
 use sheets::numbers::{counted, duration, grouped};
 use trace_ingest::{EventFault, EventId, RowId, Warning};
@@ -190,7 +190,7 @@ pub(super) fn repeated_events(facts: &Facts<'_>) -> Verdict {
     for together in facts.device.chunk_by(|&a, &b| events.start(a) == events.start(b)) {
         if together.len() > 1 {
             let mut sorted = together.to_vec();
-            sorted.sort_by_key(key);
+            sorted.sort_few_by_key(key);
             let again = sorted.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1]));
             again.for_each(|pair| repeated.add(events, pair[1]));
         }

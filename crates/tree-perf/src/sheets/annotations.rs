@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use gpu_timeline::{Spread, Summary, busy_time};
+use gpu_timeline::{SortFew, Spread, Summary, busy_time};
 use sheets::{Column, ColumnKind, Figure, Role, Sheet, Statistics, Unit, statistics};
 use trace_ingest::{Category, EventId, RowId, StringId};
 
@@ -73,7 +73,7 @@ fn rows(analysis: &Analysis) -> Vec<Row> {
     let of_host = rows_of(analysis, false, host_annotations(analysis));
     let mut rows: Vec<Row> =
         of_host.into_iter().chain(rows_of(analysis, true, device_annotations(analysis))).collect();
-    rows.sort_by_key(|row| (row.on_device, Reverse(row.device_time), Reverse(row.time)));
+    rows.sort_few_by_key(|row| (row.on_device, Reverse(row.device_time), Reverse(row.time)));
     rows
 }
 

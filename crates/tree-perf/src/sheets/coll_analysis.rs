@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::{Activity, Summary};
+use gpu_timeline::{Activity, SortFew, Summary};
 use perf_models::{CollectiveKind, element_size, type_of_scalar_name};
 use sheets::columns::collectives::{BUS_BANDWIDTH_MAX, DURATION_SUM, GROUP, MESSAGE_SIZE, NAME};
 use sheets::names::COLL_ANALYSIS;
@@ -278,7 +278,7 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         .filter_map(|(key, durations)| Some((key, Summary::from_values(&durations)?)))
         .collect();
     // Equal times: by the key columns in their order.
-    rows.sort_by_key(|(key, summary)| {
+    rows.sort_few_by_key(|(key, summary)| {
         let Key { collective, name, stream, timed, type_name } = key;
         let group = (text(collective.group_name), text(collective.group_ranks), *name, collective.group_size);
         let sizes = (text(collective.dtype), collective.in_elements, collective.out_elements);

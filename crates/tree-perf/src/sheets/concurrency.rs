@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, ConcurrentRate, HeldSamples, Interval, OverlapMatrix};
+use gpu_timeline::{Activity, ConcurrentRate, HeldSamples, Interval, OverlapMatrix, SortFew};
 use sheets::{Column, ColumnKind, Field, Figure, Role, Sheet, Unit, percent};
 use trace_ingest::{Category, StringId, Trace, TrackId};
 
@@ -256,7 +256,7 @@ impl Analysis {
             }
         };
         let mut rows: Vec<CopyKind> = self.copies_by_kind().into_iter().map(row).collect();
-        rows.sort_by_key(|row| (row.device, Reverse(row.bytes)));
+        rows.sort_few_by_key(|row| (row.device, Reverse(row.bytes)));
         rows
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
 use sheets::columns::{CUMULATIVE, KERNEL_TIME_SUM, OP_CATEGORY, SHARE_OF_KERNEL_TIME};
@@ -100,6 +101,6 @@ fn rows(analysis: &Analysis) -> Option<Vec<Row>> {
     let row = |(key, (calls, time))| Row { key, calls, time };
     let mut rows: Vec<Row> = groups.into_iter().map(row).collect();
     // Stable: rows of equal time stay in the order of their keys.
-    rows.sort_by_key(|row| (row.key.status, std::cmp::Reverse(row.time)));
+    rows.sort_few_by_key(|row| (row.key.status, std::cmp::Reverse(row.time)));
     Some(rows)
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use gpu_timeline::repeated_sequences;
+use gpu_timeline::{SortFew, repeated_sequences};
 use hashbrown::HashMap;
 use sheets::{Column, ColumnKind, Figure, Role, Sheet, Unit};
 use trace_ingest::{Category, EventId, PerString, StringId};
@@ -94,7 +94,7 @@ fn names(analysis: &Analysis, events: &[EventId]) -> String {
 fn rows(analysis: &Analysis) -> Vec<Row> {
     let mut rows = of_operators(analysis);
     rows.extend(of_streams(analysis));
-    rows.sort_by_key(|row| {
+    rows.sort_few_by_key(|row| {
         (Reverse(row.totals.launch_time), row.operator.is_none(), row.events.first().copied())
     });
     rows
@@ -180,7 +180,7 @@ fn of_operators(analysis: &Analysis) -> Vec<Row> {
         row.totals.add(totals);
     }
     let mut rows: Vec<Row> = alike.into_values().filter(|row| row.count > 1).collect();
-    rows.sort_by_key(|row| Reverse(row.totals.launch_time));
+    rows.sort_few_by_key(|row| Reverse(row.totals.launch_time));
     rows.truncate(MOST_ROWS);
     rows
 }
@@ -228,7 +228,7 @@ fn of_streams(analysis: &Analysis) -> Vec<Row> {
         streams.entry((events.device(event), events.stream(event))).or_default().push(event);
     }
     let mut streams: Vec<_> = streams.into_iter().collect();
-    streams.sort_unstable_by_key(|&(stream, _)| stream);
+    streams.sort_few_by_key(|&(stream, _)| stream);
     let mut launched: Vec<(EventId, Option<EventId>)> = Vec::with_capacity(analysis.device.ids.len());
     let (mut symbols, mut gaps, mut gap) = (Vec::new(), vec![0], 0);
     for (_, mut on_stream) in streams {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Spread, Summary};
+use gpu_timeline::{SortFew, Spread, Summary};
 use hashbrown::HashSet;
 use operator_sheets::{Figures, KernelList, MissingPeak, nested_parameters};
 use sheets::columns::{self, EX_UID, HOST_US, OP_NAME, OPERATION_COUNT};
@@ -131,7 +131,7 @@ fn rows(analysis: &Analysis) -> Option<(&Analysis, Vec<Row<'_>>)> {
         })
         .collect();
     // Stable: rows of equal time stay in the order of their names.
-    rows.sort_by_key(|row| Reverse(row.self_time));
+    rows.sort_few_by_key(|row| Reverse(row.self_time));
     (!rows.is_empty()).then_some((analysis, rows))
 }
 
@@ -221,6 +221,6 @@ fn grouped_rows<'a>(analysis: &'a Analysis) -> Option<(CallTable<'a>, Vec<Groupe
         }
     };
     let mut rows: Vec<_> = table.group(analysis.host_operators().iter()).into_iter().map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.host_time));
+    rows.sort_few_by_key(|row| Reverse(row.host_time));
     Some((table, rows))
 }

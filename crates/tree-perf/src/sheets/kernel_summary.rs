@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::Summary;
+use gpu_timeline::{SortFew, Summary};
 use hashbrown::HashMap;
 use operator_sheets::OpCategory;
 use sheets::columns::kernels::{
@@ -150,7 +150,7 @@ impl<'a> KernelTable<'a> {
                 Some(KernelRow { category, parent, kernel, stream, is_linked, durations })
             })
             .collect();
-        rows.sort_by_cached_key(|row| {
+        rows.sort_few_by_cached_key(|row| {
             let category = row.category.as_ref().map(OpCategory::to_string);
             let parent = row.parent.map(|name| trace.text(name));
             (Reverse(row.durations.sum), category, parent, trace.text(row.kernel), row.stream)

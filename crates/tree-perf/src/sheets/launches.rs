@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{HeldSamples, QueueLength, Spread, Summary};
+use gpu_timeline::{HeldSamples, QueueLength, SortFew, Spread, Summary};
 use sheets::{Column, ColumnKind, Figure, Role, Sheet, Statistics, Unit, percent, statistics};
 use trace_ingest::{EventId, StringId, TrackId};
 
@@ -301,7 +301,7 @@ fn delay_rows(analysis: &Analysis) -> Vec<DelayRow> {
     }
     let mut rows: Vec<DelayRow> =
         by_operator.iter().map(|(&operator, launches)| row(Some(operator), launches)).collect();
-    rows.sort_by_key(|row| (Reverse(row.total), Reverse(row.launches)));
+    rows.sort_few_by_key(|row| (Reverse(row.total), Reverse(row.launches)));
     let all: Vec<&Launch> = launches.iter().collect();
     (!all.is_empty()).then(|| row(None, &all)).into_iter().chain(rows).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Bytes, Mebibytes};
@@ -320,7 +321,7 @@ fn owner_rows(memory: &MemoryUse, device: &DeviceMemory) -> Vec<OwnerRow> {
             row.longest = row.longest.max(end - device.states[from].time);
         }
         let mut rows: Vec<OwnerRow> = owners.into_values().collect();
-        rows.sort_unstable_by_key(|row| (Reverse(row.at_peak), Reverse(row.churn), row.owner));
+        rows.sort_few_by_key(|row| (Reverse(row.at_peak), Reverse(row.churn), row.owner));
         all.extend(rows);
     }
     all
@@ -367,7 +368,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
             rows(analysis, |_, device| {
                 let mut blocks: Vec<&Block> =
                     device.blocks.iter().filter(|block| block.is_live(device.peak)).collect();
-                blocks.sort_by_key(|block| (Reverse(block.bytes), block.from));
+                blocks.sort_few_by_key(|block| (Reverse(block.bytes), block.from));
                 blocks.into_iter().take(MOST_BLOCKS).map(|block| (device, block)).collect()
             })
         },

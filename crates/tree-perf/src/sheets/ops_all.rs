@@ -1,6 +1,6 @@
 //! Device time by operator and arguments.
 
-use gpu_timeline::{Spread, Summary};
+use gpu_timeline::{SortFew, Spread, Summary};
 use operator_sheets::{KernelList, ListedKernel, OpCategory};
 use sheets::columns::{self, overlap};
 use sheets::names;
@@ -144,7 +144,7 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
     }
     let direct =
         |group: &CallGroup<'_, LauncherPart>| group.calls.iter().map(|call| call.direct_time).sum::<i64>();
-    groups.sort_by_key(|group| (std::cmp::Reverse(direct(group)), events.uid(group.first())));
+    groups.sort_few_by_key(|group| (std::cmp::Reverse(direct(group)), events.uid(group.first())));
     table.kernel_time = groups.iter().map(direct).sum();
     let start = |group: &CallGroup<'_, LauncherPart>| {
         group.calls.iter().map(|call| events.start(call.event)).min().unwrap_or(0)

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpu_timeline::SortFew;
 use operator_sheets::per_iteration;
 use sheets::columns::{
     CALL_STACK, CUMULATIVE, DIRECT_MS, HOST_US, IS_RECOMPUTE, OP_CATEGORY, OP_NAME, PARENT_MODULE, PERCENTAGE,
@@ -306,6 +307,6 @@ fn rows<'a>(
     }
     let mut rows: Vec<Row<'a>> = groups.into_iter().collect();
     // Stable: rows of equal time stay in the order of their keys.
-    rows.sort_by_key(|(_, totals)| Reverse(totals.direct));
+    rows.sort_few_by_key(|(_, totals)| Reverse(totals.direct));
     (analysis, rows)
 }

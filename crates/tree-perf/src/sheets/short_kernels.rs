@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use gpu_timeline::SortFew;
 use operator_sheets::{nested_argument, short_kernel_histogram};
 use sheets::names;
 use sheets::{Cell, Column, Figure, Role, Sheet, percent};
@@ -152,7 +153,7 @@ fn details(analysis: &Analysis) -> (ShortKernels<'_>, Vec<Row>) {
     }
     let mut rows: Vec<Row> = rows.into_values().collect();
     // Equal sums: fewer kernels first; equal counts then mean equal means. Stable, so by appearance.
-    rows.sort_by_key(|row| (Reverse(row.time), row.count));
+    rows.sort_few_by_key(|row| (Reverse(row.time), row.count));
     rows.truncate(analysis.options().topk_short_kernels.unwrap_or(usize::MAX));
     (short, rows)
 }

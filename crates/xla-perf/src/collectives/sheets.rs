@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::{Spread, Summary};
+use gpu_timeline::{SortFew, Spread, Summary};
 use hlo_cost::ArrayShape;
 use sheets::ColumnKind::{Count, Number, Text, Whole};
 use sheets::Unit::{
@@ -286,7 +286,7 @@ fn operations<'a>(all: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
         }
     };
     let mut rows: Vec<OperationRow<'_>> = all.by_operation.iter().map(row).collect();
-    rows.sort_by_key(|row| (Reverse(row.summary.total_duration), row.summary.operation));
+    rows.sort_few_by_key(|row| (Reverse(row.summary.total_duration), row.summary.operation));
     rows
 }
 

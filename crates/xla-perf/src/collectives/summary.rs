@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpu_timeline::SortFew;
 use perf_models::CollectiveKind;
 use trace_ingest::Picoseconds;
 
@@ -121,7 +122,7 @@ pub(super) fn by_kind(
         })
         .collect();
     let mean = |kind: &KindSummary| kind.algorithmic.map_or(f64::NEG_INFINITY, |rates| rates.mean);
-    kinds.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+    kinds.sort_few_by(|a, b| mean(b).total_cmp(&mean(a)));
     kinds
 }
 
@@ -181,7 +182,7 @@ impl Distribution {
     /// The distribution of figures; `None` of none.
     #[must_use]
     pub fn new(mut figures: Vec<f64>) -> Option<Self> {
-        figures.sort_by(f64::total_cmp);
+        figures.sort_few_by(f64::total_cmp);
         let (&min, &max) = (figures.first()?, figures.last()?);
         let count = figures.len() as f64;
         let mean = figures.iter().sum::<f64>() / count;
@@ -248,7 +249,7 @@ pub(super) fn buffered(
             })
         })
         .collect();
-    found.sort_by_key(|collective| (collective.kind, collective.operation));
+    found.sort_few_by_key(|collective| (collective.kind, collective.operation));
     found
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Spread, Summary, summaries};
+use gpu_timeline::{SortFew, Spread, Summary, summaries};
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond, One};
 use sheets::{Column, Field, Nested, Role, Sheet};
@@ -73,7 +73,7 @@ fn launches(analysis: &JaxAnalysis) -> Vec<Launches<'_>> {
         Some(Launches { kernel, launch, count, total: sum, latency, call, queued })
     };
     let mut rows: Vec<Launches<'_>> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.total));
+    rows.sort_few_by_key(|row| Reverse(row.total));
     rows
 }
 

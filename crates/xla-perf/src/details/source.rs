@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use gpu_timeline::SortFew;
 use hlo_cost::{OpMetadata, StackFrameIndex};
 use sheets::ColumnKind::{Number, Text};
 use sheets::Unit::{Milliseconds, Percent};
@@ -222,7 +223,7 @@ fn source_lines(analysis: &JaxAnalysis) -> Vec<SourceLine<'_>> {
         top: &analysis.operators()[top].name,
     };
     let mut rows: Vec<SourceLine<'_>> = lines.into_values().map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.time.time));
+    rows.sort_few_by_key(|row| Reverse(row.time.time));
     rows
 }
 
@@ -286,7 +287,7 @@ fn scopes(analysis: &JaxAnalysis) -> Vec<Scope> {
     let row =
         |(path, (depth, time, own))| Scope { path, depth, time, own, percent: percent(time.time.0, whole.0) };
     let mut rows: Vec<Scope> = scopes.into_iter().map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.time.time));
+    rows.sort_few_by_key(|row| Reverse(row.time.time));
     rows
 }
 

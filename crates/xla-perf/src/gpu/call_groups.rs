@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::hash::Hash;
 
-use gpu_timeline::{Spread, Summary};
+use gpu_timeline::{SortFew, Spread, Summary};
 use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel, MissingPeak};
 use sheets::ColumnKind::Text;
 use sheets::{Absence, Column, Field, Role};
@@ -110,7 +110,7 @@ pub(super) fn call_groups<'a, Key: Eq + Hash>(
     }
     let mut groups: Vec<CallGroup<'a>> = groups.into_values().map(|calls| CallGroup { calls }).collect();
     // The order of their first calls decides between equal times.
-    groups.sort_by_key(|group| Reverse(group.time()));
+    groups.sort_few_by_key(|group| Reverse(group.time()));
     groups
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpu_timeline::{Activity, Spread, Summary};
+use gpu_timeline::{Activity, SortFew, Spread, Summary};
 use hashbrown::HashMap;
 use operator_sheets::duration_statistics;
 use perf_models::XlaKernel;
@@ -265,7 +265,7 @@ fn kernel_groups(analysis: &JaxAnalysis) -> Vec<KernelGroup<'_>> {
     };
     let mut groups: Vec<KernelGroup<'_>> = groups.into_values().filter_map(group).collect();
     // The order of their first uids decides between equal times.
-    groups.sort_by_key(|group| Reverse(group.durations.sum));
+    groups.sort_few_by_key(|group| Reverse(group.durations.sum));
     groups
 }
 
@@ -355,7 +355,7 @@ fn sums_by<'a>(rows: Vec<KernelRow<'a>>, name: fn(&KernelRow<'a>) -> Cow<'a, str
     }
     let sum = |(name, (time, count, categories))| KernelSum { name, time, count, categories, gpus };
     let mut sums: Vec<KernelSum<'_>> = sums.into_iter().map(sum).collect();
-    sums.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.name.cmp(&b.name)));
+    sums.sort_few_by(|a, b| b.time.cmp(&a.time).then_with(|| a.name.cmp(&b.name)));
     sums
 }
 
@@ -474,7 +474,7 @@ fn add(sums: &mut BTreeMap<String, (usize, i64)>, name: String, time: i64) {
 fn kind_sums(sums: BTreeMap<String, (usize, i64)>, whole: i64) -> Vec<KindSum> {
     let sum = |(name, (count, time))| KindSum { name, count, time, percent: percent(time, whole) };
     let mut sums: Vec<KindSum> = sums.into_iter().map(sum).collect();
-    sums.sort_by_key(|sum| Reverse(sum.time));
+    sums.sort_few_by_key(|sum| Reverse(sum.time));
     sums
 }
 

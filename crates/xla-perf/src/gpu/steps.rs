@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::{Spread, Summary};
+use gpu_timeline::{SortFew, Spread, Summary};
 use sheets::ColumnKind::{Identifier, Number};
 use sheets::Unit::{Microseconds, Milliseconds};
 use sheets::{Chart, ChartShape, Column, Field, Role, Sheet, Statistics};
@@ -115,7 +115,7 @@ fn steps(analysis: &JaxAnalysis) -> Vec<Step<'_>> {
             steps.push(Step { execution, gap, steady });
         }
     }
-    steps.sort_by_key(|step| (step.execution.start, step.execution.gpu));
+    steps.sort_few_by_key(|step| (step.execution.start, step.execution.gpu));
     steps
 }
 
@@ -173,7 +173,7 @@ pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         |analysis| {
             let mut rows: Vec<_> =
                 programs(analysis).map(|executions| ProgramSteps::new(analysis, executions)).collect();
-            rows.sort_by_key(|row| Reverse(row.busy));
+            rows.sort_few_by_key(|row| Reverse(row.busy));
             rows
         },
     )

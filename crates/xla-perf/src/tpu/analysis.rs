@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gpu_timeline::busy_time;
+use gpu_timeline::{SortFew, busy_time};
 use trace_ingest::Picoseconds;
 
 use super::category;
@@ -140,7 +140,7 @@ impl StepsOfCore {
         let by_group = steps.clone().filter_map(|step| Some((step.group?, known(step)?))).collect();
         let mut by_start: Vec<(usize, PicoSpan)> =
             steps.filter_map(|step| Some((known(step)?, step.span))).collect();
-        by_start.sort_by_key(|step| step.1.start);
+        by_start.sort_few_by_key(|step| step.1.start);
         StepsOfCore { by_group, by_start }
     }
 
@@ -335,7 +335,7 @@ impl<'a> OpTableBuilder<'a> {
         let name = |metrics: &OpMetrics| self.ops[metrics.op].name.as_str();
         self.table
             .ops
-            .sort_by(|a, b| (b.self_time, name(a), a.program).cmp(&(a.self_time, name(b), b.program)));
+            .sort_few_by(|a, b| (b.self_time, name(a), a.program).cmp(&(a.self_time, name(b), b.program)));
         self.table
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpu_timeline::SortFew;
 use sheets::ColumnKind::{Number, Whole};
 use sheets::Unit::{Bytes, GigabytesPerSecond};
 use sheets::{Column, Role, Sheet};
@@ -91,7 +92,7 @@ pub fn tpu_collectives<'a>(analysis: &'a TpuAnalysis) -> Vec<CollectiveRow<'a>> 
     }
     let mut rows: Vec<CollectiveRow<'a>> = Vec::new();
     for ((program, _), mut parts) in by_op {
-        parts.sort_by_key(|part| (part.span.start, part.core));
+        parts.sort_few_by_key(|part| (part.span.start, part.core));
         let first = rows.len();
         for part in parts {
             match rows[first..].last_mut().filter(|row| part.joins(row)) {
@@ -106,7 +107,7 @@ pub fn tpu_collectives<'a>(analysis: &'a TpuAnalysis) -> Vec<CollectiveRow<'a>> 
             }
         }
     }
-    rows.sort_by_key(|row| row.cores.first().map_or(0, |core| core.1.start.0));
+    rows.sort_few_by_key(|row| row.cores.first().map_or(0, |core| core.1.start.0));
     rows
 }
 

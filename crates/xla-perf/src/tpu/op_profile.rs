@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use gpu_timeline::SortFew;
 use sheets::{Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
@@ -198,7 +199,7 @@ impl<'a> Node<'a> {
     fn finish(self, total: Picoseconds, peaks: Option<&Peaks>) -> OpProfileNode<'a> {
         let children = self.children.into_iter().map(|child| child.finish(total, peaks));
         let mut children: Vec<OpProfileNode<'a>> = children.collect();
-        children.sort_by_key(|child| Reverse(child.metrics.work.time));
+        children.sort_few_by_key(|child| Reverse(child.metrics.work.time));
         let mut name = self.name;
         if let OpProfileLevel::Duplicates(_) = self.level {
             if children.len() == 1 {

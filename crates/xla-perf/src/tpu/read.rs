@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::Activity;
+use gpu_timeline::{Activity, SortFew};
 use hashbrown::HashMap;
 use trace_ingest::xplane::proto::{MemoryBreakdown, MemoryEntry};
 use trace_ingest::xplane::{KindId, Line, Plane, PlaneKind, Profile, StatValue};
@@ -27,7 +27,7 @@ impl TpuProfile {
                 _ => None,
             })
             .collect();
-        planes.sort_by_key(|(ordinal, _)| *ordinal);
+        planes.sort_few_by_key(|(ordinal, _)| *ordinal);
         let first = planes.first()?.1;
         let mut reader = Reader { profile, ops: IndexMap::default() };
         let cores: Vec<TpuCore> =

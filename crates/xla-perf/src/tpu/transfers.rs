@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gpu_timeline::{IntervalSet, busy_time};
+use gpu_timeline::{IntervalSet, SortFew, busy_time};
 use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::Picoseconds;
 
@@ -112,7 +112,7 @@ pub fn transfers<'a>(analysis: &'a TpuAnalysis) -> (Vec<Transfer<'a>>, u64) {
         }
         unfinished += open.len() as u64;
     }
-    found.sort_by_key(|transfer| (transfer.core, transfer.span.start));
+    found.sort_few_by_key(|transfer| (transfer.core, transfer.span.start));
     (found, unfinished)
 }
 
@@ -301,7 +301,7 @@ pub fn async_copies<'a>(transfers: &[Transfer<'a>]) -> Vec<AsyncCopyRow<'a>> {
         row.other += transfer.other;
     }
     let mut rows: Vec<AsyncCopyRow<'a>> = rows.into_values().collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.exposed));
+    rows.sort_few_by_key(|row| std::cmp::Reverse(row.exposed));
     rows
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::busy_time;
+use gpu_timeline::{SortFew, busy_time};
 use hashbrown::HashMap;
 use operator_sheets::{Evaluated, Figures};
 use perf_models::{Parameter, Undefined, Value};
@@ -148,7 +148,7 @@ pub(super) fn grouped_calls(
         groups[at].1.rows.push(row);
     }
     // Stable: calls came in file order, so of equal groups the first in the file comes first.
-    groups.sort_by_key(|(same, group)| {
+    groups.sort_few_by_key(|(same, group)| {
         let (time, first) = of_all[*same];
         (Reverse(time), first, Reverse(group.time()))
     });
