@@ -112,7 +112,14 @@ impl Breakdown {
     ) -> BTreeMap<P, Self> {
         // No more than what is needed of each event: there are millions.
         let needed = events.into_iter().map(|(event, part)| (event.span, event.activity, part));
-        let mut events: Vec<(Interval, Activity, P)> = needed.collect();
+        Self::of_parts(needed.collect(), micro_idle_threshold)
+    }
+
+    /// The same, whatever gave the events.
+    fn of_parts<P: Ord + Copy>(
+        mut events: Vec<(Interval, Activity, P)>,
+        micro_idle_threshold: Option<i64>,
+    ) -> BTreeMap<P, Self> {
         // Mostly in order, or a few runs that are, which a stable sort sees.
         events.sort_by_key(|&(span, _, part)| (span.start, part));
         let mut sums = Sums { of_parts: Vec::new(), latest: 0, micro_idle_threshold };

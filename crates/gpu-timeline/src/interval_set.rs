@@ -204,18 +204,23 @@ fn merge_into(merged: &mut Vec<Interval>, intervals: impl IntoIterator<Item = In
             // ... and turns to sorting (what is merged so far, and the rest) at the first that is not.
             merged.push(interval);
             merged.extend(intervals);
-            merged.sort_unstable_by_key(|interval| interval.start);
-            merged.dedup_by(|next, last| {
-                let joins = next.start <= last.end;
-                if joins {
-                    last.end = last.end.max(next.end);
-                }
-                joins
-            });
+            merge_unsorted(merged);
             return;
         }
         push_in_order(merged, interval);
     }
+}
+
+/// Replaces intervals by their union.
+fn merge_unsorted(intervals: &mut Vec<Interval>) {
+    intervals.sort_unstable_by_key(|interval| interval.start);
+    intervals.dedup_by(|next, last| {
+        let joins = next.start <= last.end;
+        if joins {
+            last.end = last.end.max(next.end);
+        }
+        joins
+    });
 }
 
 /// Adds `next`, which does not start before the last interval of `merged`.

@@ -301,10 +301,19 @@ pub(crate) fn write_column<V: Value, W: Write + Send>(
         levels.push(i16::from(cell.is_some()));
         stored.extend(cell);
     }
+    let levels = (V::REPETITION == Repetition::OPTIONAL).then_some(levels.as_slice());
+    write_stored::<V::Stored, W>(&stored, levels, group)
+}
+
+/// Writes the next column of a row group as it is stored; `levels` are 0 where a cell is missing.
+fn write_stored<S: DataType, W: Write + Send>(
+    stored: &[S::T],
+    levels: Option<&[i16]>,
+    group: &mut SerializedRowGroupWriter<'_, W>,
+) -> Result<(), ParquetError> {
     let missing = || ParquetError::General("a column more than the table has".to_owned());
     let mut column = group.next_column()?.ok_or_else(missing)?;
-    let levels = (V::REPETITION == Repetition::OPTIONAL).then_some(levels.as_slice());
-    column.typed::<V::Stored>().write_batch(&stored, levels, None)?;
+    column.typed::<S>().write_batch(stored, levels, None)?;
     column.close()
 }
 

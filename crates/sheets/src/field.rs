@@ -10,7 +10,27 @@ use crate::table::TableColumn;
 
 type Condition<C> = Box<dyn Fn(&C) -> bool + Send + Sync>;
 type Why<C, R> = Box<dyn Fn(&C, &R) -> Option<Absence> + Send + Sync>;
-type Fill<C, R> = Box<dyn Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync>;
+type Columns<C, R> = Box<dyn Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync>;
+
+/// The function that gives the cells of a column. A trait object of it has one method of its own, one of `Fn` three; there
+/// are more than a thousand columns.
+trait CellOf<C, R> {
+    fn cell<'r>(&self, context: &'r C, row: &'r R) -> Cell<'r>;
+}
+
+impl<C, R, F: for<'r> Fn(&'r C, &'r R) -> Cell<'r>> CellOf<C, R> for F {
+    fn cell<'r>(&self, context: &'r C, row: &'r R) -> Cell<'r> {
+        self(context, row)
+    }
+}
+
+/// How a field is filled.
+enum Fill<C, R> {
+    /// One column, cell by cell.
+    Cells(Box<dyn CellOf<C, R> + Send + Sync>),
+    /// One column or more, all rows at once.
+    Columns(Columns<C, R>),
+}
 
 /// A column and where its cells come from: what all rows of the sheet share, `C`, and a row `R`.
 ///
@@ -52,9 +72,7 @@ impl Column {
         self,
         value: impl for<'r> Fn(&'r C, &'r R) -> Cell<'r> + Send + Sync + 'static,
     ) -> Field<C, R> {
-        Field::from_columns(self, move |column, context, rows, columns| {
-            columns.push(TableColumn::new(column, rows.iter().map(|row| value(context, row))));
-        })
+        Field { column: self, condition: None, whys: Vec::new(), fill: Fill::Cells(Box::new(value)) }
     }
 }
 
@@ -65,7 +83,7 @@ impl<C, R> Field<C, R> {
         column: Column,
         fill: impl Fn(Column, &C, &[&R], &mut Vec<TableColumn>) + Send + Sync + 'static,
     ) -> Self {
-        Field { column, condition: None, whys: Vec::new(), fill: Box::new(fill) }
+        Field { column, condition: None, whys: Vec::new(), fill: Fill::Columns(Box::new(fill)) }
     }
 
     /// The same field, which says of empty cells why they are empty, where what it was told before has no reason.
@@ -119,10 +137,15 @@ impl<C, R> Field<C, R> {
         let Some(column) = self.column.in_layout(layout) else { return };
         if self.condition.as_ref().is_none_or(|condition| condition(context)) {
             let first = columns.len();
-            (self.fill)(column, context, rows, columns);
+            match &self.fill {
+                Fill::Cells(value) => {
+                    columns.push(TableColumn::new(column, rows.iter().map(|row| value.cell(context, row))));
+                }
+                Fill::Columns(fill) => fill(column, context, rows, columns),
+            }
             if !self.whys.is_empty() {
                 let why = |row: usize| self.whys.iter().find_map(|why| why(context, rows[row]));
-                columns[first..].iter_mut().for_each(|column| column.explain(why));
+                columns[first..].iter_mut().for_each(|column| column.explain(&why));
             }
         }
     }

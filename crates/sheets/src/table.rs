@@ -455,7 +455,7 @@ impl TableColumn {
     }
 
     /// Says why cells are empty; `why` is asked about those that are.
-    pub(crate) fn explain(&mut self, why: impl Fn(usize) -> Option<Absence>) {
+    pub(crate) fn explain(&mut self, why: &dyn Fn(usize) -> Option<Absence>) {
         let empty = (0..self.len()).filter(|&row| self.cell(row) == Cell::Missing);
         self.absences = empty.filter_map(|row| Some((row, why(row)?))).collect();
     }

@@ -180,9 +180,9 @@ impl<'d> Tables<'d> {
         table: &str,
         needed: &[&str],
         columns: &[&str],
-        read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+        mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
-        if self.is_read(table) { self.scan(table, needed, columns, read) } else { Ok(None) }
+        if self.is_read(table) { self.scan(table, needed, columns, &mut read) } else { Ok(None) }
     }
 
     /// As [`Tables::rows`] for large tables: on other threads `read` makes something of the rows, part by part, and `take`
@@ -203,7 +203,7 @@ impl<'d> Tables<'d> {
             Source::Pages(paged) => paged.scan_ahead(columns, threads, refused, read, take),
             Source::Query(present) => {
                 let mut part = T::default();
-                scan(self.database, table, &present, None, columns, refused, |row| {
+                scan(self.database, table, &present, None, columns, refused, &mut |row| {
                     let outcome = read(row, &mut part);
                     take(&mut part);
                     outcome
@@ -221,7 +221,7 @@ impl<'d> Tables<'d> {
         table: &str,
         needed: &[&str],
         columns: &[&str],
-        read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+        read: &mut dyn FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
         self.of_source(table, needed, |source, refused| match source {
             Source::Pages(paged) => paged.scan(columns, refused, read),
@@ -297,11 +297,11 @@ impl<'d> Tables<'d> {
         let mut found = Vec::new();
         for table in self.entries.tables().filter(is_unread) {
             let mut rows = 0;
-            let count = |_: &Record<'_>| {
+            let mut count = |_: &Record<'_>| {
                 rows += 1;
                 Ok(())
             };
-            self.scan(table, &[], &[], count)?;
+            self.scan(table, &[], &[], &mut count)?;
             if rows > 0 {
                 found.push((table.to_string(), rows));
             }

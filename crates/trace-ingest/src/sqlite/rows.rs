@@ -52,7 +52,7 @@ pub(crate) fn scan(
     lead: Option<&str>,
     columns: &[&str],
     refused: &mut Refused,
-    mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+    read: &mut dyn FnMut(&Record<'_>) -> Result<(), Fault>,
 ) -> Result<(), Failure> {
     let said = |error| database.explained(error);
     let wanted = |column: &&str| match present.iter().any(|name| name == column) {
@@ -95,7 +95,7 @@ impl PagedTable<'_> {
         &self,
         columns: &[&str],
         refused: &mut Refused,
-        mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+        read: &mut dyn FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<(), Failure> {
         let read = |row: PageRow<'_>, _: &mut ()| {
             if let Err(fault) = read(&Record::of_page(row, columns)) {

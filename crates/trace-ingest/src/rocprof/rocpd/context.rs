@@ -87,7 +87,7 @@ impl<'d> Context<'d> {
         let database = self.database;
         let parts: Vec<String> = self.schema.parts(table).into_iter().map(str::to_string).collect();
         let outcome =
-            schema::rows(database, &parts, &mut runs, &mut warnings, table, columns, |row, columns| {
+            schema::rows(database, &parts, &mut runs, &mut warnings, table, columns, &mut |row, columns| {
                 read(self, row, columns)
             });
         self.runs = runs;

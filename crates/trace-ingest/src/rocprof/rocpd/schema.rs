@@ -95,7 +95,7 @@ pub(super) fn rows(
     warnings: &mut Vec<Warning>,
     table: &str,
     columns: &[&str],
-    mut read: impl FnMut(&Record<'_>, &Columns) -> Result<(), Fault>,
+    read: &mut dyn FnMut(&Record<'_>, &Columns) -> Result<(), Fault>,
 ) -> Result<(), Broken> {
     let broken = |failure| Broken { table: table.to_string(), failure };
     let mut refused = Refused::default();
@@ -109,14 +109,14 @@ pub(super) fn rows(
             Some(suffix) => quoted(&suffix.trim_start_matches('_').replace('_', "-"), '\''),
             None => "''".to_string(),
         };
-        let of_run = |fields: &sqlite::Record<'_>| {
+        let mut of_run = |fields: &sqlite::Record<'_>| {
             let run = match fields.lead() {
                 ValueRef::Text(id) => runs.position(&String::from_utf8_lossy(id)),
                 _ => runs.position(""),
             };
             read(&Record { fields, run }, &known)
         };
-        scan(database, part, &present, Some(&run), columns, &mut refused, of_run).map_err(broken)?;
+        scan(database, part, &present, Some(&run), columns, &mut refused, &mut of_run).map_err(broken)?;
     }
     warnings.extend(refused.warning(table));
     Ok(())
