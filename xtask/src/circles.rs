@@ -25,7 +25,6 @@ const OPEN: &[&str] = &[
     "perf-models",
     "trace-doctor",
     "trace-ingest",
-    "trace2tree",
     "tree-perf",
     "xla-perf",
 ];

@@ -2,12 +2,8 @@
 
 use trace_ingest::{EventId, Trace};
 
-use crate::edit::{EditError, TreeEdit};
 use crate::forward_thread;
 use crate::names::NameClasses;
-use crate::tree::TraceTree;
-#[cfg(doc)]
-use crate::tree::TreeOptions;
 
 /// How the forward operator of a backward operator is found.
 ///
@@ -67,19 +63,19 @@ impl BackwardLinks {
         self.by_backward.len()
     }
 
-    fn forward_of(&self, backward: EventId) -> Option<EventId> {
+    pub(crate) fn forward_of(&self, backward: EventId) -> Option<EventId> {
         let found = self.by_backward.binary_search_by_key(&backward, |&(event, _)| event).ok()?;
         Some(self.by_backward[found].1)
     }
 
-    fn backward_of(&self, forward: EventId) -> &[EventId] {
+    pub(crate) fn backward_of(&self, forward: EventId) -> &[EventId] {
         let start = self.forward.partition_point(|&event| event < forward);
         let end = self.forward.partition_point(|&event| event <= forward);
         &self.backward[start..end]
     }
 
     /// Adds a link of a backward that has none.
-    fn insert(&mut self, forward: EventId, backward: EventId) {
+    pub(crate) fn insert(&mut self, forward: EventId, backward: EventId) {
         let at = self.by_backward.partition_point(|&(event, _)| event < backward);
         self.by_backward.insert(at, (backward, forward));
         let start = self.forward.partition_point(|&event| event < forward);
@@ -110,56 +106,6 @@ fn by_sequence_number(
         links.extend(forward.map(|forward| (backward, forward)));
     }
     links
-}
-
-impl TraceTree {
-    /// The forward operator of a backward operator, found as [`TreeOptions::link_backward_by`] says or given by
-    /// [`TreeEdit::link_backward`].
-    pub fn forward_event(&self, backward: EventId) -> Option<EventId> {
-        self.backward.forward_of(backward)
-    }
-
-    /// The backward operators of a forward operator ([`TraceTree::forward_event`]), in file order.
-    pub fn backward_events(&self, forward: EventId) -> &[EventId] {
-        self.backward.backward_of(forward)
-    }
-
-    /// The distinct backward operators of an event and everything below it, in file order.
-    pub fn backward_events_of_subtree(&self, event: EventId) -> Vec<EventId> {
-        let mut found: Vec<EventId> = std::iter::once(event)
-            .chain(self.descendants(event))
-            .flat_map(|event| self.backward_events(event).iter().copied())
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-}
-
-impl TreeEdit<'_> {
-    /// Makes one host event a backward of another, for operators whose backward no sequence number tells. A
-    /// forward may have several backwards, a backward has one forward; what is so already stays so.
-    ///
-    /// # Errors
-    /// [`EditError::NotAHostEvent`] for either, [`EditError::OwnBackward`] when both are one event, and
-    /// [`EditError::BackwardOfAnother`] when the backward has another forward.
-    pub fn link_backward(&mut self, forward: EventId, backward: EventId) -> Result<(), EditError> {
-        if let Some(&other) = [forward, backward].iter().find(|&&event| !self.is_host(event)) {
-            return Err(EditError::NotAHostEvent(self.label(other)));
-        }
-        if forward == backward {
-            return Err(EditError::OwnBackward(self.label(backward)));
-        }
-        match self.tree.backward.forward_of(backward) {
-            Some(linked) if linked == forward => {}
-            Some(linked) => {
-                let (backward, forward) = (self.label(backward), self.label(linked));
-                return Err(EditError::BackwardOfAnother { backward, forward });
-            }
-            None => self.tree.backward.insert(forward, backward),
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

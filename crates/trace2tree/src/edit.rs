@@ -1,6 +1,6 @@
 //! Adding operators that the trace does not have.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use trace_ingest::{ArgumentValue, Category, EventArguments, EventId, NewEvent, Phase, SignatureId};
 
@@ -41,39 +41,6 @@ impl<'n> PseudoOperator<'n> {
     pub fn with_attributes<'l>(self, attributes: impl IntoIterator<Item = (&'l str, ArgumentValue)>) -> Self {
         let attributes = attributes.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
         PseudoOperator { attributes, ..self }
-    }
-}
-
-/// What edits inserted.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PseudoOperators {
-    /// Further arguments by inserted operator.
-    attributes: BTreeMap<EventId, Vec<(String, ArgumentValue)>>,
-    /// Inserted operators that are charged with everything launched below them.
-    charged_with_subtree: BTreeSet<EventId>,
-    /// Launches of the device events that hang below an operator of their own, because the launch has others.
-    launches: BTreeMap<EventId, EventId>,
-}
-
-impl PseudoOperators {
-    /// The call that launched a device event whose parent is an inserted operator.
-    pub(crate) fn launch(&self, device_event: EventId) -> Option<EventId> {
-        self.launches.get(&device_event).copied()
-    }
-
-    /// Whether the operator was inserted.
-    pub(crate) fn contains(&self, event: EventId) -> bool {
-        self.attributes.contains_key(&event)
-    }
-
-    /// Whether any operator is charged with everything below it.
-    pub(crate) fn any_charged_with_subtree(&self) -> bool {
-        !self.charged_with_subtree.is_empty()
-    }
-
-    /// Whether this operator is charged with everything below it.
-    pub(crate) fn is_charged_with_subtree(&self, event: EventId) -> bool {
-        self.charged_with_subtree.contains(&event)
     }
 }
 
@@ -320,6 +287,30 @@ impl TreeEdit<'_> {
 
     pub(crate) fn label(&self, event: EventId) -> EventLabel {
         EventLabel::new(self.tree.trace(), event)
+    }
+
+    /// Makes one host event a backward of another, for operators whose backward no sequence number tells. A
+    /// forward may have several backwards, a backward has one forward; what is so already stays so.
+    ///
+    /// # Errors
+    /// [`EditError::NotAHostEvent`] for either, [`EditError::OwnBackward`] when both are one event, and
+    /// [`EditError::BackwardOfAnother`] when the backward has another forward.
+    pub fn link_backward(&mut self, forward: EventId, backward: EventId) -> Result<(), EditError> {
+        if let Some(&other) = [forward, backward].iter().find(|&&event| !self.is_host(event)) {
+            return Err(EditError::NotAHostEvent(self.label(other)));
+        }
+        if forward == backward {
+            return Err(EditError::OwnBackward(self.label(backward)));
+        }
+        match self.tree.backward.forward_of(backward) {
+            Some(linked) if linked == forward => {}
+            Some(linked) => {
+                let (backward, forward) = (self.label(backward), self.label(linked));
+                return Err(EditError::BackwardOfAnother { backward, forward });
+            }
+            None => self.tree.backward.insert(forward, backward),
+        }
+        Ok(())
     }
 }
 

@@ -27,6 +27,7 @@ mod nesting;
 mod pass;
 mod passes;
 mod period;
+mod pseudo_operators;
 mod recompute;
 mod row;
 mod tree;

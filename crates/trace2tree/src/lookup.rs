@@ -1,9 +1,8 @@
 //! Finding events by name and by the profiler's ids.
 
-use trace_ingest::{EventId, StringId, Trace, Track, TrackId};
+use trace_ingest::{EventId, StringId, Trace, TrackId};
 
 use crate::layout::grouped;
-use crate::tree::TraceTree;
 
 /// Nodes by name.
 #[derive(Clone, Debug)]
@@ -14,12 +13,16 @@ pub(crate) struct NameIndex {
 }
 
 impl NameIndex {
-    fn new(tree: &TraceTree) -> NameIndex {
-        let table = tree.trace().events();
-        let nodes = table.ids().filter(|&event| tree.contains(event));
-        let (offsets, events) =
-            grouped(tree.trace().strings().len(), nodes, |event| table.name(event).index());
+    /// Of the events that are nodes.
+    pub(crate) fn new(trace: &Trace, is_node: impl Fn(EventId) -> bool) -> NameIndex {
+        let table = trace.events();
+        let nodes = table.ids().filter(|&event| is_node(event));
+        let (offsets, events) = grouped(trace.strings().len(), nodes, |event| table.name(event).index());
         NameIndex { offsets, events }
+    }
+
+    pub(crate) fn find(&self, name: StringId) -> &[EventId] {
+        &self.events[self.offsets[name.index()] as usize..self.offsets[name.index() + 1] as usize]
     }
 }
 
@@ -28,7 +31,7 @@ impl NameIndex {
 pub(crate) struct ExternalIdIndex(Vec<(i64, TrackId, EventId)>);
 
 impl ExternalIdIndex {
-    fn new(trace: &Trace) -> ExternalIdIndex {
+    pub(crate) fn new(trace: &Trace) -> ExternalIdIndex {
         let events = trace.events();
         let mut index: Vec<_> = events
             .arguments()
@@ -39,30 +42,10 @@ impl ExternalIdIndex {
         index.sort_unstable();
         ExternalIdIndex(index)
     }
-}
 
-impl TraceTree {
-    /// The nodes with this name, in file order. The first query by name builds an index.
-    pub fn find_by_name(&self, name: &str) -> &[EventId] {
-        self.trace.strings().find(name).map_or(&[], |name| self.find_by_name_id(name))
-    }
-
-    /// The nodes with this interned name, in file order.
-    pub fn find_by_name_id(&self, name: StringId) -> &[EventId] {
-        let index = self.by_name.get_or_init(|| NameIndex::new(self));
-        &index.events[index.offsets[name.index()] as usize..index.offsets[name.index() + 1] as usize]
-    }
-
-    /// The distinct names of nodes, by id.
-    pub fn node_names(&self) -> impl Iterator<Item = StringId> + '_ {
-        self.trace.strings().iter().map(|(id, _)| id).filter(|&id| !self.find_by_name_id(id).is_empty())
-    }
-
-    /// The first event in the file, of any category, with this `External id` on this process and thread. The
-    /// first query builds an index.
-    pub fn find_by_external_id(&self, external_id: i64, track: Track) -> Option<EventId> {
-        let track = self.trace.tracks().find(track)?;
-        let ExternalIdIndex(index) = self.by_external_id.get_or_init(|| ExternalIdIndex::new(&self.trace));
+    /// The first event with this id on a track.
+    pub(crate) fn find(&self, external_id: i64, track: TrackId) -> Option<EventId> {
+        let ExternalIdIndex(index) = self;
         let first = index.partition_point(|&(id, other, _)| (id, other) < (external_id, track));
         index.get(first).filter(|entry| (entry.0, entry.1) == (external_id, track)).map(|entry| entry.2)
     }

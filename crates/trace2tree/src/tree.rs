@@ -1,24 +1,21 @@
 //! The tree: building it and walking it.
-//!
-//! Links between operators and their backwards, edits and indices stand in files of their own together with the methods
-//! of [`TraceTree`] that they answer, so those files and this one use each other.
 
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::thread;
 
-use trace_ingest::{Category, EventId, Time, Trace};
+use trace_ingest::{Category, EventId, StringId, Time, Trace, Track};
 
 use crate::backward::{BackwardLinks, LinkBackwardBy};
 use crate::busy_time::busy_time;
-use crate::edit::PseudoOperators;
 use crate::event_set::EventSet;
 use crate::layout::Layout;
 use crate::linking::{self, LinkBy};
 use crate::lookup::{ExternalIdIndex, NameIndex};
 use crate::names::NameClasses;
 use crate::nesting;
+use crate::pseudo_operators::PseudoOperators;
 use crate::row::{NONE, some};
 use crate::warning::{TreeStatistics, TreeWarning};
 
@@ -277,6 +274,51 @@ impl TraceTree {
     pub fn gpu_time_of(&self, events: &[EventId]) -> Time {
         let below = events.iter().flat_map(|&event| self.device_events(event)).copied();
         self.trace.time(busy_time(self.trace.events(), below))
+    }
+
+    /// The nodes with this name, in file order. The first query by name builds an index.
+    pub fn find_by_name(&self, name: &str) -> &[EventId] {
+        self.trace.strings().find(name).map_or(&[], |name| self.find_by_name_id(name))
+    }
+
+    /// The nodes with this interned name, in file order.
+    pub fn find_by_name_id(&self, name: StringId) -> &[EventId] {
+        self.by_name.get_or_init(|| NameIndex::new(&self.trace, |event| self.contains(event))).find(name)
+    }
+
+    /// The distinct names of nodes, by id.
+    pub fn node_names(&self) -> impl Iterator<Item = StringId> + '_ {
+        self.trace.strings().iter().map(|(id, _)| id).filter(|&id| !self.find_by_name_id(id).is_empty())
+    }
+
+    /// The first event in the file, of any category, with this `External id` on this process and thread. The
+    /// first query builds an index.
+    pub fn find_by_external_id(&self, external_id: i64, track: Track) -> Option<EventId> {
+        let track = self.trace.tracks().find(track)?;
+        let index = self.by_external_id.get_or_init(|| ExternalIdIndex::new(&self.trace));
+        index.find(external_id, track)
+    }
+
+    /// The forward operator of a backward operator, found as [`TreeOptions::link_backward_by`] says or given by
+    /// [`TreeEdit::link_backward`].
+    pub fn forward_event(&self, backward: EventId) -> Option<EventId> {
+        self.backward.forward_of(backward)
+    }
+
+    /// The backward operators of a forward operator ([`TraceTree::forward_event`]), in file order.
+    pub fn backward_events(&self, forward: EventId) -> &[EventId] {
+        self.backward.backward_of(forward)
+    }
+
+    /// The distinct backward operators of an event and everything below it, in file order.
+    pub fn backward_events_of_subtree(&self, event: EventId) -> Vec<EventId> {
+        let mut found: Vec<EventId> = std::iter::once(event)
+            .chain(self.descendants(event))
+            .flat_map(|event| self.backward_events(event).iter().copied())
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 

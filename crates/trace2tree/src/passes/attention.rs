@@ -4,7 +4,7 @@
 use trace_ingest::{ArgumentValue, EventId};
 
 use super::python_frame::{FrameName, frames, require_frames};
-use super::{Problems, Rule, has_inserted, outermost};
+use super::rule::{Problems, Rule, has_inserted, outermost};
 use crate::edit::PseudoOperator;
 use crate::pass::PassError;
 use crate::tree::TraceTree;

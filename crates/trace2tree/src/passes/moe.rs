@@ -4,7 +4,7 @@
 use trace_ingest::{ArgumentValue, Category, EventId};
 
 use super::python_frame::{frames, require_frames};
-use super::{Problems, Rule, has_inserted, kernels_by_start, operators, outermost};
+use super::rule::{Problems, Rule, has_inserted, kernels_by_start, operators, outermost};
 use crate::edit::{EditError, PseudoOperator, TreeEdit};
 use crate::pass::PassError;
 use crate::tree::TraceTree;

@@ -2,7 +2,7 @@
 
 use trace_ingest::{Category, EventId};
 
-use super::Rule;
+use super::rule::Rule;
 use crate::tree::TraceTree;
 
 /// Prefix of the operators that SGLang records for the profiler.
