@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpu_timeline::{Activity, SortFew};
 use hashbrown::HashMap;
 
-use crate::analysis::{JobAnalysis, LateArrival};
 use crate::error::Error;
+use crate::job::Job;
+use crate::matching::Lane;
+use crate::reduction::LateArrival;
 use crate::rows::{Text, Wanted};
 use crate::tables::{CollectiveRow, KernelRow};
 
@@ -79,30 +81,19 @@ impl Cause {
     }
 }
 
-impl JobAnalysis {
-    /// The cause of most of a rank's lateness.
-    pub(crate) fn main_cause(&self, recording: usize) -> Option<&Cause> {
-        let mut sums: BTreeMap<(CauseKind, Option<&str>), (i64, &Cause)> = BTreeMap::new();
-        for cause in self.causes.iter().filter(|cause| cause.recording == recording) {
-            sums.entry((cause.kind, cause.what.as_deref())).or_insert((0, cause)).0 += cause.lateness;
-        }
-        sums.into_values().max_by_key(|(sum, _)| *sum).map(|(_, cause)| cause)
-    }
-}
-
 /// So many steps of ranks are looked at, those with the most lateness.
 const LOOKED_AT: usize = 512;
 
 /// Finds the causes, the most lateness first.
-pub(crate) fn causes(analysis: &JobAnalysis) -> Result<Vec<Cause>, Error> {
+pub(crate) fn causes(job: &Job, lanes: &[Lane], arrivals: &[LateArrival]) -> Result<Vec<Cause>, Error> {
     let mut by_step: BTreeMap<(usize, i32), Vec<&LateArrival>> = BTreeMap::new();
-    for arrival in &analysis.arrivals {
+    for arrival in arrivals {
         by_step.entry((arrival.recording, arrival.step)).or_default().push(arrival);
     }
     let mut worst: Vec<((usize, i32), Vec<&LateArrival>)> = by_step.into_iter().collect();
     worst.sort_few_by_key(|(key, arrivals)| (std::cmp::Reverse(lateness(arrivals)), *key));
     worst.truncate(LOOKED_AT);
-    let mut tables = Tables { analysis, collectives: HashMap::new(), kernels: HashMap::new() };
+    let mut tables = Tables { job, lanes, arrivals, collectives: HashMap::new(), kernels: HashMap::new() };
     tables.read(worst.iter().flat_map(|(_, arrivals)| arrivals.iter().copied()))?;
     worst.into_iter().map(|((recording, step), arrivals)| tables.cause(recording, step, &arrivals)).collect()
 }
@@ -115,7 +106,9 @@ fn lateness(arrivals: &[&LateArrival]) -> i64 {
 
 /// Rows of ranks that were read.
 struct Tables<'a> {
-    analysis: &'a JobAnalysis,
+    job: &'a Job,
+    lanes: &'a [Lane],
+    arrivals: &'a [LateArrival],
     /// By recording and place in its table.
     collectives: HashMap<(usize, u32), Before>,
     kernels: HashMap<usize, Vec<KernelRow>>,
@@ -158,7 +151,7 @@ impl Tables<'_> {
             needed.entry(arrival.usual.0).or_default().insert(arrival.usual.1);
         }
         for (recording, places) in needed {
-            let rows: Vec<CollectiveRow> = self.analysis.job.recordings[recording].folder.rows(WANTED)?;
+            let rows: Vec<CollectiveRow> = self.job.recordings[recording].folder.rows(WANTED)?;
             for place in places {
                 let at = place as usize;
                 let Some(row) = rows.get(at) else { continue };
@@ -184,7 +177,7 @@ impl Tables<'_> {
 
     fn kernels(&mut self, recording: usize) -> Result<&[KernelRow], Error> {
         if !self.kernels.contains_key(&recording) {
-            let rows = self.analysis.job.recordings[recording].folder.rows(Wanted::All)?;
+            let rows = self.job.recordings[recording].folder.rows(Wanted::All)?;
             self.kernels.insert(recording, rows);
         }
         Ok(self.kernels.get(&recording).map(Vec::as_slice).unwrap_or_default())
@@ -213,7 +206,7 @@ impl Tables<'_> {
         for &arrival in arrivals.iter().filter(|arrival| !has_own || arrival.own > 0) {
             let own = self.before(recording, arrival.row);
             let usual = self.before(arrival.usual.0, arrival.usual.1);
-            cause.group = self.analysis.lanes[arrival.lane].group;
+            cause.group = self.lanes[arrival.lane].group;
             // Where two recordings begin apart, what came before the first collective does not compare.
             let unexplained = arrival.lateness - (own.sum() - usual.sum());
             if (own.is_first || usual.is_first) && 2 * unexplained.abs() > arrival.lateness {
@@ -265,7 +258,7 @@ impl Tables<'_> {
                 if let Some((communication, arrival, span)) = worst[1] {
                     match self.waited_for(arrival, span, communication) {
                         Some(other) => {
-                            cause.what = Some(format!("rank {}", self.analysis.job.recordings[other].rank));
+                            cause.what = Some(format!("rank {}", self.job.recordings[other].rank));
                         }
                         None => {
                             cause.kind = CauseKind::SlowTransfer;
@@ -305,12 +298,12 @@ impl Tables<'_> {
     /// The rank that was late the most in other groups of a rank in the time before it was late itself, if that is most of
     /// what it waited there.
     fn waited_for(&self, arrival: &LateArrival, span: i64, waited: i64) -> Option<usize> {
-        let job = &self.analysis.job;
+        let job = self.job;
         let is_member = |lane: usize| {
-            let group = &job.groups[self.analysis.lanes[lane].group];
+            let group = &job.groups[self.lanes[lane].group];
             group.recordings.iter().any(|&(recording, _)| recording == arrival.recording)
         };
-        let before = self.analysis.arrivals.iter().filter(|other| {
+        let before = self.arrivals.iter().filter(|other| {
             other.lane != arrival.lane
                 && other.recording != arrival.recording
                 && (arrival.time - span..arrival.time).contains(&other.time)
@@ -328,14 +321,14 @@ impl Tables<'_> {
     /// The longest collective of another group in that time.
     fn slowest_transfer(&self, arrival: &LateArrival, span: i64) -> Result<Option<String>, Error> {
         let wanted = Wanted::Only(&["group", "start_ns", "duration_ns", "name"]);
-        let rows: Vec<CollectiveRow> = self.analysis.job.recordings[arrival.recording].folder.rows(wanted)?;
+        let rows: Vec<CollectiveRow> = self.job.recordings[arrival.recording].folder.rows(wanted)?;
         let Some(own) = rows.get(arrival.row as usize) else { return Ok(None) };
         let within = rows.iter().filter(|row| {
             row.group != own.group && (own.start_ns - span..own.start_ns).contains(&row.start_ns)
         });
         let Some(longest) = within.max_by_key(|row| row.duration_ns) else { return Ok(None) };
-        let recording = &self.analysis.job.recordings[arrival.recording];
-        let group = &self.analysis.job.groups[recording.group_of[longest.group as usize]];
+        let recording = &self.job.recordings[arrival.recording];
+        let group = &self.job.groups[recording.group_of[longest.group as usize]];
         let name = longest.name.as_deref().unwrap_or("collective");
         Ok(Some(format!("{name} of group {}", group.title())))
     }

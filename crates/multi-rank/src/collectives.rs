@@ -6,14 +6,17 @@ use gpu_timeline::SortFew;
 use hashbrown::{HashMap, HashSet};
 use perf_models::CollectiveKind;
 
-use crate::analysis::{JobAnalysis, Times};
+use crate::clocks::Clocks;
 use crate::conventions::{
-    BandwidthRule, LabelRule, MetadataRule, RankColumns, ShareRule, SynchronisingRule, TieRule,
+    BandwidthRule, Conventions, LabelRule, MetadataRule, RankColumns, ShareRule, SynchronisingRule, TieRule,
 };
 use crate::error::Error;
 use crate::exchange::Entry;
-use crate::job::Group;
+use crate::job::{Group, Job};
+use crate::matching::Lane;
 use crate::members::Members;
+use crate::options::JobOptions;
+use crate::reduction::Times;
 use crate::tables::CollectiveRow;
 
 /// The collectives of a job one by one.
@@ -124,9 +127,17 @@ pub(crate) struct Straggler {
 
 impl Collectives {
     /// The collectives of a job one by one; nothing where they are too many for that.
-    pub(crate) fn new(analysis: &JobAnalysis) -> Result<Self, Error> {
-        let Some(details) = &analysis.details else { return Ok(Collectives::default()) };
-        let mut build = Build { analysis, ids: ids(analysis), collectives: Collectives::default() };
+    pub(crate) fn new(
+        details: Option<&[Vec<Entry>]>,
+        job: &Job,
+        lanes: &[Lane],
+        clocks: &Clocks,
+        options: &JobOptions,
+    ) -> Result<Self, Error> {
+        let Some(details) = details else { return Ok(Collectives::default()) };
+        let conventions = &options.conventions;
+        let ids = ids(job, lanes, conventions.labels);
+        let mut build = Build { job, clocks, conventions, ids, collectives: Collectives::default() };
         let places = build.add_kernels(details)?;
         let mut in_order: Vec<&Vec<Entry>> =
             details.iter().filter(|entries| places.contains_key(&place(entries))).collect();
@@ -145,14 +156,11 @@ impl Collectives {
             };
             data(b).cmp(&data(a))
         });
-        collectives.stragglers = stragglers(analysis, &collectives);
-        if analysis.options.all2allv_heatmap {
-            collectives.sent = sent(analysis, &collectives);
+        collectives.stragglers = stragglers(job, conventions, &collectives);
+        if options.all2allv_heatmap {
+            collectives.sent = sent(job, conventions.metadata, &collectives);
         }
-        let options = &analysis.options;
-        if options.conventions.rank_columns == RankColumns::Always
-            || analysis.job.present().len() <= options.wide_ranks
-        {
+        if conventions.rank_columns == RankColumns::Always || job.present().len() <= options.wide_ranks {
             collectives.rank_columns = rank_columns(&collectives.synchronising);
             collectives.uneven_ranks =
                 in_order_of_appearance(collectives.uneven.iter().flat_map(|uneven| &uneven.members));
@@ -184,28 +192,26 @@ fn place(entries: &[Entry]) -> (u32, u32) {
 }
 
 /// What the collectives of a lane are called, before their number.
-fn ids(analysis: &JobAnalysis) -> Vec<String> {
-    let job = &analysis.job;
+fn ids(job: &Job, lanes: &[Lane], labels: LabelRule) -> Vec<String> {
     let name =
         |group: &Group| group.name.as_deref().filter(|name| *name != "Unknown_Group").map(str::to_owned);
-    let labels = analysis.options.conventions.labels;
     if labels == LabelRule::GroupName && job.groups.iter().all(|group| name(group).is_none()) {
         let streams = |recording: usize| {
-            let rows = analysis.rows(recording).unwrap_or_default();
+            let rows = job.recordings[recording].collectives().unwrap_or_default();
             let mut streams: Vec<Option<i64>> = rows.iter().map(|row| row.stream).collect();
             streams.sort_unstable();
             streams.dedup();
             streams.len()
         };
         if (0..job.recordings.len()).all(|recording| streams(recording) <= 1) {
-            return vec![String::new(); analysis.lanes.len()];
+            return vec![String::new(); lanes.len()];
         }
     }
     let mut groups_of_name: HashMap<Option<String>, usize> = HashMap::new();
     for group in &job.groups {
         *groups_of_name.entry(name(group)).or_default() += 1;
     }
-    let id = |lane: &crate::matching::Lane| {
+    let id = |lane: &Lane| {
         let group = &job.groups[lane.group];
         let own = name(group);
         let is_shared =
@@ -215,11 +221,13 @@ fn ids(analysis: &JobAnalysis) -> Vec<String> {
         let pair = lane.pair.map_or_else(String::new, |(a, b)| format!("_p2p_{a}_{b}"));
         format!("{own}{members}{pair}_")
     };
-    analysis.lanes.iter().map(id).collect()
+    lanes.iter().map(id).collect()
 }
 
 struct Build<'a> {
-    analysis: &'a JobAnalysis,
+    job: &'a Job,
+    clocks: &'a Clocks,
+    conventions: &'a Conventions,
     /// By lane.
     ids: Vec<String>,
     collectives: Collectives,
@@ -239,14 +247,14 @@ impl Build<'_> {
             *number += 1;
         }
         let mut places = HashMap::new();
-        for recording in 0..self.analysis.job.recordings.len() {
-            let mut rows: Vec<(u32, CollectiveRow)> = (0..).zip(self.analysis.rows(recording)?).collect();
+        for recording in 0..self.job.recordings.len() {
+            let of = &self.job.recordings[recording];
+            let mut rows: Vec<(u32, CollectiveRow)> = (0..).zip(of.collectives()?).collect();
             rows.sort_few_by_key(|(_, row)| row.ordinal);
             for (position, mut row) in rows {
-                let of = &self.analysis.job.recordings[recording];
                 let number = numbers.get(&(recording as u32, position));
                 let id = number.map(|&(lane, index)| (format!("{}{index}", self.ids[lane as usize]), index));
-                let metadata = self.analysis.options.conventions.metadata;
+                let metadata = self.conventions.metadata;
                 if metadata == MetadataRule::Recorded && row.described_by.as_deref() == Some("kernel name") {
                     row.name = None;
                 }
@@ -267,14 +275,14 @@ impl Build<'_> {
     }
 
     fn add(&mut self, entries: &[Entry], places: &HashMap<(u32, u32), usize>) {
-        let times = Times::new(entries, &self.analysis.job, &self.analysis.clocks);
+        let times = Times::new(entries, self.job, self.clocks);
         let members: Vec<Member> = entries
             .iter()
             .zip(&times.spans)
             .zip(times.waits())
             .filter_map(|((entry, &(start, _)), wait)| {
                 Some(Member {
-                    rank: self.analysis.recording(entry).rank,
+                    rank: self.job.recordings[entry.recording as usize].rank,
                     start,
                     duration: entry.end - entry.start,
                     wait,
@@ -289,7 +297,7 @@ impl Build<'_> {
         let name = first.row.name.as_deref();
         let kind = name.map_or(CollectiveKind::Other, CollectiveKind::from_name);
         let is_uneven = name == Some("all_to_allv");
-        let conventions = &self.analysis.options.conventions;
+        let conventions = self.conventions;
         let synchronises = match conventions.synchronising {
             SynchronisingRule::Listed => {
                 name.is_some_and(is_listed_as_synchronising) || self.ids.iter().all(String::is_empty)
@@ -310,7 +318,7 @@ impl Build<'_> {
                 end_skew,
             });
         } else if synchronises {
-            let group = &self.analysis.job.groups[first.group];
+            let group = &self.job.groups[first.group];
             let bytes = if kind == CollectiveKind::AllGather { first.out_bytes } else { first.in_bytes };
             let bytes = bytes.filter(|_| kind != CollectiveKind::Other);
             let is_whole = conventions.bandwidth == BandwidthRule::Any
@@ -371,14 +379,12 @@ fn is_listed_as_synchronising(name: &str) -> bool {
 }
 
 /// By rank how often it was waited for, the one that waited least first.
-fn stragglers(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Straggler> {
+fn stragglers(job: &Job, conventions: &Conventions, collectives: &Collectives) -> Vec<Straggler> {
     let mut durations: BTreeMap<u32, i64> = BTreeMap::new();
     for kernel in &collectives.kernels {
-        *durations.entry(analysis.job.recordings[kernel.recording].rank).or_default() +=
-            kernel.row.duration_ns;
+        *durations.entry(job.recordings[kernel.recording].rank).or_default() += kernel.row.duration_ns;
     }
     let all = collectives.synchronising.len() as u64;
-    let conventions = &analysis.options.conventions;
     let ties_count = conventions.ties == TieRule::ByOrder;
     // In the order in which ranks first take part, which may decide between equals.
     let mut order: Vec<u32> = Vec::new();
@@ -425,12 +431,12 @@ fn stragglers(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Straggle
 }
 
 /// What ranks sent each other in exchanges of unequal parts.
-fn sent(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Sent> {
+fn sent(job: &Job, metadata: MetadataRule, collectives: &Collectives) -> Vec<Sent> {
     let mut pairs: BTreeMap<(u32, u32), (i64, i64)> = BTreeMap::new();
     let uneven =
         collectives.kernels.iter().filter(|kernel| kernel.row.name.as_deref() == Some("all_to_allv"));
     for kernel in uneven {
-        let group = &analysis.job.groups[kernel.group];
+        let group = &job.groups[kernel.group];
         let parts = kernel.row.in_split.as_deref().and_then(parts);
         let (Some(parts), Some(bytes), Some(elements)) = (parts, kernel.in_bytes, kernel.row.in_elements)
         else {
@@ -442,10 +448,8 @@ fn sent(analysis: &JobAnalysis, collectives: &Collectives) -> Vec<Sent> {
             continue;
         }
         let size = bytes.checked_div(elements).unwrap_or(0);
-        let rank = analysis.job.recordings[kernel.recording].rank;
-        for (destination, part) in
-            destinations(&group.members, parts.len(), analysis.options.conventions.metadata).zip(parts)
-        {
+        let rank = job.recordings[kernel.recording].rank;
+        for (destination, part) in destinations(&group.members, parts.len(), metadata).zip(parts) {
             let sum = pairs.entry((rank, destination)).or_default();
             *sum = (sum.0 + part * size, sum.1 + 1);
         }

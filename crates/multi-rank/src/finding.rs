@@ -93,8 +93,8 @@ impl JobFinding {
 
 fn steps(analysis: &JobAnalysis) -> Option<Steps> {
     let recordings = &analysis.job.recordings;
-    let everywhere = |step: &&crate::analysis::StepTimes| step.durations.len() == recordings.len();
-    let middle = |step: &crate::analysis::StepTimes| {
+    let everywhere = |step: &&crate::reduction::StepTimes| step.durations.len() == recordings.len();
+    let middle = |step: &crate::reduction::StepTimes| {
         let durations: Vec<i64> = step.durations.iter().map(|(_, duration)| *duration).collect();
         Summary::from_values(&durations).map(|durations| durations.median as i64)
     };

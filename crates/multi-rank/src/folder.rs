@@ -2,18 +2,19 @@
 //! pack.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use gpu_timeline::SortFew;
+use parquet::errors::ParquetError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::pack::{OpenPacks, PackManifest, is_pack};
 use crate::rows::{ColumnShape, Key, Row, TableReader, TableWriter, Wanted, shape};
 use crate::tables::{EachTable, EventRow, PathRow, RankRow, RankTables};
 
@@ -23,6 +24,9 @@ pub const SCHEMA: u32 = 6;
 
 /// The manifest of a rank, written last.
 pub(crate) const MANIFEST: &str = "manifest.json";
+
+/// The manifest of a pack, written last.
+pub(crate) const PACK_MANIFEST: &str = "pack.json";
 
 /// Names of folders that are being written begin so; nobody reads them.
 const UNFINISHED: &str = ".unfinished-";
@@ -131,6 +135,53 @@ impl Manifest {
     /// Whether the two recordings say different numbers of ranks.
     fn is_of_other_job(&self, other: &Manifest) -> bool {
         self.world_size.zip(other.world_size).is_some_and(|(own, other)| own != other)
+    }
+}
+
+/// What a pack holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PackManifest {
+    pub(crate) schema: u32,
+    /// By row group the name of the folder that the rank had, and its manifest.
+    pub(crate) ranks: Vec<(String, Manifest)>,
+}
+
+impl PackManifest {
+    pub(crate) fn read(pack: &Path) -> Result<Self, Error> {
+        read_manifest(&pack.join(PACK_MANIFEST))
+    }
+}
+
+pub(crate) fn is_pack(path: &Path) -> bool {
+    path.join(PACK_MANIFEST).is_file()
+}
+
+/// Files of packs that are open: one for each table, as neighbours are in one file.
+#[derive(Default)]
+pub(crate) struct OpenPacks(Mutex<BTreeMap<&'static str, (PathBuf, TableReader)>>);
+
+impl fmt::Debug for OpenPacks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("OpenPacks")
+    }
+}
+
+impl OpenPacks {
+    /// Reads from the file at `path`, which holds `table`.
+    pub(crate) fn with<T>(
+        &self,
+        table: &'static str,
+        path: &Path,
+        read: impl FnOnce(&TableReader) -> Result<T, ParquetError>,
+    ) -> Result<T, ParquetError> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.get(table).is_none_or(|(there, _)| there != path) {
+            open.insert(table, (path.to_owned(), TableReader::open(path)?));
+        }
+        match open.get(table) {
+            Some((_, reader)) => read(reader),
+            None => Err(ParquetError::General("is not open".to_owned())),
+        }
     }
 }
 

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use gpu_timeline::SortFew;
 use hashbrown::HashMap;
 
-use crate::clocks::{ClockMode, Clocks};
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::folder::RankFolder;
 use crate::map::group_key;
-use crate::matching::{Pairing, match_collectives};
 use crate::members::Members;
 use crate::rows::{Text, Wanted};
-use crate::tables::{FindingRow, GroupRow, RankRow};
+use crate::tables::{CollectiveRow, FindingRow, GroupRow, RankRow};
 
 /// Recordings of one job.
 #[derive(Debug)]
@@ -38,6 +36,13 @@ pub(crate) struct Recording {
     pub(crate) clock: usize,
     /// By the recording's own group the index among those of the job.
     pub(crate) group_of: Vec<usize>,
+}
+
+impl Recording {
+    /// The kernels of its collectives.
+    pub(crate) fn collectives(&self) -> Result<Vec<CollectiveRow>, Error> {
+        self.folder.rows(Wanted::All)
+    }
 }
 
 #[derive(Debug)]
@@ -127,13 +132,6 @@ impl Job {
     pub fn visible_devices(&self) -> Option<u32> {
         let first = self.recordings.first()?;
         u32::try_from(first.row.visible_devices).ok().filter(|&devices| devices > 0)
-    }
-
-    /// How the clocks of its hosts stand to each other.
-    pub(crate) fn clocks(&self, mode: ClockMode) -> Result<Clocks, Error> {
-        let is_one = mode == ClockMode::Raw || self.clocks.len() < 2;
-        let pairs = if is_one { Vec::new() } else { match_collectives(self, Pairing::Best)?.clock_pairs };
-        Ok(Clocks::solve(self, &pairs, mode))
     }
 
     pub(crate) fn present(&self) -> Members {

@@ -20,7 +20,9 @@ mod map;
 mod matching;
 mod members;
 mod occupancy;
+mod options;
 mod pack;
+mod reduction;
 mod rows;
 mod sheets;
 mod source;
@@ -28,7 +30,7 @@ mod statistic;
 mod tables;
 mod waits;
 
-pub use analysis::{JobAnalysis, JobOptions, StepLateness};
+pub use analysis::{JobAnalysis, StepLateness};
 pub use causes::CauseKind;
 pub use clocks::ClockMode;
 pub use conventions::{
@@ -46,6 +48,7 @@ pub use job::Job;
 pub use map::{rank_tables, single_events};
 pub use matching::{Pairing, Tier};
 pub use members::Members;
+pub use options::JobOptions;
 pub use pack::Packing;
 pub use rows::{ColumnShape, Holds};
 pub use sheets::job_sheets;

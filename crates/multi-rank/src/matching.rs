@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use perf_models::CollectiveKind;
 
 use crate::align::{Alignment, Doubt, End, WIDTHS, align};
-use crate::clocks::ClockPair;
+use crate::clocks::{ClockMode, ClockPair, Clocks};
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::exchange::{Entry, Runs};
@@ -248,6 +248,15 @@ pub(crate) fn match_collectives(job: &Job, pairing: Pairing) -> Result<Matching,
     let Matcher { lanes, mut matching, .. } = matcher;
     matching.lanes = lanes;
     Ok(matching)
+}
+
+impl Job {
+    /// How the clocks of its hosts stand to each other.
+    pub(crate) fn clocks(&self, mode: ClockMode) -> Result<Clocks, Error> {
+        let is_one = mode == ClockMode::Raw || self.clocks.len() < 2;
+        let pairs = if is_one { Vec::new() } else { match_collectives(self, Pairing::Best)?.clock_pairs };
+        Ok(Clocks::solve(self, &pairs, mode))
+    }
 }
 
 struct Matcher<'a> {

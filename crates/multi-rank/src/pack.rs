@@ -1,82 +1,28 @@
 //! Packs: the tables of many ranks in one file each, a row group for each rank, so that a job of thousands of ranks is a
 //! few hundred files.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-
-use parquet::errors::ParquetError;
-use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::folder::{
-    JobFolder, Manifest, RankFolder, SCHEMA, read_manifest, remove_folder, sync, table_path, write_manifest,
+    JobFolder, PACK_MANIFEST, PackManifest, RankFolder, SCHEMA, is_pack, remove_folder, sync, table_path,
+    write_manifest,
 };
-use crate::rows::{Row, TableReader, TableWriter, Wanted};
+use crate::rows::{Row, TableWriter, Wanted};
 use crate::tables::{EachTable, RankTables};
 
 /// Ranks of a pack, but for the last.
 const RANKS: usize = 256;
 
-/// The manifest of a pack, written last.
-const MANIFEST: &str = "pack.json";
-
 /// Folders of packs are called so, with a number that grows.
 const NAME: &str = "pack-";
-
-/// What a pack holds.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct PackManifest {
-    pub(crate) schema: u32,
-    /// By row group the name of the folder that the rank had, and its manifest.
-    pub(crate) ranks: Vec<(String, Manifest)>,
-}
-
-impl PackManifest {
-    pub(crate) fn read(pack: &Path) -> Result<Self, Error> {
-        read_manifest(&pack.join(MANIFEST))
-    }
-}
-
-pub(crate) fn is_pack(path: &Path) -> bool {
-    path.join(MANIFEST).is_file()
-}
 
 /// The number of the pack with this path.
 fn number(path: &Path) -> Option<u32> {
     path.file_name()?.to_str()?.strip_prefix(NAME)?.parse().ok()
-}
-
-/// Files of packs that are open: one for each table, as neighbours are in one file.
-#[derive(Default)]
-pub(crate) struct OpenPacks(Mutex<BTreeMap<&'static str, (PathBuf, TableReader)>>);
-
-impl fmt::Debug for OpenPacks {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("OpenPacks")
-    }
-}
-
-impl OpenPacks {
-    /// Reads from the file at `path`, which holds `table`.
-    pub(crate) fn with<T>(
-        &self,
-        table: &'static str,
-        path: &Path,
-        read: impl FnOnce(&TableReader) -> Result<T, ParquetError>,
-    ) -> Result<T, ParquetError> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.get(table).is_none_or(|(there, _)| there != path) {
-            open.insert(table, (path.to_owned(), TableReader::open(path)?));
-        }
-        match open.get(table) {
-            Some((_, reader)) => read(reader),
-            None => Err(ParquetError::General("is not open".to_owned())),
-        }
-    }
 }
 
 /// What packing came to.
@@ -125,7 +71,7 @@ impl JobFolder {
         }
         for old in packs.iter().filter(|pack| !kept.contains(*pack)) {
             match is_pack(old) {
-                true => remove_folder(old, MANIFEST)?,
+                true => remove_folder(old, PACK_MANIFEST)?,
                 false => fs::remove_dir_all(old).map_err(Error::io(old))?,
             }
         }
@@ -158,7 +104,7 @@ fn write(folder: &Path, ranks: &[RankFolder]) -> Result<(), Error> {
     RankTables::default().each(&mut Files { folder, ranks })?;
     let of_ranks = ranks.iter().map(|rank| (rank.name().to_owned(), rank.manifest().clone()));
     let manifest = PackManifest { schema: SCHEMA, ranks: of_ranks.collect() };
-    write_manifest(&folder.join(MANIFEST), &manifest)
+    write_manifest(&folder.join(PACK_MANIFEST), &manifest)
 }
 
 /// Writes each table that one of the ranks has into a file; the rows of one rank are in memory at a time.

@@ -7,11 +7,12 @@ use sheets::names;
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, ScatterPoints, Sheet, Unit, percent};
 
 use crate::align::Doubt;
-use crate::analysis::{JobAnalysis, SizeClass, StepTimes};
+use crate::analysis::JobAnalysis;
 use crate::causes::Cause;
 use crate::diagnostic::Diagnostic;
 use crate::job::Recording;
 use crate::matching::MatchOfRank;
+use crate::reduction::{SizeClass, StepTimes};
 use crate::statistic::Statistic;
 
 pub(super) fn sheets<'a>() -> Vec<Sheet<'a, JobAnalysis>> {

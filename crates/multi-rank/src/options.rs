@@ -1,0 +1,72 @@
+//! How a job is analysed.
+
+use sheets::Scope;
+
+use crate::clocks::ClockMode;
+use crate::conventions::Conventions;
+use crate::matching::Pairing;
+use crate::statistic::Statistic;
+
+/// How a job is analysed.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Analysis"))]
+pub struct JobOptions {
+    /// Bring the clocks of hosts together by the ends of collectives (align), or take times as they are (raw)
+    #[cfg_attr(feature = "clap", arg(long, value_name = "HOW", default_value = "align", value_parser = flags::one_of(ClockMode::NAMES)))]
+    pub clock: ClockMode,
+
+    /// How kernels of several ranks are found to be one collective
+    #[cfg_attr(feature = "clap", arg(long = "match", value_name = "HOW", default_value = "best", value_parser = flags::one_of_explained(PAIRINGS)))]
+    pub pairing: Pairing,
+
+    /// Devices of a node: adds node_id and node_span [default: what the first recording says, with --parity]
+    #[cfg_attr(feature = "clap", arg(long = "gpus_per_node", value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
+    pub gpus_per_node: Option<u32>,
+
+    /// Statistics of the summaries of collectives
+    #[cfg_attr(feature = "clap", arg(long = "agg_metrics", value_name = "NAME", num_args = 1.., default_values_t = Self::default().agg_metrics))]
+    pub agg_metrics: Vec<Statistic>,
+
+    /// Add what each rank sent to each other in exchanges of unequal parts
+    #[cfg_attr(feature = "clap", arg(long = "all2allv_heatmap"))]
+    pub all2allv_heatmap: bool,
+
+    /// Columns for each rank in the tables of single collectives up to so many ranks
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().wide_ranks))]
+    pub wide_ranks: usize,
+
+    /// Show collectives one by one where they have no more kernels than this
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().detail_rows))]
+    pub detail_rows: usize,
+
+    /// How figures are made and shown where reports differ.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub conventions: Conventions,
+}
+
+#[cfg(feature = "clap")]
+const PAIRINGS: &[(&str, &str, Pairing)] = &[
+    ("best", "by the number that the program gives them, else by the time at which they end", Pairing::Best),
+    ("position", "by their place in the recording alone", Pairing::Position),
+];
+
+impl Default for JobOptions {
+    fn default() -> Self {
+        JobOptions {
+            conventions: Conventions::default(),
+            pairing: Pairing::default(),
+            clock: ClockMode::default(),
+            gpus_per_node: None,
+            detail_rows: 1_000_000,
+            wide_ranks: 64,
+            all2allv_heatmap: false,
+            agg_metrics: Statistic::USUAL.to_vec(),
+        }
+    }
+}
+
+impl JobOptions {
+    pub(crate) fn tells_all(&self) -> bool {
+        self.conventions.scope == Scope::Full
+    }
+}
