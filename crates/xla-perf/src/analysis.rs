@@ -8,7 +8,7 @@ use hlo_cost::{HloModule, InstructionRef};
 use iterations::{
     DetectOptions, Division, Iterations, MeasuredIterations, Part, Selected, Window, WindowError,
 };
-use operator_sheets::{DevicePart, Figures, Iterated, Roof};
+use operator_sheets::{DevicePart, Figures, Iterated, MissingPeak, Roof};
 use perf_models::{Architecture, Device, architecture_of_device};
 use sheets::Scope;
 use trace_ingest::xplane::{Plane, PlaneKind, Profile};
@@ -18,7 +18,6 @@ use trace2tree::{TraceTree, TreeOptions};
 use crate::collectives::CollectiveAnalysis;
 use crate::device_events::{self, GpuEvent, gpu_planes};
 use crate::executions::{self, Call, Execution};
-use crate::gpu::call_groups::figures;
 use crate::operators::{self, Operator, Program};
 use crate::options::JaxOptions;
 use crate::programs::{DecodedPrograms, ProgramError};
@@ -188,7 +187,15 @@ impl JaxAnalysis {
 
     /// The work of a call held against its time; `None` where there are no FLOPs.
     pub fn figures(&self, call: &Call) -> Option<Figures> {
-        figures(self, call)
+        let operator = &self.operators()[call.operator];
+        let work = &operator.work.as_ref()?.forward;
+        Figures::new(
+            work,
+            operator.spec(),
+            call.time.to_microseconds(),
+            self.architecture(),
+            MissingPeak::NoRoofline,
+        )
     }
 
     /// Whether devices of the profile are TPUs.

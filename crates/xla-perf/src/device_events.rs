@@ -107,6 +107,14 @@ fn launches(profile: &Profile) -> HashMap<i64, EventId> {
     calls.into_iter().collect()
 }
 
+impl JaxOptions {
+    /// Whether a kernel of this name counts as a copy or fill, such as `__amd_rocclr_copyBuffer`, which some ROCm releases
+    /// record as a kernel.
+    pub(crate) fn counts_as_copy(&self, kernel: &str) -> bool {
+        self.rebucket_copy_kernels && is_copy_kernel(kernel)
+    }
+}
+
 /// What an event is, by its name and that of its instruction.
 fn kind(profile: &Profile, event: EventId, options: &JaxOptions) -> (Activity, Option<XlaKernel>) {
     let name = profile.trace.name(event);

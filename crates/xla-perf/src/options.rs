@@ -5,8 +5,6 @@ use std::num::NonZeroU32;
 use perf_models::{Architecture, CommunicationPatterns, PeakBasis};
 use sheets::{Layout, Scope};
 
-use crate::device_events::is_copy_kernel;
-
 /// How figures are made and shown where reports of other tools differ from ours. The default is ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conventions {
@@ -71,12 +69,6 @@ impl JaxOptions {
     /// Which of the architecture's peaks count.
     pub(crate) fn peak_basis(&self) -> PeakBasis {
         self.peak_basis.unwrap_or(self.conventions.peak_basis)
-    }
-
-    /// Whether a kernel of this name counts as a copy or fill, such as `__amd_rocclr_copyBuffer`, which some ROCm releases
-    /// record as a kernel.
-    pub(crate) fn counts_as_copy(&self, kernel: &str) -> bool {
-        self.rebucket_copy_kernels && is_copy_kernel(kernel)
     }
 
     /// GPUs of one host.

@@ -9,7 +9,7 @@ use perf_models::{ComputeSpec, XlaKernel};
 use sheets::Sheet;
 
 use crate::analysis::JaxAnalysis;
-use crate::gpu::call_groups::{CallGroup, figures};
+use crate::gpu::call_groups::CallGroup;
 use crate::gpu::op_sheets::operator_groups;
 use crate::operators::number_tuples;
 
@@ -29,7 +29,7 @@ impl Rooflines for JaxAnalysis {
     fn visit_calls(&self, visit: &mut dyn FnMut(RooflineCall<'_>)) {
         for call in self.calls().iter().filter(|call| self.keeps(call.operator)) {
             let operator = &self.operators()[call.operator];
-            let figures = figures(self, call);
+            let figures = self.figures(call);
             let gap = match operator.kernel_category {
                 Some(XlaKernel::Communication) => Some(RooflineShares::COMMUNICATION),
                 _ => figures.and_then(|figures| figures.bytes).is_none().then_some("no model"),

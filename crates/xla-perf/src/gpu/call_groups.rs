@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 use gpu_timeline::{SortFew, Spread, Summary};
-use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel, MissingPeak};
+use operator_sheets::{CallFigures, Figures, KernelList, ListedKernel};
 use sheets::ColumnKind::Text;
 use sheets::{Absence, Column, Field, Role};
 use trace_ingest::{EventId, Picoseconds};
@@ -64,7 +64,7 @@ impl<'a> CallGroup<'a> {
 
     /// The calls' work held against their times; `None` where there are no FLOPs.
     pub(crate) fn figures(&self, analysis: &'a JaxAnalysis) -> impl Iterator<Item = Option<Figures>> {
-        self.calls.iter().map(move |call| figures(analysis, call))
+        self.calls.iter().map(move |call| analysis.figures(call))
     }
 
     /// Times of the calls in executions of a program that are not warm-up, and in none.
@@ -82,19 +82,6 @@ impl<'a> CallGroup<'a> {
         };
         KernelList::summarise(analysis.trace(), self.calls.iter().map(|call| &call.kernels[..]), listed)
     }
-}
-
-/// The work of a call held against its time; `None` where there are no FLOPs.
-pub(crate) fn figures(analysis: &JaxAnalysis, call: &Call) -> Option<Figures> {
-    let operator = &analysis.operators()[call.operator];
-    let work = &operator.work.as_ref()?.forward;
-    Figures::new(
-        work,
-        operator.spec(),
-        call.time.to_microseconds(),
-        analysis.architecture(),
-        MissingPeak::NoRoofline,
-    )
 }
 
 /// Groups the calls that the keywords keep by a key, most time first.

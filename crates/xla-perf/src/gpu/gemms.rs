@@ -8,7 +8,7 @@ use sheets::Unit::{One, TerabytesPerSecond, TeraflopsPerSecond};
 use sheets::columns::{DATA_MOVED, FLOPS_PER_BYTE, GFLOPS};
 use sheets::{Column, Field, Nested, Role, Sheet};
 
-use super::call_groups::{CallGroup, INSTRUCTION, MODULE, call_groups, figures};
+use super::call_groups::{CallGroup, INSTRUCTION, MODULE, call_groups};
 use super::steps::GPU;
 use crate::analysis::JaxAnalysis;
 use crate::executions::Call;
@@ -133,7 +133,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
                     call,
                     operator,
                     extents: Extents::new(analysis, operator),
-                    figures: figures(analysis, call),
+                    figures: analysis.figures(call),
                 })
             };
             analysis.calls().iter().filter_map(row).collect()
