@@ -9,10 +9,12 @@ use trace_ingest::{RecordingKind, TimeUnit};
 use trace2tree::TraceTree;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Place, Severity};
+use crate::finding::{Finding, Found, Place, Rule, Severity, Verdict};
 use crate::harm::Harm;
-use crate::rules::{Found, RULES, Rule, Verdict};
-use crate::sheet::SHEET_NAME;
+use crate::rules::RULES;
+
+/// Name of the sheet of findings.
+pub const SHEET_NAME: &str = "recording";
 
 /// What is wrong with a recording.
 #[derive(Clone, Debug, Default)]

@@ -8,8 +8,6 @@ use perf_models::CommunicationPatterns;
 use trace_ingest::{Category, EventId, EventTable, PerString, Phase, Trace};
 use trace2tree::{CallKind, CaptureSpan, LinkBy, TraceTree, busy_time, capture_spans};
 
-use crate::rules::{LostLaunches, Unlinked};
-
 /// Everything that rules share.
 pub(crate) struct Facts<'t> {
     pub(crate) tree: &'t TraceTree,
@@ -32,6 +30,30 @@ pub(crate) struct Facts<'t> {
     /// What several rules ask for, made when the first of them does.
     pub(crate) unlinked_by_id: OnceLock<Unlinked>,
     pub(crate) lost_launches: OnceLock<LostLaunches>,
+}
+
+/// Device events without a known launch, by what their correlation id says of it. Each list is by start.
+pub(crate) struct Unlinked {
+    /// The launch has a smaller id than any recorded call.
+    pub(crate) before_calls: Vec<EventId>,
+    /// The launch would be among the recorded calls, or behind them.
+    pub(crate) among_calls: Vec<EventId>,
+    pub(crate) without_id: Vec<EventId>,
+    /// Whether a smaller id means an earlier call.
+    pub(crate) ids_grow: bool,
+}
+
+/// Launches without a device event that nothing explains. Each list is by start.
+pub(crate) struct LostLaunches {
+    /// All launches.
+    pub(crate) launches: u64,
+    /// Before the first launch with device work.
+    pub(crate) before: Vec<EventId>,
+    pub(crate) between: Vec<EventId>,
+    /// After the last launch with device work.
+    pub(crate) after: Vec<EventId>,
+    /// Fills, launches in captures and of graphs, which may have no device event.
+    pub(crate) explained: u64,
 }
 
 /// A runtime or driver call.

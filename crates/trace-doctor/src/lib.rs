@@ -11,8 +11,8 @@ mod sheet;
 #[cfg(test)]
 mod recording;
 
-pub use diagnosis::Diagnosis;
-pub use finding::{Finding, Place, Severity};
+pub use diagnosis::{Diagnosis, SHEET_NAME};
+pub use finding::{Finding, Place, Rule, Severity};
 pub use harm::Harm;
-pub use rules::{RULES, Rule};
-pub use sheet::{SHEET_NAME, recording_sheet};
+pub use rules::RULES;
+pub use sheet::recording_sheet;

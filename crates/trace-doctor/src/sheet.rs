@@ -3,11 +3,8 @@
 use sheets::{Column, ColumnKind, Role, Sheet, Unit};
 use trace_ingest::TimeUnit;
 
-use crate::diagnosis::Diagnosis;
+use crate::diagnosis::{Diagnosis, SHEET_NAME};
 use crate::finding::Finding;
-
-/// Name of the sheet.
-pub const SHEET_NAME: &str = "recording";
 
 /// One row per finding, the worst first. A recording without findings has no such sheet.
 #[must_use]

@@ -6,9 +6,8 @@ use sheets::numbers::{counted, duration, grouped};
 use trace_ingest::{Category, EventId, PerString};
 use trace2tree::{HostWait, is_graph_launch};
 
-use super::{Found, Verdict};
 use crate::facts::{Facts, Granularity, Tally};
-use crate::finding::Severity;
+use crate::finding::{Found, Severity, Verdict};
 
 pub(super) fn start_before_launch(facts: &Facts<'_>) -> Verdict {
     if let Some(reason) = facts.links_are_unknown() {

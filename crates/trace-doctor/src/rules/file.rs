@@ -7,9 +7,8 @@ use hashbrown::HashMap;
 use sheets::numbers::{counted, duration, grouped};
 use trace_ingest::{EventFault, EventId, RowId, Warning};
 
-use super::{Found, Verdict};
 use crate::facts::{Facts, Granularity, Tally};
-use crate::finding::Severity;
+use crate::finding::{Found, Severity, Verdict};
 
 pub(super) fn ends_early(facts: &Facts<'_>) -> Verdict {
     let is_loss = |warning: &&Warning| {

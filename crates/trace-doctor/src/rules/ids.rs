@@ -5,9 +5,8 @@ use sheets::numbers::{counted, grouped};
 use trace_ingest::{Category, EventId, RowId};
 use trace2tree::is_graph_launch;
 
-use super::{Found, Verdict};
 use crate::facts::{Facts, IdSet, Tally};
-use crate::finding::Severity;
+use crate::finding::{Found, Severity, Verdict};
 
 pub(super) fn drawing_lanes(facts: &Facts<'_>) -> Verdict {
     let (events, tracks) = (facts.events, facts.trace.tracks());

@@ -5,9 +5,8 @@ use sheets::numbers::{counted, decimal, duration, grouped};
 use trace_ingest::EventId;
 use trace2tree::{CallKind, busy_time};
 
-use super::{Found, Verdict};
-use crate::facts::{Facts, IdSet};
-use crate::finding::Severity;
+use crate::facts::{Facts, IdSet, LostLaunches, Unlinked};
+use crate::finding::{Found, Severity, Verdict};
 
 impl Facts<'_> {
     /// Made when a rule first asks for them.
@@ -36,17 +35,6 @@ impl Facts<'_> {
             decimal(percent, 1),
         )
     }
-}
-
-/// Device events without a known launch, by what their correlation id says of it. Each list is by start.
-pub(crate) struct Unlinked {
-    /// The launch has a smaller id than any recorded call.
-    pub(super) before_calls: Vec<EventId>,
-    /// The launch would be among the recorded calls, or behind them.
-    pub(super) among_calls: Vec<EventId>,
-    pub(super) without_id: Vec<EventId>,
-    /// Whether a smaller id means an earlier call.
-    pub(super) ids_grow: bool,
 }
 
 impl Unlinked {
@@ -84,19 +72,6 @@ fn ids_grow(facts: &Facts<'_>) -> bool {
         }
     }
     grow * 100 >= all * 95
-}
-
-/// Launches without a device event that nothing explains. Each list is by start.
-pub(crate) struct LostLaunches {
-    /// All launches.
-    pub(super) launches: u64,
-    /// Before the first launch with device work.
-    pub(super) before: Vec<EventId>,
-    pub(super) between: Vec<EventId>,
-    /// After the last launch with device work.
-    pub(super) after: Vec<EventId>,
-    /// Fills, launches in captures and of graphs, which may have no device event.
-    pub(super) explained: u64,
 }
 
 impl LostLaunches {

@@ -8,95 +8,10 @@ mod profiler;
 mod recorded;
 mod window;
 
-pub(crate) use loss::{LostLaunches, Unlinked};
 use sheets::Figure;
-use trace_ingest::EventId;
 
-use crate::facts::{Facts, Tally};
-use crate::finding::Severity;
+use crate::finding::Rule;
 use crate::harm::Harm;
-
-/// Something that can be wrong with a recording.
-#[derive(Debug)]
-pub struct Rule {
-    /// Short name, such as `W2`: its group (F file, R what was recorded, W window, L loss, C clocks, S streams, I ids,
-    /// O overhead, N names, P `.pftrace`) and its number there.
-    pub id: &'static str,
-    /// What it looks for.
-    pub looks_for: &'static str,
-    /// What to do about it.
-    pub remedy: &'static str,
-    /// What it does to figures of reports.
-    pub harm: Harm,
-    /// What it does to a figure of a report's first page, if it does.
-    pub consequence: Option<&'static str>,
-    pub(crate) examine: fn(&Facts<'_>) -> Verdict,
-}
-
-impl Rule {
-    /// Sheets and figures that cannot be relied on, or are missing, because of it.
-    pub fn spoils(&self) -> impl Iterator<Item = &'static str> {
-        self.harm.figures().iter().map(|figure| figure.name())
-    }
-
-    /// Whether it compares the clocks of host and device.
-    pub(crate) fn is_about_clocks(&self) -> bool {
-        self.harm.figures().contains(&Figure::QueueTimes)
-    }
-}
-
-/// What a rule says of a recording.
-pub(crate) enum Verdict {
-    /// Nothing is wrong. So many events look like it and are explained by something harmless.
-    Sound {
-        guarded: u64,
-    },
-    Fires(Found),
-    /// Why the recording does not say.
-    NotExamined(&'static str),
-}
-
-impl Verdict {
-    /// The same where the devices are NVIDIA's or AMD's. Recorders of other devices do as a rule what is a fault of CUPTI or
-    /// ROCm.
-    fn unless_of_foreign_device(self, facts: &Facts<'_>) -> Verdict {
-        match self {
-            Verdict::Fires(found) if facts.is_of_foreign_device() => {
-                Verdict::Sound { guarded: found.count + found.guarded }
-            }
-            other => other,
-        }
-    }
-}
-
-/// The evidence of a rule that fires, as [`crate::Finding`] has it.
-pub(crate) struct Found {
-    pub(crate) severity: Severity,
-    pub(crate) count: u64,
-    pub(crate) of: Option<u64>,
-    pub(crate) time: Option<i64>,
-    pub(crate) guarded: u64,
-    pub(crate) first: Option<EventId>,
-    pub(crate) text: String,
-}
-
-impl Found {
-    pub(crate) fn new(severity: Severity, count: u64, text: impl Into<String>) -> Self {
-        Found { severity, count, of: None, time: None, guarded: 0, first: None, text: text.into() }
-    }
-
-    /// With the count, the time and the first event of a tally.
-    pub(crate) fn tally(severity: Severity, tally: &Tally, text: impl Into<String>) -> Self {
-        let time = (tally.time > 0).then_some(tally.time);
-        Found { time, first: tally.first, ..Found::new(severity, tally.count, text) }
-    }
-}
-
-impl From<Option<Found>> for Verdict {
-    fn from(found: Option<Found>) -> Self {
-        found.map_or(Verdict::Sound { guarded: 0 }, Verdict::Fires)
-    }
-}
 
 /// What suffers where device events hang below the wrong call.
 const FIGURES_BY_LAUNCH: &[Figure] = &[

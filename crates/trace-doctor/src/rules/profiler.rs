@@ -3,9 +3,8 @@
 use sheets::numbers::{counted, decimal, duration, grouped};
 use trace_ingest::{EventId, PerString};
 
-use super::{Found, Verdict};
 use crate::facts::{Facts, Tally};
-use crate::finding::Severity;
+use crate::finding::{Found, Severity, Verdict};
 
 pub(super) fn overhead(facts: &Facts<'_>) -> Verdict {
     let overhead = &facts.census.overhead;

@@ -2,9 +2,8 @@
 
 use sheets::numbers::{counted, duration, grouped};
 
-use super::{Found, Verdict};
 use crate::facts::Facts;
-use crate::finding::Severity;
+use crate::finding::{Found, Severity, Verdict};
 
 /// Fires where a condition holds, about so many things.
 fn when(condition: bool, severity: Severity, count: u64, text: &str) -> Verdict {

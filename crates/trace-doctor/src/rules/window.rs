@@ -4,9 +4,8 @@ use gpu_timeline::upper_median;
 use sheets::numbers::{counted, decimal, duration, grouped};
 use trace_ingest::{EventFault, EventId, Warning};
 
-use super::{Found, Verdict};
 use crate::facts::{Facts, Tally};
-use crate::finding::Severity;
+use crate::finding::{Found, Severity, Verdict};
 
 pub(super) fn open_spans(facts: &Facts<'_>) -> Verdict {
     let unfinished = facts.events.arguments().unfinished.iter();
