@@ -2,10 +2,10 @@
 
 use trace_ingest::{EventId, TrackId};
 
-use super::DetectOptions;
 use super::evidence::Evidence;
 use super::layers::{Verdict, beside_prompts, by_attention, by_graphs, by_tokens, with_generation};
 use super::marks::{AnnotatedStep, Cue};
+use super::options::DetectOptions;
 use crate::step::{Load, Phase, Source, Step};
 
 /// A step while its evidence is gathered.

@@ -1,7 +1,7 @@
 //! What tokens, attention and graphs say of a step, each on its own.
 
-use super::DetectOptions;
 use super::evidence::{Evidence, Packed};
+use super::options::DetectOptions;
 use crate::step::{Phase, Source};
 
 /// A phase and how sure it is.

@@ -9,7 +9,6 @@ use perf_models::{AnnotationKind, IterationAnnotation};
 use trace_ingest::{Category, EventId, PerString, Trace, TrackId};
 use trace2tree::is_module_frame;
 
-use super::spans::outermost;
 use crate::step::{Load, Phase};
 
 /// A step as its annotation marks it.
@@ -31,6 +30,26 @@ const CERTAIN: f64 = 1.0;
 
 /// Of a request that is not new the older format does not say whether its prompt is through.
 const NEW_OR_NOT: f64 = 0.6;
+
+/// Ranges out of spans that may nest: the outermost ones, those that overlap cut at the end of the one before. Gives
+/// for every outermost range the indices of all spans that begin in it, itself first.
+pub(super) fn outermost(spans: &[(i64, i64)]) -> Vec<(i64, i64, Vec<usize>)> {
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by_key(|&at| (spans[at].0, std::cmp::Reverse(spans[at].1)));
+    let mut ranges: Vec<(i64, i64, Vec<usize>)> = Vec::new();
+    for at in order {
+        let (start, end) = spans[at];
+        match ranges.last_mut() {
+            Some((_, last_end, inside)) if end <= *last_end => inside.push(at),
+            Some((_, last_end, _)) => {
+                let start = start.max(*last_end);
+                ranges.push((start, end, vec![at]));
+            }
+            None => ranges.push((start, end, vec![at])),
+        }
+    }
+    ranges
+}
 
 /// The steps of every thread. Of annotations that nest the outermost is the range, because engines wrap the
 /// preparation of a batch too; the one that says most gives the numbers. What is no step's annotation, such as
@@ -191,7 +210,7 @@ fn classify(name: &str) -> Option<Frame> {
 }
 
 #[cfg(test)]
-mod engine_frames_tests {
+mod tests {
     use super::*;
 
     #[test]
@@ -223,5 +242,11 @@ mod engine_frames_tests {
         ] {
             assert_eq!(classify(name), frame, "{name}");
         }
+    }
+
+    #[test]
+    fn the_outermost_of_nested_spans_are_the_ranges() {
+        let found = outermost(&[(10, 20), (0, 50), (12, 15), (60, 70), (65, 80)]);
+        assert_eq!(found, [(0, 50, vec![1, 0, 2]), (60, 70, vec![3]), (70, 80, vec![4])]);
     }
 }

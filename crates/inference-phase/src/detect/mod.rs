@@ -23,6 +23,7 @@ mod fallbacks;
 mod layers;
 mod marks;
 pub(crate) mod names;
+mod options;
 mod segments;
 mod spans;
 mod vocabulary;
@@ -37,33 +38,10 @@ use draft::Draft;
 use evidence::Evidence;
 use marks::{EngineFrame, Frame};
 use names::Names;
+pub use options::DetectOptions;
 use spans::{DeviceRanges, Located, locate};
 
 use crate::step::{NONE, Phase, Source, Step, StepLinks, Steps};
-
-/// What [`Steps::detect`] looks at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DetectOptions {
-    /// The most new tokens per request that a step of generation may have: more than one where tokens are drafted and
-    /// verified. Where tokens and requests of a step are known, more than this many tokens per request are a prompt's.
-    /// Up to it, one token per request is generation; several are generation where padding to the size of a graph
-    /// explains them or where four or more requests all have as many, and otherwise left to other evidence.
-    pub decode_threshold: i64,
-    /// The most requests that the engine runs at a time (`max_num_seqs` of vLLM, `max_running_requests` of SGLang), if
-    /// known. More tokens than these can be extended by are a prompt's, also where nothing says how many requests a step
-    /// has; without it, that is said of far larger steps alone.
-    pub max_num_seqs: Option<i64>,
-    /// Whether the engine's annotations of its steps are used.
-    pub use_annotations: bool,
-    /// Whether the engine's Python frames are used.
-    pub use_frames: bool,
-}
-
-impl Default for DetectOptions {
-    fn default() -> Self {
-        DetectOptions { decode_threshold: 10, max_num_seqs: None, use_annotations: true, use_frames: true }
-    }
-}
 
 impl Steps {
     /// Finds the engine's steps in a trace and what each does.
@@ -182,7 +160,7 @@ impl<'t> Detector<'t> {
         let of_kind = |is_kind: fn(Frame) -> bool| -> Vec<(i64, i64)> {
             frames.iter().filter(|frame| is_kind(frame.frame)).map(|frame| (frame.start, frame.end)).collect()
         };
-        for (start, end, _) in spans::outermost(&of_kind(|frame| matches!(frame, Frame::Step(_)))) {
+        for (start, end, _) in marks::outermost(&of_kind(|frame| matches!(frame, Frame::Step(_)))) {
             let spans = self.spans.of(track);
             let first = spans.partition_point(|span| span.start < start);
             match spans[first..].iter().take_while(|span| span.start < end).count() {
@@ -192,14 +170,14 @@ impl<'t> Detector<'t> {
                 _ => {}
             }
         }
-        for (start, end, _) in spans::outermost(&of_kind(|frame| frame == Frame::Tail)) {
+        for (start, end, _) in marks::outermost(&of_kind(|frame| frame == Frame::Tail)) {
             if let Some(before) = self.spans.last_before(track, start) {
                 self.widen(track, before, i64::MAX, end);
             }
         }
         if self.spans.of(track).is_empty() {
             // A loop of generation chooses tokens between its calls of the model.
-            let models = spans::outermost(&of_kind(|frame| frame == Frame::Model));
+            let models = marks::outermost(&of_kind(|frame| frame == Frame::Model));
             let ends = models.iter().skip(1).map(|&(start, ..)| start).chain([i64::MAX]);
             for (&(start, ..), end) in models.iter().zip(ends.collect::<Vec<_>>()) {
                 self.imply(track, start, end, true);

@@ -6,26 +6,6 @@ use trace_ingest::{EventId, StringId, Trace, TrackId};
 
 use super::marks::AnnotatedStep;
 
-/// Ranges out of spans that may nest: the outermost ones, those that overlap cut at the end of the one before. Gives
-/// for every outermost range the indices of all spans that begin in it, itself first.
-pub(super) fn outermost(spans: &[(i64, i64)]) -> Vec<(i64, i64, Vec<usize>)> {
-    let mut order: Vec<usize> = (0..spans.len()).collect();
-    order.sort_by_key(|&at| (spans[at].0, std::cmp::Reverse(spans[at].1)));
-    let mut ranges: Vec<(i64, i64, Vec<usize>)> = Vec::new();
-    for at in order {
-        let (start, end) = spans[at];
-        match ranges.last_mut() {
-            Some((_, last_end, inside)) if end <= *last_end => inside.push(at),
-            Some((_, last_end, _)) => {
-                let start = start.max(*last_end);
-                ranges.push((start, end, vec![at]));
-            }
-            None => ranges.push((start, end, vec![at])),
-        }
-    }
-    ranges
-}
-
 /// How a step was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Located {
@@ -103,15 +83,4 @@ impl DeviceRanges {
 
 fn name(trace: &Trace, range: &AnnotatedStep) -> StringId {
     range.annotations.first().map_or(StringId::EMPTY, |&annotation| trace.events().name(annotation))
-}
-
-#[cfg(test)]
-mod spans_tests {
-    use super::*;
-
-    #[test]
-    fn the_outermost_of_nested_spans_are_the_ranges() {
-        let found = outermost(&[(10, 20), (0, 50), (12, 15), (60, 70), (65, 80)]);
-        assert_eq!(found, [(0, 50, vec![1, 0, 2]), (60, 70, vec![3]), (70, 80, vec![4])]);
-    }
 }

@@ -11,7 +11,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use atomic_file::PendingFile;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
-use super::write::SplitError;
+use super::error::SplitError;
 
 /// Compressed bytes that a file is given at a time, at least.
 const ROOM: usize = 64 << 10;

@@ -8,6 +8,7 @@
 //! 4. [`write_outputs`] copies the events' text, in one pass over the trace file for all files.
 //! 5. [`execution_details`] and [`write_details`] say what the files hold.
 
+mod error;
 mod gzip;
 mod membership;
 mod mix;
@@ -17,6 +18,7 @@ mod summary;
 mod windows;
 mod write;
 
+pub use error::SplitError;
 pub use membership::{DeviceWork, Membership};
 pub use mix::{MixDistance, MixWindow, StepShape, distance, mix_windows};
 pub(crate) use plan::window_file;
@@ -25,4 +27,4 @@ pub use steps::{Alike, FoundSteps, ShownBy, SplitStep, StepWork, annotated_steps
 pub(crate) use summary::csv_cell;
 pub use summary::{ExecutionDetails, details_json, execution_details, write_details};
 pub use windows::{RegionRule, ServerLoad, SteadyWindows, WindowLoad, steady_regions, steady_windows};
-pub use write::{SplitError, Written, write_outputs};
+pub use write::{Written, write_outputs};

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use trace_ingest::Trace;
 
+use super::error::SplitError;
 use super::membership::Membership;
 use super::plan::SplitOutput;
 use super::steps::SplitStep;
-use super::write::{SplitError, Written};
+use super::write::Written;
 
 /// Name of the summary for programs.
 const DETAILS_JSON: &str = "execution_details.json";

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use atomic_file::PendingFile;
-use trace_ingest::{EntryVisitor, IngestError, RawEntry, ReadOptions, TrackId, visit_entries};
+use trace_ingest::{EntryVisitor, RawEntry, ReadOptions, TrackId, visit_entries};
 use trace2tree::TraceTree;
 
+use super::error::SplitError;
 use super::gzip::Compressors;
 use super::gzip::GzipFile;
 use super::membership::Membership;
@@ -18,38 +18,6 @@ use super::plan::SplitOutput;
 
 /// Text that waits to be compressed, over all files.
 const WAITING: usize = 64 << 20;
-
-/// Why a trace could not be split.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum SplitError {
-    /// The trace cannot be read again.
-    #[error(transparent)]
-    #[diagnostic(code("split"))]
-    Ingest(
-        #[from]
-        #[diagnostic_source]
-        IngestError,
-    ),
-    /// The trace is not what it was when the steps were found.
-    #[error("{path}: changed while it was read", path = .path.display())]
-    #[diagnostic(code("split/changed"), help("split it when nothing writes to it any more"))]
-    Changed {
-        /// The trace.
-        path: PathBuf,
-    },
-    /// A file or directory cannot be written.
-    #[error("cannot write {path}: {source}", path = .path.display())]
-    #[diagnostic(
-        code("split/write"),
-        help("check that you may write to its folder and that there is room, or choose another place")
-    )]
-    Write {
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
 
 /// A file that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]

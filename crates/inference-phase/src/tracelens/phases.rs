@@ -9,8 +9,7 @@ use gpu_timeline::{SortFew, quantile};
 use hashbrown::HashMap;
 use trace_ingest::ArgumentValue;
 
-use crate::methods::single::by_mean_length;
-use crate::methods::{DetectionMethod, UnknownMethod};
+use crate::methods::{DetectionMethod, UnknownMethod, by_mean_length};
 use crate::step::Phase;
 
 /// A method of TraceLens.

@@ -28,7 +28,7 @@ fn label(method: DetectionMethod, calls: Calls<'_>) -> Vec<Phase> {
     let trace = builder.finish();
     let calls: Vec<LaunchingCall<'_>> =
         events.iter().map(|(event, kernels)| LaunchingCall { event: *event, kernels }).collect();
-    phases(method, &trace, &calls, 10)
+    phases_of_calls(method, &trace, &calls, 10)
 }
 
 #[track_caller]
