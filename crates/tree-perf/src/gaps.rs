@@ -1,137 +1,18 @@
 //! Where the time of each device went, to the last unit: what it worked on, and what the host did while it had nothing to do.
-//!
-//! A gap ends with some work. Until that work's launch begins, its thread synchronizes, is in another call, or is elsewhere
-//! in the program; then it launches; then the work waits in its queue. These parts add up to the gap.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::fmt;
-use std::iter::Sum;
-use std::ops::Add;
 
-use gpu_timeline::{Activity, Interval, IntervalSet};
+use gpu_timeline::Interval;
 use hashbrown::HashMap;
 use sheets::numbers::{decimal, duration};
-use trace_ingest::{Category, EventId, PerString, RowId, TrackId};
-use trace2tree::HostWait;
+use trace_ingest::{EventId, RowId, TrackId};
 
 use crate::analysis::Analysis;
 use crate::device::interval;
+use crate::gap_causes::{DeviceWork, Gap, GapCauses, GapParts, TimeBudget};
 use crate::notice::Notice;
 use crate::options::{BudgetBounds, IterationName, without_numbers};
-
-/// What a gap was spent on, in the trace's unit of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GapParts {
-    /// The thread that launches what ends the gap waited in a call that synchronizes: for this device or another one.
-    pub sync: i64,
-    /// It was in another call of the runtime or driver.
-    pub other_calls: i64,
-    /// It was in no call: in the program, its framework, its data.
-    pub host: i64,
-    /// It was in the call that launches.
-    pub launch: i64,
-    /// Launched and not started: the queue, a dependency, a busy copy engine.
-    pub queued: i64,
-    /// The launch is not in the recording.
-    pub unknown: i64,
-}
-
-impl GapParts {
-    /// The parts by name, in the order in which ties are decided.
-    #[must_use]
-    pub fn named(&self) -> [(&'static str, i64); 6] {
-        [
-            ("sync", self.sync),
-            ("other calls", self.other_calls),
-            ("launch", self.launch),
-            ("host", self.host),
-            ("queued", self.queued),
-            ("unknown", self.unknown),
-        ]
-    }
-
-    /// Their sum: the length of the gap.
-    #[must_use]
-    pub fn total(&self) -> i64 {
-        self.named().iter().map(|(_, time)| time).sum()
-    }
-
-    /// The largest part.
-    #[must_use]
-    pub fn cause(&self) -> &'static str {
-        let mut largest = ("unknown", 0);
-        for part in self.named() {
-            if part.1 > largest.1 {
-                largest = part;
-            }
-        }
-        largest.0
-    }
-}
-
-impl Add for GapParts {
-    type Output = GapParts;
-
-    fn add(self, other: GapParts) -> GapParts {
-        GapParts {
-            sync: self.sync + other.sync,
-            other_calls: self.other_calls + other.other_calls,
-            host: self.host + other.host,
-            launch: self.launch + other.launch,
-            queued: self.queued + other.queued,
-            unknown: self.unknown + other.unknown,
-        }
-    }
-}
-
-impl Sum for GapParts {
-    fn sum<I: Iterator<Item = GapParts>>(parts: I) -> GapParts {
-        parts.fold(GapParts::default(), Add::add)
-    }
-}
-
-/// A stretch in which a device had nothing to do.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Gap {
-    /// The device.
-    pub device: i64,
-    /// When.
-    pub time: Interval,
-    /// What it was spent on.
-    pub parts: GapParts,
-    /// The work that ended it; `None` where none came.
-    pub next: Option<EventId>,
-    /// The call that launched that work, if it is in the recording.
-    pub call: Option<EventId>,
-    /// Of the gap: loading of modules and functions, compilation by the driver, on the thread of that call.
-    pub loading: i64,
-    /// Of the gap: work of the profiler itself, in the process of that call.
-    pub profiler: i64,
-}
-
-/// Where a stretch of time of a device went. The parts add up to its length.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct TimeBudget {
-    /// Name of the iterations; `None` for the whole window.
-    pub range: Option<String>,
-    /// Number of the iteration among them, from 0.
-    pub index: Option<usize>,
-    /// The device.
-    pub device: i64,
-    /// The stretch.
-    pub time: Interval,
-    /// Work that computes ran.
-    pub computation: i64,
-    /// Communication ran, and no computation.
-    pub exposed_communication: i64,
-    /// Copies ran, and nothing else.
-    pub exposed_copies: i64,
-    /// Nothing ran.
-    pub idle: GapParts,
-}
 
 /// What the idlest device did nothing for, and its longest gap.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,68 +113,9 @@ pub struct Utilization {
     pub summed: i64,
 }
 
-struct DeviceWork {
-    /// Starts of its events, the longest first where several start at once. Those without length are left out: they end no gap.
-    starts: Vec<(i64, EventId)>,
-    computation: IntervalSet,
-    /// Without computation beside it.
-    communication: IntervalSet,
-    /// Without anything beside them.
-    copies: IntervalSet,
-    busy: IntervalSet,
-}
-
-impl DeviceWork {
-    fn new(analysis: &Analysis, mut work: Vec<(EventId, Activity)>) -> Self {
-        let events = analysis.trace().events();
-        work.sort_by_key(|&(event, _)| (events.start(event), -events.duration(event), event));
-        let of = |activity: Activity| {
-            let events = work.iter().filter(|&&(_, other)| other == activity);
-            events.map(|&(event, _)| interval(analysis.trace(), event)).collect::<IntervalSet>()
-        };
-        let computation = of(Activity::Computation);
-        let communication = of(Activity::Communication).subtract(&computation);
-        let working = computation.union(&communication);
-        let copies = of(Activity::Memcpy).subtract(&working);
-        DeviceWork {
-            starts: work
-                .iter()
-                .filter(|&&(event, _)| events.duration(event) > 0)
-                .map(|&(event, _)| (events.start(event), event))
-                .collect(),
-            busy: working.union(&copies),
-            computation,
-            communication,
-            copies,
-        }
-    }
-
-    /// The stretches without work in a window.
-    fn idle(&self, window: Interval) -> Vec<Interval> {
-        let mut idle = Vec::new();
-        let mut from = window.start;
-        for busy in self.busy.clipped(window) {
-            idle.extend((busy.start > from).then(|| Interval::new(from, busy.start)));
-            from = busy.end;
-        }
-        idle.extend((from < window.end).then(|| Interval::new(from, window.end)));
-        idle
-    }
-}
-
-/// What the gaps of all devices are explained with.
-pub(crate) struct GapCauses {
-    devices: BTreeMap<i64, DeviceWork>,
-    /// By thread: calls that synchronize, and all calls.
-    calls: BTreeMap<TrackId, [IntervalSet; 2]>,
-    /// By thread: loading; by process: the profiler's own work.
-    loading: BTreeMap<TrackId, IntervalSet>,
-    profiler: BTreeMap<RowId, IntervalSet>,
-}
-
 impl Analysis {
     fn gap_causes(&self) -> &GapCauses {
-        self.derived.gap_causes.get_or_init(|| GapCauses::new(self))
+        self.derived.gap_causes.get_or_init(|| GapCauses::new(self.trace(), self.counted_activities()))
     }
 
     /// The gaps of each device between its first and its last work, by device and start.
@@ -302,7 +124,7 @@ impl Analysis {
         let causes = self.gap_causes();
         let of_device = |(&device, work): (&i64, &DeviceWork)| {
             let idle = work.busy.span().map_or_else(Vec::new, |window| work.idle(window));
-            idle.into_iter().map(|time| causes.gap(self, device, work, time)).collect::<Vec<_>>()
+            idle.into_iter().map(|time| causes.gap(self.tree(), device, work, time)).collect::<Vec<_>>()
         };
         causes.devices.iter().flat_map(of_device).collect()
     }
@@ -341,7 +163,7 @@ impl Analysis {
     #[must_use]
     pub fn time_budget(&self, device: i64, time: Interval) -> Option<TimeBudget> {
         let causes = self.gap_causes();
-        Some(causes.budget(self, device, causes.devices.get(&device)?, time))
+        Some(causes.budget(self.tree(), device, causes.devices.get(&device)?, time))
     }
 
     /// The budget of each device for the whole window, and for each iteration that it works in: those of the ranges that
@@ -351,7 +173,7 @@ impl Analysis {
         let causes = self.gap_causes();
         let mut budgets = Vec::new();
         for (&device, work) in &causes.devices {
-            budgets.extend(work.busy.span().map(|window| causes.budget(self, device, work, window)));
+            budgets.extend(work.busy.span().map(|window| causes.budget(self.tree(), device, work, window)));
         }
         let launches = Launches::new(self);
         for stretch in self.stretches(causes, &launches) {
@@ -410,7 +232,7 @@ impl Analysis {
     fn budgets_of(&self, stretch: &Stretch, time: Interval) -> impl Iterator<Item = TimeBudget> {
         let causes = self.gap_causes();
         stretch.devices.iter().filter_map(move |&device| {
-            let budget = causes.budget(self, device, causes.devices.get(&device)?, time);
+            let budget = causes.budget(self.tree(), device, causes.devices.get(&device)?, time);
             Some(TimeBudget { range: Some(stretch.name.clone()), index: Some(stretch.index), ..budget })
         })
     }
@@ -527,107 +349,6 @@ impl Launches {
         let first = calls.partition_point(|call| call.0 < time.start);
         let inside = calls[first..].iter().take_while(move |call| call.0 <= time.end);
         inside.filter(move |call| call.1 <= time.end).map(|call| call.2)
-    }
-}
-
-impl GapCauses {
-    fn new(analysis: &Analysis) -> Self {
-        let (trace, events) = (analysis.trace(), analysis.trace().events());
-        let time = |event: EventId| interval(trace, event);
-        let mut work: BTreeMap<i64, Vec<(EventId, Activity)>> = BTreeMap::new();
-        for (event, activity) in analysis.counted_activities() {
-            work.entry(events.device(event).unwrap_or(0)).or_default().push((event, activity));
-        }
-        let devices = work.into_iter().map(|(device, work)| (device, DeviceWork::new(analysis, work)));
-        let mut synchronizes = PerString::new(trace.strings(), |name| {
-            HostWait::of_call(name).is_some_and(|wait| wait.is_synchronization() || wait == HostWait::Copy)
-        });
-        let mut is_loading = PerString::new(trace.strings(), |name| {
-            let name = name.to_ascii_lowercase();
-            ["module loading", "function loading", "driver compil"].iter().any(|part| name.contains(part))
-        });
-        let mut is_full_queue =
-            PerString::new(trace.strings(), |name| name.eq_ignore_ascii_case("command buffer full"));
-        let mut calls: BTreeMap<TrackId, [Vec<Interval>; 2]> = BTreeMap::new();
-        let mut loading: BTreeMap<TrackId, Vec<Interval>> = BTreeMap::new();
-        let mut profiler: BTreeMap<RowId, Vec<Interval>> = BTreeMap::new();
-        for event in events.ids() {
-            let (category, name, track) = (events.category(event), events.name(event), events.track(event));
-            if category.is_launch_api() {
-                let [sync, all] = calls.entry(track).or_default();
-                sync.extend(synchronizes.get(name).then(|| time(event)));
-                all.push(time(event));
-            } else if category == Category::OVERHEAD && *is_loading.get(name) {
-                loading.entry(track).or_default().push(time(event));
-            } else if category == Category::OVERHEAD && !*is_full_queue.get(name) {
-                profiler.entry(trace.tracks().get(track).pid).or_default().push(time(event));
-            }
-        }
-        let set = |intervals: Vec<Interval>| intervals.into_iter().collect::<IntervalSet>();
-        GapCauses {
-            devices: devices.collect(),
-            calls: calls.into_iter().map(|(track, calls)| (track, calls.map(set))).collect(),
-            loading: loading.into_iter().map(|(track, intervals)| (track, set(intervals))).collect(),
-            profiler: profiler.into_iter().map(|(process, intervals)| (process, set(intervals))).collect(),
-        }
-    }
-
-    fn budget(&self, analysis: &Analysis, device: i64, work: &DeviceWork, time: Interval) -> TimeBudget {
-        let idle = work.idle(time).into_iter().map(|gap| self.gap(analysis, device, work, gap).parts);
-        let budget = TimeBudget {
-            range: None,
-            index: None,
-            device,
-            time,
-            computation: work.computation.shared_time(time),
-            exposed_communication: work.communication.shared_time(time),
-            exposed_copies: work.copies.shared_time(time),
-            idle: idle.sum(),
-        };
-        debug_assert_eq!(budget.total(), time.length());
-        budget
-    }
-
-    fn gap(&self, analysis: &Analysis, device: i64, work: &DeviceWork, time: Interval) -> Gap {
-        let (trace, events) = (analysis.trace(), analysis.trace().events());
-        let next = work.starts.partition_point(|&(start, _)| start < time.end);
-        let next = work.starts.get(next).map(|&(_, event)| event);
-        let call = next.and_then(|next| analysis.tree().recorded_launch(next));
-        let Some(launch) = call else {
-            let parts = GapParts { unknown: time.length(), ..GapParts::default() };
-            return Gap { device, time, parts, next, call, loading: 0, profiler: 0 };
-        };
-        let track = events.track(launch);
-        let clipped = |start: i64, end: i64| {
-            let start = start.clamp(time.start, time.end);
-            Interval::new(start, end.clamp(start, time.end))
-        };
-        let (begins, ends) = (events.start(launch), events.end(launch));
-        let before = clipped(time.start, begins);
-        let [sync, all] = self
-            .calls
-            .get(&track)
-            .map_or([0, 0], |[sync, all]| [sync.shared_time(before), all.shared_time(before)]);
-        let parts = GapParts {
-            sync,
-            other_calls: all - sync,
-            host: before.length() - all,
-            launch: clipped(begins, ends).length(),
-            queued: clipped(ends, time.end).length(),
-            unknown: 0,
-        };
-        let process = trace.tracks().get(track).pid;
-        let of = |set: Option<&IntervalSet>| set.map_or(0, |set| set.shared_time(time));
-        let (loading, profiler) = (of(self.loading.get(&track)), of(self.profiler.get(&process)));
-        Gap { device, time, parts, next, call, loading, profiler }
-    }
-}
-
-impl TimeBudget {
-    /// The sum of all parts: the length of the stretch.
-    #[must_use]
-    pub fn total(&self) -> i64 {
-        self.computation + self.exposed_communication + self.exposed_copies + self.idle.total()
     }
 }
 

@@ -14,32 +14,7 @@ use trace2tree::{HostWait, is_graph_launch};
 
 use crate::IndexMap;
 use crate::analysis::Analysis;
-
-/// The waits of a stream or a device that have one cause and waited for calls or kernels of one name. Times are in the
-/// trace's unit.
-#[derive(Clone, Copy)]
-pub(crate) struct IdleRow {
-    pub(crate) device: Option<i64>,
-    /// `None` in rows of devices, and of events that name no stream.
-    pub(crate) stream: Option<i64>,
-    pub(crate) cause: WaitCause,
-    /// The call of the host, the event of the other stream, or the operator that launched late.
-    pub(crate) waited_for: Option<StringId>,
-    /// Those without length included.
-    pub(crate) waits: usize,
-    pub(crate) time: i64,
-    pub(crate) longest: i64,
-    /// Time of all waits of the stream or device.
-    pub(crate) idle: i64,
-    /// From its first start to its last end.
-    pub(crate) span: i64,
-}
-
-/// The waits of all devices and streams.
-pub(crate) struct IdleRows {
-    pub(crate) of_devices: Vec<IdleRow>,
-    pub(crate) of_streams: Vec<IdleRow>,
-}
+use crate::derived::{IdleRow, IdleRows};
 
 /// The largest cause of the devices' idle time.
 #[derive(Clone, Debug, PartialEq)]

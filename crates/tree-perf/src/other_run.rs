@@ -5,9 +5,6 @@ use std::collections::HashMap;
 use sheets::{Column, ColumnKind, Field, Layout, Role, Unit};
 use trace_ingest::{EventId, Trace};
 
-use crate::analysis::Analysis;
-use crate::call_groups::CallTable;
-
 /// A piece of work that this run and another one have both, or that this run alone has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedWork {
@@ -59,13 +56,19 @@ pub(crate) struct OtherTimes<'a> {
 }
 
 impl<'a> OtherTimes<'a> {
-    pub(crate) fn new(analysis: &'a Analysis, events: impl Iterator<Item = EventId>, row_us: f64) -> Self {
-        let Some(other) = analysis.other_run() else { return OtherTimes::default() };
+    /// Of the device events of a row, and its kernel time; nothing where there is no other run.
+    pub(crate) fn new(
+        other: Option<&'a OtherRun>,
+        trace: &Trace,
+        events: impl Iterator<Item = EventId>,
+        row_us: f64,
+    ) -> Self {
+        let Some(other) = other else { return OtherTimes::default() };
         let mut weights: HashMap<usize, (i64, usize)> = HashMap::new();
         for event in events {
             if let Some(&work) = other.of_event.get(&event) {
                 let (time, count) = weights.entry(work).or_default();
-                (*time, *count) = (*time + weight(analysis.trace(), event), *count + 1);
+                (*time, *count) = (*time + weight(trace, event), *count + 1);
             }
         }
         let mut places: Vec<usize> = weights.keys().copied().collect();
@@ -105,9 +108,9 @@ impl<'a> OtherTimes<'a> {
 
 /// Columns of what another run takes: in our layout parts of the work that it shares with other rows, so that the column
 /// adds up; in that of the reference tool all of it, with the ratio the other way round.
-pub(crate) fn other_run_fields<'a, R>(
+pub(crate) fn other_run_fields<C, R>(
     times: impl for<'r> Fn(&'r R) -> &'r OtherTimes<'r> + Copy + Send + Sync + 'static,
-) -> Vec<Field<CallTable<'a>, R>> {
+) -> Vec<Field<C, R>> {
     let number = |name, description| Column::new(name, ColumnKind::Number(Unit::One), description);
     let ours = [
         number("speedup", "Time of the row's work here by that in the other run (B): above 1 the other run is faster.")
@@ -172,6 +175,5 @@ pub(crate) fn other_run_fields<'a, R>(
     ];
     let ours = ours.into_iter().map(|field| field.only_in(Layout::Roles));
     let of_reference = of_reference.into_iter().map(|field| field.only_in(Layout::Listed));
-    let is_compared = |table: &CallTable<'_>| table.analysis.other_run().is_some();
-    ours.chain(of_reference).map(|field| field.when(is_compared)).collect()
+    ours.chain(of_reference).collect()
 }

@@ -17,7 +17,6 @@ use crate::analysis::Analysis;
 use crate::call_groups::{CallGroup, CallTable, GroupRow, call_stack_fields, key_fields};
 use crate::derived::HostOperator;
 use crate::models::Evaluation;
-use crate::sheets::unified_perf_summary::{PERF_PARAMS, REASON};
 
 /// Time of operators on the host, where it stands in place of kernel time.
 pub(crate) const HOST_TOTAL_US: Column = Column::microseconds(
@@ -34,6 +33,11 @@ pub(crate) const HOST_CUMULATIVE: Column = Column::percent(
     "Sum of host_percent over this row and all above it, in percent.",
 )
 .with_role(Role::Headline);
+
+pub(crate) const PERF_PARAMS: Column = Column::nested("perf_params", "Parameters of the model.");
+pub(crate) const REASON: Column =
+    Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
+        .with_role(Role::Detail);
 
 const SELF_US: Column = HOST_US.named("self_us").described(
     "Time in µs of the host in the operator itself, summed over calls: their durations without those of the operators directly inside them on the same thread. The column adds up to the durations of the operators that no other encloses.",

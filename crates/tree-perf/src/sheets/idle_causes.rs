@@ -6,7 +6,7 @@ use sheets::names::IDLE_CAUSES;
 use sheets::{Column, Field, Figure, Role, Sheet, percent};
 
 use crate::analysis::Analysis;
-use crate::idle::{IdleRow, IdleRows};
+use crate::derived::{IdleRow, IdleRows};
 
 /// One row per device, cause and what was waited for.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use sheets::{Column, Field, Role, Sheet};
 
 use crate::analysis::Analysis;
-use crate::gaps::{Gap, GapParts, TimeBudget};
+use crate::gap_causes::{Gap, GapParts, TimeBudget};
 
 const DEVICE: Column = Column::identifier("device", "Index of the device.").with_role(Role::Name);
 

@@ -18,7 +18,7 @@ use crate::call_groups::{
 use crate::call_overlap::OverlapFigures;
 use crate::derived::UnifiedRow;
 use crate::other_run::{OtherTimes, other_run_fields};
-use crate::sheets::host_ops::sheet_by_arguments;
+use crate::sheets::host_ops::{PERF_PARAMS, REASON, sheet_by_arguments};
 use crate::unified::unified_groups;
 
 const HOST_TIME: Statistics = statistics!(
@@ -28,11 +28,6 @@ const HOST_TIME: Statistics = statistics!(
     "how long the operator took on the host"
 )
 .showing(&[Figure::HostTimes]);
-
-pub(crate) const PERF_PARAMS: Column = Column::nested("perf_params", "Parameters of the model.");
-pub(crate) const REASON: Column =
-    Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
-        .with_role(Role::Detail);
 
 struct Row<'a> {
     group: CallGroup<'a, UnifiedRow>,
@@ -94,7 +89,8 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
         kernels: group.kernels(analysis),
         overlaps: OverlapFigures::new(analysis, group.overlaps()),
         other: OtherTimes::new(
-            analysis,
+            analysis.other_run(),
+            analysis.trace(),
             group.calls.iter().flat_map(|row| row.charged.device_events.iter().copied()),
             analysis.us(group.time()),
         ),
@@ -142,7 +138,9 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .described("Sum over calls of the kernel time in µs. Every device event with a launch in the trace is in one row, so the column adds up.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
     ]);
-    fields.extend(other_run_fields(|row: &Row<'_>| &row.other));
+    let is_compared = |table: &CallTable<'_>| table.analysis.other_run().is_some();
+    let of_other_run = other_run_fields(|row: &Row<'_>| &row.other).into_iter();
+    fields.extend(of_other_run.map(|field| field.when(is_compared)));
     fields.extend([
         HOST_TIME.median.field(|row: &Row<'_>| row.host_us.median.into()),
         HOST_TIME.min.field(|row: &Row<'_>| row.host_us.min.into()),
