@@ -27,6 +27,8 @@ impl Certainty {
     }
 }
 
+// Circle: the options of reading may name formats, and a format reads with such options.
+
 /// A file format: recognises its texts and reads them. One kind of recording may have several.
 ///
 /// A format of your own is read by every function of this crate that is given it:

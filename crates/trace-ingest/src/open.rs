@@ -1,7 +1,4 @@
 //! From a path to what a profiler recorded there: the formats, which of them a text belongs to, and reading it.
-//!
-//! Readers with an entry point of their own, such as [`crate::visit_entries`], recognise their texts with [`detect`],
-//! so this file and theirs use each other.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -118,7 +115,7 @@ fn database_format(
 }
 
 /// The kinds that were asked for and that this build reads, with what their files are.
-pub(crate) fn expected(kinds: &[RecordingKind]) -> String {
+fn expected(kinds: &[RecordingKind]) -> String {
     let is_read = |kind: &&RecordingKind| FORMATS.iter().any(|format| format.kind == **kind);
     let described = kinds.iter().filter(is_read).map(|kind| format!("{kind} ({})", kind.files()));
     described.collect::<Vec<_>>().join(" or ")

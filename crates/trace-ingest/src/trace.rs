@@ -1,6 +1,7 @@
 //! The trace as a whole, and how to build one by hand.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::argument::{ArgumentId, ArgumentValue, Signature, SignatureId, SignatureTable};
 use crate::category::{Category, KNOWN};
@@ -9,6 +10,7 @@ use crate::event_table::{
     MemoryEvent, MemoryTransfer, NvtxRange, Overhead, Phase, PythonFrame, Synchronization, TritonCall,
 };
 use crate::facts::TraceFacts;
+use crate::memory::MemoryDevice;
 use crate::string_table::{StringId, StringTable};
 use crate::time::{Time, TimeUnit};
 use crate::track_table::{ProcessInfo, RowId, Track, TrackId, TrackTable};
@@ -305,6 +307,38 @@ impl Trace {
         // A trace with more distinct categories than ids keeps the surplus under "no category".
         u16::try_from(KNOWN.len() + position).map_or(Category::NONE, Category)
     }
+
+    /// What the allocator of each device did, in the order in which it happened: by time, then by the recorder's order.
+    /// Those of the file differ where threads take turns. Allocations that failed (`[OutOfMemory]`) changed nothing and
+    /// are left out.
+    #[must_use]
+    pub fn allocations(&self) -> BTreeMap<MemoryDevice, Vec<(EventId, MemoryEvent)>> {
+        let failed = self.strings.find(Self::OUT_OF_MEMORY);
+        let mut devices: BTreeMap<MemoryDevice, Vec<(EventId, MemoryEvent)>> = BTreeMap::new();
+        for (row, event) in self.events.arguments.memory.iter() {
+            let id = EventId(row as u32);
+            if Some(self.events.name(id)) != failed {
+                devices.entry(event.device).or_default().push((id, event));
+            }
+        }
+        for steps in devices.values_mut() {
+            steps.sort_by_key(|&(id, event)| (self.events.start(id), event.index, id));
+        }
+        devices
+    }
+
+    /// The allocations that failed for lack of memory, in the order of time.
+    #[must_use]
+    pub fn failed_allocations(&self) -> Vec<(EventId, MemoryEvent)> {
+        let Some(failed) = self.strings.find(Self::OUT_OF_MEMORY) else { return Vec::new() };
+        let all = self.events.arguments.memory.iter().map(|(row, event)| (EventId(row as u32), event));
+        let mut found: Vec<_> = all.filter(|&(id, _)| self.events.name(id) == failed).collect();
+        found.sort_by_key(|&(id, event)| (self.events.start(id), event.index, id));
+        found
+    }
+
+    /// Name of the moments at which an allocation failed.
+    pub(crate) const OUT_OF_MEMORY: &str = "[OutOfMemory]";
 }
 
 /// An event to append to a trace ([`Trace::append`]).
@@ -545,5 +579,32 @@ mod tests {
             arguments: EventArguments::default(),
         });
         assert_eq!(trace.events().uid(appended), 5);
+    }
+
+    #[test]
+    fn allocations_stand_by_device_in_the_order_of_time_and_of_the_recorder() {
+        let mut builder = TraceBuilder::new();
+        let track = builder.track(1, 1);
+        let mut add = |name: &str, time, (kind, index), order| {
+            let device = MemoryDevice { kind, index };
+            let memory = Some(MemoryEvent { device, bytes: 1, index: Some(order), ..MemoryEvent::default() });
+            builder.instant(name, track, time, EventArguments { memory, ..EventArguments::default() });
+        };
+        add("[memory]", 20, (1, 0), 5);
+        add("[memory]", 10, (1, 0), 4);
+        add("[memory]", 10, (1, 0), 3);
+        add("[OutOfMemory]", 5, (1, 0), 1);
+        add("[memory]", 1, (0, -1), 0);
+        let trace = builder.finish();
+        let found: Vec<(String, Vec<Option<i64>>)> = trace
+            .allocations()
+            .iter()
+            .map(|(device, steps)| (device.to_string(), steps.iter().map(|(_, step)| step.index).collect()))
+            .collect();
+        let expected =
+            [("CPU".to_owned(), vec![Some(0)]), ("CUDA 0".to_owned(), vec![Some(3), Some(4), Some(5)])];
+        assert_eq!(found, expected);
+        assert_eq!(trace.failed_allocations().len(), 1);
+        assert_eq!(MemoryDevice { kind: 77, index: 2 }.to_string(), "device type 77 2");
     }
 }

@@ -1,17 +1,24 @@
 //! The entries of the event list as they stand in the file, one after the other.
 
 use std::borrow::Cow;
+use std::fs;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use super::assemble::{Refusal, Sink};
 use super::facts::{is_log, read_fact};
+use super::members::{number, time};
 use super::rare_arguments::RareField;
-use super::run::{Entry, RunEnd, number, time, walk};
+use super::run::{Entry, RunEnd, walk};
 use super::valid_json::valid_json;
+use super::{FORMAT, pipeline, refused};
 use crate::category::Category;
+use crate::error::IngestError;
 use crate::event_table::{FlowEnd, FlowKind};
-use crate::facts::TraceFacts;
+use crate::facts::{RecordingKind, TraceFacts};
 use crate::json::scanner::{RawValue, unescape};
+use crate::open::{detect, other_kind, recognise};
+use crate::source::{self, ReadOptions, TextSource};
 use crate::trace::Trace;
 use crate::track_table::{RowId, Track, TrackId};
 
@@ -184,5 +191,50 @@ impl Sink for EntrySink<'_> {
 
     fn wants_more(&self) -> bool {
         self.outcome.is_continue()
+    }
+}
+
+/// Goes through a Kineto file and hands its known top-level facts and the entries of its event list to
+/// `visitor` as they stand there, in constant memory. Returns the number of entries, malformed ones
+/// included; after the visitor broke off, the number so far.
+///
+/// For copying parts of a file: read it with [`crate::read_path`], choose events, and take their text here.
+/// What [`crate::read_path`] warns of (a cut-off end, damage) is skipped silently here.
+///
+/// # Errors
+/// Those of [`crate::read_path`], [`IngestError::OtherKind`] for a recording of another kind, and
+/// [`IngestError::NoEntries`] for one that is no JSON.
+pub fn visit_entries(
+    path: &Path,
+    options: &ReadOptions<'_>,
+    visitor: &mut dyn EntryVisitor,
+) -> Result<u32, IngestError> {
+    let source = open_entries(path, options)?;
+    let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
+    let outcome = pipeline::read_into(source.text, sink, pipeline::BLOCK);
+    let entries = outcome.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal));
+    source.expansion.end(path, entries)
+}
+
+/// Whether [`visit_entries`] can go through a file, by its beginning alone. A pipe is not looked at: what it gives here, it
+/// gives to no one else.
+///
+/// # Errors
+/// Those of [`visit_entries`] that the beginning shows.
+pub fn check_entries(path: &Path, options: &ReadOptions<'_>) -> Result<(), IngestError> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Ok(());
+    }
+    match recognise(path, options)? {
+        RecordingKind::Trace => open_entries(path, &ReadOptions { progress: None, ..*options }).map(drop),
+        other => Err(other_kind(path, other, &[RecordingKind::Trace])),
+    }
+}
+
+fn open_entries<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSource<'a>, IngestError> {
+    let source = source::open(path, options)?;
+    match detect(&[RecordingKind::Trace], path, &source.head, options)?.name == FORMAT.name {
+        true => Ok(source),
+        false => Err(IngestError::NoEntries { path: path.to_path_buf() }),
     }
 }

@@ -1,7 +1,15 @@
 //! The members of an object as they stand in the text, for programs that write entries anew.
 
-use super::run::{number, time};
+use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{RawValue, Scan, Scanner};
+
+pub(crate) fn time(value: RawValue<'_>) -> Option<i64> {
+    microseconds_to_nanoseconds(value.number_text()?)
+}
+
+pub(crate) fn number(value: RawValue<'_>) -> Option<i64> {
+    integer(value.number_text()?)
+}
 
 /// A member of a JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,15 +17,12 @@ mod samples;
 mod translation;
 mod valid_json;
 
-use std::fs;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use memchr::memmem;
 
 use assemble::Refusal;
-use entries::EntrySink;
-pub use entries::{EntryVisitor, RawEntry};
+pub use entries::{EntryVisitor, RawEntry, check_entries, visit_entries};
 pub use members::{Member, members};
 pub(crate) use pftrace::FORMAT as PFTRACE;
 
@@ -41,9 +38,8 @@ use crate::error::IngestError;
 use crate::facts::RecordingKind;
 use crate::format::{Certainty, Format};
 use crate::json::scanner::BYTE_ORDER_MARK;
-use crate::open::{detect, other_kind, recognise};
 use crate::recording::Recording;
-use crate::source::{self, ReadOptions, TextSource};
+use crate::source::{ReadOptions, TextSource};
 
 /// Kineto JSON.
 pub(crate) const FORMAT: Format =
@@ -77,50 +73,5 @@ fn refused(path: &Path, refusal: Refusal) -> IngestError {
     match refusal {
         Refusal::NotATrace { detail, offset } => IngestError::NoEvents { path, detail, offset },
         Refusal::TooManyEvents => IngestError::TooManyEvents { path, limit: u32::MAX },
-    }
-}
-
-/// Goes through a Kineto file and hands its known top-level facts and the entries of its event list to
-/// `visitor` as they stand there, in constant memory. Returns the number of entries, malformed ones
-/// included; after the visitor broke off, the number so far.
-///
-/// For copying parts of a file: read it with [`crate::read_path`], choose events, and take their text here.
-/// What [`crate::read_path`] warns of (a cut-off end, damage) is skipped silently here.
-///
-/// # Errors
-/// Those of [`crate::read_path`], [`IngestError::OtherKind`] for a recording of another kind, and
-/// [`IngestError::NoEntries`] for one that is no JSON.
-pub fn visit_entries(
-    path: &Path,
-    options: &ReadOptions<'_>,
-    visitor: &mut dyn EntryVisitor,
-) -> Result<u32, IngestError> {
-    let source = open_entries(path, options)?;
-    let sink = EntrySink { visitor, entries: 0, outcome: ControlFlow::Continue(()) };
-    let outcome = pipeline::read_into(source.text, sink, pipeline::BLOCK);
-    let entries = outcome.map(|(sink, ..)| sink.entries).map_err(|refusal| refused(path, refusal));
-    source.expansion.end(path, entries)
-}
-
-/// Whether [`visit_entries`] can go through a file, by its beginning alone. A pipe is not looked at: what it gives here, it
-/// gives to no one else.
-///
-/// # Errors
-/// Those of [`visit_entries`] that the beginning shows.
-pub fn check_entries(path: &Path, options: &ReadOptions<'_>) -> Result<(), IngestError> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Ok(());
-    }
-    match recognise(path, options)? {
-        RecordingKind::Trace => open_entries(path, &ReadOptions { progress: None, ..*options }).map(drop),
-        other => Err(other_kind(path, other, &[RecordingKind::Trace])),
-    }
-}
-
-fn open_entries<'a>(path: &Path, options: &ReadOptions<'a>) -> Result<TextSource<'a>, IngestError> {
-    let source = source::open(path, options)?;
-    match detect(&[RecordingKind::Trace], path, &source.head, options)?.name == FORMAT.name {
-        true => Ok(source),
-        false => Err(IngestError::NoEntries { path: path.to_path_buf() }),
     }
 }

@@ -10,12 +10,13 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::arguments::Argument;
 use super::boundary::event_starts;
+use super::members::{number, time};
 use super::rare_arguments::RareField;
 use super::samples::{counted_device, counter_values, is_memory, memory_event};
 use crate::category::{Category, KNOWN};
 use crate::event_table::{FlowEnd, FlowKind, MemoryEvent};
 use crate::facts::Accelerator;
-use crate::json::number::{integer, microseconds_to_nanoseconds};
+use crate::json::number::integer;
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
 use crate::warning::Tally;
 
@@ -540,14 +541,6 @@ impl Run {
             },
         }
     }
-}
-
-pub(crate) fn time(value: RawValue<'_>) -> Option<i64> {
-    microseconds_to_nanoseconds(value.number_text()?)
-}
-
-pub(crate) fn number(value: RawValue<'_>) -> Option<i64> {
-    integer(value.number_text()?)
 }
 
 /// Up to three extents; what is missing is 1, the extent of an unused dimension.

@@ -1,7 +1,7 @@
 //! What the recorder took note of between events: steps of the memory allocator, and samples of device counters. Their
 //! arguments are like those of no other entry, so they are read apart and only here.
 
-use super::run::number;
+use super::members::number;
 use crate::event_table::MemoryEvent;
 use crate::json::number::float;
 use crate::json::scanner::{RawValue, Scan, Scanner};

@@ -70,7 +70,7 @@ fn export_database(path: &Path, options: &ReadOptions<'_>) -> Result<(Database, 
         false => Err(IngestError::UnknownFormat {
             path: path.to_path_buf(),
             found: entries.describe(),
-            expected: crate::open::expected(&[RecordingKind::Nsys]),
+            expected: format!("{} ({})", FORMAT.kind, FORMAT.kind.files()),
         }),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,12 +10,16 @@ use super::appender::{Appender, Place, Refusal};
 use super::categories::line_role;
 use super::derived::{DerivedLines, is_derived_thread};
 use super::kinds::KindRole;
+use super::probe::probe;
 use super::profile::{Line, Plane, PlaneKind, Profile};
 use super::programs::{FileBytes, Programs};
 use super::rows::{LineContext, Noticed, Row, add_pool_regions, read_rows, sort_rows};
 use super::scan::{PlaneScan, read_text, scan_plane};
 use crate::error::IngestError;
-use crate::source::file_name;
+use crate::facts::RecordingKind;
+use crate::format::Format;
+use crate::recording::Recording;
+use crate::source::{TextSource, file_name};
 use crate::track_table::{RowId, Track};
 use crate::wire::{Message, Wire};
 
@@ -25,12 +30,60 @@ const CUSTOM_PROCESS: i64 = 501;
 /// A line that the viewer leaves out.
 const HIDDEN_LINE: &str = "Async XLA Ops";
 
-pub(crate) fn decode(path: &Path, bytes: Vec<u8>) -> Result<Profile, IngestError> {
+/// What users call the format.
+const NAME: &str = "XPlane protobuf";
+
+/// Longest message, in bytes: protobuf allows less than 2 GiB, and a file is one message.
+const LONGEST_MESSAGE: u64 = i32::MAX as u64;
+
+pub(crate) const FORMAT: Format = Format {
+    name: NAME,
+    kind: RecordingKind::XPlane,
+    probe,
+    read: |path, source, _| read_source(path, source).map(|profile| Recording::XPlane(Box::new(profile))),
+};
+
+pub(super) fn read_source(path: &Path, source: TextSource<'_>) -> Result<Profile, IngestError> {
+    let mut bytes = Vec::new();
+    // One byte more shows that the message is too long.
+    if let Err(error) = source.text.take(LONGEST_MESSAGE + 1).read_to_end(&mut bytes) {
+        return Err(IngestError::Damaged {
+            path: path.to_path_buf(),
+            format: NAME,
+            field: "the compressed data".to_string(),
+            offset: bytes.len() as u64,
+            detail: error.to_string(),
+        });
+    }
+    let mut profile = profile_from_bytes(path, bytes)?;
+    profile.trace.warnings.splice(0..0, source.warnings);
+    Ok(profile)
+}
+
+fn check_length(path: &Path, length: u64) -> Result<(), IngestError> {
+    if length > LONGEST_MESSAGE {
+        let (what, limit) = ("its protobuf message", "2 GiB".to_string());
+        return Err(IngestError::TooLong { path: path.to_path_buf(), what, limit });
+    }
+    Ok(())
+}
+
+/// Reads an XPlane profile that is in memory, decompressed. The file name of `path` gives
+/// [`Profile::host`].
+///
+/// # Errors
+/// When the profile is damaged, as in [`read_profile`](super::read_profile).
+pub fn profile_from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Profile, IngestError> {
+    check_length(path, bytes.len() as u64)?;
+    decode(path, bytes)
+}
+
+fn decode(path: &Path, bytes: Vec<u8>) -> Result<Profile, IngestError> {
     let bytes = FileBytes(Arc::new(bytes));
     decode_space(host_name(path), bytes).map_err(|refusal| match refusal {
         Refusal::Fault(fault) => IngestError::Damaged {
             path: path.to_path_buf(),
-            format: super::NAME,
+            format: NAME,
             field: fault.place(),
             offset: fault.offset as u64,
             detail: fault.detail.to_string(),

@@ -1,8 +1,7 @@
 //! What a process says of itself and of what its records refer to: metadata, agents, kernels, counters.
 
-use super::element::Element;
 use super::tables::Kind;
-use super::values::{elements, handle, members, real, skip, small, text, time, unsigned, whole};
+use super::values::{Texts, elements, handle, members, real, skip, small, text, time, unsigned, whole};
 use crate::json::scanner::{Fault, Scan, Scanner, unescape};
 use crate::rocprof::profile::{Agent, AgentKind, Counter, Kernel, Process};
 use crate::string_table::StringId;
@@ -17,12 +16,12 @@ fn owned(invalid: &mut u64, scanner: &mut Scanner<'_>) -> Scan<Option<String>> {
     }))
 }
 
-fn interned(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Option<StringId>> {
-    Ok(text(scanner)?.map(|raw| element.intern(raw)))
+fn interned(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<Option<StringId>> {
+    Ok(text(scanner)?.map(|raw| texts.intern(raw)))
 }
 
 /// `metadata`.
-pub(super) fn metadata(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Process> {
+pub(super) fn metadata(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<Process> {
     let mut process = Process::default();
     members(scanner, |key, scanner| {
         match key {
@@ -31,7 +30,7 @@ pub(super) fn metadata(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> 
             b"fini_time" => process.fini = time(scanner)?.map(Nanoseconds),
             b"node" => members(scanner, |key, scanner| {
                 match key {
-                    b"hostname" => process.hostname = owned(&mut element.lossy, scanner)?,
+                    b"hostname" => process.hostname = owned(&mut texts.lossy, scanner)?,
                     _ => skip(scanner)?,
                 }
                 Ok(())
@@ -44,8 +43,8 @@ pub(super) fn metadata(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> 
 }
 
 /// An entry of `agents`.
-pub(super) fn agent(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Agent> {
-    let agent = described_agent(&mut element.lossy, scanner)?;
+pub(super) fn agent(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<Agent> {
+    let agent = described_agent(&mut texts.lossy, scanner)?;
     match agent.handle {
         Some(handle) => Ok(Agent { label: handle.to_string(), ..agent }),
         None => Err(Fault::Malformed("an agent has no id")),
@@ -117,16 +116,16 @@ fn memory_bank(scanner: &mut Scanner<'_>) -> Scan<MemoryBank> {
 pub(super) type Registers = [u32; 3];
 
 /// An entry of `kernel_symbols`.
-pub(super) fn kernel(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<(Kernel, Registers)> {
-    let mut kernel = Kernel { process: element.process, ..Kernel::default() };
+pub(super) fn kernel(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<(Kernel, Registers)> {
+    let mut kernel = Kernel::default();
     let mut registers = [0; 3];
     members(scanner, |key, scanner| {
         match key {
             b"kernel_id" => kernel.id = unsigned(scanner)?,
-            b"kernel_name" => kernel.mangled = interned(element, scanner)?,
-            b"demangled_kernel_name" => kernel.demangled = interned(element, scanner)?,
-            b"formatted_kernel_name" => kernel.formatted = interned(element, scanner)?,
-            b"truncated_kernel_name" => kernel.truncated = interned(element, scanner)?,
+            b"kernel_name" => kernel.mangled = interned(texts, scanner)?,
+            b"demangled_kernel_name" => kernel.demangled = interned(texts, scanner)?,
+            b"formatted_kernel_name" => kernel.formatted = interned(texts, scanner)?,
+            b"truncated_kernel_name" => kernel.truncated = interned(texts, scanner)?,
             b"arch_vgpr_count" => registers[0] = small(scanner)?.unwrap_or_default(),
             b"accum_vgpr_count" => registers[1] = small(scanner)?.unwrap_or_default(),
             b"sgpr_count" => registers[2] = small(scanner)?.unwrap_or_default(),
@@ -141,15 +140,15 @@ pub(super) fn kernel(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Sc
 }
 
 /// An entry of `counters`, with the handle by which values refer to it.
-pub(super) fn counter(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<(u64, Counter)> {
+pub(super) fn counter(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<(u64, Counter)> {
     let (mut id, mut name, mut counter) = (None, None, Counter::default());
     members(scanner, |key, scanner| {
         match key {
             b"id" => id = handle(scanner)?,
-            b"name" => name = owned(&mut element.lossy, scanner)?,
-            b"description" => counter.description = owned(&mut element.lossy, scanner)?,
-            b"block" => counter.block = owned(&mut element.lossy, scanner)?,
-            b"expression" => counter.expression = owned(&mut element.lossy, scanner)?,
+            b"name" => name = owned(&mut texts.lossy, scanner)?,
+            b"description" => counter.description = owned(&mut texts.lossy, scanner)?,
+            b"block" => counter.block = owned(&mut texts.lossy, scanner)?,
+            b"expression" => counter.expression = owned(&mut texts.lossy, scanner)?,
             _ => skip(scanner)?,
         }
         Ok(())
@@ -164,13 +163,13 @@ pub(super) fn counter(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> S
 }
 
 /// An entry of `strings.buffer_records`.
-pub(super) fn kind(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Kind> {
+pub(super) fn kind(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<Kind> {
     let mut kind = Kind { name: StringId::EMPTY, operations: Vec::new() };
     members(scanner, |key, scanner| {
         match key {
-            b"kind" => kind.name = interned(element, scanner)?.unwrap_or(StringId::EMPTY),
+            b"kind" => kind.name = interned(texts, scanner)?.unwrap_or(StringId::EMPTY),
             b"operations" => elements(scanner, |scanner| {
-                kind.operations.push(interned(element, scanner)?.unwrap_or(StringId::EMPTY));
+                kind.operations.push(interned(texts, scanner)?.unwrap_or(StringId::EMPTY));
                 Ok(())
             })?,
             _ => skip(scanner)?,
@@ -181,12 +180,12 @@ pub(super) fn kind(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan
 }
 
 /// An entry of `strings.marker_api`: a correlation number and the text of its marker.
-pub(super) fn marker(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Option<(u64, StringId)>> {
+pub(super) fn marker(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<Option<(u64, StringId)>> {
     let (mut id, mut message) = (None, None);
     members(scanner, |key, scanner| {
         match key {
             b"key" => id = unsigned(scanner)?,
-            b"value" => message = interned(element, scanner)?,
+            b"value" => message = interned(texts, scanner)?,
             _ => skip(scanner)?,
         }
         Ok(())
@@ -195,6 +194,6 @@ pub(super) fn marker(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Sc
 }
 
 /// An entry of `strings.pc_sample_instructions`.
-pub(super) fn instruction(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<StringId> {
-    Ok(interned(element, scanner)?.unwrap_or(StringId::EMPTY))
+pub(super) fn instruction(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<StringId> {
+    Ok(interned(texts, scanner)?.unwrap_or(StringId::EMPTY))
 }

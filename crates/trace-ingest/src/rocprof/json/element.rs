@@ -1,19 +1,16 @@
 //! One element of `rocprofiler-sdk-tool`: what a process recorded. Records are taken as they come, with numbers in
 //! place of what other parts of the element describe; [`Element::resolve`] puts positions and names there at the end.
-//!
-//! The functions of `records.rs` and `descriptions.rs` read the parts; they intern names in the element, and the
-//! element calls them, so the three files use each other.
 
 use hashbrown::HashMap;
-use memchr::memchr;
 
 use super::descriptions::{self, Registers};
 use super::faults::Faults;
 use super::records::{self, CounterRecord, DispatchRecord, Head, MemoryRecord};
 use super::tables::{Labels, Tables};
+use super::values::Texts;
 use super::walker::{Container, Tally, Walk, Walker};
 use crate::index_set::IndexSet;
-use crate::json::scanner::{Scan, Scanner, unescape};
+use crate::json::scanner::{Scan, Scanner};
 use crate::rocprof::builder::{Machines, ProfileBuilder};
 use crate::rocprof::profile::{Agent, CopyDirection, Domain, Kernel, Launch, Process, Sample};
 use crate::string_table::StringId;
@@ -66,8 +63,6 @@ pub(super) struct Element<'b> {
     pub(super) scratch_labels: Vec<Labels>,
     /// Positions of sampled instructions in their table.
     pub(super) instructions: Vec<Option<i64>>,
-    /// Texts of the record that is being read which hold bytes that are not UTF-8.
-    pub(super) lossy: u64,
     /// Whether there is a `buffer_records`.
     pub(super) has_records: bool,
 }
@@ -100,22 +95,8 @@ impl<'b> Element<'b> {
             allocation_labels: Vec::new(),
             scratch_labels: Vec::new(),
             instructions: Vec::new(),
-            lossy: 0,
             has_records: false,
         }
-    }
-
-    /// Interns the characters of a string, escapes not resolved.
-    pub(super) fn intern(&mut self, raw: &[u8]) -> StringId {
-        let strings = &mut self.builder.profile.strings;
-        if memchr(b'\\', raw).is_none()
-            && let Ok(text) = std::str::from_utf8(raw)
-        {
-            return strings.intern(text);
-        }
-        let (text, lossy) = unescape(raw);
-        self.lossy += u64::from(lossy);
-        strings.intern(&text)
     }
 
     pub(super) fn walk(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
@@ -150,7 +131,7 @@ impl<'b> Element<'b> {
         &mut self,
         walker: &mut Walker<'_>,
         name: &str,
-        mut read: impl FnMut(&mut Self, &mut Scanner<'_>) -> Scan<T>,
+        mut read: impl FnMut(&mut Texts<'_>, &mut Scanner<'_>) -> Scan<T>,
         mut keep: impl FnMut(&mut Self, T),
     ) -> Walk<()> {
         let mut tally = Tally::default();
@@ -158,11 +139,11 @@ impl<'b> Element<'b> {
             &mut tally,
             self,
             |element, scanner| {
-                element.lossy = 0;
-                read(element, scanner)
+                let mut texts = Texts::new(&mut element.builder.profile.strings);
+                Ok((read(&mut texts, scanner)?, texts.lossy))
             },
-            |element, record| {
-                element.builder.invalid_utf8 += element.lossy;
+            |element, (record, lossy)| {
+                element.builder.invalid_utf8 += lossy;
                 keep(element, record);
             },
         );
@@ -184,9 +165,9 @@ impl<'b> Element<'b> {
     }
 
     fn metadata(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
-        self.lossy = 0;
-        let process = walker.step(|scanner| descriptions::metadata(self, scanner))?;
-        self.builder.invalid_utf8 += self.lossy;
+        let mut texts = Texts::new(&mut self.builder.profile.strings);
+        let process = walker.step(|scanner| descriptions::metadata(&mut texts, scanner))?;
+        self.builder.invalid_utf8 += texts.lossy;
         self.builder.profile.processes[self.process as usize] = process;
         Ok(())
     }
@@ -252,6 +233,7 @@ impl<'b> Element<'b> {
     }
 
     fn add_kernel(&mut self, (mut kernel, registers): (Kernel, Registers)) {
+        kernel.process = self.process;
         // A symbol without any name that says something is known by its number.
         if kernel.mangled.is_none() {
             for name in [&mut kernel.truncated, &mut kernel.formatted] {
@@ -315,7 +297,8 @@ impl<'b> Element<'b> {
         self.scratch_labels.push(record.head.labels);
     }
 
-    fn add_sample(&mut self, (sample, instruction): (Sample, Option<i64>)) {
+    fn add_sample(&mut self, (mut sample, instruction): (Sample, Option<i64>)) {
+        sample.process = self.process;
         self.builder.profile.samples.push(sample);
         self.instructions.push(instruction);
     }

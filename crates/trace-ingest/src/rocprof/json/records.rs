@@ -1,8 +1,9 @@
 //! The records of `buffer_records` and `callback_records`, one function per kind of record.
 
-use super::element::Element;
 use super::tables::{Label, Labels};
-use super::values::{elements, extents, handle, members, real, skip, small, text, time, unsigned, whole};
+use super::values::{
+    Texts, elements, extents, handle, members, real, skip, small, text, time, unsigned, whole,
+};
 use crate::json::scanner::{Scan, Scanner};
 use crate::rocprof::builder::Place;
 use crate::rocprof::profile::{Launch, Sample};
@@ -36,26 +37,26 @@ impl Head {
 
     /// Reads a member that records of all kinds have; skips any other.
     #[inline]
-    fn take(&mut self, element: &mut Element<'_>, key: &[u8], scanner: &mut Scanner<'_>) -> Scan<()> {
+    fn take(&mut self, texts: &mut Texts<'_>, key: &[u8], scanner: &mut Scanner<'_>) -> Scan<()> {
         match key {
             b"start_timestamp" => self.start = time(scanner)?,
             b"end_timestamp" => self.end = time(scanner)?,
             b"correlation_id" => self.correlation = correlation(scanner)?,
             b"thread_id" => self.thread = whole(scanner)?.unwrap_or_default(),
             b"stream_id" => self.stream = handle(scanner)?.unwrap_or_default(),
-            b"kind" => self.labels.kind = label(element, scanner)?,
-            b"operation" => self.labels.operation = label(element, scanner)?,
+            b"kind" => self.labels.kind = label(texts, scanner)?,
+            b"operation" => self.labels.operation = label(texts, scanner)?,
             _ => skip(scanner)?,
         }
         Ok(())
     }
 }
 
-fn label(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Label> {
+fn label(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<Label> {
     if scanner.peek()? != b'"' {
         return Ok(small(scanner)?.map_or(Label::Missing, Label::Number));
     }
-    Ok(text(scanner)?.map_or(Label::Missing, |raw| Label::Text(element.intern(raw))))
+    Ok(text(scanner)?.map_or(Label::Missing, |raw| Label::Text(texts.intern(raw))))
 }
 
 /// The number that a record shares with the call that caused it; the profiler's 0 is none.
@@ -121,22 +122,22 @@ pub(super) struct DispatchRecord {
 }
 
 #[inline]
-pub(super) fn dispatch(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<DispatchRecord> {
+pub(super) fn dispatch(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<DispatchRecord> {
     let mut record = DispatchRecord::default();
     members(scanner, |key, scanner| match key {
         b"dispatch_info" => {
             record.info = dispatch_info(scanner)?;
             Ok(())
         }
-        _ => record.head.take(element, key, scanner),
+        _ => record.head.take(texts, key, scanner),
     })?;
     Ok(record)
 }
 
 /// An entry of `hip_api`, `marker_api`, ….
-pub(super) fn call(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<Head> {
+pub(super) fn call(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<Head> {
     let mut head = Head::default();
-    members(scanner, |key, scanner| head.take(element, key, scanner))?;
+    members(scanner, |key, scanner| head.take(texts, key, scanner))?;
     Ok(head)
 }
 
@@ -152,7 +153,7 @@ pub(super) struct MemoryRecord {
     pub(super) bytes: Option<u64>,
 }
 
-pub(super) fn memory(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<MemoryRecord> {
+pub(super) fn memory(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<MemoryRecord> {
     let mut record = MemoryRecord::default();
     members(scanner, |key, scanner| {
         match key {
@@ -162,7 +163,7 @@ pub(super) fn memory(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Sc
             b"queue_id" => record.queue = handle(scanner)?.unwrap_or_default(),
             b"address" => record.address = handle(scanner)?.unwrap_or_default(),
             b"bytes" | b"allocation_size" => record.bytes = unsigned(scanner)?,
-            _ => record.head.take(element, key, scanner)?,
+            _ => record.head.take(texts, key, scanner)?,
         }
         Ok(())
     })?;
@@ -179,7 +180,7 @@ pub(super) struct CounterRecord {
     pub(super) values: Vec<(u64, f64)>,
 }
 
-pub(super) fn counters(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<CounterRecord> {
+pub(super) fn counters(texts: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<CounterRecord> {
     let mut record = CounterRecord::default();
     members(scanner, |key, scanner| {
         match key {
@@ -188,7 +189,7 @@ pub(super) fn counters(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> 
                     record.dispatch.info = dispatch_info(scanner)?;
                     Ok(())
                 }
-                _ => record.dispatch.head.take(element, key, scanner),
+                _ => record.dispatch.head.take(texts, key, scanner),
             })?,
             b"records" => {
                 record.values.clear();
@@ -199,7 +200,7 @@ pub(super) fn counters(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> 
             }
             b"arch_vgpr_count" => record.vgprs = small(scanner)?.unwrap_or_default(),
             b"sgpr_count" => record.sgprs = small(scanner)?.unwrap_or_default(),
-            _ => record.dispatch.head.take(element, key, scanner)?,
+            _ => record.dispatch.head.take(texts, key, scanner)?,
         }
         Ok(())
     })?;
@@ -220,8 +221,8 @@ fn counter_value(scanner: &mut Scanner<'_>) -> Scan<Option<(u64, f64)>> {
 }
 
 /// An entry of `pc_sample_host_trap` or `pc_sample_stochastic`, with the position of its instruction in their table.
-pub(super) fn sample(element: &mut Element<'_>, scanner: &mut Scanner<'_>) -> Scan<(Sample, Option<i64>)> {
-    let mut sample = Sample { process: element.process, ..Sample::default() };
+pub(super) fn sample(_: &mut Texts<'_>, scanner: &mut Scanner<'_>) -> Scan<(Sample, Option<i64>)> {
+    let mut sample = Sample::default();
     let mut instruction = None;
     members(scanner, |key, scanner| {
         match key {

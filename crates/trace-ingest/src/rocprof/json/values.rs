@@ -1,7 +1,35 @@
 //! Values of records, read where they stand. `null` is an absent value; numbers may stand in quotes.
 
+use memchr::memchr;
+
 use crate::json::number::{LATEST, float, integer};
-use crate::json::scanner::{Fault, RawValue, Scan, Scanner};
+use crate::json::scanner::{Fault, RawValue, Scan, Scanner, unescape};
+use crate::string_table::{StringId, StringTable};
+
+/// Where the texts of a record go.
+pub(super) struct Texts<'s> {
+    strings: &'s mut StringTable,
+    /// How many hold bytes that are not UTF-8.
+    pub(super) lossy: u64,
+}
+
+impl<'s> Texts<'s> {
+    pub(super) fn new(strings: &'s mut StringTable) -> Self {
+        Texts { strings, lossy: 0 }
+    }
+
+    /// Interns the characters of a string, escapes not resolved.
+    pub(super) fn intern(&mut self, raw: &[u8]) -> StringId {
+        if memchr(b'\\', raw).is_none()
+            && let Ok(text) = std::str::from_utf8(raw)
+        {
+            return self.strings.intern(text);
+        }
+        let (text, lossy) = unescape(raw);
+        self.lossy += u64::from(lossy);
+        self.strings.intern(&text)
+    }
+}
 
 /// Goes through the members of an object; `each` consumes the value.
 #[inline]

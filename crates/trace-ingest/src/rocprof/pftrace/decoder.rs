@@ -3,18 +3,15 @@
 use std::io::Read;
 use std::path::Path;
 
-use hashbrown::HashMap;
-
 use super::arguments::Key;
 use super::collector::{Collector, Outcome, RecordId};
-use super::event::read_event;
+use super::event::{Texts, read_event};
 use super::slice::{Lane, Slice, stream_of};
 use crate::error::IngestError;
 use crate::perfetto::{
     Content, Descriptor, EventKind, Packet, Pairing, Reader, Tracks, Walked, read_entry, walk,
 };
 use crate::rocprof::profile::{Profile, SourceFormat};
-use crate::string_table::StringId;
 use crate::warning::{RecordFault, Warning};
 use crate::wire::{Message, Wire};
 
@@ -40,16 +37,6 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<Profile, IngestErr
     let lost = unfounded + lost;
     collector.warn(lost, Warning::Records { fault: RecordFault::LostPacket, count: lost });
     collector.finish(path, SourceFormat::Pftrace, &lanes)
-}
-
-/// Texts that packets refer to by number.
-#[derive(Default)]
-pub(super) struct Texts {
-    pub(super) categories: HashMap<u64, StringId>,
-    pub(super) names: HashMap<u64, StringId>,
-    /// Names of annotations; those of no use are there without a key.
-    pub(super) keys: HashMap<u64, Option<Key>>,
-    pub(super) values: HashMap<u64, StringId>,
 }
 
 /// What is known of a track beside its process and thread.

@@ -2,12 +2,23 @@
 
 use std::borrow::Cow;
 
+use hashbrown::HashMap;
+
 use super::arguments::{Arguments, Key, Scalar};
 use super::collector::Collector;
-use super::decoder::Texts;
 use crate::perfetto::{EventHead, EventKind, each_number};
 use crate::string_table::StringId;
 use crate::wire::{Field, Message, Wire};
+
+/// Texts that packets refer to by number.
+#[derive(Default)]
+pub(super) struct Texts {
+    pub(super) categories: HashMap<u64, StringId>,
+    pub(super) names: HashMap<u64, StringId>,
+    /// Names of annotations; those of no use are there without a key.
+    pub(super) keys: HashMap<u64, Option<Key>>,
+    pub(super) values: HashMap<u64, StringId>,
+}
 
 pub(super) struct TrackEvent<'a> {
     pub(super) head: EventHead,
