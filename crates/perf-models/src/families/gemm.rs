@@ -1,17 +1,15 @@
 //! Matrix multiplication.
 
+pub(crate) mod call;
 pub(crate) mod model;
 
 use super::rms_norm::MX_BLOCK;
 use super::{OpGroup, gemm};
 use crate::data_type::type_of_scalar_number;
-use crate::gemm_kernel::GemmKernel;
-use crate::recorded::{Backward, Read, Recorded};
-use crate::tensor::{count_value, strides_value};
-use crate::{
-    Activation, Category, Family, Figure, OpCall, Parameter, PerfModel, Precision, Undefined, Value,
-    element_size, precision,
-};
+use crate::recorded::Backward;
+use crate::tensor::count_value;
+use crate::{Category, Family, Figure, OpCall, Precision, Undefined, Value, element_size, precision};
+use call::{GemmCall, Gemmed, strides};
 use model::{Gemm, GemmSizes};
 
 /// `mm(self, mat2)`.
@@ -78,85 +76,6 @@ pub(super) const GROUPS: &[OpGroup] = &[
     ),
     OpGroup::ours(Family::Gemm, Category::Gemm, &[gemm("aten::_int_mm", int_mm)]),
 ];
-
-/// Reads a multiplication out of the recorded arguments; an activation is no argument, so the operator's row names
-/// it.
-pub(crate) type Layout = for<'a> fn(&OpCall<'a>) -> Gemmed<'a>;
-
-type Gemmed<'a> = Result<GemmCall<'a>, Undefined>;
-
-/// A multiplication as an operator records it, with what reports show besides its dimensions.
-pub(crate) struct GemmCall<'a> {
-    gemm: Gemm,
-    /// Whether the batch is the first parameter; otherwise it is the last.
-    batch_first: bool,
-    /// Strides of the operands, where they are shown.
-    strides: Option<[Value; 2]>,
-    /// Element types of operands and result, as far as they are shown.
-    types: Vec<&'a str>,
-    extras: Vec<Parameter>,
-    backward: Backward,
-    note: Option<String>,
-}
-
-impl<'a> GemmCall<'a> {
-    /// An operator of training: the gradients are multiplications of their own.
-    fn of_training(
-        call: &OpCall<'_>,
-        operands: [usize; 2],
-        gemm: Gemm,
-        types: Vec<&'a str>,
-    ) -> Result<Self, Undefined> {
-        let strides = Some(strides(call, operands)?);
-        Ok(Self {
-            strides,
-            backward: Backward::OtherMultiplications,
-            batch_first: false,
-            ..Self::of_engine(gemm, types)
-        })
-    }
-
-    /// An operator of an inference engine.
-    fn of_engine(gemm: Gemm, types: impl Into<Vec<&'a str>>) -> Self {
-        Self {
-            gemm,
-            batch_first: true,
-            strides: None,
-            types: types.into(),
-            extras: Vec::new(),
-            backward: Backward::AsModelled,
-            note: None,
-        }
-    }
-
-    /// The model with its epilogue, and with the transposes that the kernels' names tell.
-    pub(crate) fn recorded(self, call: &OpCall<'_>, activation: Option<Activation>) -> Read {
-        let Self { gemm, batch_first, strides, types, extras, backward, note } = self;
-        let gemm = Gemm { activation, ..gemm };
-        let mut parameters = gemm.parameters();
-        if batch_first {
-            parameters.rotate_right(1);
-        }
-        let batch = if batch_first { None } else { parameters.pop() };
-        if let Some([a, b]) = strides {
-            parameters.extend([("stride_A", a), ("stride_B", b)]);
-        }
-        parameters.push(("dtype_A_B", Value::Tuple(types.into_iter().map(Value::from).collect())));
-        parameters.extend(extras);
-        parameters.extend(batch);
-        if let Some(kernel) = call.kernels.iter().find_map(|name| GemmKernel::parse(name)) {
-            let transposes = vec![kernel.transpose_a.into(), kernel.transpose_b.into()];
-            parameters.push(("transpose", Value::Tuple(transposes)));
-        }
-        Ok(Recorded::new(gemm).with_parameters(parameters).with_notes(note).with_backward(backward))
-    }
-}
-
-/// Strides of both operands; nothing where the call records no strides at all.
-fn strides(call: &OpCall<'_>, [a, b]: [usize; 2]) -> Result<[Value; 2], Undefined> {
-    let of = |index| Ok(strides_value(call.strides_if_recorded(index)?.as_deref()));
-    Ok([of(a)?, of(b)?])
-}
 
 /// `m`, `n`, `k` of two matrices.
 fn matrices(call: &OpCall<'_>, [a, b]: [usize; 2]) -> Result<[u64; 3], Undefined> {
@@ -522,6 +441,7 @@ fn batched_a8w8<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
 mod tests {
     use super::*;
     use crate::families::ReadModel;
+    use crate::{Activation, PerfModel};
 
     #[test]
     fn every_layout_takes_an_activation() {
