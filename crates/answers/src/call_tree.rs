@@ -138,7 +138,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::report::{Analysed, AnyReporter, Report, Reporter, Run};
+    use crate::any_recording::AnyReporter;
+    use crate::report::{Analysed, Report, Reporter, Run};
 
     fn report() -> Report {
         let path =

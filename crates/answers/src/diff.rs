@@ -17,15 +17,17 @@ use trace_diff::{
 use trace_ingest::{Progress, ReadOptions, RecordingKind, read_path};
 use trace2tree::{LinkBy, TraceTree, TreeOptions};
 
-use crate::compare::{names_of_runs, percent_change};
+use crate::captures::graft;
 use crate::error::Error;
-use crate::notice::{NothingToDraw, Notice};
+use crate::host_alone::how_to_record_devices;
+use crate::notice::Notice;
 use crate::numbers::{counted, decimal, duration};
 use crate::parallel::map_in_order;
+use crate::picture::NothingToDraw;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, titled};
+use crate::runs::{names_of_runs, percent_change};
 use crate::steps::window_in_words;
 use crate::summary::Summary;
-use crate::trace::{graft, how_to_record_devices};
 
 /// Aligns the trees of two runs, A and B, node by node. A is what B is held against.
 #[derive(Default)]

@@ -3,6 +3,8 @@
 //! The contract is `tracelens.answer` 1.0. New members, tables, columns at the end, codes and values of enumerations may be
 //! added; nothing that is there goes or changes its meaning without a new first number.
 
+mod about;
+
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -17,19 +19,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use trace_doctor::Diagnosis;
 use trace_ingest::{
-    Accelerator, Category, EventFault, IngestError, ReadOptions, RecordFault, RecorderFacts, RecordingKind,
-    Trace, Warning as ReadingWarning, is_standard_input, recognise,
+    EventFault, IngestError, ReadOptions, RecordFault, RecordingKind, Warning as ReadingWarning,
+    is_standard_input, recognise,
 };
 use trace2tree::TreeWarning;
-use tree_perf::Analysis;
 
 use crate::diagnostic::{code, help};
 use crate::notice::Notice;
-use crate::report::{Analysed, Report};
-use crate::steps::step_count;
-use crate::{rocprof, tenstorrent, xla};
 
 /// Version of the contract.
 pub const SCHEMA: &str = "tracelens.answer/1.0";
@@ -450,46 +447,6 @@ impl<'a> Answer<'a> {
         self
     }
 
-    /// What there is to know of a report, without its tables.
-    #[must_use]
-    pub fn about(self, report: &Report) -> Self {
-        let mut answer = self.with_notices(&report.notices);
-        if let Some(advice) = &report.advice {
-            answer.findings = advice.findings.iter().map(AnswerFinding::from).collect();
-            let has = |row: &Row| report.tables.tables().iter().any(|table| table.name() == row.table);
-            answer.findings.iter_mut().for_each(|finding| finding.evidence.retain(has));
-        }
-        let inputs = answer.inputs.iter_mut();
-        answer.trust = match &report.analysis {
-            Analysed::Trace(analysis, diagnosis) => {
-                inputs.take(1).for_each(|input| input.tell(analysis.trace()));
-                Some(Trust::of_trace(analysis, diagnosis.as_ref()))
-            }
-            Analysed::Xla(hosts) => {
-                inputs.zip(hosts).for_each(|(input, host)| input.tell(host.trace()));
-                Some(xla::trust(hosts))
-            }
-            Analysed::Rocprof(analysis) => {
-                inputs.take(1).for_each(|input| rocprof::tell(input, analysis.profile()));
-                Some(rocprof::trust(analysis))
-            }
-            Analysed::Tenstorrent(analysis, _) => {
-                let table = &analysis.table;
-                inputs.zip(&table.files).for_each(|(input, file)| tenstorrent::tell(input, table, file));
-                Some(tenstorrent::trust(analysis))
-            }
-            _ => None,
-        };
-        if let (Some(trust), Some(coverage)) = (&mut answer.trust, &report.summary.coverage) {
-            trust.modelled_pct_of_time = Some(coverage.modelled_percent);
-        }
-        answer.cannot_answer = report.summary.left_out.iter().map(CannotAnswer::from).collect();
-        if answer.trust.as_ref().is_some_and(|trust| trust.truncated) || !answer.cannot_answer.is_empty() {
-            answer.status = Status::Partial;
-        }
-        answer
-    }
-
     /// The verdict of a gate, which recordings may not tell.
     ///
     /// # Errors
@@ -514,15 +471,6 @@ impl<'a> Answer<'a> {
             });
         }
         Ok(self)
-    }
-
-    /// The whole of a report: its first page as the result, and all its tables.
-    #[must_use]
-    pub fn of_report(self, report: &'a Report) -> Self {
-        let mut answer = self.about(report);
-        answer.result = report.summary.to_json();
-        answer.tables = report.tables.tables().iter().map(JsonTable::whole).collect();
-        answer
     }
 }
 
@@ -575,21 +523,6 @@ impl Input {
     pub fn all(paths: &[PathBuf], role: Role, details: InputDetails) -> Vec<Self> {
         let inputs = paths.iter().enumerate();
         inputs.map(|(place, path)| Input::of(path, role, place + 1, details)).collect()
-    }
-
-    fn tell(&mut self, trace: &Trace) {
-        let (facts, events) = (trace.facts(), trace.events());
-        let named = facts.devices.iter().filter_map(|device| device.name.clone());
-        self.devices = named.collect();
-        self.recorder = facts.recorder_version.clone();
-        if let Some(job) = &facts.distributed {
-            (self.rank, self.world_size) = (job.rank, job.world_size);
-        }
-        self.events = Some(u64::from(trace.entries()));
-        let first = events.ids().map(|event| events.start(event)).min();
-        let last = events.ids().map(|event| events.end(event)).max();
-        let per_ns = trace.time_unit().per_microsecond() / 1000;
-        self.span_ns = first.zip(last).map(|(first, last)| (last - first) / per_ns.max(1));
     }
 }
 
@@ -720,38 +653,6 @@ impl Losses {
 }
 
 impl Trust {
-    fn of_trace(analysis: &Analysis, diagnosis: Option<&Diagnosis>) -> Self {
-        let (trace, coverage) = (analysis.trace(), analysis.coverage());
-        let RecorderFacts { launches, all_launches, shapes, python_frames, .. } = trace.facts().recorder;
-        let all = coverage.linked_time_us + coverage.unlinked_time_us;
-        let linked = (launches && all > 0.0).then(|| 100.0 * coverage.linked_time_us / all);
-        let tells_all = all_launches && trace.facts().accelerator.is_none_or(Accelerator::links_all_work);
-        let read = Trust::new(analysis.device_event_count(), Losses::of(trace.warnings()));
-        let events = trace.events();
-        let has_shapes =
-            || events.ids().any(|event| trace.argument(event, |signature| signature.dims).is_some());
-        let has_frames = || {
-            trace.skipped_frames() > 0
-                || events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION)
-        };
-        let read = match tells_all {
-            true => read.with_all_launches(linked),
-            false => Trust { linked_pct_of_time: linked, ..read },
-        };
-        let has_error = diagnosis.and_then(Diagnosis::worst) == Some(trace_doctor::Severity::Error);
-        Trust {
-            verdict: match read.verdict {
-                TrustVerdict::Full if has_error => TrustVerdict::Degraded,
-                verdict => verdict,
-            },
-            shapes: shapes.then(has_shapes),
-            stacks: python_frames.then(has_frames),
-            steps: step_count(analysis),
-            clock: diagnosis.and_then(ClockTrust::of),
-            ..read
-        }
-    }
-
     /// What reading alone tells.
     pub(crate) fn new(device_events: usize, losses: Losses) -> Self {
         let Losses { truncated, bytes, events } = losses;
@@ -781,17 +682,6 @@ impl Trust {
             self.verdict = TrustVerdict::Degraded;
         }
         self
-    }
-}
-
-impl ClockTrust {
-    /// What the rules say of the clocks; `None` where none of them could run.
-    fn of(diagnosis: &Diagnosis) -> Option<Self> {
-        diagnosis.has_examined_clocks().then(|| match diagnosis.worst_about_clocks() {
-            Some(trace_doctor::Severity::Error) => ClockTrust::Wrong,
-            Some(_) => ClockTrust::Doubtful,
-            None => ClockTrust::Sound,
-        })
     }
 }
 

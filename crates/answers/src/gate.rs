@@ -25,8 +25,9 @@ use tree_perf::{Analysis, AnalysisOptions};
 use twox_hash::XxHash64;
 
 use crate::error::Error;
+use crate::host_alone::no_gpu_events;
 use crate::report::{lost_events, title};
-use crate::trace::{no_gpu_events, versions};
+use crate::trace::versions;
 
 /// Reads recordings for a gate.
 #[derive(Clone, Debug, Default)]

@@ -18,7 +18,7 @@ use xla_perf::{JaxAnalysis, JaxOptions, gpus_at_work};
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::parallel::{MemoryBudget, map_in_order};
-use crate::ranks::{MapOptions, Mapped, memory_to_read, tables_of_rank};
+use crate::rank_tables::{MapOptions, Mapped, memory_to_read, tables_of_rank};
 
 /// What the recordings of hosts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,6 @@ use inference_phase::capture::{CaptureWarning, SkipReason};
 use inference_phase::sheets::PhaseNotice;
 use metal_perf::MetalNotice;
 use multi_rank::Diagnostic;
-use perf_models::Architecture;
 use reference_tools::ParityNotice;
 use rocprof_perf::RocprofNotice;
 use trace_diff::CompareNotice;
@@ -17,7 +16,7 @@ use xla_perf::JaxNotice;
 use xla_perf::tpu::TpuNotice;
 
 use crate::numbers::{counted, duration, grouped};
-use crate::report::Picture;
+use crate::picture::{NothingToDraw, Picture};
 
 /// Something that a reader has to know before trusting or missing a figure. Its text names no option of any program:
 /// who has options says which one would help.
@@ -252,29 +251,6 @@ pub enum Notice {
     },
 }
 
-/// Why a picture shows nothing.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum NothingToDraw {
-    /// No architecture was named, and the recording names no known device.
-    #[error("the recording names no GPU with known peaks")]
-    NoArchitecture,
-    /// No operator has FLOPs and bytes under a peak of this architecture.
-    #[error("no operator has FLOPs and bytes under a peak of {0}")]
-    NoOperators(Box<str>),
-    /// Rooflines are drawn of GPUs only.
-    #[error("it shows what ran on GPUs; the sheet roofline_model shows what ran on TPUs")]
-    TpusOnly,
-    /// The trace has no steps.
-    #[error("the trace has no steps")]
-    NoSteps,
-    /// The figures of TraceLens, which were asked for, have no steps.
-    #[error("the figures of TraceLens have no steps")]
-    NoStepsAsReference,
-    /// Reports of this kind have no such picture.
-    #[error("reports of other recordings have it")]
-    OtherReports,
-}
-
 /// Why a trace has no Python frames.
 #[derive(Clone, Copy, Debug, thiserror::Error, miette::Diagnostic)]
 pub enum NoPythonFrames {
@@ -315,12 +291,6 @@ fn drawn(picture: Picture) -> &'static str {
         Picture::Rooflines => "the rooflines",
         Picture::Steps => "the steps",
         Picture::StackedTime(_) => "time by operation",
-    }
-}
-
-impl NothingToDraw {
-    pub(crate) fn under(architecture: &Architecture) -> Self {
-        NothingToDraw::NoOperators(architecture.name.as_str().into())
     }
 }
 

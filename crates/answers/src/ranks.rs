@@ -7,63 +7,26 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use advise::{ADVICE, Limits};
 use multi_rank::{
-    CauseKind, FindingRow, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder,
-    JobOptions, Members, RankFolder, RankPattern, RankTables, Source, Straggler, job_sheets, rank_tables,
-    single_events, waits,
+    CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions,
+    RankFolder, RankPattern, RankTables, Source, Straggler, job_sheets,
 };
-use perf_models::CommunicationPatterns;
 use sheets::Scope;
 use tempfile::TempDir;
-use trace_doctor::{Diagnosis, Finding};
 use trace_ingest::{IngestError, ReadOptions, RecordingKind, check_entries, read_path};
-use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::advice::{self, first_of, tables_of};
 use crate::diagnostic::help;
 use crate::error::Error;
 use crate::host_recordings::{HostMapper, HostRecording, host_recordings};
-use crate::notice::{NothingToDraw, Notice};
+use crate::notice::Notice;
 use crate::numbers::{counted, decimal, duration, grouped};
 use crate::parallel::{MemoryBudget, map_then_in_order};
-use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
-use crate::step_picture;
+use crate::picture::{self, NothingToDraw, Picture};
+use crate::rank_tables::{MapOptions, Mapped, members, memory_to_read, tables_of_rank};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, title, titled};
 use crate::summary::{Summary, devices};
 use crate::trace::SheetNames;
-
-/// How recordings are brought into tables.
-#[derive(Clone, Debug, Default)]
-pub struct MapOptions {
-    /// Kernel names that mean communication.
-    pub communication: CommunicationPatterns,
-    /// Whether events are kept one by one, in a table `events`.
-    pub keep_events: bool,
-    /// Whether to say what was waited for, in the tables `queue`, `membw` and `critical_path`.
-    pub waits: bool,
-    /// Recordings that are read at the same time, as far as the memory allows; `None` takes as many as there are threads.
-    pub jobs: Option<usize>,
-}
-
-/// A recording whose tables are in the folder of a job.
-#[derive(Clone, Debug)]
-pub struct Mapped {
-    /// The rank of a trace, or those of the devices of a profile.
-    pub ranks: Members,
-    /// Events that were read; `None` where the tables were there already.
-    pub events: Option<usize>,
-    /// What reading got over. Of tables that were there already, whether the recording was cut off.
-    pub notices: Vec<Notice>,
-}
-
-impl Mapped {
-    /// A recording whose tables were there.
-    pub(crate) fn there(path: &Path, tables: &[&RankFolder], ranks: Members) -> Result<Self, Error> {
-        let cut_off = tables.iter().map(|rank| rank.is_cut_off()).collect::<Result<Vec<bool>, _>>()?;
-        let notice = Notice::CutOffWhenMapped { path: path.to_owned() };
-        let notices = cut_off.contains(&true).then_some(notice).into_iter().collect();
-        Ok(Mapped { ranks, events: None, notices })
-    }
-}
 
 /// Brings recordings into the tables of a folder, unless they are there already, and tells of each as it is done. The
 /// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles or exports of Nsight Systems
@@ -169,40 +132,6 @@ impl RankMapper<'_> {
     }
 }
 
-/// All tables of a rank; those of single events and of waits where they are asked for.
-pub(crate) fn tables_of_rank(
-    analysis: &Analysis,
-    path: &Path,
-    keep_events: bool,
-    waits_too: bool,
-) -> RankTables {
-    let mut tables = rank_tables(analysis, path);
-    tables.findings = findings(analysis.tree());
-    tables.waits = waits_too.then(|| waits(analysis));
-    tables.events = keep_events.then(|| single_events(analysis));
-    tables
-}
-
-/// What is wrong with a recording, as rows of its tables.
-fn findings(tree: &TraceTree) -> Vec<FindingRow> {
-    let Some(diagnosis) = Diagnosis::new(tree) else { return Vec::new() };
-    let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let row = |finding: &Finding| FindingRow {
-        rule: Some(finding.rule.id.into()),
-        severity: Some(finding.severity.as_str().into()),
-        count: whole(finding.count),
-        out_of: finding.of.map(whole),
-        time_ns: finding.time.map(|time| time / (diagnosis.time_unit.per_microsecond() / 1000)),
-        finding: Some(finding.text.as_str().into()),
-        consequence: finding.rule.consequence.map(Into::into),
-    };
-    diagnosis.findings.iter().map(row).collect()
-}
-
-fn members(rank: Option<i64>) -> Members {
-    Members::new(rank.and_then(|rank| u32::try_from(rank).ok()))
-}
-
 /// Memory in bytes that reading recordings may take: three quarters of what is free, on the machine and in the process's
 /// control group.
 fn available_memory() -> u64 {
@@ -210,14 +139,6 @@ fn available_memory() -> u64 {
     system.refresh_memory();
     let of_group = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
     system.available_memory().min(of_group) / 4 * 3
-}
-
-/// Memory in bytes that the tables of a recording of this size take to make, generously: a report takes at most 0.4 bytes
-/// per byte of text (`benches/README.md`), and what is compressed is up to twenty times as long as text.
-pub(crate) fn memory_to_read(path: &Path, bytes: u64) -> u64 {
-    const LEAST: u64 = 32 << 20;
-    let is_plain = path.extension().is_some_and(|ending| ending == "json");
-    LEAST.saturating_add(if is_plain { bytes / 2 } else { bytes.saturating_mul(8) })
 }
 
 /// The recordings of a job: how they are brought into tables, and what says their ranks.
@@ -375,7 +296,7 @@ impl Reporter for RanksReporter {
         let tables = titled(&title, (made, known), run)?;
         notices.extend(analysis.diagnostics().iter().cloned().map(Notice::Job));
         let pictures = pictures(run, &mut notices, |picture| match picture {
-            Picture::Steps => step_picture::of_ranks(&analysis, &title),
+            Picture::Steps => picture::ranks(&analysis, &title),
             Picture::Rooflines | Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         let findings = first_of(advice.as_ref());

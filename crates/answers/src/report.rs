@@ -4,31 +4,23 @@ use std::path::{Path, PathBuf};
 
 use advise::Advice;
 use critical_path::CriticalPath;
-use extension::Extension;
-use iterations::{Window, WindowError};
 use metal_perf::MetalReport;
 use multi_rank::JobAnalysis;
-use perf_models::Architecture;
 use report_writers::DrawError;
-use report_writers::stacked_time::Arrangement;
 use rocprof_perf::RocprofAnalysis;
 use serde::Serialize;
 use sheets::{Layout, Sheet, Table, TableError};
 use trace_diff::{Comparison, TreeDiff};
 use trace_doctor::Diagnosis;
-use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, is_standard_input, recognise};
-use trace2tree::LinkBy;
-use tree_perf::{Analysis, AnalysisOptions};
-use xla_perf::{JaxAnalysis, JaxOptions};
+use trace_ingest::{Category, ReadOptions, RecordingKind, Trace, Warning, is_standard_input};
+use tree_perf::Analysis;
+use xla_perf::JaxAnalysis;
 
 use crate::error::Error;
-use crate::notice::{NothingToDraw, Notice};
+use crate::notice::Notice;
 use crate::overview::{self, Overview};
-use crate::rocprof::RocprofReporter;
+use crate::picture::{NothingToDraw, Picture};
 use crate::summary::Summary;
-use crate::tenstorrent::TenstorrentReporter;
-use crate::trace::TraceReporter;
-use crate::xla::XlaReporter;
 
 /// Makes the report of one kind of recording; its fields are the options of the report.
 pub trait Reporter {
@@ -38,52 +30,6 @@ pub trait Reporter {
     /// When a recording cannot be read, has nothing that a report could be about, or the options contradict each other
     /// or it.
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error>;
-}
-
-/// Makes the report of recordings of any kind, told by the content of the first, with the options that kinds share and
-/// otherwise their defaults.
-#[derive(Default)]
-pub struct AnyReporter {
-    /// What the device can do; `None` is the device that the recording names.
-    pub architecture: Option<Architecture>,
-    /// How the launch of a device event is found.
-    pub link_by: LinkBy,
-    /// Whether a trace has the sheet of kernels, which others always have.
-    pub kernel_summary: bool,
-    /// Whether to tell the modules and lines of the program that work belongs to. Reads Python frames.
-    pub modules: bool,
-    /// The part of the recording that the report is of, where it is not all.
-    pub window: Option<Window>,
-    /// Models, categories and a tree pass of the user's own; only traces have use for them.
-    pub extension: Option<Extension>,
-}
-
-impl Reporter for AnyReporter {
-    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let AnyReporter { architecture, link_by, kernel_summary, modules, window, extension } = self;
-        let Some(first) = paths.first() else { return Err(Error::NoRecording) };
-        match recognise(first, &run.reading)? {
-            RecordingKind::Trace | RecordingKind::Nsys => {
-                let analysis =
-                    AnalysisOptions { architecture, link_by, kernel_summary, ..AnalysisOptions::default() };
-                TraceReporter { analysis, modules, window, extension, ..TraceReporter::default() }
-                    .report(paths, run)
-            }
-            RecordingKind::XPlane => {
-                let analysis = JaxOptions { architecture, ..JaxOptions::default() };
-                XlaReporter { analysis, window, ..XlaReporter::default() }.report(paths, run)
-            }
-            RecordingKind::Rocprof => {
-                RocprofReporter { window, ..RocprofReporter::default() }.report(paths, run)
-            }
-            RecordingKind::TenstorrentOps if window.is_some() => {
-                let reason = "parts of a recording of Tenstorrent are chosen by the ids of its operations";
-                let error = WindowError::NoSteps { reason: reason.to_owned() };
-                Err(Error::Window { path: first.clone(), error })
-            }
-            RecordingKind::TenstorrentOps => TenstorrentReporter::default().report(paths, run),
-        }
-    }
 }
 
 /// How a report is made, whatever it is of.
@@ -135,18 +81,6 @@ pub enum Stage {
     Write,
     /// What is printed.
     Terminal,
-}
-
-/// A picture that goes with a report, as an SVG document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picture {
-    /// Operators under the rooflines of the device.
-    Rooflines,
-    /// The steps of a program over time: those of an inference engine coloured by phase where phases are analysed, else
-    /// the iterations coloured by what sets them apart. Of a job how late each rank was in each step.
-    Steps,
-    /// Time by operation, of Tenstorrent operations.
-    StackedTime(Arrangement),
 }
 
 /// What there is to say of a recording.

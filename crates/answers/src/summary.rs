@@ -162,8 +162,9 @@ mod tests {
     use report_writers::JsonTable;
 
     use super::*;
+    use crate::any_recording::AnyReporter;
     use crate::envelope::{Answer, Asked, Tool};
-    use crate::report::{Analysed, AnyReporter, Report, Reporter, Run};
+    use crate::report::{Analysed, Report, Reporter, Run};
 
     fn report(recording: &str) -> Report {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(recording);

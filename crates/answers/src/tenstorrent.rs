@@ -13,12 +13,12 @@ use trace_diff::{
 use trace_ingest::metal::{OpType, OpsFile, OpsTable, OpsWarning, read_ops};
 
 use crate::advice::{self, first_of};
-use crate::compare::{names_of, statements};
 use crate::envelope::{Input, Losses, Trust};
 use crate::error::Error;
-use crate::notice::{NothingToDraw, Notice};
-use crate::report::{Analysed, Picture, Report, Reporter, Run, Stage, pictures, tables, title, titled};
-use crate::stacked_picture;
+use crate::notice::Notice;
+use crate::picture::{self, NothingToDraw, Picture};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, title, titled};
+use crate::runs::{names_of, statements};
 use crate::summary::Summary;
 
 /// Makes the report of Tenstorrent operations, of the files of several hosts of one run as of one.
@@ -60,7 +60,9 @@ impl Reporter for TenstorrentReporter {
         let of_both = comparison.iter().flat_map(|comparison| comparison.notices.iter().cloned());
         notices.extend(of_both.map(Notice::Comparison));
         let pictures = pictures(run, &mut notices, |picture| match picture {
-            Picture::StackedTime(arrangement) => stacked_picture::svg(&analysis, &title, arrangement).map(Ok),
+            Picture::StackedTime(arrangement) => {
+                picture::stacked_time(&analysis, &title, arrangement).map(Ok)
+            }
             Picture::Rooflines | Picture::Steps => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         let summary = Summary {

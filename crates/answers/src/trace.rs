@@ -10,7 +10,7 @@ use critical_path::{GraphReplays, graph_replays_sheet};
 use extension::Extension;
 use gpu_timeline::SortFew;
 use inference_phase::Step;
-use inference_phase::capture::{CaptureLibrary, MergeReport, merge};
+use inference_phase::capture::CaptureLibrary;
 use inference_phase::sheets::{
     PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets, work_of_iterations,
 };
@@ -23,28 +23,25 @@ use sheets::names::GRAPH_REPLAYS;
 use sheets::{Layout, Scope, Sheet, Table};
 use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
-use trace_ingest::{
-    Accelerator, Category, EventId, Flow, FlowEnd, FlowKind, IngestError, ReadOptions, RecordingKind, Trace,
-    TraceFacts, read_path,
-};
-use trace2tree::{CallKind, TraceTree, TreeOptions, TreeWarning, is_graph_launch};
+use trace_ingest::{Category, IngestError, ReadOptions, RecordingKind, Trace, TraceFacts, read_path};
+use trace2tree::{TraceTree, TreeOptions, TreeWarning};
 use tree_perf::{
     Analysis, AnalysisOptions, RecomputeRule, ReportLayout, SharedWork, inference_sheets, pytorch_sheets,
 };
 
-use crate::compare::names_of_runs;
+use crate::captures::{graft, unopened_graphs};
 use crate::diff::{diff_in_words, doubts, sheets_in_report};
 use crate::error::Error;
-use crate::notice::{NoPythonFrames, NothingToDraw, Notice};
-use crate::numbers::{counted, grouped};
+use crate::host_alone::{host_alone, how_to_record_devices, no_gpu_events};
+use crate::notice::{NoPythonFrames, Notice};
+use crate::numbers::grouped;
 use crate::parallel::map_in_order;
-use crate::report::{
-    Analysed, Picture, Report, Reporter, Run, Stage, is_of_other_tool, lost_events, only, pictures, tables,
-    title, titled,
-};
+use crate::picture::{self, NothingToDraw, Picture};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
+use crate::runs::names_of_runs;
 use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
-use crate::{advice, roofline_picture, step_picture, trust};
+use crate::{advice, trust};
 
 /// Makes the report of a trace. Recordings of other profilers are read as traces too, with what they have in common.
 #[derive(Default)]
@@ -288,10 +285,10 @@ impl Reporter for TraceReporter {
         summary.statements.extend(compared);
         summary.statements.splice(0..0, window);
         notices.extend(no_rooflines(&analysis, &summary));
-        let pictures = pictures(run, &mut notices, |picture| match (picture, &phases) {
-            (Picture::Rooflines, _) => roofline_picture::svg(&*analysis, analysis.architecture(), &title),
-            (Picture::Steps, Some(phases)) => step_picture::svg(phases, &title),
-            (Picture::Steps, None) => step_picture::of_iterations(&*analysis, &title),
+        let pictures = pictures(run, &mut notices, |asked| match (asked, &phases) {
+            (Picture::Rooflines, _) => picture::rooflines(&*analysis, analysis.architecture(), &title),
+            (Picture::Steps, Some(phases)) => picture::phases(phases, &title),
+            (Picture::Steps, None) => picture::iterations(&*analysis, &title),
             (Picture::StackedTime(_), _) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         drop(phases);
@@ -302,17 +299,6 @@ impl Reporter for TraceReporter {
             false => self.sheet_names.with_overview(report, run),
         }
     }
-}
-
-/// Gives replayed graphs the operators of their captures.
-pub(crate) fn graft(
-    tree: &mut TraceTree,
-    captures: &mut CaptureLibrary,
-    reading: &ReadOptions<'_>,
-) -> Vec<Notice> {
-    let merged = merge(tree, captures, &ReadOptions { progress: None, ..*reading });
-    let warnings = captures.warnings().iter().cloned().map(Notice::Captures);
-    warnings.chain(notices_of_merge(&merged)).collect()
 }
 
 /// Two traces that were compared: their sheets, what they say, and what the second takes for the work of the first.
@@ -520,88 +506,6 @@ fn is_report_of_host(analysis: &Analysis) -> bool {
     analysis.is_host_only() && !matches!(kind, Some(RecordingKind::XPlane | RecordingKind::Rocprof))
 }
 
-pub(crate) fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
-    Error::NoGpuEvents {
-        path: path.to_path_buf(),
-        events: trace.events().len() + trace.skipped_frames() as usize,
-        advice: how_to_record_devices(trace),
-        warnings: trace.warnings().to_vec(),
-    }
-}
-
-/// Whether kernels were measured one by one by CUPTI's range profiler.
-fn has_profiler_ranges(trace: &Trace) -> bool {
-    let events = trace.events();
-    events.ids().any(|event| trace.category_name(events.category(event)) == "cuda_profiler_range")
-}
-
-/// What gives a recording without device events some.
-pub(crate) fn how_to_record_devices(trace: &Trace) -> &'static str {
-    match trace.facts().recorder.kind {
-        Some(RecordingKind::Nsys) => "record it with nsys profile --trace=cuda,nvtx",
-        Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
-        _ if lost_events(trace) => {
-            "they may be in the part that is lost: copy the file again, or record it again"
-        }
-        Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
-        _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
-            "PyTorch's profiler records no work of MPS: see it in Instruments, with torch.mps.profiler"
-        }
-        _ if has_profiler_ranges(trace) => {
-            "CUPTI's range profiler took the place of device records: record without it"
-        }
-        _ if trace.facts().is_view_of_xplane => {
-            "XProf wrote it, for viewing, of a profile (*.xplane.pb): make the report of that"
-        }
-        Some(RecordingKind::Trace) if is_of_other_tool(trace) => {
-            "it is an event trace of another tool than PyTorch's profiler, which https://ui.perfetto.dev shows; for a \
-             report here, record the run with torch.profiler"
-        }
-        _ => {
-            "if a GPU did the work, record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)"
-        }
-    }
-}
-
-/// What a recording without device events has instead of their figures.
-fn host_alone(analysis: &Analysis) -> String {
-    let (trace, tree) = (analysis.trace(), analysis.tree());
-    let launches = || {
-        let starts_work = |&&event: &&EventId| {
-            trace.events().category(event).is_launch_api()
-                && CallKind::from_name(trace.name(event)).starts_device_work()
-        };
-        let is_arrow = |flow: &&Flow| flow.kind == FlowKind::OperatorToDevice && flow.end == FlowEnd::Start;
-        tree.host_events().iter().filter(starts_work).count() + trace.flows().iter().filter(is_arrow).count()
-    };
-    let why = match launches() {
-        _ if lost_events(trace) => "no device work in what could be read of this recording".to_owned(),
-        _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
-            return "the work of MPS is not in this recording: times are host times, waits for it included"
-                .to_owned();
-        }
-        0 => "no device work in this recording".to_owned(),
-        count => {
-            let launches = counted(count, "launch", "launches");
-            format!("no record of device work in this recording, whose host made {launches}")
-        }
-    };
-    format!("{why}: times are host times")
-}
-
-/// That replayed graphs hide their operators, if the trace has any.
-fn unopened_graphs(tree: &TraceTree) -> Option<Notice> {
-    let events = tree.trace().events();
-    let by_name: Vec<bool> = tree.trace().strings().iter().map(|(_, name)| is_graph_launch(name)).collect();
-    let launches = tree
-        .host_events()
-        .iter()
-        .filter(|&&event| events.category(event) != Category::PYTHON_FUNCTION)
-        .filter(|&&event| by_name[events.name(event).index()] && !tree.device_events(event).is_empty())
-        .count();
-    (launches > 0).then_some(Notice::UnopenedGraphs { launches })
-}
-
 /// The profile that XProf made a trace of for viewing: it writes both into one folder, under the name of the host.
 fn profile_beside(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
@@ -615,19 +519,6 @@ fn no_rooflines(analysis: &Analysis, summary: &Summary) -> Option<Notice> {
     let mut devices = analysis.trace().facts().devices.iter().filter_map(|device| device.name.as_deref());
     let device = devices.find(|name| !name.is_empty()).map(Into::into);
     summary.best_rates.is_some().then_some(Notice::NoRooflines { device })
-}
-
-/// What the captures did not explain, and on what the rest rests.
-fn notices_of_merge(merged: &MergeReport) -> Vec<Notice> {
-    let of = merged.launches.len();
-    let mut notices = Vec::new();
-    notices.extend((of == 0).then_some(Notice::NoGraphs));
-    let unmerged = |(reason, launches)| Notice::UnmergedGraphs { launches, of, reason };
-    notices.extend(merged.skipped().into_iter().map(unmerged));
-    let device_events = merged.unverified_device_events();
-    let of = merged.merged_device_events();
-    notices.extend((device_events > 0).then_some(Notice::UnverifiedGraphs { device_events, of }));
-    notices
 }
 
 /// What reading, the tree and the analysis got over.

@@ -364,7 +364,8 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::report::{AnyReporter, Reporter, Run};
+    use crate::any_recording::AnyReporter;
+    use crate::report::{Reporter, Run};
     use crate::trace::TraceReporter;
 
     fn testdata(name: &str) -> PathBuf {

@@ -16,18 +16,17 @@ use xla_perf::collectives::{CollectiveAnalysis, collective_sheets};
 use xla_perf::tpu::{TpuCore, TpuNotice, tpu_finding};
 use xla_perf::{Execution, JaxAnalysis, JaxOptions, jax_finding, jax_sheets};
 
+use crate::advice;
 use crate::advice::{first_of, tables_of};
 use crate::envelope::{Losses, Trust, linked_percent};
 use crate::error::Error;
-use crate::notice::{NothingToDraw, Notice};
+use crate::notice::Notice;
 use crate::numbers::{counted, duration};
-use crate::report::{
-    Analysed, Picture, Report, Reporter, Run, Stage, lost_events, pictures, tables, title, titled,
-};
+use crate::picture::{self, NothingToDraw, Picture};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, lost_events, pictures, tables, title, titled};
 use crate::steps::{step_count, steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
 use crate::trace::SheetNames;
-use crate::{advice, roofline_picture, step_picture};
 
 /// Makes the report of an XPlane profile, or of the collectives of a run whose hosts have a profile each, named in the
 /// order of the hosts' ranks.
@@ -107,8 +106,8 @@ impl XlaReporter {
         }
         let pictures = pictures(run, &mut notices, |picture| match picture {
             Picture::Rooflines if is_tpus => Ok(Err(NothingToDraw::TpusOnly)),
-            Picture::Rooflines => roofline_picture::svg(&analysis, analysis.architecture(), &title),
-            Picture::Steps => step_picture::of_iterations(&analysis, &title),
+            Picture::Rooflines => picture::rooflines(&analysis, analysis.architecture(), &title),
+            Picture::Steps => picture::iterations(&analysis, &title),
             Picture::StackedTime(_) => Ok(Err(NothingToDraw::OtherReports)),
         })?;
         let analysis = Analysed::Xla(vec![analysis]);

@@ -5,7 +5,7 @@ use multi_rank::{JobAnalysis, JobFinding};
 use sheets::names;
 use sheets::numbers::{counted, duration};
 
-use super::share_of;
+use super::facts::share_of;
 
 /// The findings of a job; `None` of a single rank or without collectives. Times are per rank.
 pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> {

@@ -4,7 +4,7 @@ use advise::{Advice, Bucket, Confidence, EvidenceRow, Finding, Gain, Limits};
 use metal_perf::{Finding as Found, MetalReport, findings};
 use sheets::numbers::duration;
 
-use super::share_of;
+use super::facts::share_of;
 
 /// Of what a matrix product takes beyond its roofline, the part that better settings probably give back.
 const OF_ROOFLINE: f64 = 0.5;

@@ -19,7 +19,7 @@ use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, Stri
 use trace2tree::{TraceTree, busy_time, is_graph_launch, is_module_frame};
 use tree_perf::{Analysis, ChargedWork, all_sheets};
 
-use super::{Names, copied, least_time, machine, steps};
+use super::facts::{Names, copied, least_time, machine, steps};
 use crate::report::lost_events;
 
 /// Duration in µs from which on a launch into such a queue waited for room in it.

@@ -10,7 +10,7 @@ use sheets::names;
 use tree_perf::AnalysisOptions;
 use xla_perf::{GpuEvent, JaxAnalysis, Operator as Instruction};
 
-use super::{Names, copied, least_time, machine, steps};
+use super::facts::{Names, copied, least_time, machine, steps};
 
 /// Where reports of profiles show what findings rest on.
 const SHEETS: EvidenceSheets = EvidenceSheets {

@@ -25,7 +25,7 @@ use xla_perf::tpu::TpuNotice;
 
 use super::{code, help, in_one_line};
 use crate::envelope::{AnswerWarning, Problem};
-use crate::report::Picture;
+use crate::picture::Picture;
 use crate::{Error, NoPythonFrames, NothingToDraw, Notice};
 
 fn file() -> PathBuf {

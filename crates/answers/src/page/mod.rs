@@ -244,7 +244,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::report::{AnyReporter, Reporter, Run};
+    use crate::any_recording::AnyReporter;
+    use crate::report::{Reporter, Run};
 
     #[test]
     fn bars_say_what_the_first_page_says() {

@@ -1,21 +1,154 @@
-//! The steps of a program as a picture: over time, of inference by phase and of any other program by what sets them apart;
-//! of a job by rank.
+//! Pictures that go with a report, and why one shows nothing.
 
 use inference_phase::sheets::PhaseAnalysis;
 use inference_phase::{Phase, Step};
 use iterations::Mark;
+use metal_perf::{MetalReport, OpCategory, StackedGroup, stacked};
 use multi_rank::{JobAnalysis, StepLateness};
-use operator_sheets::Iterated;
+use operator_sheets::{Iterated, Roof, Rooflines};
+use perf_models::Architecture;
 use report_writers::DrawError;
 use report_writers::heat_map::{Axis, HeatMap};
+use report_writers::roofline_chart::{RooflineChart, RooflinePanel, RooflinePoint};
+use report_writers::stacked_time::{Arrangement, StackedBar, StackedSegment, StackedTime};
 use report_writers::step_timeline::{MeasuredOn, StepBar, StepEngine, StepTimeline};
 use trace_ingest::{RowId, Trace, TrackId};
 
-use crate::notice::NothingToDraw;
-use crate::numbers::grouped;
+use crate::numbers::{counted, decimal, grouped};
 
-/// The picture, or why there is none.
-pub(crate) fn svg(
+/// A picture that goes with a report, as an SVG document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picture {
+    /// Operators under the rooflines of the device.
+    Rooflines,
+    /// The steps of a program over time: those of an inference engine coloured by phase where phases are analysed, else
+    /// the iterations coloured by what sets them apart. Of a job how late each rank was in each step.
+    Steps,
+    /// Time by operation, of Tenstorrent operations.
+    StackedTime(Arrangement),
+}
+
+/// Why a picture shows nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NothingToDraw {
+    /// No architecture was named, and the recording names no known device.
+    #[error("the recording names no GPU with known peaks")]
+    NoArchitecture,
+    /// No operator has FLOPs and bytes under a peak of this architecture.
+    #[error("no operator has FLOPs and bytes under a peak of {0}")]
+    NoOperators(Box<str>),
+    /// Rooflines are drawn of GPUs only.
+    #[error("it shows what ran on GPUs; the sheet roofline_model shows what ran on TPUs")]
+    TpusOnly,
+    /// The trace has no steps.
+    #[error("the trace has no steps")]
+    NoSteps,
+    /// The figures of TraceLens, which were asked for, have no steps.
+    #[error("the figures of TraceLens have no steps")]
+    NoStepsAsReference,
+    /// Reports of this kind have no such picture.
+    #[error("reports of other recordings have it")]
+    OtherReports,
+}
+
+impl NothingToDraw {
+    pub(crate) fn under(architecture: &Architecture) -> Self {
+        NothingToDraw::NoOperators(architecture.name.as_str().into())
+    }
+}
+
+/// Operators under the rooflines of the device, or why there is none.
+pub(crate) fn rooflines(
+    analysis: &impl Rooflines,
+    architecture: Option<&Architecture>,
+    title: &str,
+) -> Result<Result<String, NothingToDraw>, DrawError> {
+    let Some(architecture) = architecture else { return Ok(Err(NothingToDraw::NoArchitecture)) };
+    let roofs = analysis.roofs();
+    if roofs.is_empty() {
+        return Ok(Err(NothingToDraw::under(architecture)));
+    }
+    let drawn: i64 = roofs.iter().flat_map(|roof| &roof.points).map(|point| point.time).sum();
+    let share = drawn as f64 / analysis.kernel_time() as f64 * 100.0;
+    let chart = RooflineChart {
+        title: format!("Rooflines of {} · {} · {title}", architecture.name, architecture.peaks_in_words()),
+        weight_label: "total kernel time".into(),
+        footnote: format!(
+            "{}% of the kernel time is shown; the rest has no model, no arithmetic, or no stated peak.",
+            decimal(share, 1)
+        ),
+        panels: roofs.iter().map(panel).collect(),
+    };
+    chart.to_svg().map(Ok)
+}
+
+fn panel(roof: &Roof) -> RooflinePanel {
+    let points = roof.points.iter().map(|point| RooflinePoint {
+        name: point.name.clone(),
+        group: point.category.as_str().to_owned(),
+        intensity: point.intensity,
+        tflops: point.tflops,
+        weight: point.kernel_time_us,
+    });
+    RooflinePanel {
+        title: match roof.peak == roof.spec {
+            true => roof.spec.to_string(),
+            false => format!("{} (held against {})", roof.spec, roof.peak),
+        },
+        peak_tflops: roof.peak_tflops,
+        bandwidth_gb_per_s: roof.bandwidth_gb_per_s,
+        points: points.collect(),
+    }
+}
+
+/// In the order of [`OpCategory`].
+const CATEGORIES: [OpCategory; 6] = [
+    OpCategory::Compute,
+    OpCategory::Ccl,
+    OpCategory::Tm,
+    OpCategory::Dm,
+    OpCategory::Host,
+    OpCategory::Other,
+];
+
+/// The time of Tenstorrent operations as a stacked bar, or one per device.
+pub(crate) fn stacked_time(
+    report: &MetalReport,
+    title: &str,
+    arrangement: Arrangement,
+) -> Result<String, DrawError> {
+    let groups = stacked(report);
+    let mut devices: Vec<Option<u32>> = groups.iter().map(|group| group.device).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let bars = devices.into_iter().map(|device| StackedBar {
+        name: device.map_or(String::new(), |device| format!("Dev {device}")),
+        segments: groups.iter().filter(|group| group.device == device).map(segment).collect(),
+    });
+    // A sum of nothing is −0.
+    let total = groups.iter().map(|group| group.time_us).sum::<f64>() + 0.0;
+    let picture = StackedTime {
+        title: format!("{title}: device time {} μs", decimal(total, 1)),
+        categories: CATEGORIES.map(|category| category.as_str().to_owned()).to_vec(),
+        bars: bars.collect(),
+        arrangement,
+        footnote: format!("{}, {}", report.chip.name, counted(report.ops.len(), "row", "rows")),
+    };
+    picture.to_svg()
+}
+
+fn segment(group: &StackedGroup) -> StackedSegment {
+    let category = group.category.unwrap_or(OpCategory::Other);
+    let mut details = vec![counted(group.count, "operation", "operations")];
+    if let Some(spread) = &group.flops {
+        let by_time = spread.weighted_mean.map_or(String::new(), |mean| format!(", by time {mean:.1} %"));
+        details.push(format!("FLOPs {:.1} % to {:.1} %{by_time}", spread.min, spread.max));
+    }
+    StackedSegment { name: group.name.clone(), category: category as usize, time_us: group.time_us, details }
+}
+
+/// The steps of an inference engine by phase, or why there is none.
+pub(crate) fn phases(
     phases: &PhaseAnalysis<'_>,
     title: &str,
 ) -> Result<Result<String, NothingToDraw>, DrawError> {
@@ -66,7 +199,7 @@ pub(crate) fn svg(
 const STATES: [&str; 4] = ["steady", "warm-up or partial", "slow or fast", "different"];
 
 /// The picture of the program's iterations, or why there is none.
-pub(crate) fn of_iterations(
+pub(crate) fn iterations(
     analysis: &impl Iterated,
     title: &str,
 ) -> Result<Result<String, NothingToDraw>, DrawError> {
@@ -113,10 +246,7 @@ pub(crate) fn of_iterations(
 }
 
 /// The lateness of a job's ranks by step, or why there is no picture of it.
-pub(crate) fn of_ranks(
-    analysis: &JobAnalysis,
-    title: &str,
-) -> Result<Result<String, NothingToDraw>, DrawError> {
+pub(crate) fn ranks(analysis: &JobAnalysis, title: &str) -> Result<Result<String, NothingToDraw>, DrawError> {
     let Some(StepLateness { ranks, steps, lateness }) = analysis.step_lateness() else {
         return Ok(Err(NothingToDraw::NoStepsAsReference));
     };

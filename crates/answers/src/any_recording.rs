@@ -1,0 +1,64 @@
+//! The report of a recording of any kind.
+
+use std::path::PathBuf;
+
+use extension::Extension;
+use iterations::{Window, WindowError};
+use perf_models::Architecture;
+use trace_ingest::{RecordingKind, recognise};
+use trace2tree::LinkBy;
+use tree_perf::AnalysisOptions;
+use xla_perf::JaxOptions;
+
+use crate::error::Error;
+use crate::report::{Report, Reporter, Run};
+use crate::rocprof::RocprofReporter;
+use crate::tenstorrent::TenstorrentReporter;
+use crate::trace::TraceReporter;
+use crate::xla::XlaReporter;
+
+/// Makes the report of recordings of any kind, told by the content of the first, with the options that kinds share and
+/// otherwise their defaults.
+#[derive(Default)]
+pub struct AnyReporter {
+    /// What the device can do; `None` is the device that the recording names.
+    pub architecture: Option<Architecture>,
+    /// How the launch of a device event is found.
+    pub link_by: LinkBy,
+    /// Whether a trace has the sheet of kernels, which others always have.
+    pub kernel_summary: bool,
+    /// Whether to tell the modules and lines of the program that work belongs to. Reads Python frames.
+    pub modules: bool,
+    /// The part of the recording that the report is of, where it is not all.
+    pub window: Option<Window>,
+    /// Models, categories and a tree pass of the user's own; only traces have use for them.
+    pub extension: Option<Extension>,
+}
+
+impl Reporter for AnyReporter {
+    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        let AnyReporter { architecture, link_by, kernel_summary, modules, window, extension } = self;
+        let Some(first) = paths.first() else { return Err(Error::NoRecording) };
+        match recognise(first, &run.reading)? {
+            RecordingKind::Trace | RecordingKind::Nsys => {
+                let analysis =
+                    AnalysisOptions { architecture, link_by, kernel_summary, ..AnalysisOptions::default() };
+                TraceReporter { analysis, modules, window, extension, ..TraceReporter::default() }
+                    .report(paths, run)
+            }
+            RecordingKind::XPlane => {
+                let analysis = JaxOptions { architecture, ..JaxOptions::default() };
+                XlaReporter { analysis, window, ..XlaReporter::default() }.report(paths, run)
+            }
+            RecordingKind::Rocprof => {
+                RocprofReporter { window, ..RocprofReporter::default() }.report(paths, run)
+            }
+            RecordingKind::TenstorrentOps if window.is_some() => {
+                let reason = "parts of a recording of Tenstorrent are chosen by the ids of its operations";
+                let error = WindowError::NoSteps { reason: reason.to_owned() };
+                Err(Error::Window { path: first.clone(), error })
+            }
+            RecordingKind::TenstorrentOps => TenstorrentReporter::default().report(paths, run),
+        }
+    }
+}
