@@ -142,7 +142,7 @@ fn a_value_without_an_end_is_refused() {
 fn brackets_in_what_nobody_needs_take_no_memory() {
     let _turn = TURN.lock().unwrap_or_else(|poison| poison.into_inner());
     let path = Place::new();
-    let path = path.repeated("trace.json", br#"{"traceEvents_": "#, b"[{\"a\":", 80 * MIB);
+    let path = path.repeated("trace.json", br#"{"traceEvents_": "#, b"[{\"a\":", 24 * MIB);
     let error = refused(&path, 16, read_path);
     assert!(error.contains("the text ends before the list of events begins"), "{error}");
 }
@@ -212,7 +212,7 @@ mod rocprof {
         let _turn = TURN.lock().unwrap_or_else(|poison| poison.into_inner());
         let place = Place::new();
         let begin = br#"{"rocprofiler-sdk-tool": [{"agents": [{"name": ""#;
-        let path = place.repeated("a_results.json", begin, b"x", 200 * MIB);
+        let path = place.repeated("a_results.json", begin, b"x", 130 * MIB);
         let error = refused(&path, 500, read_profile);
         assert!(error.contains("it has no end within 64 MiB"), "{error}");
 

@@ -257,6 +257,11 @@ mod tests {
             prop_assert_eq!(pairs.len(), length(&a, &b));
         }
 
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
         #[test]
         fn long_sequences_with_few_changes_lose_few_matches(
             period in 3_usize..40,
@@ -269,7 +274,7 @@ mod tests {
                 (0..a.len()).filter(|at| !dropped.contains(at)).map(|at| a[at]).collect();
             let pairs = common(&a, &b);
             prop_assert!(is_common(&a, &b, &pairs));
-                        // Next to a change a cut may be off by a period.
+            // Next to a change a cut may be off by a period.
             prop_assert!(pairs.len() + period * dropped.len() >= b.len(), "{} of {}", pairs.len(), b.len());
         }
     }

@@ -78,6 +78,9 @@ pub(crate) struct Assembler<S> {
     bare_list: bool,
     /// Text that was read but is not used yet: an entry or top-level member whose end is still to come.
     carry: Vec<u8>,
+    /// So long the carry becomes before its end is looked for again: twice as long as it was without one. Looking into
+    /// all of it with each stretch would take time by the square of its length.
+    enough: usize,
     /// Bytes of text used so far, the carry excluded.
     offset: u64,
     events_found: bool,
@@ -92,6 +95,7 @@ impl<S: Sink> Assembler<S> {
             state: State::Start,
             bare_list: false,
             carry: Vec::new(),
+            enough: 0,
             offset: 0,
             events_found: false,
             events_are_no_list: false,
@@ -105,9 +109,16 @@ impl<S: Sink> Assembler<S> {
         if self.carry.is_empty() {
             return self.use_text(text);
         }
-        let mut joined = std::mem::take(&mut self.carry);
-        joined.extend_from_slice(text);
-        self.use_text(&joined)
+        self.carry.extend_from_slice(text);
+        if self.carry.len() < self.enough {
+            return Ok(());
+        }
+        self.use_carry()
+    }
+
+    fn use_carry(&mut self) -> Result<(), Refusal> {
+        let carry = std::mem::take(&mut self.carry);
+        self.use_text(&carry)
     }
 
     /// Takes the next stretch of text, of which a run was parsed as if it began between two events. `append` hands
@@ -181,6 +192,7 @@ impl<S: Sink> Assembler<S> {
             return Err(Refusal::NotATrace { detail, offset: self.offset });
         }
         self.carry.extend_from_slice(text);
+        self.enough = (2 * text.len()).min(LONGEST_VALUE + 1);
         Ok(())
     }
 
@@ -260,7 +272,8 @@ impl<S: Sink> Assembler<S> {
     }
 
     /// The sink, once all text was taken. `damage` tells how reading broke off, if it did.
-    pub(crate) fn finish(self, damage: Option<&str>) -> Result<(S, Ending), Refusal> {
+    pub(crate) fn finish(mut self, damage: Option<&str>) -> Result<(S, Ending), Refusal> {
+        self.use_carry()?;
         if !self.events_found {
             let detail = match (&self.state, self.keys.is_empty()) {
                 (State::Done, _) if self.events_are_no_list => EVENTS_ARE_NO_LIST.to_string(),
@@ -281,5 +294,39 @@ impl<S: Sink> Assembler<S> {
         let complete = matches!(self.state, State::Done);
         let ending = Ending { complete, used: self.offset, unused: self.carry.len() as u64 };
         Ok((self.sink, ending))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts the bytes of entries that it is given.
+    struct Counted(usize);
+
+    impl Sink for Counted {
+        fn fact(&mut self, _: &'static str, _: &[u8]) {}
+
+        fn entries(&mut self, text: &[u8], _: u64) -> Result<RunEnd, Refusal> {
+            self.0 += text.len();
+            let end = text.iter().position(|&byte| byte == b'}');
+            Ok(end.map_or(RunEnd::Inside(0), |end| RunEnd::Closed(end + 1)))
+        }
+
+        fn trailing(&mut self, _: u64) {}
+    }
+
+    #[test]
+    fn an_entry_of_many_stretches_is_looked_at_a_few_times() {
+        let mut assembler = Assembler::new(Counted(0));
+        assembler.take(b"[{").unwrap();
+        let stretches = 1000;
+        for _ in 0..stretches {
+            assembler.take(&[b' '; 100]).unwrap();
+        }
+        assembler.take(b"}").unwrap();
+        let (Counted(bytes), ending) = assembler.finish(None).unwrap();
+        assert!(bytes < 4 * 100 * stretches, "{bytes}");
+        assert_eq!((ending.complete, ending.used, ending.unused), (true, 3 + 100 * stretches as u64, 0));
     }
 }

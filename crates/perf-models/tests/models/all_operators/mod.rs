@@ -277,7 +277,7 @@ fn assert_figures_are_sound(model: &dyn PerfModel, name: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn any_arguments_give_sound_figures_or_a_reason(
@@ -340,7 +340,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #![proptest_config(ProptestConfig::with_cases(1500))]
 
     /// Calls of which a part is odd get further than those of which everything is.
     #[test]

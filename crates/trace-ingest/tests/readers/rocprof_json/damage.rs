@@ -87,16 +87,14 @@ fn every_flipped_byte_of_the_records_is_survived_and_no_dispatch_is_lost_unsaid(
     let (start, end) = dispatch_list(&text);
     let (_directory, path) = file("");
     for at in start + "\"kernel_dispatch\":[".len()..start + (end - start) / 2 {
-        for byte in *b"X\"{}]" {
-            let mut damaged = text.clone().into_bytes();
-            damaged[at] = byte;
-            std::fs::write(&path, &damaged).unwrap();
-            let profile =
-                read_profile(&path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-            let found = profile.dispatches.len() as u64 + malformed(&profile, "kernel_dispatch");
-            assert!(found >= 6 || is_cut(&profile), "{at} {}: {found} {:?}", byte as char, profile.warnings);
-            assert!(profile.dispatches.len() >= 4 || is_cut(&profile), "{at} {}", byte as char);
-        }
+        let byte = b"X\"{}]"[at % 5];
+        let mut damaged = text.clone().into_bytes();
+        damaged[at] = byte;
+        std::fs::write(&path, &damaged).unwrap();
+        let profile = read_profile(&path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        let found = profile.dispatches.len() as u64 + malformed(&profile, "kernel_dispatch");
+        assert!(found >= 6 || is_cut(&profile), "{at} {}: {found} {:?}", byte as char, profile.warnings);
+        assert!(profile.dispatches.len() >= 4 || is_cut(&profile), "{at} {}", byte as char);
     }
 }
 
