@@ -14,12 +14,13 @@ use trace_ingest::{RecordingKind, is_standard_input, recognise};
 use crate::any_recording::AnyReporter;
 use crate::error::Error;
 use crate::notice::Notice;
+use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, titled};
 use crate::rocprof::RocprofReporter;
 use crate::runs::{names_of_runs, statements};
 use crate::summary::Summary;
-use crate::trace::{SheetNames, TraceReporter};
+use crate::trace::TraceReporter;
 
 /// Compares runs with the first of them. Each is a report that was written before, or a recording, whose report is made
 /// for the occasion.
@@ -94,7 +95,8 @@ impl Reporter for CompareReporter {
             ..Summary::default()
         };
         let analysis = Analysed::Comparisons(comparisons);
-        Report { tables, summary, notices, pictures, advice: None, analysis }.with_overview(run)
+        Report { tables, summary, notices, pictures, advice: None, analysis }
+            .with_overview(SheetNames::Documented, run)
     }
 }
 

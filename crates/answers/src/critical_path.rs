@@ -15,6 +15,7 @@ use trace2tree::{LinkBy, TraceTree, TreeOptions};
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::numbers::{counted, decimal, duration, grouped};
+use crate::parts::SheetNames;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, tables, title, titled};
 use crate::steps::window_in_words;
 use crate::summary::Summary;
@@ -106,7 +107,7 @@ impl Reporter for CriticalPathReporter {
             advice: None,
             analysis: Analysed::CriticalPath(found),
         };
-        report.with_overview(run)
+        report.with_overview(SheetNames::Documented, run)
     }
 }
 

@@ -23,6 +23,7 @@ use crate::host_alone::how_to_record_devices;
 use crate::notice::Notice;
 use crate::numbers::{counted, decimal, duration};
 use crate::parallel::map_in_order;
+use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, titled};
 use crate::runs::{names_of_runs, percent_change};
@@ -89,7 +90,8 @@ impl Reporter for DiffReporter {
         statements.extend(diff_in_words(&diff, [&names[0], &names[1]]));
         let summary = Summary { head: vec![title], statements, ..Summary::default() };
         let analysis = Analysed::Trees(diff);
-        Report { tables, summary, notices, pictures, advice: None, analysis }.with_overview(run)
+        Report { tables, summary, notices, pictures, advice: None, analysis }
+            .with_overview(SheetNames::Documented, run)
     }
 }
 

@@ -22,11 +22,11 @@ use crate::host_recordings::{HostMapper, HostRecording, host_recordings};
 use crate::notice::Notice;
 use crate::numbers::{counted, decimal, duration, grouped};
 use crate::parallel::{MemoryBudget, map_then_in_order};
+use crate::parts::SheetNames;
 use crate::picture::{self, NothingToDraw, Picture};
 use crate::rank_tables::{MapOptions, Mapped, members, memory_to_read, tables_of_rank};
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, title, titled};
 use crate::summary::{Summary, devices};
-use crate::trace::SheetNames;
 
 /// Brings recordings into the tables of a folder, unless they are there already, and tells of each as it is done. The
 /// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles or exports of Nsight Systems
@@ -309,7 +309,7 @@ impl Reporter for RanksReporter {
             advice,
             analysis: Analysed::Job(Box::new(analysis)),
         };
-        self.sheet_names.with_overview(report, run)
+        report.with_overview(self.sheet_names, run)
     }
 }
 

@@ -19,6 +19,7 @@ use xla_perf::JaxAnalysis;
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::overview::{self, Overview};
+use crate::parts::SheetNames;
 use crate::picture::{NothingToDraw, Picture};
 use crate::summary::Summary;
 
@@ -100,8 +101,11 @@ pub struct Report {
 }
 
 impl Report {
-    /// The same with the overview as the first table.
-    pub(crate) fn with_overview(mut self, run: &Run<'_>) -> Result<Self, Error> {
+    /// The same with the overview as the first table, which TraceLens has not.
+    pub(crate) fn with_overview(mut self, names: SheetNames, run: &Run<'_>) -> Result<Self, Error> {
+        if names == SheetNames::Current {
+            return Ok(self);
+        }
         let overview = Overview { summary: &self.summary, notices: &self.notices, options: &run.options };
         let is_there = self.tables.tables().iter().any(|table| table.name() == overview::NAME);
         let name = if is_there { overview::NAME_BESIDE_ANOTHER } else { overview::NAME };

@@ -21,11 +21,11 @@ use crate::envelope::{Input, Losses, Trust, linked_percent};
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::numbers::counted;
+use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
 use crate::steps::{step_count, steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
-use crate::trace::SheetNames;
 
 /// Makes the report of a rocprofv3 profile, of whatever format.
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl Reporter for RocprofReporter {
         let analysis = Analysed::Rocprof(analysis);
         summary.findings = first_of(advice.as_ref());
         let report = Report { tables, summary, notices, pictures, advice, analysis };
-        self.sheet_names.with_overview(report, run)
+        report.with_overview(self.sheet_names, run)
     }
 }
 

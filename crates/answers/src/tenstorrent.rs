@@ -16,6 +16,7 @@ use crate::advice::{self, first_of};
 use crate::envelope::{Input, Losses, Trust};
 use crate::error::Error;
 use crate::notice::Notice;
+use crate::parts::SheetNames;
 use crate::picture::{self, NothingToDraw, Picture};
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, title, titled};
 use crate::runs::{names_of, statements};
@@ -73,7 +74,7 @@ impl Reporter for TenstorrentReporter {
         };
         let analysis = Analysed::Tenstorrent(Box::new(analysis), comparison);
         let report = Report { tables, summary, notices, pictures, advice, analysis };
-        if tells_all { report.with_overview(run) } else { Ok(report) }
+        if tells_all { report.with_overview(SheetNames::Documented, run) } else { Ok(report) }
     }
 }
 

@@ -3,31 +3,23 @@
 use std::borrow::Cow;
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-use advise::{ADVICE, Advice, Limits};
-use critical_path::{GraphReplays, graph_replays_sheet};
 use extension::Extension;
 use gpu_timeline::SortFew;
 use inference_phase::Step;
 use inference_phase::capture::CaptureLibrary;
-use inference_phase::sheets::{
-    PhaseAnalysis, PhaseOptions, PhaseStatistics, phase_sheets, work_of_iterations,
-};
+use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, work_of_iterations};
 use iterations::{Program, Selected, Window, WindowError};
-use nsys_perf::{NsysAnalysis, NsysOptions, nsys_findings, nsys_sheets, nsys_stats_sheets};
+use nsys_perf::NsysOptions;
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
-use reference_tools::{Hta, hta_sheets};
+use reference_tools::Hta;
 use sheets::names;
-use sheets::names::GRAPH_REPLAYS;
-use sheets::{Layout, Scope, Sheet, Table};
+use sheets::{Layout, Scope, Table};
 use trace_diff::{DiffOptions, TreeDiff};
-use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
+use trace_doctor::Diagnosis;
 use trace_ingest::{Category, IngestError, ReadOptions, RecordingKind, Trace, TraceFacts, read_path};
 use trace2tree::{TraceTree, TreeOptions, TreeWarning};
-use tree_perf::{
-    Analysis, AnalysisOptions, RecomputeRule, ReportLayout, SharedWork, inference_sheets, pytorch_sheets,
-};
+use tree_perf::{Analysis, AnalysisOptions, RecomputeRule, ReportLayout, SharedWork};
 
 use crate::captures::{graft, unopened_graphs};
 use crate::diff::{diff_in_words, doubts, sheets_in_report};
@@ -35,13 +27,13 @@ use crate::error::Error;
 use crate::host_alone::{host_alone, how_to_record_devices, no_gpu_events};
 use crate::notice::{NoPythonFrames, Notice};
 use crate::numbers::grouped;
-use crate::parallel::map_in_order;
+use crate::parts::SheetNames;
 use crate::picture::{self, NothingToDraw, Picture};
-use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
+use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title};
 use crate::runs::names_of_runs;
 use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
-use crate::{advice, trust};
+use crate::trace_tables::{Examined, NsysTables};
 
 /// Makes the report of a trace. Recordings of other profilers are read as traces too, with what they have in common.
 #[derive(Default)]
@@ -60,21 +52,10 @@ pub struct TraceReporter {
     pub window: Option<Window>,
     /// Another trace that this one is held against.
     pub other: Option<OtherTrace>,
-    /// Sheets that only recordings of Nsight Systems have.
-    pub nsys: NsysTables,
     /// Whether the tables of Holistic Trace Analysis are written, too, and which.
     pub hta: Option<HtaTables>,
     /// Whether to tell the modules that work belongs to, though no sheet has them: a page shows them. Reads Python frames.
     pub modules: bool,
-}
-
-/// The sheets that only recordings of Nsight Systems have.
-#[derive(Clone, Debug, Default)]
-pub struct NsysTables {
-    /// How much they show.
-    pub options: NsysOptions,
-    /// Write the tables of `nsys stats`, with its names and units, and no others.
-    pub names_of_nsys: bool,
 }
 
 /// The tables of Holistic Trace Analysis.
@@ -90,42 +71,6 @@ pub struct OtherTrace {
     pub path: PathBuf,
     /// Traces of its graph captures.
     pub captures: Option<CaptureLibrary>,
-}
-
-/// Whose names the sheets have where TraceLens documents one and writes another, and whose columns they have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SheetNames {
-    /// The documented names. Columns are in the order of our own layout ([`Layout::Roles`]).
-    #[default]
-    Documented,
-    /// Those that TraceLens writes at present, with its columns in its order, its categories of the kernels of
-    /// rocprofv3 and without `overview`.
-    Current,
-}
-
-impl SheetNames {
-    /// The layout of the tables: that of the report's conventions, or the one that goes with the names.
-    pub(crate) fn layout(self, of_conventions: Layout) -> Layout {
-        match self {
-            SheetNames::Documented => of_conventions,
-            SheetNames::Current => Layout::Listed,
-        }
-    }
-
-    /// The report with its first sheet, which TraceLens has not.
-    pub(crate) fn with_overview(self, report: Report, run: &Run<'_>) -> Result<Report, Error> {
-        match self {
-            SheetNames::Documented => report.with_overview(run),
-            SheetNames::Current => Ok(report),
-        }
-    }
-
-    fn of<'s, A>(self, sheet: &'s Sheet<'_, A>) -> &'s str {
-        match (self, sheet.reference_name) {
-            (SheetNames::Current, Some(name)) => name,
-            _ => &sheet.name,
-        }
-    }
 }
 
 impl TraceReporter {
@@ -211,7 +156,37 @@ impl TraceReporter {
 }
 
 impl Reporter for TraceReporter {
-    fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        self.report_with(&NsysTables::default(), paths, run)
+    }
+}
+
+/// Makes the report of a recording of Nsight Systems: that of a trace, with sheets of its own. [`TraceReporter`] gives such
+/// a recording these sheets by their defaults.
+#[derive(Default)]
+pub struct NsysReporter {
+    /// What it has of every trace.
+    pub trace: TraceReporter,
+    /// How much the sheets of its own show.
+    pub options: NsysOptions,
+    /// Write the tables of `nsys stats`, with its names and units, and no others.
+    pub names_of_nsys: bool,
+}
+
+impl Reporter for NsysReporter {
+    fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
+        let NsysReporter { trace, options, names_of_nsys } = self;
+        trace.report_with(&NsysTables { options, names_of_nsys }, paths, run)
+    }
+}
+
+impl TraceReporter {
+    fn report_with(
+        mut self,
+        nsys: &NsysTables,
+        paths: &[PathBuf],
+        run: &mut Run<'_>,
+    ) -> Result<Report, Error> {
         let path = only(paths, RecordingKind::Trace)?;
         self.analysis.memory_unasked = self.sheet_names == SheetNames::Documented;
         run.begin(Stage::Read);
@@ -272,11 +247,12 @@ impl Reporter for TraceReporter {
             phases: phases.as_ref(),
             diagnosis: diagnosis.as_ref(),
             of_comparison,
-            nsys: &self.nsys,
+            nsys,
             hta: hta.as_ref(),
+            names: self.sheet_names,
         };
-        let (tables, mut summary, advice) =
-            tables_and_summary(&examined, &title, self.sheet_names, threads_of_sheets, run)?;
+        let first_page = || summary(&analysis, phases.as_ref(), title.clone());
+        let (tables, mut summary, advice) = examined.tables(&title, first_page, threads_of_sheets, run)?;
         summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
         notices.extend(notices_of(&analysis, phases.as_ref()));
         if analysis.trace().facts().is_view_of_xplane {
@@ -294,10 +270,7 @@ impl Reporter for TraceReporter {
         drop(phases);
         let analysis = Analysed::Trace(analysis, diagnosis);
         let report = Report { tables, summary, notices, pictures, advice, analysis };
-        match self.nsys.names_of_nsys {
-            true => Ok(report),
-            false => self.sheet_names.with_overview(report, run),
-        }
+        if nsys.names_of_nsys { Ok(report) } else { report.with_overview(self.sheet_names, run) }
     }
 }
 
@@ -346,157 +319,6 @@ fn work_of<'s>(analysis: &Analysis, steps: impl FnOnce(&Trace) -> Cow<'s, [Step]
     let serves = matches!(found.detected().program(), Program::LanguageModel | Program::Diffusion);
     let Some((level, _)) = found.steps().filter(|_| serves) else { return Vec::new() };
     work_of_iterations(analysis.trace(), &steps(analysis.trace()), &level.iterations)
-}
-
-/// What is known of a trace.
-struct Examined<'a> {
-    path: &'a Path,
-    analysis: &'a Analysis,
-    phases: Option<&'a PhaseAnalysis<'a>>,
-    diagnosis: Option<&'a Diagnosis>,
-    /// Sheets of this trace and another one.
-    of_comparison: Vec<Table>,
-    nsys: &'a NsysTables,
-    hta: Option<&'a Hta<'a>>,
-}
-
-/// A piece of the work of making a report.
-enum Piece<'s, 'a, 'n, 't> {
-    /// What several sheets share.
-    Shared(fn(&Analysis)),
-    Sheet(&'s Sheet<'a, Analysis>),
-    OfHta(&'a Hta<'a>, &'s Sheet<'a, Hta<'a>>),
-    Summary,
-    Advice,
-    OfNsys(&'n OfNsys<'t>, &'s Sheet<'n, NsysAnalysis<'t>>),
-}
-
-/// What a recording of Nsight Systems has beside the sheets of every trace.
-struct OfNsys<'t> {
-    analysis: NsysAnalysis<'t>,
-    layout: Layout,
-}
-
-/// All sheets that the trace and the options give, and the first page.
-fn tables_and_summary(
-    examined: &Examined<'_>,
-    title: &str,
-    names: SheetNames,
-    threads: usize,
-    run: &Run<'_>,
-) -> Result<(report_writers::Report, Summary, Option<Advice>), Error> {
-    let &Examined { analysis, phases, diagnosis, .. } = examined;
-    let sheets = match analysis.options().layout {
-        ReportLayout::Standard => pytorch_sheets(),
-        ReportLayout::Inference => inference_sheets(),
-    };
-    let layout = names.layout(analysis.options().conventions.layout);
-    let summary = LazyLock::new(|| summary(analysis, phases, title.to_owned()));
-    let tells_all = names == SheetNames::Documented && analysis.options().conventions.scope == Scope::Full;
-    let advised = tells_all && !analysis.is_host_only();
-    let advice = LazyLock::new(|| advice::of_trace(analysis, diagnosis, Vec::new(), &Limits::default()));
-    let of_nsys = (analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys)).then(|| OfNsys {
-        analysis: NsysAnalysis::new(analysis.tree(), examined.nsys.options.clone()),
-        layout: if examined.nsys.names_of_nsys { Layout::Listed } else { layout },
-    });
-    let sheets_of_nsys = match &of_nsys {
-        Some(_) if examined.nsys.names_of_nsys => nsys_stats_sheets(),
-        Some(_) => nsys_sheets(),
-        None => Vec::new(),
-    };
-    let sheets_of_hta = hta_sheets();
-    let shared = if threads > 1 { Analysis::SHARED_WORK.as_slice() } else { &[] };
-    let pieces = shared.iter().copied().map(Piece::Shared);
-    let pieces: Vec<Piece<'_, '_, '_, '_>> = pieces
-        .chain(sheets.iter().map(Piece::Sheet))
-        .chain(
-            examined
-                .hta
-                .iter()
-                .flat_map(|&hta| sheets_of_hta.iter().map(move |sheet| Piece::OfHta(hta, sheet))),
-        )
-        .chain([Piece::Summary])
-        .chain(advised.then_some(Piece::Advice))
-        .chain(
-            of_nsys
-                .iter()
-                .flat_map(|of_nsys| sheets_of_nsys.iter().map(move |sheet| Piece::OfNsys(of_nsys, sheet))),
-        )
-        .collect();
-    let reading = run.reading;
-    let mut made = map_in_order(&pieces, threads, |piece| -> Result<Option<Table>, Error> {
-        if reading.is_stopped() {
-            return Err(IngestError::Stopped { path: examined.path.to_path_buf() }.into());
-        }
-        match piece {
-            Piece::Shared(work) => work(analysis),
-            Piece::Sheet(sheet) => {
-                let table = sheet.table_in(analysis, layout)?;
-                return Ok(table.map(|table| table.renamed(names.of(sheet))).transpose()?);
-            }
-            Piece::OfHta(hta, sheet) => return Ok(sheet.table_in(hta, layout)?),
-            Piece::Summary => _ = LazyLock::force(&summary),
-            Piece::Advice => _ = LazyLock::force(&advice),
-            Piece::OfNsys(of_nsys, sheet) => return Ok(sheet.table_in(&of_nsys.analysis, of_nsys.layout)?),
-        }
-        Ok(None)
-    });
-    let made_of_nsys = made.split_off(pieces.len() - sheets_of_nsys.len());
-    let advice = advised.then(|| LazyLock::force(&advice).clone());
-    let mut all = Vec::new();
-    let mut known: Vec<String> = vec![ADVICE.to_owned()];
-    if let Some(advice) = &advice {
-        all.extend(advice::tables_of(advice, layout)?);
-    }
-    let both_names = |sheet: &Sheet<'_, Analysis>| {
-        [SheetNames::Documented, SheetNames::Current].map(|names| names.of(sheet).to_owned())
-    };
-    known.extend(sheets.iter().flat_map(both_names));
-    known.extend(sheets_of_hta.iter().map(|sheet| sheet.name.to_string()));
-    let last_unified = sheets.iter().rposition(|sheet| sheet.name.starts_with(names::UNIFIED_PERF_SUMMARY));
-    for (position, made) in made.into_iter().skip(shared.len()).enumerate() {
-        all.extend(made?);
-        if let (Some(phases), true) = (phases, Some(position) == last_unified) {
-            all.extend(tables(phases, phase_sheets(), layout)?.0);
-        }
-    }
-    let mut of_recorder = Vec::new();
-    if let Some(of_nsys) = &of_nsys {
-        if examined.nsys.names_of_nsys {
-            all.clear();
-            known.clear();
-        }
-        for table in made_of_nsys {
-            all.extend(table?);
-        }
-        known.extend(sheets_of_nsys.iter().map(|sheet| sheet.name.to_string()));
-        of_recorder.extend(analysis.gap_finding().map(|finding| finding.to_string()));
-        of_recorder.extend(analysis.longest_iteration().map(|longest| longest.to_string()));
-        of_recorder.extend(nsys_findings(&of_nsys.analysis).iter().map(ToString::to_string));
-    }
-    all.extend(examined.of_comparison.iter().cloned());
-    known.extend(sheets_in_report::<&TraceTree>().into_iter().map(|sheet| sheet.name.into_owned()));
-    let extension_sheets = analysis.extension_sheets();
-    known.extend(extension_sheets.iter().flat_map(both_names));
-    all.extend(tables(analysis, extension_sheets, layout)?.0);
-    let taken = all.iter().map(Table::name).chain(known.iter().map(String::as_str));
-    let of_extension = analysis.extension_tables(taken)?;
-    known.extend(of_extension.iter().map(|table| table.name().to_owned()));
-    all.extend(of_extension);
-    let mut left_out = Vec::new();
-    if let Some(diagnosis) = diagnosis {
-        let replays = GraphReplays::new(analysis.tree());
-        all.extend(tables(&replays, vec![graph_replays_sheet()], layout)?.0);
-        trust::mark(&mut all, diagnosis);
-        left_out = trust::left_out(&all, diagnosis);
-        all.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
-    }
-    known.extend([GRAPH_REPLAYS, SHEET_NAME].map(ToOwned::to_owned));
-    known.extend(phase_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
-    let findings = advice::first_of(advice.as_ref());
-    let mut summary = Summary { left_out, findings, ..summary.clone() };
-    summary.statements.extend(of_recorder);
-    Ok((titled(title, (all, known), run)?, summary, advice))
 }
 
 /// Whether a recording without device events has operators whose host time a report shows. Recorders of other kinds have

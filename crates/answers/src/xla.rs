@@ -22,11 +22,11 @@ use crate::envelope::{Losses, Trust, linked_percent};
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::numbers::{counted, duration};
+use crate::parts::SheetNames;
 use crate::picture::{self, NothingToDraw, Picture};
 use crate::report::{Analysed, Report, Reporter, Run, Stage, lost_events, pictures, tables, title, titled};
 use crate::steps::{step_count, steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
-use crate::trace::SheetNames;
 
 /// Makes the report of an XPlane profile, or of the collectives of a run whose hosts have a profile each, named in the
 /// order of the hosts' ranks.
@@ -113,7 +113,7 @@ impl XlaReporter {
         let analysis = Analysed::Xla(vec![analysis]);
         summary.findings = first_of(advice.as_ref());
         let report = Report { tables, summary, notices, pictures, advice, analysis };
-        self.sheet_names.with_overview(report, run)
+        report.with_overview(self.sheet_names, run)
     }
 
     fn report_of_hosts(self, first: &Path, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
@@ -159,7 +159,7 @@ impl XlaReporter {
         };
         let report =
             Report { tables, summary, notices, pictures, advice: None, analysis: Analysed::Xla(hosts) };
-        sheet_names.with_overview(report, run)
+        report.with_overview(sheet_names, run)
     }
 }
 

@@ -746,7 +746,7 @@ mod tests {
 
     #[test]
     fn without_a_flag_an_option_has_the_default_of_its_library() {
-        for name in ["pytorch", "jax", "rocprof", "metal", "ranks"] {
+        for name in ["pytorch", "jax", "nsys", "rocprof", "metal", "ranks"] {
             let (options, default) = match try_parse(&[name, "t"]) {
                 Ok(Command::Pytorch(given)) => (
                     format!("{:?}", given.analysis.options),
@@ -755,6 +755,10 @@ mod tests {
                 Ok(Command::Jax(given)) => (
                     format!("{:?}", given.analysis.options),
                     format!("{:?}", xla_perf::JaxOptions::default()),
+                ),
+                Ok(Command::Nsys(given)) => (
+                    format!("{:?}", given.recorder.sheets),
+                    format!("{:?}", nsys_perf::NsysOptions::default()),
                 ),
                 Ok(Command::Rocprof(given)) => {
                     (format!("{:?}", given.options), format!("{:?}", rocprof_perf::RocprofOptions::default()))

@@ -7,17 +7,24 @@
 
 mod arguments;
 mod commands;
+mod comparison_text;
 mod console;
 mod context;
+mod destinations;
 mod error;
+mod extension_file;
 mod interruption;
+mod job_recordings;
 mod model;
 mod notices;
 mod phases;
 mod progress;
+mod request;
 mod standard_input;
 mod summary;
 mod timings;
+mod trace_copy;
+mod trace_request;
 mod wrapping;
 
 use std::ffi::OsString;
@@ -26,9 +33,10 @@ use std::sync::{Mutex, PoisonError};
 use answers::columns_page;
 use answers::envelope::{Tool, schema};
 use arguments::answer_output::AnswerOutput;
-use arguments::{Command, Given};
+use arguments::{Command, Given, any_report};
 use context::Context;
 use error::Failure;
+use trace_ingest::{RecordingKind, recognise};
 
 pub use interruption::clean_up_when_interrupted;
 pub use model::{ModelAnswer, NoAnswer, model};
@@ -83,7 +91,7 @@ fn answer(command: Command, context: &Context<'_>) -> u8 {
 
 fn carry_out(command: Command, context: &Context<'_>) -> Result<(), Failure> {
     match command {
-        Command::Report => commands::report::run(context),
+        Command::Report => report(context),
         Command::Pytorch(arguments) => commands::pytorch::run(&arguments, context),
         Command::Inference(arguments) => commands::pytorch::inference(&arguments, context),
         Command::Jax(arguments) => commands::jax::run(&arguments, context),
@@ -121,5 +129,36 @@ fn carry_out(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Schema { document } => Ok(console::print(schema(document))?),
         Command::Completions { shell } => commands::shell::completions(shell),
         Command::Man { command } => commands::shell::man_page(command.as_deref()),
+    }
+}
+
+/// `tracelens report`: the command of the recorder that the first file is of.
+fn report(context: &Context<'_>) -> Result<(), Failure> {
+    let given = context.given;
+    let Some(first) = any_report::first_recording(given) else {
+        return Err(answers::Error::NoRecording.into());
+    };
+    let (kind, unknown) = match recognise(first, &standard_input::reading()) {
+        Ok(kind) => (kind, None),
+        Err(error) => (RecordingKind::Trace, Some(error)),
+    };
+    context.ask(any_report::asked(given, kind));
+    let command = any_report::check(given, kind, first).and_then(|()| {
+        Ok(match kind {
+            RecordingKind::Trace | RecordingKind::Nsys => Command::Pytorch(given.arguments()?),
+            RecordingKind::XPlane => Command::Jax(given.arguments()?),
+            RecordingKind::Rocprof => Command::Rocprof(given.arguments()?),
+            RecordingKind::TenstorrentOps => Command::Metal(given.arguments()?),
+        })
+    });
+    match (unknown, command.and_then(|command| carry_out(command, context))) {
+        (None, outcome) => outcome,
+        // What is wrong with the options comes before what is wrong with the file.
+        (Some(_), Err(failure))
+            if !matches!(failure, Failure::Ingest(_) | Failure::OptionOfOtherRecorder { .. }) =>
+        {
+            Err(failure)
+        }
+        (Some(error), _) => Err(error.into()),
     }
 }

@@ -1,13 +1,16 @@
 //! A progress bar for reading, on a terminal, for files that take over a second.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use trace_ingest::{Progress, ReadOptions};
+use trace_ingest::{Progress, ReadOptions, Trace, read_path};
 
 use crate::arguments::reading::ReadingArguments;
+use crate::console;
+use crate::error::Failure;
 use crate::standard_input;
 
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
@@ -22,6 +25,15 @@ pub(crate) fn with_progress<T>(
     let update = |state| progress.update(state);
     let threads = arguments.threads.map(Into::into);
     read(&ReadOptions { threads, progress: Some(&update), ..standard_input::reading() })
+}
+
+/// Reads a trace, and says what reading got over unless `quiet`.
+pub(crate) fn read_trace(path: &Path, quiet: bool, arguments: &ReadingArguments) -> Result<Trace, Failure> {
+    let trace = with_progress(quiet, arguments, |options| read_path(path, options))?;
+    if !quiet {
+        trace.warnings().iter().for_each(console::diagnostic);
+    }
+    Ok(trace)
 }
 
 /// Shows how far reading has come.

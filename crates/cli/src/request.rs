@@ -1,25 +1,21 @@
-//! The driver of all reports: asks for the report of a recording, writes its files and prints the rest.
+//! The way of every report: asks for the report of a recording, writes its files and prints the rest.
 
-use std::borrow::Cow;
 use std::cell::{LazyCell, RefCell};
-use std::io::{self, Write};
+use std::io::Write;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::slice;
 
 use answers::envelope::Answer;
 use answers::{Analysed, Picture, Report, Reporter, Run, Stage, Watch};
-use atomic_file::AtomicFile;
 use report_writers::terminal::{Color, Style};
 use report_writers::{Workbook, write_json};
-use trace_ingest::{
-    IngestError, NsysReading, ReadOptions, RecordingKind, check_entries, is_standard_input, recognise,
-};
+use trace_ingest::{NsysReading, ReadOptions, RecordingKind, is_standard_input};
 
-use crate::arguments::any_report;
 use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console::{self, Said};
 use crate::context::Context;
+use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::notices::{self, Say};
 use crate::progress::ReadingProgress;
@@ -27,36 +23,6 @@ use crate::standard_input;
 use crate::summary::{self, WIDEST};
 use crate::timings::Timings;
 use crate::wrapping::wrap;
-
-/// `tracelens report`: the report of the recorder that the first file is of.
-pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
-    let Some(first) = any_report::first_recording(context.given) else {
-        return Err(answers::Error::NoRecording.into());
-    };
-    let (kind, unknown) = match recognise(first, &standard_input::reading()) {
-        Ok(kind) => (kind, None),
-        Err(error) => (RecordingKind::Trace, Some(error)),
-    };
-    context.ask(any_report::asked(context.given, kind));
-    let outcome = any_report::check(context.given, kind, first).and_then(|()| match kind {
-        RecordingKind::Trace | RecordingKind::Nsys => {
-            super::pytorch::run(&context.given.arguments()?, context)
-        }
-        RecordingKind::XPlane => super::jax::run(&context.given.arguments()?, context),
-        RecordingKind::Rocprof => super::rocprof::run(&context.given.arguments()?, context),
-        RecordingKind::TenstorrentOps => super::metal::run(&context.given.arguments()?, context),
-    });
-    match (unknown, outcome) {
-        (None, outcome) => outcome,
-        // What is wrong with the options comes before what is wrong with the file.
-        (Some(_), Err(failure))
-            if !matches!(failure, Failure::Ingest(_) | Failure::OptionOfOtherRecorder { .. }) =>
-        {
-            Err(failure)
-        }
-        (Some(error), _) => Err(error.into()),
-    }
-}
 
 /// What is asked for around a report.
 pub(crate) struct Request<'a> {
@@ -331,16 +297,6 @@ fn wrote(destination: &Path, files: usize) -> String {
     format!("wrote {}{count}", destination.display())
 }
 
-/// Writes a file, whole or not at all.
-pub(crate) fn save(
-    destination: &Path,
-    write: impl FnOnce(&mut AtomicFile) -> io::Result<()>,
-) -> Result<PathBuf, Failure> {
-    atomic_file::write_with(destination, write)
-        .map_err(|source| Failure::File { path: destination.to_path_buf(), source })?;
-    Ok(destination.to_path_buf())
-}
-
 /// What stands above the figures, and what stands below the report: warnings, and what was written.
 fn texts(said: &[Say], written: &[String], style: Style) -> (String, String) {
     let (mut caveats, mut below) = (String::new(), String::new());
@@ -360,76 +316,6 @@ fn texts(said: &[Say], written: &[String], style: Style) -> (String, String) {
         below.insert(0, '\n');
     }
     (caveats, below)
-}
-
-/// Refuses destinations that cannot be written, or are one of the files that are read, before any time is spent.
-pub(crate) fn check_destinations<'p>(
-    read: &[PathBuf],
-    destinations: impl IntoIterator<Item = (&'static str, &'p Path)>,
-) -> Result<(), Failure> {
-    let resolved = |path: &Path| std::fs::canonicalize(path).ok();
-    let read: Vec<PathBuf> = read.iter().filter_map(|path| resolved(path)).collect();
-    for (writer, destination) in destinations {
-        let path = || destination.to_path_buf();
-        if resolved(destination).is_some_and(|destination| read.contains(&destination)) {
-            return Err(Failure::OverwritesTrace { path: path() });
-        }
-        if let Some((detail, help)) = other_ending(writer, destination) {
-            return Err(Failure::Destination { path: path(), detail: detail.into(), help });
-        }
-        let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
-        if writer == "csv" {
-            check_directory(destination)?;
-            continue;
-        }
-        let fault = if destination.is_dir() {
-            Some(("it is a directory", "name a file in it"))
-        } else {
-            let is_lost = parent.is_some_and(|parent| !parent.is_dir());
-            is_lost.then_some(("its directory does not exist", "make it or choose another place"))
-        };
-        if let Some((detail, help)) = fault {
-            return Err(Failure::Destination { path: path(), detail: detail.into(), help: help.into() });
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a recording that no events can be copied out of, before any time is spent.
-pub(crate) fn copyable(file: &Path, instead: impl Into<String>) -> Result<(), Failure> {
-    check_entries(file, &standard_input::reading()).map_err(|error| match error {
-        IngestError::OtherKind { path, found, .. } => {
-            Failure::NotCopyable { path, found, instead: instead.into() }
-        }
-        error => error.into(),
-    })
-}
-
-/// What is wrong with a name that promises another format than it would hold, and what to do. A name without ending
-/// promises nothing.
-fn other_ending(format: &str, destination: &Path) -> Option<(String, Cow<'static, str>)> {
-    const FILES: [&str; 4] = ["xlsx", "json", "svg", "html"];
-    let ending = destination.extension()?.to_string_lossy().to_lowercase();
-    match format {
-        "csv" if FILES.contains(&&*ending) => Some((
-            format!("its name is that of a file (.{ending}), and the CSV files need a directory"),
-            "name a directory".into(),
-        )),
-        format if FILES.contains(&format) && ending != format => Some((
-            format!("its name ends in .{ending}, and what would be written is {format}"),
-            format!("end it in .{format}, or use the option of the other format").into(),
-        )),
-        _ => None,
-    }
-}
-
-/// Refuses a file where a directory belongs.
-pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
-    if directory.exists() && !directory.is_dir() {
-        let (detail, help) = ("a file has this name".into(), "name a directory".into());
-        return Err(Failure::Destination { path: directory.to_path_buf(), detail, help });
-    }
-    Ok(())
 }
 
 /// Prints all failures but the last, which is for the caller, who prints it too.

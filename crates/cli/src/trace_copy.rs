@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use multi_rank::FuseOutput;
 use trace_ingest::{ReadOptions, is_standard_input};
 
-use super::report::{check_destinations, copyable};
 use crate::console;
+use crate::destinations::{check_destinations, copyable};
 use crate::error::Failure;
 use crate::standard_input;
 

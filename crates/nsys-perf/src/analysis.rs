@@ -9,12 +9,19 @@ use crate::ranges::{DeviceWork, NvtxRanges};
 
 /// What is shown, and how much of it.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct NsysOptions {
-    /// Levels of ranges in the sheet `nvtx_tree`; deeper ones are part of their parents.
-    pub nvtx_depth: usize,
+    /// Levels of ranges in the sheet nvtx_tree; deeper ones are part of the range around them
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "nvtx_depth", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))
+    )]
+    pub nvtx_depth: u16,
     /// Paths in the sheet `nvtx_tree`; the rest are one row.
+    #[cfg_attr(feature = "clap", arg(skip = 100_000_usize))]
     pub most_paths: usize,
-    /// Add the sheet of all device work in order.
+    /// With --nsys_names, add cuda_gpu_trace: all device work in the order of its starts
+    #[cfg_attr(feature = "clap", arg(long = "gpu_trace", requires = "nsys_names"))]
     pub gpu_trace: bool,
 }
 

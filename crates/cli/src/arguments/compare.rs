@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use flags::one_of;
-use trace_diff::Limit;
+use trace_diff::{Limit, NameClasses};
 
 use super::report_output::ReportOutput;
 use super::{REFERENCES, Reference};
@@ -86,6 +86,15 @@ fn limit(text: &str) -> Result<Limit, String> {
 /// Names that stand for the same work.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SameNames(pub(crate) Vec<String>);
+
+/// Names that stand for the same operator: those that are known, and these.
+pub(crate) fn name_classes(same: &[SameNames]) -> NameClasses {
+    let mut names = NameClasses::default();
+    for same in same {
+        names.add(same.0.iter().map(String::as_str));
+    }
+    names
+}
 
 pub(super) fn same(text: &str) -> Result<SameNames, String> {
     let names: Vec<String> = text.split('=').map(|name| name.trim().to_owned()).collect();

@@ -3,6 +3,7 @@
 use clap::{ArgAction, Args};
 use flags::one_of;
 use iterations::{NamedRange, WindowOptions};
+use nsys_perf::NsysOptions;
 use trace_ingest::NsysKernelNames;
 
 use super::pytorch::TraceArguments;
@@ -70,17 +71,12 @@ pub(crate) struct NsysOnlyArguments {
     #[arg(long = "per_process", alias = "per-process", conflicts_with = "json")]
     pub(crate) per_process: bool,
 
-    /// Levels of ranges in the sheet nvtx_tree; deeper ones are part of the range around them
-    #[arg(long = "nvtx_depth", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) nvtx_depth: u16,
+    #[command(flatten)]
+    pub(crate) sheets: NsysOptions,
 
     /// Read the calls of the operating system and add os_runtime_summary; there may be more of them than of all else
     #[arg(long = "os_calls")]
     pub(crate) os_calls: bool,
-
-    /// With --nsys_names, add cuda_gpu_trace: all device work in the order of its starts
-    #[arg(long = "gpu_trace", requires = "nsys_names")]
-    pub(crate) gpu_trace: bool,
 }
 
 /// With PyTorch's spelling.

@@ -12,10 +12,10 @@ use report_writers::write_json;
 use serde::Serialize;
 use trace_ingest::ReadOptions;
 
-use super::report::{check_destinations, save};
 use crate::arguments::advise::AdviseArguments;
 use crate::console;
 use crate::context::Context;
+use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
 use crate::standard_input;

@@ -6,11 +6,11 @@ use answers::{Analysed, CriticalPathReporter, OverlayEvents, Report, write_overl
 use critical_path::{PathMode, PathOptions, Scaling};
 use trace_ingest::RecordingKind;
 
-use super::report::{Extras, Request};
-use super::trace_copy::TraceCopy;
 use crate::arguments::critical_path::{CriticalPathArguments, OverlayEdges};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::request::{Extras, Request};
+use crate::trace_copy::TraceCopy;
 
 /// The overlay, written beside the tables.
 struct Overlay<'a> {

@@ -13,11 +13,13 @@ use trace_diff::{
 use trace_ingest::ReadOptions;
 use trace2tree::module_name;
 
-use super::compare::{changed, name_classes, signed};
-use super::report::{Extras, Request, check_destinations, save};
+use crate::arguments::compare::name_classes;
 use crate::arguments::diff::DiffArguments;
+use crate::comparison_text::{changed, signed};
 use crate::context::Context;
+use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
+use crate::request::{Extras, Request};
 use crate::standard_input;
 use crate::summary::WIDEST;
 use crate::wrapping::wrap;

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use extension::{Extension, Form, Python};
+use extension::{Extension, Form};
 use serde_json::json;
 use tree_perf::AnalysisExtension;
 
@@ -14,25 +14,7 @@ use crate::arguments::ExtensionArguments;
 use crate::console;
 use crate::context::Context;
 use crate::error::Failure;
-
-/// Reads an extension file: its name, its text, and the Python that is to run it.
-pub(crate) fn read(path: &Path, python: Option<&Path>) -> Result<(String, String, Python), Failure> {
-    // Who has a file of a form that is not read any more is told so before anything else.
-    Form::of(&path.to_string_lossy())?;
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::Input { path: path.to_path_buf(), detail: error.to_string() })?;
-    let python = Python {
-        program: python.map_or_else(|| Python::default().program, Path::to_path_buf),
-        ..Python::default()
-    };
-    Ok((path.to_string_lossy().into_owned(), text, python))
-}
-
-/// Loads an extension file for a report.
-pub(crate) fn load(path: &Path, python: Option<&Path>) -> Result<Extension, Failure> {
-    let (path, text, python) = read(path, python)?;
-    Ok(Extension::load(&path, &text, &python)?)
-}
+use crate::extension_file;
 
 pub(crate) fn run(arguments: &ExtensionArguments, context: &Context<'_>) -> Result<(), Failure> {
     let json = arguments.document.json;
@@ -47,7 +29,7 @@ pub(crate) fn run(arguments: &ExtensionArguments, context: &Context<'_>) -> Resu
         };
     }
     let Some(path) = &arguments.check else { return Ok(()) };
-    let extension = load(path, arguments.python.as_deref())?;
+    let extension = extension_file::load(path, arguments.python.as_deref())?;
     extension.notices().iter().for_each(console::extension);
     if json {
         let registered = json!({

@@ -6,12 +6,12 @@ use iterations::Indices;
 use multi_rank::{FuseOptions, FuseOutput};
 use serde_json::{Value, json};
 
-use super::ranks::{no_effect_on_tables, recordings};
-use super::report::check_destinations;
 use crate::arguments::ranks::FuseArguments;
 use crate::console;
 use crate::context::Context;
+use crate::destinations::check_destinations;
 use crate::error::Failure;
+use crate::job_recordings::{no_effect_on_tables, recordings};
 use crate::standard_input;
 
 pub(crate) fn run(arguments: &FuseArguments, context: &Context<'_>) -> Result<(), Failure> {

@@ -14,10 +14,10 @@ use perf_gate::{
 use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
 use serde_json::json;
 
-use super::report::{check_destinations, save};
 use crate::arguments::gate::{BaselineArguments, GateArguments, KeptRecordings};
 use crate::console;
 use crate::context::Context;
+use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::progress::with_progress;
 use crate::summary::WIDEST;

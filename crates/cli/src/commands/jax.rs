@@ -5,11 +5,11 @@ use iterations::WindowOptions;
 use trace_ingest::RecordingKind;
 use xla_perf::JaxOptions;
 
-use super::report::{PERF_REPORT, Request};
 use crate::arguments::conventions;
 use crate::arguments::jax::{JaxAnalysisArguments, JaxArguments, JaxOutput};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::request::{PERF_REPORT, Request};
 
 /// Options of the report of one profile; that of several is about their collectives.
 const OF_ONE_PROFILE: [&str; 7] = [

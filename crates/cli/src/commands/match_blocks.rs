@@ -17,7 +17,7 @@ use crate::arguments::match_blocks::MatchArguments;
 use crate::console;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::progress::with_progress;
+use crate::progress::{read_trace, with_progress};
 
 /// A trace with its steps.
 struct Side<'a> {
@@ -28,7 +28,7 @@ struct Side<'a> {
 
 pub(crate) fn run(arguments: &MatchArguments, context: &Context<'_>) -> Result<(), Failure> {
     let directory = arguments.output_dir.as_path();
-    super::report::check_directory(directory)?;
+    crate::destinations::check_directory(directory)?;
     let sides = [read(&arguments.first, arguments)?, read(&arguments.second, arguments)?];
     let mut phases: Vec<_> = Vec::new();
     for &phase in &arguments.phases {
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &MatchArguments, context: &Context<'_>) -> Result<(
 }
 
 fn read<'a>(path: &'a Path, arguments: &MatchArguments) -> Result<Side<'a>, Failure> {
-    let trace = super::split::read(path, arguments.quiet, &arguments.reading)?;
+    let trace = read_trace(path, arguments.quiet, &arguments.reading)?;
     let steps = split::annotated_steps(&trace);
     if steps.is_empty() {
         return Err(Failure::NoAnnotatedSteps { path: path.to_path_buf() });

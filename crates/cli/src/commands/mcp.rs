@@ -13,7 +13,7 @@ use crate::error::Failure;
 
 /// The extension file, which must load.
 fn extension(path: &Path, arguments: &McpArguments) -> Result<Arc<ExtensionFile>, Failure> {
-    let (path, text, python) = super::extension::read(path, arguments.python.as_deref())?;
+    let (path, text, python) = crate::extension_file::read(path, arguments.python.as_deref())?;
     Extension::load(&path, &text, &python)?;
     Ok(Arc::new(ExtensionFile { path, text, python }))
 }

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use answers::{NsysTables, Report};
+use answers::{NsysReporter, Report};
 use iterations::Window;
-use nsys_perf::NsysOptions;
 use report_writers::terminal::Style;
 use trace_ingest::nsys::{process_id, read_session};
 use trace_ingest::{NsysReading, RecordingKind, check_kind};
 
-use super::pytorch;
-use super::report::Extras;
 use crate::arguments::nsys::NsysArguments;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::request::Extras;
 use crate::standard_input;
 use crate::summary;
+use crate::trace_request;
 
 pub(crate) fn run(arguments: &NsysArguments, context: &Context<'_>) -> Result<(), Failure> {
     let paths = arguments.trace.recordings.paths();
@@ -46,7 +45,8 @@ fn report(
     process: Option<(u64, String)>,
 ) -> Result<(), Failure> {
     let (trace, asked) = (&arguments.trace, &arguments.recorder);
-    let (mut request, mut reporter) = (pytorch::request(trace, context)?, pytorch::reporter(trace)?);
+    let (mut request, mut reporter) =
+        (trace_request::request(trace, context)?, trace_request::reporter(trace)?);
     request.warnings.extend(trace.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
     request.nsys = NsysReading {
         os_calls: asked.os_calls,
@@ -70,14 +70,8 @@ fn report(
         None => asked.nvtx.clone().map(Window::Named),
         other => other,
     };
-    reporter.nsys = NsysTables {
-        options: NsysOptions {
-            nvtx_depth: asked.nvtx_depth.into(),
-            gpu_trace: asked.gpu_trace,
-            ..NsysOptions::default()
-        },
-        names_of_nsys: asked.nsys_names,
-    };
+    let reporter =
+        NsysReporter { trace: reporter, options: asked.sheets.clone(), names_of_nsys: asked.nsys_names };
     match process {
         None => request.answer(reporter, &()),
         Some((_, name)) => request.answer(reporter, &OfProcess(name)),

@@ -2,20 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use answers::{Analysed, HtaTables, NsysTables, OtherTrace, Picture, Report, TraceReporter, write_counters};
+use answers::{Analysed, OtherTrace, Report, write_counters};
 use inference_phase::capture::CaptureLibrary;
-use trace_ingest::{ReadOptions, RecordingKind};
-use tree_perf::{AnalysisOptions, ReportLayout};
+use trace_ingest::ReadOptions;
+use tree_perf::ReportLayout;
 
-use super::report::{Extras, PERF_REPORT, Request, check_destinations, save};
-use super::trace_copy::TraceCopy;
 use crate::arguments::inference::InferenceArguments;
 use crate::arguments::pytorch::TraceArguments;
-use crate::arguments::{Reference, conventions};
 use crate::context::Context;
+use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
-use crate::phases;
+use crate::request::Extras;
 use crate::standard_input;
+use crate::trace_copy::TraceCopy;
+use crate::trace_request::{reporter, request};
 
 pub(crate) fn run(arguments: &TraceArguments, context: &Context<'_>) -> Result<(), Failure> {
     let (mut request, reporter) = (request(arguments, context)?, reporter(arguments)?);
@@ -91,57 +91,4 @@ fn check_details(path: &Path, folder: &Path, read: &[PathBuf]) -> Result<(), Fai
         }
         false => Ok(()),
     }
-}
-
-pub(super) fn request<'a>(
-    arguments: &'a TraceArguments,
-    context: &'a Context<'a>,
-) -> Result<Request<'a>, Failure> {
-    let output = &arguments.output;
-    let rooflines = output.roofline_svg.as_deref().map(|path| (Picture::Rooflines, path));
-    let steps = output.step_svg.as_deref().map(|path| (Picture::Steps, path));
-    let finds_steps = phases::options(&arguments.phases)?.is_none_or(|phases| phases.finds_steps());
-    if steps.is_some() && !finds_steps {
-        return Err(Failure::StepsNotLookedFor { option: "--step_svg" });
-    }
-    let mut request = Request {
-        pictures: rooflines.into_iter().chain(steps).collect(),
-        workbook: Some((RecordingKind::Trace, PERF_REPORT)),
-        threads: arguments.reading.threads.map(Into::into),
-        ..Request::new("pytorch", arguments.recordings.paths(), &output.tables, context)
-    };
-    request.warnings.extend(phases::without_effect(&arguments.phases));
-    Ok(request)
-}
-
-pub(super) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
-    let (asked, output) = (&arguments.analysis, &arguments.output);
-    if asked.hta_sequences_of.is_some() && asked.parity != Some(Reference::Hta) {
-        let lacks = "--hta_sequences_of is about the tables of --parity hta; frequent_sequences of --waits has those of \
-                     all operators";
-        return Err(Failure::Arguments(lacks.to_owned()));
-    }
-    Ok(TraceReporter {
-        analysis: AnalysisOptions {
-            link_by: arguments.reading.link_by,
-            architecture: asked.devices.architecture()?,
-            peak_basis: asked.devices.peak_basis(),
-            communication: asked.devices.communication(asked.parity),
-            conventions: conventions(asked.parity).traces,
-            ..asked.options.clone()
-        },
-        phases: phases::options(&arguments.phases)?,
-        extension: match &asked.extension_file {
-            Some(path) => Some(super::extension::load(path, asked.python.as_deref())?),
-            None => None,
-        },
-        captures: None,
-        sheet_names: output.naming.sheet_names,
-        window: arguments.window.chosen(),
-        other: None,
-        nsys: NsysTables::default(),
-        hta: (asked.parity == Some(Reference::Hta))
-            .then(|| HtaTables { sequences_of: asked.hta_sequences_of.clone() }),
-        modules: output.tables.html.is_some(),
-    })
 }

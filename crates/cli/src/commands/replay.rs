@@ -22,7 +22,7 @@ use crate::wrapping::wrap;
 
 pub(crate) fn run(arguments: &ReplayArguments, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(directory) = &arguments.output_dir {
-        super::report::check_directory(directory)?;
+        crate::destinations::check_directory(directory)?;
     }
     let options = ReplayOptions {
         choice: arguments.choice(),
@@ -57,7 +57,7 @@ fn write(directory: &Path, entries: &[Entry], read: &Path) -> Result<Vec<PathBuf
     let invalid = |error: serde_json::Error| failed(directory, error.into());
     let files = [("replay.json", to_json(entries)), ("replay.py", to_python(entries))]
         .map(|(name, text)| (directory.join(name), text));
-    super::report::check_destinations(
+    crate::destinations::check_destinations(
         &[read.to_path_buf()],
         files.iter().filter(|(path, _)| path.exists()).map(|(path, _)| ("replay", path.as_path())),
     )?;

@@ -4,11 +4,11 @@ use answers::RocprofReporter;
 use rocprof_perf::RocprofOptions;
 use trace_ingest::RecordingKind;
 
-use super::report::{PERF_REPORT, Request};
 use crate::arguments::conventions;
 use crate::arguments::rocprof::RocprofArguments;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::request::{PERF_REPORT, Request};
 
 pub(crate) fn run(arguments: &RocprofArguments, context: &Context<'_>) -> Result<(), Failure> {
     let request = Request {

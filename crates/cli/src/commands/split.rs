@@ -17,16 +17,15 @@ use inference_phase::{DetectOptions, Phase};
 use report_writers::terminal::{Style, TextColumn, table};
 use serde_json::{Value, json};
 use sheets::escaped;
-use trace_ingest::{Category, Trace, is_standard_input, read_path};
+use trace_ingest::{Category, Trace, is_standard_input};
 use trace2tree::{TraceTree, TreeOptions};
 
-use super::report::{check_directory, copyable};
-use crate::arguments::reading::ReadingArguments;
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
 use crate::context::Context;
+use crate::destinations::{check_directory, copyable};
 use crate::error::Failure;
-use crate::progress::with_progress;
+use crate::progress::{read_trace, with_progress};
 
 /// Files that are listed one by one; the table has all of them.
 const LISTED: usize = 20;
@@ -39,7 +38,7 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
         )?;
     }
     let directory = prepared_directory(arguments)?;
-    let trace = read(&arguments.file, arguments.quiet, &arguments.reading)?;
+    let trace = read_trace(&arguments.file, arguments.quiet, &arguments.reading)?;
     // Loops are looked for where nothing is annotated, and are in Python mostly.
     let tree_options = TreeOptions {
         python_frames: split::annotated_steps(&trace).is_empty(),
@@ -197,15 +196,6 @@ fn named(mut details: Value, context: &Context<'_>) -> Value {
         *path = name.into();
     }
     details
-}
-
-/// Reads a trace, and says what reading got over unless `quiet`.
-pub(crate) fn read(path: &Path, quiet: bool, arguments: &ReadingArguments) -> Result<Trace, Failure> {
-    let trace = with_progress(quiet, arguments, |options| read_path(path, options))?;
-    if !quiet {
-        trace.warnings().iter().for_each(console::diagnostic);
-    }
-    Ok(trace)
 }
 
 /// The output directory, once it is sure that files can be made in it; `None` when nothing can be written.

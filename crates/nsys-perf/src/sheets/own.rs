@@ -299,7 +299,7 @@ fn path_sums(analysis: &NsysAnalysis<'_>) -> Vec<PathSum> {
         let parent = instance.parent.map(|parent| path_of[parent as usize]);
         let level = parent.map_or(0, |parent| sums[parent as usize].level + 1);
         let host = analysis.duration(instance.event);
-        if level >= options.nvtx_depth {
+        if level >= usize::from(options.nvtx_depth) {
             // Too deep for a row: part of the range around it.
             path_of.extend(parent);
             continue;

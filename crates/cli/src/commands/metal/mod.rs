@@ -17,12 +17,13 @@ use report_writers::terminal::Style;
 use trace_diff::Comparison;
 use trace_ingest::metal::read_ops;
 
-use super::compare;
-use super::report::{Extras, Request, check_destinations, save};
 use crate::arguments::metal::MetalArguments;
+use crate::comparison_text;
 use crate::console;
 use crate::context::Context;
+use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
+use crate::request::{Extras, Request};
 use crate::standard_input;
 use request::Screen;
 
@@ -121,7 +122,7 @@ impl Extras for MetalArguments {
             let title = format!("{now} against {baseline}");
             let lines = [&title].into_iter().chain(statements);
             text.push('\n');
-            text.push_str(&compare::text(lines, "", std::slice::from_ref(comparison), screen.style));
+            text.push_str(&comparison_text::text(lines, "", std::slice::from_ref(comparison), screen.style));
         }
         text
     }

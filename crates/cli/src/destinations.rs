@@ -1,0 +1,91 @@
+//! Where commands write: places that are refused before any time is spent, and files that are written whole or not at all.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use atomic_file::AtomicFile;
+use trace_ingest::{IngestError, check_entries};
+
+use crate::error::Failure;
+use crate::standard_input;
+
+/// Writes a file, whole or not at all.
+pub(crate) fn save(
+    destination: &Path,
+    write: impl FnOnce(&mut AtomicFile) -> io::Result<()>,
+) -> Result<PathBuf, Failure> {
+    atomic_file::write_with(destination, write)
+        .map_err(|source| Failure::File { path: destination.to_path_buf(), source })?;
+    Ok(destination.to_path_buf())
+}
+
+/// Refuses destinations that cannot be written, or are one of the files that are read, before any time is spent.
+pub(crate) fn check_destinations<'p>(
+    read: &[PathBuf],
+    destinations: impl IntoIterator<Item = (&'static str, &'p Path)>,
+) -> Result<(), Failure> {
+    let resolved = |path: &Path| std::fs::canonicalize(path).ok();
+    let read: Vec<PathBuf> = read.iter().filter_map(|path| resolved(path)).collect();
+    for (writer, destination) in destinations {
+        let path = || destination.to_path_buf();
+        if resolved(destination).is_some_and(|destination| read.contains(&destination)) {
+            return Err(Failure::OverwritesTrace { path: path() });
+        }
+        if let Some((detail, help)) = other_ending(writer, destination) {
+            return Err(Failure::Destination { path: path(), detail: detail.into(), help });
+        }
+        let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if writer == "csv" {
+            check_directory(destination)?;
+            continue;
+        }
+        let fault = if destination.is_dir() {
+            Some(("it is a directory", "name a file in it"))
+        } else {
+            let is_lost = parent.is_some_and(|parent| !parent.is_dir());
+            is_lost.then_some(("its directory does not exist", "make it or choose another place"))
+        };
+        if let Some((detail, help)) = fault {
+            return Err(Failure::Destination { path: path(), detail: detail.into(), help: help.into() });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a recording that no events can be copied out of, before any time is spent.
+pub(crate) fn copyable(file: &Path, instead: impl Into<String>) -> Result<(), Failure> {
+    check_entries(file, &standard_input::reading()).map_err(|error| match error {
+        IngestError::OtherKind { path, found, .. } => {
+            Failure::NotCopyable { path, found, instead: instead.into() }
+        }
+        error => error.into(),
+    })
+}
+
+/// What is wrong with a name that promises another format than it would hold, and what to do. A name without ending
+/// promises nothing.
+fn other_ending(format: &str, destination: &Path) -> Option<(String, Cow<'static, str>)> {
+    const FILES: [&str; 4] = ["xlsx", "json", "svg", "html"];
+    let ending = destination.extension()?.to_string_lossy().to_lowercase();
+    match format {
+        "csv" if FILES.contains(&&*ending) => Some((
+            format!("its name is that of a file (.{ending}), and the CSV files need a directory"),
+            "name a directory".into(),
+        )),
+        format if FILES.contains(&format) && ending != format => Some((
+            format!("its name ends in .{ending}, and what would be written is {format}"),
+            format!("end it in .{format}, or use the option of the other format").into(),
+        )),
+        _ => None,
+    }
+}
+
+/// Refuses a file where a directory belongs.
+pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
+    if directory.exists() && !directory.is_dir() {
+        let (detail, help) = ("a file has this name".into(), "name a directory".into());
+        return Err(Failure::Destination { path: directory.to_path_buf(), detail, help });
+    }
+    Ok(())
+}
