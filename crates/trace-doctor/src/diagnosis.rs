@@ -9,8 +9,7 @@ use trace_ingest::{RecordingKind, TimeUnit};
 use trace2tree::TraceTree;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Found, Place, Rule, Severity, Verdict};
-use crate::harm::Harm;
+use crate::finding::{Finding, Found, Harm, Place, Rule, Severity, Verdict};
 use crate::rules::RULES;
 
 /// Name of the sheet of findings.

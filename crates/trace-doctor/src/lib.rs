@@ -4,7 +4,6 @@
 mod diagnosis;
 mod facts;
 mod finding;
-mod harm;
 mod rules;
 mod sheet;
 
@@ -12,7 +11,6 @@ mod sheet;
 mod recording;
 
 pub use diagnosis::{Diagnosis, SHEET_NAME};
-pub use finding::{Finding, Place, Rule, Severity};
-pub use harm::Harm;
+pub use finding::{Finding, Harm, Place, Rule, Severity};
 pub use rules::RULES;
 pub use sheet::recording_sheet;

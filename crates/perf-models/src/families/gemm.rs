@@ -436,23 +436,3 @@ fn batched_a8w8<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let gemm = Gemm { batch, sizes, precision: precision(types[1]), ..Gemm::new(m, n, k, types[0]) };
     Ok(GemmCall::of_engine(gemm, types))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::families::ReadModel;
-    use crate::{Activation, PerfModel};
-
-    #[test]
-    fn every_layout_takes_an_activation() {
-        let dims = [Value::List(vec![8.into(), 64.into()]), Value::List(vec![32.into(), 64.into()])];
-        let types = ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn"].map(Value::from);
-        let call = OpCall { dims: Some(&dims), types: Some(&types), ..OpCall::default() };
-        let plain = ReadModel::Gemm(a8w8, None).read(&call).unwrap();
-        let fused = ReadModel::Gemm(a8w8, Some(Activation::Gelu)).read(&call).unwrap();
-        let operations = 8.0 * 32.0 * Activation::Gelu.operations();
-        assert_eq!(fused.flops().unwrap() - plain.flops().unwrap(), operations);
-        assert_eq!(fused.bytes(), plain.bytes());
-        assert!(fused.parameters().contains(&("activation", "gelu".into())));
-    }
-}

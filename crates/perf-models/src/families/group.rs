@@ -2,7 +2,7 @@
 
 use super::gemm::call::Layout;
 use crate::recorded::Read;
-use crate::{Activation, Category, Family, OpCall};
+use crate::{Category, Family, OpCall};
 
 /// Operators of one category, and of one family if there is a model for them.
 pub(crate) struct OpGroup {
@@ -18,15 +18,15 @@ pub(crate) struct OpGroup {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReadModel {
     Call(fn(&OpCall<'_>) -> Read),
-    /// A matrix multiplication, and the activation that its operator applies to the result.
-    Gemm(Layout, Option<Activation>),
+    /// A matrix multiplication.
+    Gemm(Layout),
 }
 
 impl ReadModel {
     pub(crate) fn read(self, call: &OpCall<'_>) -> Read {
         match self {
             Self::Call(read) => read(call),
-            Self::Gemm(layout, activation) => layout(call)?.recorded(call, activation),
+            Self::Gemm(layout) => layout(call)?.recorded(call),
         }
     }
 }
@@ -58,7 +58,7 @@ pub(super) const fn op(name: &'static str, read: fn(&OpCall<'_>) -> Read) -> Row
 }
 
 pub(super) const fn gemm(name: &'static str, layout: Layout) -> Row {
-    Row { read: Some(ReadModel::Gemm(layout, None)), ..named(name) }
+    Row { read: Some(ReadModel::Gemm(layout)), ..named(name) }
 }
 
 pub(crate) const fn named(name: &'static str) -> Row {

@@ -24,11 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::report::Report;
 use crate::writer::{WriteError, create_file};
-pub use content::{
-    Ceilings, Communication, CommunicationPoint, Difference, DifferingUnit, Evidence, Page, PageFigure,
-    PageFinding, PageKind, PagePoint, PageRoofline, PageWarning, PointRates, Saving, StackedBar, StackedBars,
-    UnitChange, WarningSeverity, Waterfall,
-};
+pub use content::*;
 pub use fallback::markup_text;
 pub use icicle::{Icicle, IcicleBuilder, IcicleNode};
 pub use slots::MOST_ROWS;

@@ -10,8 +10,7 @@ mod window;
 
 use sheets::Figure;
 
-use crate::finding::Rule;
-use crate::harm::Harm;
+use crate::finding::{Harm, Rule};
 
 /// What suffers where device events hang below the wrong call.
 const FIGURES_BY_LAUNCH: &[Figure] = &[

@@ -4,10 +4,9 @@ use super::model::Gemm;
 use crate::gemm_kernel::GemmKernel;
 use crate::recorded::{Backward, Read, Recorded};
 use crate::tensor::strides_value;
-use crate::{Activation, OpCall, Parameter, PerfModel, Undefined, Value};
+use crate::{OpCall, Parameter, PerfModel, Undefined, Value};
 
-/// Reads a multiplication out of the recorded arguments; an activation is no argument, so the operator's row names
-/// it.
+/// Reads a multiplication out of the recorded arguments.
 pub(crate) type Layout = for<'a> fn(&OpCall<'a>) -> Gemmed<'a>;
 
 pub(super) type Gemmed<'a> = Result<GemmCall<'a>, Undefined>;
@@ -56,10 +55,9 @@ impl<'a> GemmCall<'a> {
         }
     }
 
-    /// The model with its epilogue, and with the transposes that the kernels' names tell.
-    pub(crate) fn recorded(self, call: &OpCall<'_>, activation: Option<Activation>) -> Read {
+    /// The model, with the transposes that the kernels' names tell.
+    pub(crate) fn recorded(self, call: &OpCall<'_>) -> Read {
         let Self { gemm, batch_first, strides, types, extras, backward, note } = self;
-        let gemm = Gemm { activation, ..gemm };
         let mut parameters = gemm.parameters();
         if batch_first {
             parameters.rotate_right(1);
