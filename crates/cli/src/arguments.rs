@@ -21,6 +21,8 @@ pub(crate) mod phases;
 pub(crate) mod pytorch;
 pub(crate) mod ranks;
 pub(crate) mod reading;
+mod recorders;
+mod reference;
 pub(crate) mod replay;
 pub(crate) mod report_output;
 pub(crate) mod rocprof;
@@ -43,7 +45,6 @@ use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser
 use clap_complete::Shell;
 use flags::{choice, one_of};
 use iterations::WindowOptions;
-use reference_tools::Conventions;
 
 use advise::AdviseArguments;
 use answer_output::{AnswerOutput, DocumentOutput, JSON_DOCUMENT};
@@ -60,6 +61,7 @@ use model::ModelArguments;
 use nsys::NsysArguments;
 use pytorch::TraceArguments;
 use ranks::{FuseArguments, MapArguments, PackArguments, RanksArguments};
+pub(crate) use reference::{REFERENCES, Reference, TRACE_REFERENCES, conventions};
 use replay::ReplayArguments;
 use rocprof::RocprofArguments;
 use split::SplitArguments;
@@ -441,29 +443,6 @@ pub(crate) fn long_name(subcommand: &str, id: &str) -> String {
     format!("--{long}")
 }
 
-/// A tool whose figures a report can give where ours differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reference {
-    TraceLens,
-    /// Holistic Trace Analysis, which reads PyTorch's traces alone.
-    Hta,
-}
-
-/// What reports by the figures of a tool, or by ours, do.
-pub(crate) fn conventions(parity: Option<Reference>) -> Conventions {
-    match parity {
-        Some(Reference::TraceLens) => reference_tools::tracelens(),
-        // Its tables stand beside ours.
-        Some(Reference::Hta) | None => Conventions::default(),
-    }
-}
-
-/// What reports of any recorder can take after.
-pub(crate) const REFERENCES: &[(&str, Reference)] = &[("tracelens", Reference::TraceLens)];
-
-/// What reports of traces can take after.
-pub(crate) const TRACE_REFERENCES: &[(&str, Reference)] = &[REFERENCES[0], ("hta", Reference::Hta)];
-
 /// Joins options whose value may be left out, so that clap wants `=` before it, with a value that stands behind them:
 /// people write these as they write other values.
 fn join_optional_values(arguments: &mut Vec<OsString>) {
@@ -535,7 +514,7 @@ pub(crate) fn command() -> clap::Command {
         let place = format!("Write the workbook here [default: {workbook}, unless another output is named]");
         command.mut_arg("output_xlsx_path", |arg| arg.short('o').visible_alias("output").help(place))
     };
-    let report = any_report::with_all_options;
+    let report = recorders::with_all_options;
     // Reports judge what they say in any form; the other answers are made for JSON.
     let strict = |command: clap::Command| {
         let has = |id| command.get_arguments().any(|arg| arg.get_id() == id);
