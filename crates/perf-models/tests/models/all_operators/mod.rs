@@ -4,12 +4,8 @@
 //! expected figures were worked out from the operators' formulas apart from this crate; extents differ from
 //! each other, so that one read from a wrong place gives a wrong figure.
 
-mod matrices;
-mod serving;
-mod tensors;
-mod traffic;
-
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use perf_models::{Family, Gap, OpCall, PerfModel, Value, model, ops_of_family};
 use proptest::prelude::*;
@@ -19,7 +15,8 @@ use crate::call::{Call, figures, spec, type_name};
 /// There is no formula.
 const NONE: f64 = -1.0;
 
-/// Operators that record the same call.
+/// Operators that record the same call: two lines of `operators.txt`, the names and the fields of the call and its answers,
+/// which are named but for the first.
 struct Group {
     /// Separated by commas.
     names: &'static str,
@@ -28,39 +25,78 @@ struct Group {
     shapes: &'static str,
     /// The last one is that of all further inputs.
     types: &'static str,
-    scalars: &'static [(usize, &'static str)],
+    /// By the index of the input.
+    scalars: Vec<(usize, &'static str)>,
     /// `kernel`, `step`, `forward`, and arguments by name.
-    surroundings: &'static [(&'static str, &'static str)],
+    around: Vec<(&'static str, &'static str)>,
     /// FLOPs and bytes, then those of the backward pass.
     figures: [f64; 4],
     spec: &'static str,
-    /// Names in their order.
-    parameters: &'static str,
+    /// Names in their order; `@` names a list that several groups share.
+    parameters: String,
     /// The axes that grow with the batch, as `input.axis`; with `+` they count one more than they hold.
     growing: &'static str,
 }
-
-/// What most groups say: no scalars, everything in BF16, and the batch is the first axis of the first input.
-const PLAIN: Group = Group {
-    names: "",
-    shapes: "",
-    types: "bf16",
-    scalars: &[],
-    surroundings: &[],
-    figures: [NONE; 4],
-    spec: "vector_bf16",
-    parameters: "",
-    growing: "0.0",
-};
 
 impl Group {
     fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.split(", ")
     }
+
+    /// Where a field is left out there are no scalars, everything is in BF16, and the batch is the first axis of the first
+    /// input.
+    fn read(names: &'static str, fields: &'static str, shared: &BTreeMap<&str, &str>) -> Self {
+        let mut fields = fields.trim().split(" | ");
+        let mut group = Group {
+            names,
+            shapes: fields.next().unwrap(),
+            types: "bf16",
+            scalars: Vec::new(),
+            around: Vec::new(),
+            figures: [NONE; 4],
+            spec: "vector_bf16",
+            parameters: String::new(),
+            growing: "0.0",
+        };
+        for field in fields {
+            let (field, text) = field.split_once(' ').unwrap_or((field, ""));
+            let pairs = || text.split("; ").map(|pair| pair.split_once('=').unwrap());
+            match field {
+                "types" => group.types = text,
+                "scalars" => group.scalars = pairs().map(|(at, text)| (at.parse().unwrap(), text)).collect(),
+                "around" => group.around = pairs().collect(),
+                "figures" => {
+                    for (to, figure) in group.figures.iter_mut().zip(text.split(' ')) {
+                        *to = if figure == "-" { NONE } else { figure.parse().unwrap() };
+                    }
+                }
+                "spec" => group.spec = text,
+                "parameters" => {
+                    let lists = text.split(' ').map(|name| *shared.get(name).unwrap_or(&name));
+                    group.parameters = lists.collect::<Vec<_>>().join(" ");
+                }
+                "growing" => group.growing = text,
+                _ => panic!("{names}: a field {field}"),
+            }
+        }
+        group
+    }
 }
 
 fn groups() -> impl Iterator<Item = &'static Group> {
-    [matrices::GROUPS, tensors::GROUPS, serving::GROUPS, traffic::GROUPS].into_iter().flatten()
+    static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
+        let lines = include_str!("operators.txt").lines();
+        let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let (mut groups, mut shared) = (Vec::new(), BTreeMap::new());
+        while let Some(line) = lines.next() {
+            match line.split_once(": ").filter(|_| line.starts_with('@')) {
+                Some((name, list)) => _ = shared.insert(name, list),
+                None => groups.push(Group::read(line, lines.next().unwrap(), &shared)),
+            }
+        }
+        groups
+    });
+    GROUPS.iter()
 }
 
 /// The call of a group under one of its names, `times` its batch.
@@ -76,12 +112,12 @@ fn call(group: &Group, name: &'static str, times: i64) -> Call {
     }
     let last_scalar = group.scalars.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
     let inputs = last_scalar.max(call.dims.len());
-    let mut call = call.with(group.scalars);
+    let mut call = call.with(&group.scalars);
     call.concrete.truncate(inputs);
     let types: Vec<&str> = group.types.split_whitespace().map(type_name).collect();
     let type_of = |index: usize| types.get(index).or(types.last()).copied().unwrap();
     call.types = (0..inputs).map(|index| type_of(index).into()).collect();
-    for &(what, text) in group.surroundings {
+    for &(what, text) in &group.around {
         match what {
             "step" => call.step = Some(step(times)),
             "kernel" => call.kernels.push(text),
@@ -173,7 +209,8 @@ fn operators_that_record_the_same_have_the_same_figures() {
                 }
             }
             let parameters: Vec<&str> = model.parameters().into_iter().map(|(name, _)| name).collect();
-            for (found, expected) in [(spec(&*model), group.spec), (parameters.join(" "), group.parameters)] {
+            for (found, expected) in [(spec(&*model), group.spec), (parameters.join(" "), &group.parameters)]
+            {
                 if found != expected {
                     wrong.push(format!("{name}: {found}, not {expected}"));
                 }
