@@ -6,18 +6,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use answers::envelope::{Answer, Asked, Input, InputDetails, Problem, Role, Status};
+use answers::envelope::{Answer, Asked, Input, InputDetails, Problem, Role, Status, Tool};
 use chrono::{DateTime, SecondsFormat, Utc};
 use report_writers::terminal::Style;
 use report_writers::write_json;
 use serde::Serialize;
 
-use crate::TOOL;
 use crate::arguments::Given;
 use crate::arguments::answer_output::AnswerOutput;
 use crate::console;
 use crate::error::Failure;
 use crate::timings::Timings;
+
+/// This program, as its answers name it.
+pub const TOOL: Tool = Tool::with_features(&[
+    #[cfg(feature = "mcp")]
+    "mcp",
+]);
 
 /// A run of a command.
 pub(crate) struct Context<'g> {

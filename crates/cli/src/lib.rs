@@ -31,21 +31,16 @@ use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
 
 use answers::columns_page;
-use answers::envelope::{Tool, schema};
+use answers::envelope::schema;
 use arguments::answer_output::AnswerOutput;
 use arguments::{Command, Given, any_report};
 use context::Context;
 use error::Failure;
 use trace_ingest::{RecordingKind, recognise};
 
+pub use context::TOOL;
 pub use interruption::clean_up_when_interrupted;
 pub use model::{ModelAnswer, NoAnswer, model};
-
-/// This program, as its answers name it.
-pub const TOOL: Tool = Tool::with_features(&[
-    #[cfg(feature = "mcp")]
-    "mcp",
-]);
 
 /// Standard output takes one answer at a time.
 static RUNNING: Mutex<()> = Mutex::new(());
