@@ -1,21 +1,19 @@
 //! Compares figures, compute specs and parameters with those of a reference implementation.
 //!
 //! The cases are recorded and made-up operator calls in the corpus (`perf-models/cases.jsonl`). Where
-//! we mean to differ, a table of exceptions says so by the quirk of the reference that it puts right; an
+//! we mean to differ, a table of exceptions (`exceptions.txt`) says so by the quirk of the reference that it puts right; an
 //! exception that never occurs is a failure, and so is a difference without an exception.
 //!
 //! `CASES_FILTER=aten::mm,vllm::` restricts a run to operators whose names contain one of these.
 
 mod case;
 mod exception;
-mod exceptions_attention;
-mod exceptions_serving;
-mod exceptions_training;
+mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use case::{Case, Outcome, evaluate, read_cases};
-use exception::Exception;
+use exception::{Exception, exceptions};
 
 /// Names that a run is restricted to; empty for all.
 fn filter() -> Vec<String> {
@@ -45,11 +43,7 @@ fn figures_of_the_corpus_agree_except_where_the_reference_is_put_right() {
     let filter = filter();
     let selected = |name: &str| filter.is_empty() || filter.iter().any(|part| name.contains(part));
     let cases = read_cases(&text);
-    let exceptions: Vec<&Exception> =
-        [exceptions_training::EXCEPTIONS, exceptions_attention::EXCEPTIONS, exceptions_serving::EXCEPTIONS]
-            .into_iter()
-            .flatten()
-            .collect();
+    let exceptions = exceptions();
 
     let (mut compared, mut agreeing) = (0, 0);
     let mut occurred = vec![false; exceptions.len()];
