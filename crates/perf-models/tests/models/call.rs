@@ -118,6 +118,15 @@ pub(crate) fn type_name(short: &str) -> &str {
     }
 }
 
+/// The value of an argument that is called by its name.
+pub(crate) fn attribute(text: &str) -> Value {
+    match text {
+        "True" => true.into(),
+        "False" => false.into(),
+        text => text.parse::<i64>().map_or(text.into(), Value::Int),
+    }
+}
+
 pub(crate) fn spec(model: &dyn PerfModel) -> String {
     model.compute_spec().map(|spec| spec.to_string()).unwrap_or_default()
 }

@@ -10,3 +10,4 @@ mod corpus_categories;
 mod readme;
 mod serving_operators;
 mod training_operators;
+mod worked_examples;

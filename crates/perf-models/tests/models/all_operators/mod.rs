@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use perf_models::{Family, Gap, OpCall, PerfModel, Value, model, ops_of_family};
 use proptest::prelude::*;
 
-use crate::call::{Call, figures, spec, type_name};
+use crate::call::{Call, attribute, figures, spec, type_name};
 
 /// There is no formula.
 const NONE: f64 = -1.0;
@@ -138,14 +138,6 @@ fn tensors(shape: &mut Value) -> impl Iterator<Item = &mut Vec<Value>> {
         Value::Tuple(sides) => sides,
         _ => unreachable!(),
     })
-}
-
-fn attribute(text: &str) -> Value {
-    match text {
-        "True" => true.into(),
-        "False" => false.into(),
-        text => text.parse::<i64>().map_or(text.into(), Value::Int),
-    }
 }
 
 /// A step with requests of both kinds, `times` as many of each.
