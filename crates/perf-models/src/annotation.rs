@@ -603,135 +603,31 @@ mod tests {
 
     use super::*;
 
-    /// Kind, requests of both kinds, batch size, statistics of both kinds, whether they are complete, phase.
-    type Read = (AnnotationKind, (i64, i64), i64, [i64; 4], [i64; 4], bool, Option<StepPhase>);
-
-    fn read(text: &str) -> Option<Read> {
-        let step = IterationAnnotation::parse(text)?;
-        let numbers = |t: TokenStatistics| [t.queries, t.keys, t.squared_queries, t.query_key_pairs];
-        Some((
+    /// What is read, as `annotations.txt` writes it.
+    fn read(text: &str) -> String {
+        let Some(step) = IterationAnnotation::parse(text) else { return "-".to_owned() };
+        let numbers = |tokens: TokenStatistics| {
+            [tokens.queries, tokens.keys, tokens.squared_queries, tokens.query_key_pairs]
+                .map(|number| number.to_string())
+                .join(",")
+        };
+        let (context, generation) = (numbers(step.statistics.context), numbers(step.statistics.generation));
+        format!(
+            "{:?} | {},{} | {} | {context} | {generation} | {} | {}",
             step.kind,
-            (step.context_requests, step.generation_requests),
+            step.context_requests,
+            step.generation_requests,
             step.batch_size,
-            numbers(step.statistics.context),
-            numbers(step.statistics.generation),
             step.has_pair_statistics,
-            step.phase(),
-        ))
+            step.phase().map_or("-".to_owned(), |phase| format!("{phase:?}")),
+        )
     }
-
-    const NONE: [i64; 4] = [0; 4];
 
     #[test]
     fn annotations_of_every_engine_are_read() {
-        use AnnotationKind::*;
-        let both = Some(StepPhase::PrefillDecode);
-        let (prefill, decode) = (Some(StepPhase::PrefillOnly), Some(StepPhase::DecodeOnly));
-        let cases: &[(&str, Option<Read>)] = &[
-            (
-                "execute_6147_context_2(sq6144sk7144sqsq20971520sqsk23019520)_generation_3(sq3sk6144sqsq3sqsk6144)",
-                Some((
-                    VllmDetailed,
-                    (2, 3),
-                    6147,
-                    [6144, 7144, 20_971_520, 23_019_520],
-                    [3, 6144, 3, 6144],
-                    true,
-                    both,
-                )),
-            ),
-            (
-                "execute_context_2(6144)_generation_3(3)",
-                Some((VllmNative, (2, 3), 6147, [6144, 0, 0, 0], [3, 0, 0, 0], false, both)),
-            ),
-            (
-                "execute_context_1(888_788544)_generation_0(0)",
-                Some((VllmSquared, (1, 0), 888, [888, 888, 788_544, 788_544], NONE, true, prefill)),
-            ),
-            (
-                "execute_context_1(888_788544)_generation_2(2)",
-                Some((VllmSquared, (1, 2), 890, [888, 0, 0, 0], [2, 0, 0, 0], false, both)),
-            ),
-            (
-                "step[EXTEND bs=2 toks=14721 c_sq=14721 c_sqsq=108745533 c_sqsk=108745533 c_sk=14721]",
-                Some((
-                    SglangDetailed,
-                    (2, 0),
-                    14721,
-                    [14721, 14721, 108_745_533, 108_745_533],
-                    NONE,
-                    true,
-                    prefill,
-                )),
-            ),
-            (
-                "step[DECODE bs=64 g_sq=128 g_sqsq=256 g_sqsk=262144 g_sk=131072]",
-                Some((SglangDetailed, (0, 64), 128, NONE, [128, 131_072, 256, 262_144], true, decode)),
-            ),
-            (
-                "step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 c_sqsq=25 c_sqsk=40 g_sq=1 g_sk=12 g_sqsq=1 g_sqsk=12]",
-                Some((SglangDetailed, (1, 1), 6, [5, 8, 25, 40], [1, 12, 1, 12], true, both)),
-            ),
-            ("step[MIXED bs=2]", Some((SglangNative, (2, 0), 2, NONE, NONE, false, both))),
-            ("step[EXTEND bs=2 toks=9]", Some((SglangNative, (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill))),
-            ("step[DECODE bs=7]", Some((SglangNative, (0, 7), 7, NONE, [7, 0, 0, 0], false, decode))),
-            ("step[DECODE bs=64 extra=1]", Some((SglangOther, (0, 64), 64, NONE, NONE, false, decode))),
-            (
-                "step[EXTEND bs=2 toks=9 dp=1]",
-                Some((SglangOther, (2, 0), 9, [9, 0, 0, 0], NONE, false, prefill)),
-            ),
-            ("step[SPLIT_PREFILL bs=2]", Some((SglangOther, (2, 0), 2, NONE, NONE, false, prefill))),
-            (
-                "step[DLLM_EXTEND bs=1 toks=32]",
-                Some((SglangOther, (1, 0), 32, [32, 0, 0, 0], NONE, false, prefill)),
-            ),
-            (
-                "step[TARGET_VERIFY bs=8 toks=32 c_sq=32 c_sqsq=128 c_sqsk=3200 c_sk=800]",
-                Some((SglangOther, (0, 8), 32, [32, 800, 128, 3200], NONE, true, decode)),
-            ),
-            ("step[DRAFT_EXTEND bs=8]", Some((SglangOther, (0, 8), 8, NONE, NONE, false, decode))),
-            ("step[DRAFT_EXTEND_V2 bs=8]", Some((SglangOther, (0, 8), 8, NONE, NONE, false, decode))),
-            ("step[IDLE bs=0]", Some((SglangOther, (0, 0), 0, NONE, NONE, false, None))),
-            ("step[PREBUILT bs=4]", Some((SglangOther, (0, 0), 4, NONE, NONE, false, None))),
-            ("step[UNHEARD_OF bs=4]", None),
-            ("execute_new_2_cached_30", Some((VllmNewCached, (2, 30), 32, NONE, NONE, false, both))),
-            ("execute_new_0_cached_30", Some((VllmNewCached, (0, 30), 30, NONE, NONE, false, decode))),
-            ("execute_new_1_cached_0", Some((VllmNewCached, (1, 0), 1, NONE, NONE, false, prefill))),
-            ("execute_new_1_cached_0_more", None),
-            (
-                "[Executor] _forward_step 7: 1 ctx reqs, 30 gen reqs",
-                Some((TensorRtLlm, (1, 30), 31, NONE, NONE, false, both)),
-            ),
-            (
-                "[Executor] _forward_step 7: 1 ctx reqs, 500 ctx tokens, 0 gen reqs",
-                Some((TensorRtLlm, (1, 0), 500, [500, 0, 0, 0], NONE, false, prefill)),
-            ),
-            (
-                "_forward_step: 0 ctx reqs, 8 gen reqs",
-                Some((TensorRtLlm, (0, 8), 8, NONE, NONE, false, decode)),
-            ),
-            ("_forward_step", None),
-            ("step[DECODER bs=64]", None),
-            (
-                "prefill[bs=6 tok=17408 ctx=[4096, 4096, 4096]...+3]",
-                Some((AtomNative, (6, 0), 17408, [17408, 0, 0, 0], NONE, false, prefill)),
-            ),
-            (
-                "decode[bs=117/128 tok=117 d=117]",
-                Some((AtomNative, (0, 117), 117, NONE, [117, 0, 0, 0], false, decode)),
-            ),
-            (
-                "decode[bs=128 tok=384 p=2 d=126 sqsq=132612 sqsk=1114112 sk=258048 tbo=1]",
-                Some((AtomDetailed, (0, 128), 384, NONE, [384, 258_048, 132_612, 1_114_112], true, both)),
-            ),
-            ("decode[tok=4 sqsq=16]", Some((AtomDetailed, (0, 0), 4, NONE, [4, 0, 16, 0], false, None))),
-            ("execute_diffusion_1_1024x1024", Some((DiffusionNative, (0, 0), 1, NONE, NONE, false, None))),
-            ("ProfilerStep#3", None),
-            ("NA", None),
-            ("", None),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(read(text), *expected, "{text}");
+        for line in include_str!("annotations.txt").lines().filter(|line| !line.starts_with('#')) {
+            let (text, expected) = line.split_once(" | ").unwrap();
+            assert_eq!(read(text), expected, "{text}");
         }
     }
 

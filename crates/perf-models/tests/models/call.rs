@@ -17,9 +17,11 @@ pub(crate) struct Call {
 
 impl Call {
     /// Shapes are separated by blanks, dimensions by commas, the tensors of a list by semicolons; `-` is a scalar or an
-    /// absent tensor. The last type is that of all further inputs. Strides are 1 everywhere.
+    /// absent tensor, `[]` an empty list. The last type is that of all further inputs. Strides are 1 everywhere.
     pub(crate) fn new(name: &'static str, shapes: &str, types: &str) -> Self {
-        let tensors = |text: &str| -> Vec<Vec<i64>> { text.split(';').map(shape).collect() };
+        let tensors = |text: &str| -> Vec<Vec<i64>> {
+            if text == "[]" { Vec::new() } else { text.split(';').map(shape).collect() }
+        };
         let shapes: Vec<Vec<Vec<i64>>> = shapes.split_whitespace().map(tensors).collect();
         let types: Vec<&str> = types.split_whitespace().map(type_name).collect();
         let type_of = |index: usize| types.get(index).or(types.last()).copied().unwrap_or_default();

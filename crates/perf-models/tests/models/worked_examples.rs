@@ -68,15 +68,12 @@ impl Example {
                 }
             };
             match what {
-                // FLOPs and bytes, then those of the backward pass; `-` is without a formula, `~` to twelve digits.
+                // FLOPs and bytes, then those of the backward pass: sums of products; `-` is without a formula, `~`
+                // to twelve digits.
                 "figures" => {
                     for (found, expected) in figures(&*model).into_iter().zip(expected.split(' ')) {
-                        let near = |found: f64| {
-                            let near = expected.strip_prefix('~').map(|near| near.parse::<f64>().unwrap());
-                            near.is_some_and(|near| (found - near).abs() <= 1e-12 * near)
-                        };
                         match found {
-                            Ok(found) if near(found) => {}
+                            Ok(found) if is_sum(found, expected) => {}
                             Ok(found) => compare(what, found.to_string(), expected),
                             Err(undefined) if undefined.gap == Gap::NoFormula => {
                                 compare(what, "-".to_owned(), expected);
@@ -97,6 +94,11 @@ impl Example {
                     let pairs: Vec<_> = pairs.map(|(name, value)| format!("{name}={value}")).collect();
                     compare(what, pairs.join(", "), expected);
                 }
+                // The type of what is written.
+                "result" => {
+                    let types = model.parameters().into_iter().find(|(name, _)| *name == "dtype_in_out");
+                    compare(what, types.unwrap().1.items().unwrap()[1].to_string(), expected);
+                }
                 // Some of the parameters.
                 "shown" => {
                     for (name, expected) in expected.split("; ").map(|pair| pair.split_once('=').unwrap()) {
@@ -107,6 +109,17 @@ impl Example {
             }
         }
         wrong
+    }
+}
+
+/// Whether a figure is the sum of products that stands for it.
+fn is_sum(found: f64, expected: &str) -> bool {
+    let product =
+        |factors: &str| factors.split('*').map(|factor| factor.parse().unwrap_or(f64::NAN)).product::<f64>();
+    let sum = |text: &str| text.split('+').map(product).sum::<f64>();
+    match expected.strip_prefix('~') {
+        Some(near) => (found - sum(near)).abs() <= 1e-12 * sum(near),
+        None => found == sum(expected),
     }
 }
 

@@ -279,84 +279,11 @@ fn converted(call: &OpCall<'_>, element_type: &str) -> Read {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recorded_call::{Case, Input, NUMBER, RecordedCall, assert_figures, figures};
+    use super::super::recorded_call::{Input, RecordedCall, figures};
     use super::*;
     use crate::model;
 
     const LONG: &str = "long int";
-
-    #[test]
-    fn rows_that_are_looked_up_count() {
-        const NONE: Input<'_> = (&[], "");
-        let table: Input<'_> = (&[1000, 64], "c10::BFloat16");
-        let (indices, offsets): (Input<'_>, Input<'_>) = ((&[5, 3], LONG), (&[5], LONG));
-        let gradient: Input<'_> = (&[5, 3, 64], "c10::BFloat16");
-        let rows = 15.0 * 64.0;
-        let cases: [Case<'_>; 12] = [
-            ("aten::embedding", &[table, indices, NUMBER], &[], 0.0, 15.0 * 8.0 + 4.0 * rows),
-            (
-                "aten::embedding_dense_backward",
-                &[gradient, indices, NUMBER],
-                &["", "", "1000"],
-                rows,
-                120.0 + 2.0 * rows + 128_000.0,
-            ),
-            (
-                "aten::_embedding_bag",
-                &[table, indices, offsets],
-                &[],
-                rows,
-                20.0 * 8.0 + 2.0 * rows + 2.0 * 5.0 * 64.0,
-            ),
-            ("fbgemm::permute_pooled_embs_auto_grad", &[(&[20, 30], "float")], &[], 0.0, 8.0 * 600.0),
-            // Three of six features with ten lengths each, and half of 600 indices.
-            (
-                "fbgemm::permute_2D_sparse_data",
-                &[(&[3], "int"), (&[6, 10], "int"), (&[600], LONG), NONE, NUMBER],
-                &[],
-                0.0,
-                12.0 + 2.0 * 4.0 * 30.0 + 2.0 * 8.0 * 300.0,
-            ),
-            (
-                "fbgemm::permute_2D_sparse_data",
-                &[(&[3], "int"), (&[6, 10], "int"), (&[600], LONG), (&[600], "float"), NUMBER],
-                &["", "", "", "", "100"],
-                0.0,
-                12.0 + 2.0 * 4.0 * 30.0 + 2.0 * 12.0 * 100.0,
-            ),
-            (
-                "fbgemm::block_bucketize_sparse_features",
-                &[(&[20], "int"), (&[600], LONG), NUMBER, NUMBER, (&[2], LONG), NUMBER, NONE],
-                &["", "", "False", "True", "", "8", ""],
-                0.0,
-                80.0 + 8.0 * 80.0 + 3.0 * 8.0 * 600.0,
-            ),
-            (
-                "fbgemm::bounds_check_indices",
-                &[(&[2], LONG), (&[600], LONG), (&[21], LONG)],
-                &[],
-                600.0,
-                8.0 * 621.0,
-            ),
-            ("fbgemm::asynchronous_complete_cumsum", &[(&[20], "int")], &[], 20.0, 4.0 * 41.0),
-            (
-                "fbgemm::FloatToFP8RowwiseQuantized",
-                &[(&[10, 254], "float")],
-                &[],
-                3.0 * 2540.0,
-                4.0 * 2540.0 + 2640.0,
-            ),
-            (
-                "fbgemm::FP8RowwiseQuantizedToFloat",
-                &[(&[10, 264], "unsigned char")],
-                &[],
-                2560.0,
-                2640.0 + 4.0 * 2560.0,
-            ),
-            ("fbgemm::FloatToHFP8Quantized", &[(&[100], "float")], &[], 100.0, 500.0),
-        ];
-        assert_figures(&cases);
-    }
 
     #[test]
     fn lookups_in_split_tables_have_the_rows_of_their_indices() {

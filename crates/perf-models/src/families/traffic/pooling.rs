@@ -189,7 +189,6 @@ fn interpolation_backward(call: &OpCall<'_>, operations: f64) -> Read {
 #[cfg(test)]
 mod tests {
     use super::windows;
-    use crate::{OpCall, Undefined, Value, model};
 
     #[test]
     fn windows_are_counted_as_pytorch_does() {
@@ -209,79 +208,5 @@ mod tests {
             );
         }
         assert!(windows(2, (3, 1, 0, 1), false).is_err() && windows(5, (3, 0, 0, 1), false).is_err());
-    }
-
-    fn figures(name: &str, shapes: &[&[i64]], concrete: &[&str]) -> Result<(f64, f64), Undefined> {
-        let dims: Vec<Value> = shapes.iter().map(|&shape| shape.into()).collect();
-        let types: Vec<Value> = (0..shapes.len())
-            .map(|index| if index < 7 && index != 2 { "float".into() } else { "long int".into() })
-            .collect();
-        let concrete: Vec<Value> = concrete.iter().map(|&text| text.into()).collect();
-        let call = OpCall {
-            name,
-            dims: Some(&dims),
-            types: Some(&types),
-            concrete: Some(&concrete),
-            ..OpCall::default()
-        };
-        let model = model(&call)?;
-        Ok((model.flops()?, model.bytes()?))
-    }
-
-    #[test]
-    fn images_are_read_once_and_results_written_once() {
-        let (large, small): (&[i64], &[i64]) = (&[2, 3, 112, 112], &[2, 3, 56, 56]);
-        let (pixels, results) = (2.0 * 3.0 * 112.0 * 112.0, 2.0 * 3.0 * 56.0 * 56.0);
-        let none: &[i64] = &[];
-        for (name, shapes, concrete, flops, bytes) in [
-            (
-                "aten::max_pool2d_with_indices",
-                vec![large],
-                vec!["", "[3, 3]", "[2, 2]", "[1, 1]", "[1, 1]", "False"],
-                9.0 * results,
-                4.0 * pixels + 12.0 * results,
-            ),
-            (
-                "aten::avg_pool2d",
-                vec![large],
-                vec!["", "[2]", "[]", "[0]", "False"],
-                4.0 * results,
-                4.0 * (pixels + results),
-            ),
-            ("aten::_adaptive_avg_pool2d", vec![large], vec!["", "[1, 1]"], pixels, 4.0 * (pixels + 6.0)),
-            (
-                "aten::max_pool2d_with_indices_backward",
-                vec![small, large, none, none, none, none, none, small],
-                vec![],
-                results,
-                12.0 * results + 4.0 * pixels,
-            ),
-            ("aten::avg_pool2d_backward", vec![small, large], vec![], pixels, 4.0 * (pixels + results)),
-            (
-                "aten::upsample_bilinear2d",
-                vec![small],
-                vec!["", "[112, 112]", "False", ""],
-                8.0 * pixels,
-                4.0 * (pixels + results),
-            ),
-            (
-                "aten::upsample_bilinear2d",
-                vec![small],
-                vec!["", "", "False", "[2., 2.]"],
-                8.0 * pixels,
-                4.0 * (pixels + results),
-            ),
-            (
-                "aten::upsample_nearest2d_backward",
-                vec![large],
-                vec!["", "[112, 112]", "[2, 3, 56, 56]"],
-                pixels,
-                4.0 * (pixels + results),
-            ),
-        ] {
-            assert_eq!(figures(name, &shapes, &concrete), Ok((flops, bytes)), "{name} {concrete:?}");
-        }
-        assert!(figures("aten::avg_pool2d", &[large], &["", ""]).is_err());
-        assert!(figures("aten::avg_pool2d", &[&[4]], &["", "[2, 2]"]).is_err());
     }
 }

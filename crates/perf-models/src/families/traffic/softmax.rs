@@ -33,35 +33,3 @@ fn backward(call: &OpCall<'_>) -> Read {
     let result = like(&output, input_type.unwrap_or(&output.element_type));
     plain(Ok(per_result(4.0, [gradient, output], [result])))
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::{OpCall, Value, model};
-
-    #[test]
-    fn rows_are_read_and_written_once() {
-        let dims = [Value::tuple([16, 5185, 5185]), Value::tuple([16, 5185, 5185])];
-        let types = ["c10::BFloat16".into(), "c10::BFloat16".into()];
-        let elements = 16.0 * 5185.0 * 5185.0;
-        for (name, concrete, flops, bytes) in [
-            ("aten::_softmax", ["", "-1", "False", ""], 3.0, 2.0 + 2.0),
-            ("aten::_softmax", ["", "-1", "True", ""], 3.0, 2.0 + 4.0),
-            ("aten::_log_softmax", ["", "-1", "False", ""], 3.0, 2.0 + 2.0),
-            ("aten::_softmax_backward_data", ["", "", "-1", "15"], 4.0, 3.0 * 2.0),
-            ("aten::_log_softmax_backward_data", ["", "", "-1", "6"], 4.0, 2.0 * 2.0 + 4.0),
-        ] {
-            let concrete = concrete.map(Value::from);
-            let call = OpCall {
-                name,
-                dims: Some(&dims),
-                types: Some(&types),
-                concrete: Some(&concrete),
-                ..OpCall::default()
-            };
-            let model = model(&call).unwrap();
-            assert_eq!(model.flops(), Ok(flops * elements), "{name}");
-            assert_eq!(model.bytes(), Ok(bytes * elements), "{name}");
-            assert_eq!(model.compute_spec().unwrap().to_string(), "vector_bf16");
-        }
-    }
-}
