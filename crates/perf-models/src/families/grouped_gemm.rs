@@ -360,45 +360,6 @@ mod tests {
         assert_eq!(variable_k(&call).unwrap_err().gap, crate::Gap::Arguments);
     }
 
-    #[test]
-    fn groups_of_torch_divide_rows_columns_or_the_sum() {
-        const BF16: &str = "c10::BFloat16";
-        let read = |dims: [&[i64]; 2], ends: usize, input: &str, output: Option<&str>| {
-            let mut all: Vec<Value> = dims
-                .iter()
-                .map(|sides| Value::Tuple(sides.iter().map(|&side| side.into()).collect()))
-                .collect();
-            all.resize(ends, Value::None);
-            all.push(Value::tuple([8]));
-            let types = [Value::from(input), Value::from(input)];
-            torch(&OpCall { dims: Some(&all), types: Some(&types), ..OpCall::default() }, ends, output)
-        };
-        let (tokens, inner, outer, experts) = (8192.0, 1024.0, 2816.0, 8.0);
-        let work = 2.0 * tokens * inner * outer;
-        // As recorded: a layer of eight experts, the gradient of its input, and that of its weights.
-        let weights = experts * inner * outer;
-        let (rows, results) = (tokens * inner, tokens * outer);
-        for (dims, elements) in [
-            ([&[8192, 1024][..], &[8, 1024, 2816][..]], rows + weights + results),
-            ([&[8192, 2816], &[8, 2816, 1024]], results + weights + rows),
-            ([&[1024, 8192], &[8192, 2816]], rows + results + weights),
-            ([&[8, 2816, 1024], &[1024, 8192]], weights + rows + results),
-            ([&[8, 1024, 1024], &[8, 1024, 2816]], rows + weights + results),
-        ] {
-            let model = read(dims, 2, BF16, None).unwrap();
-            assert_eq!((model.flops(), model.bytes()), (Ok(work), Ok(2.0 * elements)), "{dims:?}");
-            let groups = model.parameters().into_iter().find(|(name, _)| *name == "G").unwrap().1;
-            assert_eq!(groups, Value::Int(8), "{dims:?}");
-        }
-        let scaled = read([&[8192, 1024], &[8, 1024, 2816]], 4, "c10::Float8_e4m3fn", Some(BF16)).unwrap();
-        assert_eq!((scaled.flops(), scaled.bytes()), (Ok(work), Ok(rows + weights + 2.0 * results)));
-        for dims in
-            [[&[4, 2][..], &[3, 3, 5][..]], [&[4, 2], &[3, 5]], [&[2, 4, 2], &[3, 2, 5]], [&[4], &[4]]]
-        {
-            assert!(read(dims, 2, BF16, None).is_err_and(|why| why.gap == crate::Gap::Arguments), "{dims:?}");
-        }
-    }
-
     proptest! {
         #[test]
         fn one_group_with_any_k_is_a_group_with_a_fixed_k(m in 1_u64.., k in 1_u64.., n in 1_u64..) {

@@ -304,93 +304,28 @@ mod tests {
 
     use super::*;
 
-    fn read(
-        name: &str,
-        dims: &[&[i64]],
-        types: &[&str],
-        concrete: Option<&[&str]>,
-    ) -> Result<Box<dyn PerfModel>, Undefined> {
+    /// A sum without values of scalars.
+    fn sum(dims: &[&[i64]], types: &[&str]) -> Result<Box<dyn PerfModel>, Undefined> {
         let dims: Vec<Value> = dims.iter().map(|&shape| shape.into()).collect();
         let types: Vec<Value> = types.iter().map(|&name| name.into()).collect();
-        let concrete: Option<Vec<Value>> =
-            concrete.map(|values| values.iter().map(|&text| text.into()).collect());
         crate::model(&OpCall {
-            name,
+            name: "aten::sum",
             dims: Some(&dims),
             types: Some(&types),
-            concrete: concrete.as_deref(),
             ..OpCall::default()
         })
     }
 
     #[test]
-    fn reduced_dimensions_are_read() {
-        let (matrix, none): (&[i64], &[i64]) = (&[10, 1000], &[]);
-        // Name, type of input 1, values, elements of the result.
-        let cases: [(&str, &str, &[&str], f64); 20] = [
-            ("aten::sum", "ScalarList", &["", "[0]", "True", ""], 1000.0),
-            ("aten::sum", "ScalarList", &["", "[-1]", "False", ""], 10.0),
-            ("aten::sum", "ScalarList", &["", "[0, 1]", "False", ""], 1.0),
-            ("aten::sum", "", &["", ""], 1.0),
-            ("aten::sum", "Scalar", &["", "6"], 1.0),
-            ("aten::mean", "ScalarList", &["", "[]", "False", "", ""], 1.0),
-            ("aten::max", "Scalar", &["", "1", "False"], 10.0),
-            ("aten::min", "Scalar", &["", "-2", "False"], 1000.0),
-            ("aten::max", "", &[""], 1.0),
-            ("aten::norm", "Scalar", &["", "2", "[1]", "False"], 10.0),
-            ("aten::norm", "Scalar", &["", "2"], 1.0),
-            ("aten::linalg_norm", "", &["", "", "[-1]", "True", ""], 10.0),
-            ("aten::std", "Scalar", &["", "True"], 1.0),
-            ("aten::var", "ScalarList", &["", "[1]", "1", "False"], 10.0),
-            ("aten::logsumexp", "ScalarList", &["", "[1]", "False"], 10.0),
-            ("aten::amax", "ScalarList", &["", "[0]", "False"], 1000.0),
-            ("aten::cumsum", "Scalar", &["", "1", ""], 10000.0),
-            ("aten::linalg_vector_norm", "Scalar", &["", "2", "[1]", "False", ""], 10.0),
-            // Places are numbers of eight bytes, flags of one.
-            ("aten::argmax", "Scalar", &["", "-1", "False"], 2.0 * 10.0),
-            ("aten::all", "Scalar", &["", "0", "False"], 0.25 * 1000.0),
-        ];
-        for (name, second, concrete, output) in cases {
-            let model = read(name, &[matrix, none], &["float", second], Some(concrete)).unwrap();
-            assert_eq!(model.flops(), Ok(10000.0), "{name} {concrete:?}");
-            assert_eq!(model.bytes(), Ok(4.0 * (10000.0 + output)), "{name} {concrete:?}");
-            assert_eq!(model.assumption(), None);
-        }
-    }
-
-    #[test]
-    fn two_tensors_are_compared_element_by_element() {
-        let square: &[i64] = &[512, 512];
-        let model = read("aten::max", &[square, square], &["long int", "long int"], Some(&["", ""])).unwrap();
-        assert_eq!((model.flops(), model.bytes()), (Ok(262_144.0), Ok(3.0 * 8.0 * 262_144.0)));
-        let with_scalar = read("aten::min", &[square, &[]], &["float", "float"], Some(&["", ""])).unwrap();
-        assert_eq!(with_scalar.bytes(), Ok(4.0 * (2.0 * 262_144.0 + 1.0)));
-        let unequal = read("aten::min", &[square, &[3]], &["float", "float"], Some(&["", ""]));
-        assert_eq!(unequal.unwrap_err().gap, crate::Gap::Arguments);
-    }
-
-    #[test]
     fn what_is_not_recorded_is_assumed_or_undefined() {
-        let model = read("aten::sum", &[&[4, 8], &[]], &["float", "ScalarList"], None).unwrap();
+        let model = sum(&[&[4, 8], &[]], &["float", "ScalarList"]).unwrap();
         assert_eq!(model.bytes(), Ok(4.0 * 33.0));
         assert!(model.assumption().is_some());
-        let alone = read("aten::sum", &[&[4, 8]], &["float"], None).unwrap();
+        let alone = sum(&[&[4, 8]], &["float"]).unwrap();
         assert_eq!(alone.assumption(), None);
-        let nothing = read("aten::sum", &[], &[], None).unwrap();
+        let nothing = sum(&[], &[]).unwrap();
         assert_eq!(nothing.flops(), Ok(0.0));
         assert_eq!(nothing.bytes().unwrap_err().gap, crate::Gap::Arguments);
-        for text in ["[2]", "[-3]", "[x]"] {
-            let undefined = read("aten::sum", &[&[4, 8], &[]], &["float", "ScalarList"], Some(&["", text]));
-            assert_eq!(undefined.unwrap_err().gap, crate::Gap::Arguments, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_scalar_has_a_dimension_to_reduce() {
-        for text in ["[0]", "[-1]"] {
-            let model = read("aten::sum", &[&[], &[]], &["float", "ScalarList"], Some(&["", text])).unwrap();
-            assert_eq!(model.bytes(), Ok(8.0), "{text}");
-        }
     }
 
     proptest! {

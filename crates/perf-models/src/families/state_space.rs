@@ -286,7 +286,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Value;
 
     #[test]
     fn convolution_moves_the_sequence_twice() {
@@ -305,45 +304,6 @@ mod tests {
         let unknown = CausalConvolution { element_type: String::new(), ..convolution };
         assert_eq!(unknown.bytes(), Ok(142_649_856.0));
         assert!(unknown.assumption().is_some());
-    }
-
-    fn scan(combined: i64, head_dim: &str, groups: &str) -> Read {
-        let mut dims = vec![Value::tuple([2, 4096, combined]), Value::tuple([4352, 4]), Value::tuple([4352])];
-        dims.extend(vec![Value::tuple([64]); 3]);
-        let types = ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "float", "float", "c10::BFloat16"];
-        let types = types.map(Value::from);
-        let mut concrete = vec![Value::from(""); 17];
-        concrete[6] = Value::from("256");
-        concrete[15] = Value::from(head_dim);
-        concrete[16] = Value::from(groups);
-        let call =
-            OpCall { dims: Some(&dims), types: Some(&types), concrete: Some(&concrete), ..OpCall::default() };
-        selective_scan(&call)
-    }
-
-    #[test]
-    fn state_dimension_is_what_the_projection_leaves() {
-        for (combined, head_dim, groups, state) in
-            [(8512, "64", "1", "128"), (8512, "", "", "128"), (8512, "64", "2", "64"), (8258, "", "1", "1")]
-        {
-            let model = scan(combined, head_dim, groups).unwrap();
-            let parameters = model.parameters();
-            assert_eq!(parameters[5].0, "N");
-            assert_eq!(parameters[5].1.to_string(), state, "{combined} {head_dim} {groups}");
-        }
-        let model = scan(8512, "64", "1").unwrap();
-        assert_eq!((model.flops(), model.bytes()), (Ok(35_181_821_952.0), Ok(206_613_632.0)));
-        assert_eq!((model.backward_flops(), model.backward_bytes()), (model.flops(), model.bytes()));
-    }
-
-    #[test]
-    fn projections_that_do_not_divide_are_undefined() {
-        for (combined, head_dim, groups) in
-            [(8513, "64", "1"), (8256, "64", "1"), (100, "64", "1"), (8512, "-1", "1"), (8512, "x", "1")]
-        {
-            let undefined = scan(combined, head_dim, groups).unwrap_err();
-            assert_eq!(undefined.gap, crate::Gap::Arguments, "{combined} {head_dim} {groups}");
-        }
     }
 
     proptest! {
