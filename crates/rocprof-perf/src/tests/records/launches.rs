@@ -36,19 +36,9 @@ fn counters_are_means_over_the_dispatches_that_have_them() {
         with(&[(0, "SQ_WAVES", 10.0), (1, "SQ_WAVES", 20.0), (1, "TCC_HIT_sum", 7.0), (2, "SQ_WAVES", 4.0)]);
     assert_rows(
         &table(profile, "kernel_counters").unwrap(),
-        &[
-            "name",
-            "target",
-            "Dispatches",
-            "Kernel Time (ms)",
-            "Mean Kernel Time (µs)",
-            "counter: SQ_WAVES",
-            "counter: TCC_HIT_sum",
-        ],
-        &[
-            &["gemm", "gfx942", "2", "0.004", "2", "15", "7"],
-            &["copy", "gfx942", "1", "0.002", "2", "4", "-"],
-        ],
+        "name | target | Dispatches | Kernel Time (ms) | Mean Kernel Time (µs) | counter: SQ_WAVES | \
+         counter: TCC_HIT_sum",
+        &["gemm | gfx942 | 2 | 0.004 | 2 | 15 | 7", "copy | gfx942 | 1 | 0.002 | 2 | 4 | -"],
     );
 }
 
@@ -59,7 +49,7 @@ fn counters_with_one_name_are_one_column() {
     profile.counters.push(Counter { name: "NEVER_COLLECTED".into(), ..Counter::default() });
     let table = table(profile, "kernel_counters").unwrap();
     assert_eq!(table.columns().len(), 6);
-    assert_rows(&table, &["counter: SQ_WAVES"], &[&["20"]]);
+    assert_rows(&table, "counter: SQ_WAVES", &["20"]);
 }
 
 #[test]
@@ -68,7 +58,7 @@ fn values_of_dispatches_and_counters_that_are_not_there_are_passed_over() {
     profile.counter_values.push(CounterValue { dispatch: 99, counter: 0, value: 1.0 });
     profile.counter_values.push(CounterValue { dispatch: 0, counter: 99, value: 1.0 });
     let table = table(profile, "kernel_counters").unwrap();
-    assert_rows(&table, &["name", "counter: SQ_WAVES"], &[&["gemm", "10"]]);
+    assert_rows(&table, "name | counter: SQ_WAVES", &["gemm | 10"]);
 }
 
 #[test]
@@ -189,7 +179,7 @@ fn rates_are_of_the_dispatches_that_a_counter_was_collected_in() {
     ]);
     let table = table(profile, "kernel_counter_metrics").unwrap();
     let bf16 = 512.0 / 3.0;
-    assert_rows(&table, &["name", "MFMA F16 TFLOP/s"], &[&["gemm", "512"], &["copy", "-"]]);
+    assert_rows(&table, "name | MFMA F16 TFLOP/s", &["gemm | 512", "copy | -"]);
     let found: f64 = cells(&table, 0, &["MFMA TFLOP/s"])[0].parse().unwrap();
     assert!((found / (512.0 + bf16) - 1.0).abs() < 1e-12, "{found}");
 }
@@ -201,16 +191,8 @@ fn cycles_of_other_families_are_not_compared() {
     assert!(table(profile, "kernel_counter_metrics").is_none());
 }
 
-const SHAPE: [&str; 8] = [
-    "name",
-    "grid",
-    "work_group",
-    "Work Groups",
-    "Waves per Group",
-    "VGPRs",
-    "Theoretical Occupancy (%)",
-    "Count",
-];
+const SHAPE: &str =
+    "name | grid | work_group | Work Groups | Waves per Group | VGPRs | Theoretical Occupancy (%) | Count";
 
 fn launched(launches: Vec<Launch>, dispatches: Vec<Dispatch>) -> Profile {
     Profile { launches, dispatches, ..profile() }
@@ -261,33 +243,26 @@ fn launches_are_told_apart_by_kernel_and_shape() {
     let table = table(launched(vec![launch(), other], dispatches), "kernel_launch_shapes").unwrap();
     assert_rows(
         &table,
-        &SHAPE,
+        SHAPE,
         &[
-            &["gemm", "(304, 2, 1)", "(256, 1, 1)", "608", "4", "128", "25", "3"],
-            &["gemm", "(1, 1, 1)", "(256, 1, 1)", "1", "4", "64", "100", "1"],
+            "gemm | (304, 2, 1) | (256, 1, 1) | 608 | 4 | 128 | 25 | 3",
+            "gemm | (1, 1, 1) | (256, 1, 1) | 1 | 4 | 64 | 100 | 1",
         ],
     );
-    let columns = [
-        "target",
-        "Work Groups per CU",
-        "LDS (bytes)",
-        "Scratch (bytes)",
-        "Waves per SIMD by VGPRs",
-        "Resident Groups per CU",
-        "occupancy_limit",
-    ];
+    let columns = "target | Work Groups per CU | LDS (bytes) | Scratch (bytes) | \
+        Waves per SIMD by VGPRs | Resident Groups per CU | occupancy_limit";
     let per_unit = (1.0 / 304.0).to_string();
     assert_rows(
         &table,
-        &columns,
+        columns,
         &[
-            &["gfx942", "2", "1024", "16", "2", "2", "vector registers"],
-            &["gfx942", &per_unit, "1024", "16", "8", "8", "wave slots"],
+            "gfx942 | 2 | 1024 | 16 | 2 | 2 | vector registers",
+            &format!("gfx942 | {per_unit} | 1024 | 16 | 8 | 8 | wave slots"),
         ],
     );
-    let columns = ["Total Time (ms)", "Min Time (µs)", "Max Time (µs)", "Cumulative Percentage (%)"];
+    let columns = "Total Time (ms) | Min Time (µs) | Max Time (µs) | Cumulative Percentage (%)";
     let share = (5.0 / 6.0 * 100.0).to_string();
-    assert_rows(&table, &columns, &[&["0.005", "1", "3", &share], &["0.001", "1", "1", "100"]]);
+    assert_rows(&table, columns, &[&format!("0.005 | 1 | 3 | {share}"), "0.001 | 1 | 1 | 100"]);
 }
 
 #[test]
@@ -296,16 +271,16 @@ fn figures_that_the_format_lacks_are_empty() {
         Launch { grid: [5120, 1, 1], workgroup: [256, 1, 1], products_only: true, ..Launch::default() };
     let mut profile = launched(vec![products], vec![Dispatch { agent: None, ..dispatch(1, 0, 10, 1) }]);
     profile.agents.clear();
-    let row: &[&str] = &["copy", "20", "256", "20", "-", "-", "-", "1"];
-    assert_rows(&table(profile, "kernel_launch_shapes").unwrap(), &SHAPE, &[row]);
+    let row = "copy | 20 | 256 | 20 | - | - | - | 1";
+    assert_rows(&table(profile, "kernel_launch_shapes").unwrap(), SHAPE, &[row]);
 }
 
 #[test]
 fn work_groups_without_work_items_do_no_harm() {
     let empty = Launch { grid: [0, 4, 1], workgroup: [0, 0, 0], vgprs: 8, ..Launch::default() };
     let table = table(launched(vec![empty], vec![dispatch(0, 0, 10, 1)]), "kernel_launch_shapes").unwrap();
-    let row: &[&str] = &["gemm", "(0, 4, 1)", "(0, 0, 0)", "0", "-", "8", "-", "1"];
-    assert_rows(&table, &SHAPE, &[row]);
+    let row = "gemm | (0, 4, 1) | (0, 0, 0) | 0 | - | 8 | - | 1";
+    assert_rows(&table, SHAPE, &[row]);
 }
 
 #[test]
@@ -317,7 +292,7 @@ fn kinds_of_gpu_are_rows_of_their_own() {
     profile.agents[2] = Agent { name: Some("gfx1100".into()), compute_units: Some(48), ..gpu("3", 1) };
     assert_rows(
         &table(profile, "kernel_launch_shapes").unwrap(),
-        &["target", "Theoretical Occupancy (%)", "Count"],
-        &[&["gfx942", "25", "1"], &["gfx1100", "-", "1"]],
+        "target | Theoretical Occupancy (%) | Count",
+        &["gfx942 | 25 | 1", "gfx1100 | - | 1"],
     );
 }

@@ -5,20 +5,9 @@ use trace_ingest::rocprof::{Allocation, CopyDirection, MemoryCopy, Profile};
 
 use super::{assert_rows, copy, profile, table};
 
-const COPIES: [&str; 12] = [
-    "direction",
-    "source",
-    "destination",
-    "size",
-    "Count",
-    "Bytes",
-    "Total Time (ms)",
-    "Union Time (ms)",
-    "Bandwidth (GB/s)",
-    "Min Bandwidth (GB/s)",
-    "Max Bandwidth (GB/s)",
-    "Union Bandwidth (GB/s)",
-];
+const COPIES: &str = "direction | source | destination | size | Count | Bytes | Total Time (ms) | \
+    Union Time (ms) | Bandwidth (GB/s) | Min Bandwidth (GB/s) | Max Bandwidth (GB/s) | \
+    Union Bandwidth (GB/s)";
 
 #[test]
 fn bandwidth_is_by_direction_agents_and_size() {
@@ -36,64 +25,17 @@ fn bandwidth_is_by_direction_agents_and_size() {
     add(CopyDirection::Other, (0, 10), Some(20), None);
     assert_rows(
         &table(profile, "memory_copy_bandwidth").unwrap(),
-        &COPIES,
+        COPIES,
         &[
-            &[
-                "host to device",
-                "CPU 0",
-                "GPU 0",
-                "< 4 KiB",
-                "1",
-                "100",
-                "0.0001",
-                "0.0001",
-                "1",
-                "1",
-                "1",
-                "1",
-            ],
-            &[
-                "host to device",
-                "CPU 0",
-                "GPU 0",
-                "4 KiB - 64 KiB",
-                "3",
-                "44096",
-                "0.002",
-                "0.0015",
-                "22.048",
-                "8",
-                "32",
-                format!("{}", 44_096.0 / 1_500.0).as_str(),
-            ],
-            &[
-                "host to device",
-                "CPU 0",
-                "GPU 1",
-                "1 MiB - 16 MiB",
-                "1",
-                "2097152",
-                "0.001",
-                "0.001",
-                "2097.152",
-                "2097.152",
-                "2097.152",
-                "2097.152",
-            ],
-            &[
-                "MEMORY_COPY_NONE",
-                "CPU 0",
-                "-",
-                "< 4 KiB",
-                "1",
-                "20",
-                "0.00001",
-                "0.00001",
-                "2",
-                "2",
-                "2",
-                "2",
-            ],
+            "host to device | CPU 0 | GPU 0 | < 4 KiB | 1 | 100 | 0.0001 | 0.0001 | 1 | 1 | 1 | 1",
+            &format!(
+                "host to device | CPU 0 | GPU 0 | 4 KiB - 64 KiB | 3 | 44096 | 0.002 | 0.0015 | 22.048 | \
+                 8 | 32 | {}",
+                44_096.0 / 1_500.0
+            ),
+            "host to device | CPU 0 | GPU 1 | 1 MiB - 16 MiB | 1 | 2097152 | 0.001 | 0.001 | 2097.152 | \
+             2097.152 | 2097.152 | 2097.152",
+            "MEMORY_COPY_NONE | CPU 0 | - | < 4 KiB | 1 | 20 | 0.00001 | 0.00001 | 2 | 2 | 2 | 2",
         ],
     );
 }
@@ -106,10 +48,9 @@ fn copies_without_sizes_have_times_only() {
         profile.copies.push(copied);
     }
     let table = table(profile, "memory_copy_bandwidth").unwrap();
-    let row: &[&str] =
-        &["host to device", "CPU 0", "GPU 0", "-", "2", "-", "0.004", "0.004", "-", "-", "-", "-"];
-    assert_rows(&table, &COPIES, &[row]);
-    assert_rows(&table, &["Mean Time (µs)", "Min Time (µs)", "Max Time (µs)"], &[&["2", "1", "3"]]);
+    let row = "host to device | CPU 0 | GPU 0 | - | 2 | - | 0.004 | 0.004 | - | - | - | -";
+    assert_rows(&table, COPIES, &[row]);
+    assert_rows(&table, "Mean Time (µs) | Min Time (µs) | Max Time (µs)", &["2 | 1 | 3"]);
 }
 
 #[test]
@@ -117,13 +58,12 @@ fn copies_without_durations_have_no_bandwidth() {
     let mut profile = profile();
     let copied = copy(&mut profile, CopyDirection::HostToDevice, (5, 5), Some(64));
     profile.copies.push(copied);
-    let row: &[&str] =
-        &["host to device", "CPU 0", "GPU 0", "< 4 KiB", "1", "64", "0", "0", "-", "-", "-", "-"];
-    assert_rows(&table(profile, "memory_copy_bandwidth").unwrap(), &COPIES, &[row]);
+    let row = "host to device | CPU 0 | GPU 0 | < 4 KiB | 1 | 64 | 0 | 0 | - | - | - | -";
+    assert_rows(&table(profile, "memory_copy_bandwidth").unwrap(), COPIES, &[row]);
 }
 
-const ALLOCATIONS: [&str; 7] =
-    ["agent", "operation", "Count", "Bytes", "Unknown Addresses", "Peak Live Bytes", "Live Bytes at End"];
+const ALLOCATIONS: &str =
+    "agent | operation | Count | Bytes | Unknown Addresses | Peak Live Bytes | Live Bytes at End";
 const ALLOCATE: &str = "MEMORY_ALLOCATION_ALLOCATE";
 const FREE: &str = "MEMORY_ALLOCATION_FREE";
 
@@ -163,11 +103,11 @@ fn memory_is_live_from_allocation_to_end_in_time_order() {
     ]);
     assert_rows(
         &table(profile, "memory_allocations").unwrap(),
-        &ALLOCATIONS,
+        ALLOCATIONS,
         &[
-            &["GPU 0", ALLOCATE, "3", "230", "0", "150", "0"],
-            &["GPU 0", FREE, "3", "230", "0", "150", "0"],
-            &["GPU 1", ALLOCATE, "1", "30", "0", "30", "30"],
+            &format!("GPU 0 | {ALLOCATE} | 3 | 230 | 0 | 150 | 0"),
+            &format!("GPU 0 | {FREE} | 3 | 230 | 0 | 150 | 0"),
+            &format!("GPU 1 | {ALLOCATE} | 1 | 30 | 0 | 30 | 30"),
         ],
     );
 }
@@ -177,16 +117,19 @@ fn processes_do_not_share_addresses() {
     let profile = with(&[(10, ALLOCATE, 0, Some(1), 0xA, 100), (20, FREE, 1, None, 0xA, 0)]);
     assert_rows(
         &table(profile, "memory_allocations").unwrap(),
-        &ALLOCATIONS,
-        &[&["-", FREE, "1", "0", "1", "-", "-"], &["GPU 0", ALLOCATE, "1", "100", "0", "100", "100"]],
+        ALLOCATIONS,
+        &[
+            &format!("- | {FREE} | 1 | 0 | 1 | - | -"),
+            &format!("GPU 0 | {ALLOCATE} | 1 | 100 | 0 | 100 | 100"),
+        ],
     );
 }
 
 #[test]
 fn memory_at_an_address_that_is_taken_replaces_what_was_there() {
     let profile = with(&[(10, ALLOCATE, 0, Some(1), 0xA, 100), (20, ALLOCATE, 0, Some(1), 0xA, 30)]);
-    let row: &[&str] = &["GPU 0", ALLOCATE, "2", "130", "0", "100", "30"];
-    assert_rows(&table(profile, "memory_allocations").unwrap(), &ALLOCATIONS, &[row]);
+    let row = &format!("GPU 0 | {ALLOCATE} | 2 | 130 | 0 | 100 | 30");
+    assert_rows(&table(profile, "memory_allocations").unwrap(), ALLOCATIONS, &[row]);
 }
 
 #[test]
@@ -195,8 +138,8 @@ fn null_pointers_are_no_memory() {
     let table = table(profile, "memory_allocations").unwrap();
     assert_rows(
         &table,
-        &ALLOCATIONS,
-        &[&["-", FREE, "1", "0", "0", "-", "-"], &["GPU 0", ALLOCATE, "1", "100", "0", "-", "-"]],
+        ALLOCATIONS,
+        &[&format!("- | {FREE} | 1 | 0 | 0 | - | -"), &format!("GPU 0 | {ALLOCATE} | 1 | 100 | 0 | - | -")],
     );
-    assert_rows(&table, &["Total Time (ms)"], &[&["0.001"], &["0.001"]]);
+    assert_rows(&table, "Total Time (ms)", &["0.001", "0.001"]);
 }

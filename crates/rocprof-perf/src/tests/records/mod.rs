@@ -117,10 +117,12 @@ fn cells(table: &Table, row: usize, columns: &[&str]) -> Vec<String> {
     columns.iter().map(cell).collect()
 }
 
+/// The rows of some columns, all separated by ` | `.
 #[track_caller]
-fn assert_rows(table: &Table, columns: &[&str], rows: &[&[&str]]) {
-    let found: Vec<Vec<String>> = (0..table.height()).map(|row| cells(table, row, columns)).collect();
-    assert_eq!(found, rows, "{columns:?}");
+fn assert_rows(table: &Table, columns: &str, rows: &[&str]) {
+    let names: Vec<&str> = columns.split(" | ").collect();
+    let found: Vec<String> = (0..table.height()).map(|row| cells(table, row, &names).join(" | ")).collect();
+    assert_eq!(found, rows, "{columns}");
 }
 
 #[test]
