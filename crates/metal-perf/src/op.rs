@@ -1,5 +1,7 @@
 //! A row of the report, and the categories of operations by name.
 
+use std::sync::LazyLock;
+
 use trace_ingest::StringId;
 
 /// What a row of the report is.
@@ -211,127 +213,42 @@ const SUFFIX: &str = "DeviceOperation";
 pub(crate) const HOST_MARK: &str = "(torch)";
 
 /// Names by category, as they are or with `DeviceOperation` behind them.
-const NAMES: &[(OpCategory, &[&str])] = &[
-    (
-        OpCategory::Compute,
-        &[
-            "AllGatherMatmul",
-            "RMSAllGather",
-            "ScaledDotProductAttentionDecode",
-            "SdpaDecode",
-            "RotaryEmbeddingLlama",
-            "RotaryEmbedding",
-            "SDPAOperation",
-            "OptimizedConvNew",
-            "Conv2d",
-            "Matmul",
-            "BinaryNg",
-            "Binary",
-            "Unary",
-            "Pool2D",
-            "UpSample",
-            "UpsampleOperation",
-            "GroupNorm",
-            "GridSample",
-            "Accumulation",
-            "LayerNorm",
-            "ScaledDotProductAttention",
-            "Reduce",
-            "FastReduceNC",
-            "ArgMax",
-            "Softmax",
-            "Embeddings",
-            "MinimalMatmulOp",
-            "SparseMatmul",
-            "IntImg",
-            "GridSampleOperation",
-            "MoeGroupedTopk",
-            "MaskedBincount",
-            "OffsetCumsum",
-            "UnifiedRoutedExpertFfn",
-            "PostCombineReduce",
-        ],
-    ),
-    (
-        OpCategory::Dm,
-        &[
-            "PagedUpdateCacheDeviceOperation",
-            "Move",
-            "Copy",
-            "InterleavedToSharded",
-            "ShardedToInterleaved",
-            "InterleavedToShardedPartial",
-            "ShardedToInterleavedPartial",
-            "Halo",
-            "Where",
-            "CloneOperation",
-            "Reshard",
-        ],
-    ),
-    (
-        OpCategory::Ccl,
-        &[
-            "AllGather",
-            "AllGatherAsync",
-            "AllGatherConcat",
-            "ReduceScatter",
-            "ReduceScatterMinimalAsync",
-            "ReduceScatterMinimalDirect",
-            "StridedReduceScatterAsync",
-            "LlamaReduceScatter",
-            "DeepseekMoEReduceScatter",
-            "StridedAllGatherAsync",
-            "SliceReshardAsync",
-            "SelectiveReduceCombine",
-            "ReduceToRootOp",
-            "AllReduceAsync",
-            "AllToAllAsync",
-            "AllToAllAsyncGeneric",
-            "AllToAllDispatch",
-            "AllToAllDispatchMetadata",
-            "AllToAllCombine",
-            "AllBroadcast",
-            "Broadcast",
-            "SendAsync",
-            "RecvAsync",
-            "SendDirectAsync",
-            "RecvDirectAsync",
-            "Dispatch",
-            "Combine",
-        ],
-    ),
-    (
-        OpCategory::Tm,
-        &[
-            "NLPCreateHeadsDecodeDeviceOperation",
-            "NLPCreateQKVHeadsDecodeDeviceOperation",
-            "NLPConcatHeadsDecodeDeviceOperation",
-            "Fold",
-            "CreateQKVHeadsDeviceOperation",
-            "ConcatenateHeads",
-            "Reshape",
-            "ReshapeView",
-            "Transpose",
-            "Permute",
-            "Slice",
-            "PaddedSlice",
-            "SliceWrite",
-            "Concat",
-            "Split",
-            "Repeat",
-            "TilizeWithValPadding",
-            "Tilize",
-            "UntilizeWithUnpadding",
-            "Untilize",
-            "Typecast",
-            "NLPConcatHeads",
-            "NlpCreateHeads",
-            "Ternary",
-            "FillPad",
-            "PadDeviceOperation",
-        ],
-    ),
-];
+static NAMES: LazyLock<[(OpCategory, Vec<&str>); 4]> = LazyLock::new(|| {
+    [
+        (
+            OpCategory::Compute,
+            "AllGatherMatmul RMSAllGather ScaledDotProductAttentionDecode SdpaDecode RotaryEmbeddingLlama \
+             RotaryEmbedding SDPAOperation OptimizedConvNew Conv2d Matmul BinaryNg Binary Unary Pool2D \
+             UpSample UpsampleOperation GroupNorm GridSample Accumulation LayerNorm \
+             ScaledDotProductAttention Reduce FastReduceNC ArgMax Softmax Embeddings MinimalMatmulOp \
+             SparseMatmul IntImg GridSampleOperation MoeGroupedTopk MaskedBincount OffsetCumsum \
+             UnifiedRoutedExpertFfn PostCombineReduce",
+        ),
+        (
+            OpCategory::Dm,
+            "PagedUpdateCacheDeviceOperation Move Copy InterleavedToSharded ShardedToInterleaved \
+             InterleavedToShardedPartial ShardedToInterleavedPartial Halo Where CloneOperation Reshard",
+        ),
+        (
+            OpCategory::Ccl,
+            "AllGather AllGatherAsync AllGatherConcat ReduceScatter ReduceScatterMinimalAsync \
+             ReduceScatterMinimalDirect StridedReduceScatterAsync LlamaReduceScatter \
+             DeepseekMoEReduceScatter StridedAllGatherAsync SliceReshardAsync SelectiveReduceCombine \
+             ReduceToRootOp AllReduceAsync AllToAllAsync AllToAllAsyncGeneric AllToAllDispatch \
+             AllToAllDispatchMetadata AllToAllCombine AllBroadcast Broadcast SendAsync RecvAsync \
+             SendDirectAsync RecvDirectAsync Dispatch Combine",
+        ),
+        (
+            OpCategory::Tm,
+            "NLPCreateHeadsDecodeDeviceOperation NLPCreateQKVHeadsDecodeDeviceOperation \
+             NLPConcatHeadsDecodeDeviceOperation Fold CreateQKVHeadsDeviceOperation ConcatenateHeads \
+             Reshape ReshapeView Transpose Permute Slice PaddedSlice SliceWrite Concat Split Repeat \
+             TilizeWithValPadding Tilize UntilizeWithUnpadding Untilize Typecast NLPConcatHeads \
+             NlpCreateHeads Ternary FillPad PadDeviceOperation",
+        ),
+    ]
+    .map(|(category, names)| (category, names.split_whitespace().collect()))
+});
 
 /// What names of attention have in them, such as `RingJointSDPADeviceOperation` and `RingDistributedSdpa`: tt-metal adds
 /// one for each way to spread it over a device and over several.

@@ -141,15 +141,15 @@ pub(crate) fn headers(table: &Table) -> Vec<&str> {
     table.columns().iter().map(|column| column.name()).collect()
 }
 
-/// The rows of a sheet, each as the cells of some columns joined by ` | `; null is `-`, and numbers that are not whole
-/// have a point.
-pub(crate) fn rows(analysis: &RocprofAnalysis, sheet: &str, columns: &[&str]) -> Vec<String> {
+/// The rows of a sheet, each as the cells of some columns; both are joined by ` | `. Null is `-`, and numbers that are
+/// not whole have a point.
+pub(crate) fn rows(analysis: &RocprofAnalysis, sheet: &str, columns: &str) -> Vec<String> {
     let table = built(analysis, sheet).unwrap_or_else(|| panic!("{sheet} was left out"));
-    let text = |row: usize, column: &&str| match table.column(column).unwrap().cell(row) {
+    let text = |row: usize, column: &str| match table.column(column).unwrap().cell(row) {
         Cell::Missing => "-".to_owned(),
         Cell::Number(number) => format!("{number:?}"),
         cell => cell.text().into_owned(),
     };
-    let line = |row| columns.iter().map(|column| text(row, column)).collect::<Vec<_>>().join(" | ");
+    let line = |row| columns.split(" | ").map(|column| text(row, column)).collect::<Vec<_>>().join(" | ");
     (0..table.height()).map(line).collect()
 }

@@ -30,7 +30,7 @@ fn recorded() -> impl Strategy<Value = Recorded> {
 }
 
 fn numbers(analysis: &RocprofAnalysis, sheet: &str, column: &str) -> Vec<f64> {
-    rows(analysis, sheet, &[column]).iter().map(|cell| cell.parse().unwrap_or(0.0)).collect()
+    rows(analysis, sheet, column).iter().map(|cell| cell.parse().unwrap_or(0.0)).collect()
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use super::{THEIRS, reference, small};
 use crate::fixture::{Recorded, rows};
 use crate::{RocprofAnalysis, RocprofNotice, RocprofOptions, rocprof_notices};
 
-const TIMELINE: [&str; 3] = ["type", "time ms", "percent"];
+const TIMELINE: &str = "type | time ms | percent";
 
 #[test]
 fn the_timeline_counts_every_instant_once() {
@@ -20,20 +20,20 @@ fn the_timeline_counts_every_instant_once() {
     ];
     for options in [RocprofOptions::default(), reference()] {
         let analysis = small(Some((0, 1000))).analyse(options);
-        assert_eq!(rows(&analysis, "gpu_timeline", &TIMELINE), expected);
+        assert_eq!(rows(&analysis, "gpu_timeline", TIMELINE), expected);
     }
 }
 
 #[test]
 fn without_times_of_processes_the_total_is_from_the_first_start_to_the_last_end() {
     let analysis = small(None).analyse(RocprofOptions::default());
-    let found = rows(&analysis, "gpu_timeline", &["type", "time ms"]);
+    let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!(found[0], "total_time | 0.000413");
     assert_eq!(found[4], "idle | 0.000372");
     assert_eq!(rocprof_notices(&analysis), [RocprofNotice::NoProcessTimes]);
 
     let analysis = small(None).analyse(reference());
-    let found = rows(&analysis, "gpu_timeline", &TIMELINE);
+    let found = rows(&analysis, "gpu_timeline", TIMELINE);
     let expected = [
         "total_time | 0.0 | 100.0",
         "kernel | 3.1e-5 | 0.0",
@@ -45,7 +45,7 @@ fn without_times_of_processes_the_total_is_from_the_first_start_to_the_last_end(
 
     let mut csv = small(None);
     csv.profile.source = SourceFormat::Csv;
-    let found = rows(&csv.analyse(reference()), "gpu_timeline", &["type", "time ms"]);
+    let found = rows(&csv.analyse(reference()), "gpu_timeline", "type | time ms");
     assert_eq!(found[0], "total_time | 0.000413", "TraceLens reads no CSV");
 }
 
@@ -58,7 +58,7 @@ fn the_total_of_several_processes_is_from_the_first_to_the_last() {
         recorded
     };
     let analysis = recorded().analyse(RocprofOptions::default());
-    let found = rows(&analysis, "gpu_timeline", &["type", "time ms"]);
+    let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!(
         found,
         [
@@ -73,21 +73,21 @@ fn the_total_of_several_processes_is_from_the_first_to_the_last() {
 
     // TraceLens reads the first process alone.
     let analysis = recorded().analyse(reference());
-    let found = rows(&analysis, "gpu_timeline", &["type", "time ms"]);
+    let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!(found[..2], ["total_time | 0.00095", "kernel | 3.1e-5"]);
-    assert_eq!(rows(&analysis, "kernel_summary", &["name", "Count"])[0], "a_gemm | 2");
+    assert_eq!(rows(&analysis, "kernel_summary", "name | Count")[0], "a_gemm | 2");
 }
 
 #[test]
 fn records_outside_of_the_processes_widen_the_total_and_are_told() {
     let analysis = small(Some((120, 450))).analyse(RocprofOptions::default());
-    let found = rows(&analysis, "gpu_timeline", &["type", "time ms"]);
+    let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!((found[0].as_str(), found[4].as_str()), ("total_time | 0.000413", "idle | 0.000372"));
     assert_eq!(rocprof_notices(&analysis), [RocprofNotice::OutsideProcessTimes { records: 4 }]);
 
     let analysis =
         small(Some((120, 450))).analyse(RocprofOptions { conventions: THEIRS, ..RocprofOptions::default() });
-    let found = rows(&analysis, "gpu_timeline", &["type", "time ms"]);
+    let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!((found[0].as_str(), found[4].as_str()), ("total_time | 0.00033", "idle | 0.000289"));
     assert_eq!(rocprof_notices(&analysis), [RocprofNotice::TraceLensFigures]);
 }
@@ -100,12 +100,12 @@ fn copies_alone_have_a_timeline_but_not_in_the_reference() {
         recorded
     };
     let analysis = recorded().analyse(RocprofOptions::default());
-    let found = rows(&analysis, "gpu_timeline", &["type", "percent"]);
+    let found = rows(&analysis, "gpu_timeline", "type | percent");
     assert_eq!(
         found,
         ["total_time | 100.0", "kernel | 0.0", "memory | 25.0", "busy_time | 25.0", "idle | 75.0"]
     );
-    assert!(rows(&recorded().analyse(reference()), "gpu_timeline", &["type"]).is_empty());
+    assert!(rows(&recorded().analyse(reference()), "gpu_timeline", "type").is_empty());
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn every_gpu_has_its_own_timeline() {
     recorded.run("gemm", None, 7000, 7100);
     for options in [RocprofOptions::default(), reference()] {
         let analysis = RocprofAnalysis::new(recorded.profile.clone(), options);
-        let found = rows(&analysis, "gpu_timeline_by_agent", &["agent", "gpu", "type", "time ms", "percent"]);
-        let product = rows(&analysis, "gpu_timeline_by_agent", &["product"]);
+        let found = rows(&analysis, "gpu_timeline_by_agent", "agent | gpu | type | time ms | percent");
+        let product = rows(&analysis, "gpu_timeline_by_agent", "product");
         assert_eq!((product[0].as_str(), product[18].as_str()), ("AMD Instinct MI300X", "-"));
         assert_eq!(
             found,
@@ -182,7 +182,7 @@ fn agents_that_the_profile_does_not_describe_take_part_by_the_direction_of_copie
     recorded.copy(HostToDevice, [Some(0), Some(1)], 0, 10);
     recorded.copy(DeviceToHost, [Some(1), Some(0)], 20, 30);
     let analysis = recorded.analyse(RocprofOptions::default());
-    let found = rows(&analysis, "gpu_timeline_by_agent", &["agent", "type", "time ms"]);
+    let found = rows(&analysis, "gpu_timeline_by_agent", "agent | type | time ms");
     assert_eq!(found.len(), 9);
     assert_eq!(
         found[..3],
