@@ -62,7 +62,11 @@ impl Example {
             let model = match self.call.read() {
                 Ok(model) => model,
                 Err(undefined) => {
-                    let gap = if undefined.gap == Gap::NoFormula { "no-formula" } else { "unread" };
+                    let gap = match undefined.gap {
+                        Gap::NoFormula => "no-formula",
+                        Gap::Arguments => "unread",
+                        _ => "another gap",
+                    };
                     compare(gap, undefined.reason.into_owned(), if what == gap { expected } else { what });
                     continue;
                 }
