@@ -25,6 +25,8 @@ mod open;
 #[cfg(feature = "kineto")]
 #[cfg_attr(not(feature = "rocprof"), allow(dead_code))]
 mod perfetto;
+#[cfg(any(feature = "kineto", feature = "nsys", feature = "rocprof"))]
+mod queue;
 #[cfg(feature = "rocprof")]
 mod read_ahead;
 mod recording;

@@ -1,9 +1,8 @@
 //! Text that a thread of its own reads and decompresses while another one parses it.
 
 use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-
-use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::source::read_full;
 
@@ -28,10 +27,10 @@ pub(crate) fn read_ahead<'a, T>(
     if threads <= 1 {
         return consume(Blocks::Here(source));
     }
-    let (free, free_blocks) = bounded(BLOCKS);
-    let (filled_blocks, filled) = bounded(BLOCKS);
+    let (free, free_blocks) = channel();
+    let (filled_blocks, filled) = channel();
     for _ in 0..BLOCKS {
-        // Cannot fail: the channel has room for all blocks and its other end is held here.
+        // Cannot fail: the other end of the channel is held here.
         let _ = free.send(Vec::new());
     }
     thread::scope(|scope| {

@@ -7,14 +7,15 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
-
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::append::TraceSink;
 use super::assemble::{Assembler, Ending, Refusal, Sink};
 use super::boundary::last_event_start;
 use super::run::{Run, RunEnd};
+use crate::queue::next_of;
 use crate::source::read_full;
 use crate::trace::Trace;
 
@@ -164,11 +165,12 @@ fn read_threaded(
 ) -> Result<Trace, Refusal> {
     // Every worker holds one block, the reader one, the assembler one, and as many wait.
     let blocks = 2 * threads + 2;
-    let (free_sender, free) = bounded::<Box<Block>>(blocks);
-    let (filled_sender, filled) = bounded::<Box<Block>>(blocks);
-    let (parsed_sender, parsed) = unbounded::<Box<Block>>();
+    let (free_sender, free) = channel::<Box<Block>>();
+    let (filled_sender, filled) = channel::<Box<Block>>();
+    let (parsed_sender, parsed) = channel::<Box<Block>>();
+    let filled = Arc::new(Mutex::new(filled));
     for _ in 0..blocks {
-        // Cannot fail: the channel has room for all blocks and its other end is held here.
+        // Cannot fail: the other end of the channel is held here.
         let block = Block { run: Run::new(skip_frames), ..Block::default() };
         let _ = free_sender.send(Box::new(block));
     }
@@ -191,7 +193,7 @@ fn read_threaded(
             damage
         });
         for _ in 0..threads {
-            let (filled, parsed_sender) = (filled.clone(), parsed_sender.clone());
+            let (filled, parsed_sender) = (Arc::clone(&filled), parsed_sender.clone());
             scope.spawn(move || parse_blocks(&filled, &parsed_sender));
         }
         drop((filled, parsed_sender));
@@ -216,8 +218,8 @@ fn read_threaded(
     })
 }
 
-fn parse_blocks(filled: &Receiver<Box<Block>>, parsed: &Sender<Box<Block>>) {
-    while let Ok(mut block) = filled.recv() {
+fn parse_blocks(filled: &Mutex<Receiver<Box<Block>>>, parsed: &Sender<Box<Block>>) {
+    while let Some(mut block) = next_of(filled) {
         let Block { text, run, end, .. } = &mut *block;
         run.clear();
         *end = run.parse(text.as_bytes());

@@ -17,14 +17,15 @@ use std::fs::File;
 use std::hash::BuildHasher;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use crossbeam_channel::bounded;
 use hashbrown::DefaultHashBuilder;
 use rusqlite::types::ValueRef;
 
 use super::bounded::Failure;
+use crate::queue::next_of;
 
 /// Bytes before the first page's tree.
 const FILE_HEADER: usize = 100;
@@ -163,18 +164,19 @@ impl Pages {
         let read_next = &read_next;
         thread::scope(|scope| {
             let parts = 2 * threads;
-            let (free, empty) = bounded::<T>(parts);
-            let (full, made) = bounded(parts);
+            let (free, empty) = channel::<T>();
+            let (full, made) = channel();
+            let empty = Arc::new(Mutex::new(empty));
             for _ in 0..parts {
-                // Cannot fail: the channel has room for all parts and its other end is held here.
+                // Cannot fail: the other end of the channel is held here.
                 let _ = free.send(T::default());
             }
             for mut reader in others {
-                let (empty, full) = (empty.clone(), full.clone());
+                let (empty, full) = (Arc::clone(&empty), full.clone());
                 scope.spawn(move || {
                     // A closed channel means that nobody wants more. Who has a stretch has a part for it, so that the first
                     // of those that are not done is always being read.
-                    while let Ok(mut part) = empty.recv() {
+                    while let Some(mut part) = next_of(&empty) {
                         let Some((number, amount)) = read_next(&mut reader, &mut part) else { break };
                         if full.send((number, part, amount)).is_err() {
                             break;
@@ -183,6 +185,8 @@ impl Pages {
                 });
             }
             drop(full);
+            // Who holds the lock takes a part, or waits because there is none.
+            let unused = || empty.try_lock().ok()?.try_recv().ok();
             let mut early = BTreeMap::new();
             let mut next = 0;
             let mut is_at_end = false;
@@ -195,7 +199,7 @@ impl Pages {
                 }
                 if let Ok((number, part, amount)) = made.try_recv() {
                     early.insert(number, (part, amount));
-                } else if !is_at_end && let Ok(mut part) = empty.try_recv() {
+                } else if !is_at_end && let Some(mut part) = unused() {
                     match read_next(&mut own_reader, &mut part) {
                         Some((number, amount)) => {
                             early.insert(number, (part, amount));
