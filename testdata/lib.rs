@@ -29,6 +29,16 @@ pub fn corpus(case: &str) -> Option<PathBuf> {
     case_of(&corpus_folder(), case, is_required)
 }
 
+/// Some where there is a `python3` to test with. `None` where there is none, which is said: the test returns.
+pub fn python3() -> Option<()> {
+    let found = std::process::Command::new("python3").arg("--version").output();
+    let is_there = found.is_ok_and(|output| output.status.success());
+    if !is_there {
+        let _ = std::io::stderr().write_all(b"SKIPPED: no python3\n");
+    }
+    is_there.then_some(())
+}
+
 /// The files and folders in a folder, in the order of their names.
 ///
 /// # Panics

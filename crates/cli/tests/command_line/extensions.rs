@@ -9,18 +9,6 @@ const MEGATRON: &str = include_str!("../../../../examples/extensions/megatron_te
 
 const README: &str = include_str!("../../../../README.md");
 
-/// Whether there is no Python to test with, which is said.
-fn no_python() -> bool {
-    let missing = !std::process::Command::new("python3")
-        .arg("--version")
-        .output()
-        .is_ok_and(|out| out.status.success());
-    if missing {
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: no python3\n");
-    }
-    missing
-}
-
 /// Figures and a category of the file's own for `aten::mm`.
 const OWN_MATMUL: &str = r#"
 from tracelens import work
@@ -48,9 +36,9 @@ fn report(place: &Workplace, options: &[&str]) -> Outcome {
     place.run(&[&["report", trace], WITH_SCRIPT, options].concat())
 }
 
-/// The rows of a sheet, each as the cells of some columns.
-fn rows(sheets: &Sheets, sheet: &str, columns: &[&str]) -> Vec<String> {
-    let columns: Vec<_> = columns.iter().map(|column| sheets.column(sheet, column)).collect();
+/// The rows of a sheet, each as the cells of some columns joined by ` | `, as the names of the columns are.
+fn rows(sheets: &Sheets, sheet: &str, columns: &str) -> Vec<String> {
+    let columns: Vec<_> = columns.split(" | ").map(|column| sheets.column(sheet, column)).collect();
     let cell = |value: &serde_json::Value| value.as_str().map_or(value.to_string(), str::to_owned);
     let row = |row: usize| columns.iter().map(|column| cell(column[row])).collect::<Vec<_>>().join(" | ");
     (0..sheets.rows(sheet).len()).map(row).collect()
@@ -65,9 +53,7 @@ fn sum(sheets: &Sheets, sheet: &str, operator: &str, column: &str) -> f64 {
 
 #[test]
 fn an_operator_of_a_fork_is_modelled_with_the_family_it_belongs_to() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let (query, key) = ("[2, 4096, 32, 128]", "[2, 4096, 8, 128]");
     let arguments = format!(
         r#""Input Dims": [{query}, {query}, {key}, {key}, [], [], []],
@@ -80,14 +66,11 @@ fn an_operator_of_a_fork_is_modelled_with_the_family_it_belongs_to() {
     place.put("my.py", MY_ATTENTION);
     let sheets = place.sheets(WITH_SCRIPT);
     // 2 · 2 · 2 · 4096 · 4096 · 32 · 128 FLOPs, half of them masked; 160 MiB of query, key, value and result.
-    let columns = ["name", "op category", "GFLOPS", "Data Moved (MB)", "Kernel Time (µs)_sum"];
+    let columns = "name | op category | GFLOPS | Data Moved (MB) | Kernel Time (µs)_sum";
     let expected = "my_attention::forward | SDPA_fwd | 274.877906944 | 160.0 | 1000.0";
     assert_eq!(rows(&sheets, UNIFIED, &columns), [expected]);
-    assert_eq!(
-        rows(&sheets, "SDPA_fwd", &["name", "GFLOPS_first"]),
-        ["my_attention::forward | 274.877906944"]
-    );
-    assert_eq!(rows(&sheets, "ops_summary_by_category", &["op category", "Count"]), ["SDPA_fwd | 1"]);
+    assert_eq!(rows(&sheets, "SDPA_fwd", "name | GFLOPS_first"), ["my_attention::forward | 274.877906944"]);
+    assert_eq!(rows(&sheets, "ops_summary_by_category", "op category | Count"), ["SDPA_fwd | 1"]);
 }
 
 #[test]
@@ -107,7 +90,7 @@ fn the_files_of_the_readme_do_what_is_said_there() {
     ]));
     place.put("my.toml", file("toml"));
     place.put("my.py", file("python"));
-    for (extension, is_missing) in [("my.toml", false), ("my.py", no_python())] {
+    for (extension, is_missing) in [("my.toml", false), ("my.py", testdata::python3().is_none())] {
         if !is_missing {
             the_swiglu_of_the_readme(&place.sheets(&["--extension_file", extension]));
         }
@@ -118,16 +101,14 @@ fn the_swiglu_of_the_readme(sheets: &Sheets) {
     // 4 · 4096 FLOPs, 3 · 4096 · 2 bytes.
     let expected =
         ["my::swiglu | swiglu | 0.000016384 | 0.0234375", "my::swiglu_backward | swiglu_bwd | null | null"];
-    assert_eq!(rows(sheets, UNIFIED, &["name", "op category", "GFLOPS", "Data Moved (MB)"]), expected);
-    let shapes = rows(sheets, "swiglu_fwd", &["name", "param: shape"]);
+    assert_eq!(rows(sheets, UNIFIED, "name | op category | GFLOPS | Data Moved (MB)"), expected);
+    let shapes = rows(sheets, "swiglu_fwd", "name | param: shape");
     assert_eq!(shapes, ["my::swiglu | (4, 1024)"]);
 }
 
 #[test]
 fn a_category_of_the_file_is_in_every_table_and_has_a_sheet_of_its_own() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = place(OWN_MATMUL);
     let (before, after) = (place.sheets(&[]), place.sheets(WITH_SCRIPT));
     let mut names = before.names();
@@ -135,15 +116,13 @@ fn a_category_of_the_file_is_in_every_table_and_has_a_sheet_of_its_own() {
     names.sort_unstable();
     assert_eq!(after.names(), names);
     for sheet in ["ops_all", UNIFIED, "coverage"] {
-        for row in rows(&after, sheet, &["name", "op category"]) {
+        for row in rows(&after, sheet, "name | op category") {
             let (name, category) = row.split_once(" | ").unwrap();
             assert_eq!(name == "aten::mm", category == "my/matmul", "{sheet}: {row}");
         }
     }
-    assert!(
-        rows(&after, "ops_summary", &["name", "Categories"]).contains(&r#"aten::mm | ["my/matmul"]"#.into())
-    );
-    assert!(rows(&after, "ops_summary_by_category", &["op category"]).contains(&"my/matmul".into()));
+    assert!(rows(&after, "ops_summary", "name | Categories").contains(&r#"aten::mm | ["my/matmul"]"#.into()));
+    assert!(rows(&after, "ops_summary_by_category", "op category").contains(&"my/matmul".into()));
 
     // The formula is that of the built-in model: the figures are the same, in another sheet.
     let time = "Kernel Time (µs)_sum";
@@ -167,9 +146,7 @@ fn a_category_of_the_file_is_in_every_table_and_has_a_sheet_of_its_own() {
 
 #[test]
 fn the_sheet_of_a_category_is_written_in_every_format() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = place(OWN_MATMUL);
     report(&place, &["--output_csvs_dir=sheets", "--output_xlsx_path=r.xlsx", "--output_json_path=r.json"])
         .exits_with(0)
@@ -184,9 +161,7 @@ fn the_sheet_of_a_category_is_written_in_every_format() {
 
 #[test]
 fn a_list_of_names_decides_the_sheet() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = place(
         "dict_cat2names_extension = {'projections': ['aten::mm'], 'UnaryElementwise': ['aten::addmm']}",
     );
@@ -202,17 +177,15 @@ fn a_list_of_names_decides_the_sheet() {
 
 #[test]
 fn a_table_of_the_file_is_a_sheet_of_the_report() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = place(
         "def tree_postprocess_extension(tree):\n    tree.insert_above(tree.roots()[0], 'mine')\n\n\
          def get_additional_dataframes_extension(tree):\n    \
          return {'own': [{'name': e.name, 'n': 1} for e in tree.events_by_name('mine')], 'ops_all': {'x': [1]}}",
     );
     let sheets = place.sheets(WITH_SCRIPT);
-    assert_eq!(rows(&sheets, "own", &["name", "n"]), ["mine | 1"]);
-    assert_eq!(rows(&sheets, "ops_all~2", &["x"]), ["1"]);
+    assert_eq!(rows(&sheets, "own", "name | n"), ["mine | 1"]);
+    assert_eq!(rows(&sheets, "ops_all~2", "x"), ["1"]);
 }
 
 /// A layer of Transformer Engine that launches its matrix product itself, and its backward with two.
@@ -238,13 +211,11 @@ fn linear_layer() -> Vec<String> {
 
 #[test]
 fn the_layers_of_megatron_are_their_three_matrix_products() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = Workplace::with(trace(&linear_layer()));
     place.put("my.py", MEGATRON);
     let sheets = place.sheets(WITH_SCRIPT);
-    let mut products = rows(&sheets, UNIFIED, &["name", "op category", "GFLOPS", "Kernel Time (µs)_sum"]);
+    let mut products = rows(&sheets, UNIFIED, "name | op category | GFLOPS | Kernel Time (µs)_sum");
     products.sort_unstable();
     // 2 · 20 · 512 · 1024 FLOPs each.
     assert_eq!(
@@ -256,15 +227,13 @@ fn the_layers_of_megatron_are_their_three_matrix_products() {
         ]
     );
     assert_eq!(sheets.rows("GEMM").len(), 3);
-    let launchers = rows(&sheets, "ops_all", &["name", "op category"]);
+    let launchers = rows(&sheets, "ops_all", "name | op category");
     assert!(launchers.contains(&"_Linear_yfwd_mm | GEMM".to_string()), "{launchers:?}");
 }
 
 #[test]
 fn a_file_that_cannot_be_used_is_one_error_before_the_trace_is_read() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for (script, parts) in [
         ("import no_such_module\n", &["my.py:1: ModuleNotFoundError: No module named"][..]),
         ("x = (1\n", &["my.py:1: SyntaxError"]),
@@ -307,7 +276,8 @@ fn a_file_that_cannot_be_read_or_run_is_one_error() {
 #[test]
 fn a_file_to_start_from_is_written_and_checked() {
     let place = Workplace::with("");
-    for (name, form, is_missing) in [("new.toml", "a table", false), ("new.py", "a Python file", no_python())]
+    for (name, form, is_missing) in
+        [("new.toml", "a table", false), ("new.py", "a Python file", testdata::python3().is_none())]
     {
         place.run(&["extension", "--init", name]).exits_with(0);
         place.run(&["extension", "--init", name]).exits_with(1).with_error(&["File exists"]);
@@ -327,9 +297,7 @@ fn a_file_to_start_from_is_written_and_checked() {
 
 #[test]
 fn every_spelling_of_the_command_takes_a_script() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = place(OWN_MATMUL);
     for arguments in [
         &["pytorch", "trace.json.gz", "--json", "--extension-file=my.py"][..],
@@ -341,9 +309,7 @@ fn every_spelling_of_the_command_takes_a_script() {
 
 #[test]
 fn a_model_that_fails_leaves_the_reason_in_the_row_and_a_warning() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = place(
         "from tracelens import fail, work\ndef f(event): return work(flops = event.dims[9][0], category = 'x')\n\
          def g(event):\n    fail('only for inference')\n\
@@ -351,7 +317,7 @@ fn a_model_that_fails_leaves_the_reason_in_the_row_and_a_warning() {
     );
     let outcome = report(&place, &["--json"]).exits_with(0);
     let sheets = Sheets::parse(&outcome.out);
-    let reasons = rows(&sheets, "coverage", &["status", "name", "op category", "reason"]);
+    let reasons = rows(&sheets, "coverage", "status | name | op category | reason");
     for (operator, reason) in [
         ("aten::mm", "my.py:2: IndexError: tuple index out of range"),
         ("aten::addmm", "my.py:4: only for inference"),
@@ -367,9 +333,7 @@ fn a_model_that_fails_leaves_the_reason_in_the_row_and_a_warning() {
 
 #[test]
 fn what_a_file_prints_is_on_standard_error() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = Workplace::with(trace(&one_operator()));
     place.put(
         "my.py",
@@ -391,9 +355,7 @@ fn what_a_file_prints_is_on_standard_error() {
 
 #[test]
 fn a_tree_rule_that_fails_is_a_warning_and_the_report_is_made() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for (body, reason) in [
         ("raise ValueError('no such luck')", "my.py:3: ValueError: no such luck"),
         ("tree.children(17)", "my.py:3: expected an event of the tree, found a int"),
@@ -414,9 +376,7 @@ fn a_tree_rule_that_fails_is_a_warning_and_the_report_is_made() {
 
 #[test]
 fn arguments_that_a_tree_rule_sets_reach_the_models() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = place(
         r#"
 from tracelens import work
@@ -442,9 +402,7 @@ perf_model_extension = {"aten::mm": f}
 
 #[test]
 fn members_without_effect_are_named() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = Workplace::with(trace(&one_operator()));
     place.put("my.py", "perf_models_extension = {}\n");
     let outcome = report(&place, &["--json"]).exits_with(0);
@@ -456,9 +414,7 @@ fn members_without_effect_are_named() {
 
 #[test]
 fn a_file_gives_the_same_report_on_any_number_of_threads() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let place = place(OWN_MATMUL);
     let said = |threads| {
         let outcome = report(&place, &["--json", "--threads", threads]).exits_with(0);

@@ -7,7 +7,6 @@ use perf_models::OpCall;
 use tree_perf::AnalysisExtension;
 
 use super::fixture::Fixture;
-use super::no_python;
 
 fn load_for(time: Duration, text: &str) -> Result<Extension, ExtensionError> {
     let limits = Limits { time, memory_bytes: 400 << 20 };
@@ -23,9 +22,7 @@ const SOON: Duration = Duration::from_secs(60);
 
 #[test]
 fn files_that_do_not_end_are_stopped_with_their_line() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let begun = Instant::now();
     for (text, line) in [
         ("x = 0\nwhile True:\n    x += 1", 2..4),
@@ -46,9 +43,7 @@ fn files_that_do_not_end_are_stopped_with_their_line() {
 #[test]
 #[cfg(target_os = "linux")]
 fn files_that_eat_memory_are_stopped_with_their_line() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for text in [
         "x = 1\ny = 'a' * (1 << 33)",
         "def f(n):\n    return [0] * n\nz = f(1 << 40)",
@@ -64,9 +59,7 @@ fn files_that_eat_memory_are_stopped_with_their_line() {
 
 #[test]
 fn what_breaks_the_pipe_ends_with_a_message() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for (text, expected) in [
         ("import os\nos.closerange(3, 256)", "the process of the file ended without an answer"),
         ("import os\nos.abort()", "the process of the file ended without an answer"),
@@ -92,9 +85,7 @@ fn what_breaks_the_pipe_ends_with_a_message() {
 
 #[test]
 fn a_model_that_does_not_end_leaves_the_calls_before_it() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         "from tracelens import work\ndef fine(event):\n    return work('x', flops = 1)\n\ndef loops(event):\n    while True:\n        \
          pass\n\nperf_model_extension = {'a': fine, 'b': loops, 'c': fine}",
@@ -117,9 +108,7 @@ fn a_model_that_does_not_end_leaves_the_calls_before_it() {
 
 #[test]
 fn a_rule_that_does_not_end_is_stopped() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         "def tree_postprocess_extension(tree):\n    print('before')\n    while True:\n        tree.roots()",
     )

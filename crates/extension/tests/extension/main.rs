@@ -13,16 +13,6 @@ mod python;
 mod table;
 mod tree;
 
-/// Whether there is no Python to test with, which is said.
-fn no_python() -> bool {
-    let found = std::process::Command::new(Python::default().program).arg("--version").output();
-    let missing = !found.is_ok_and(|output| output.status.success());
-    if missing {
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: no python3\n");
-    }
-    missing
-}
-
 fn load(text: &str) -> Extension {
     Extension::load("my.py", text, &Python::default()).unwrap()
 }
@@ -98,7 +88,7 @@ fn other_files_are_refused_with_what_to_do() {
 #[test]
 fn the_files_to_start_from_load() {
     for (form, path) in [(extension::Form::Table, "start.toml"), (extension::Form::Python, "start.py")] {
-        if form == extension::Form::Python && no_python() {
+        if form == extension::Form::Python && testdata::python3().is_none() {
             continue;
         }
         let extension = Extension::load(path, form.start(), &Python::default()).unwrap();

@@ -7,7 +7,7 @@ use trace2tree::{TraceTree, TreeOptions};
 use tree_perf::AnalysisExtension;
 
 use super::fixture::{Fixture, shapes, unified_rows, words};
-use super::{dims, no_python, texts};
+use super::{dims, texts};
 
 const MEGATRON: &str = include_str!("../../../../examples/extensions/megatron_te_v2.py");
 
@@ -111,9 +111,7 @@ const BACKWARD: [(&str, i64); 3] = [("nvjet_x", 10), ("nvjet_w", 10), ("bias", 1
 
 #[test]
 fn a_layer_gets_three_matrix_multiplications_with_shapes_of_their_own() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     layer(&mut fixture, "_Linear", 3, bf16_linear("False"), &FORWARD, &BACKWARD);
     let (tree, said) = after(fixture);
@@ -138,9 +136,7 @@ fn a_layer_gets_three_matrix_multiplications_with_shapes_of_their_own() {
 
 #[test]
 fn the_multiplications_have_the_figures_of_their_shapes() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     layer(&mut fixture, "_Linear", 3, bf16_linear("False"), &FORWARD, &BACKWARD);
     layer(&mut fixture, "_Linear", 4, bf16_linear("True"), &FORWARD, &BACKWARD);
@@ -173,9 +169,7 @@ fn unified(fixture: Fixture) -> Vec<UnifiedRow> {
 
 #[test]
 fn fp8_layers_say_so() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     layer(&mut fixture, "_Linear", 3, bf16_linear("True"), &FORWARD, &BACKWARD);
     let (tree, _) = after(fixture);
@@ -184,9 +178,7 @@ fn fp8_layers_say_so() {
 
 #[test]
 fn kernels_of_matrix_multiplications_are_told_by_their_names() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for (name, is_gemm) in [
         ("nvjet_tst_128x64", true),
         ("RR_GEMM_TN_bf16", true),
@@ -205,9 +197,7 @@ fn kernels_of_matrix_multiplications_are_told_by_their_names() {
 
 #[test]
 fn layers_that_the_rule_does_not_fit_are_left_and_counted() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let bf16 = ["c10::BFloat16"; 2];
     let wrong = "instead of 1 and 2 (2 times)";
     for (lists, forward, backward, said) in [
@@ -249,9 +239,7 @@ fn layers_that_the_rule_does_not_fit_are_left_and_counted() {
 
 #[test]
 fn nothing_is_inserted_where_the_multiplications_are_operators() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     layer(&mut fixture, "_Linear", 1, bf16_linear("False"), &FORWARD, &BACKWARD);
     fixture.op("tex_ts::te_gemm_ts", 1, (90_000, 10), None, NONE);
@@ -261,9 +249,7 @@ fn nothing_is_inserted_where_the_multiplications_are_operators() {
 
 #[test]
 fn a_layer_is_split_once() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     layer(&mut fixture, "_Linear", 1, bf16_linear("False"), &FORWARD, &BACKWARD);
     let (mut tree, _) = after(fixture);
@@ -291,9 +277,7 @@ fn checkpoint(backwards: i64) -> Fixture {
 
 #[test]
 fn layers_under_a_checkpoint_have_their_backwards_in_reverse_order() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let (tree, said) = after(checkpoint(2));
     assert_eq!(said, [""; 0]);
     let (forward, backward) = (tree.find_by_name("_Linear"), tree.find_by_name("_LinearBackward"));
@@ -316,9 +300,7 @@ fn layers_under_a_checkpoint_have_their_backwards_in_reverse_order() {
 
 #[test]
 fn python_frames_under_a_checkpoint_change_nothing() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = checkpoint(2);
     fixture.python("recompute", 2, (50, 4000));
     let mut tree =
@@ -329,9 +311,7 @@ fn python_frames_under_a_checkpoint_change_nothing() {
 
 #[test]
 fn a_checkpoint_with_other_numbers_of_forwards_and_backwards_is_left() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let (tree, said) = after(checkpoint(1));
     assert_eq!(inserted(&tree), []);
     assert_eq!(
@@ -346,9 +326,7 @@ fn a_checkpoint_with_other_numbers_of_forwards_and_backwards_is_left() {
 
 #[test]
 fn links_that_numbers_tell_are_kept_under_a_checkpoint() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     fixture.op("CheckpointFunctionBackward", 2, (0, 10_000), None, NONE);
     fixture.op("_Linear", 2, (100, 50), Some(9), bf16_linear("False"));
@@ -373,9 +351,7 @@ fn normalizing_layer(fixture: &mut Fixture) {
 
 #[test]
 fn a_normalizing_layer_is_a_normalization_beside_its_multiplications() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     normalizing_layer(&mut fixture);
     let gemm_flops = 2.0 * 8192.0 * 2048.0 * 6144.0;
@@ -397,9 +373,7 @@ fn a_normalizing_layer_is_a_normalization_beside_its_multiplications() {
 /// Layers, checkpoints and operators of the file for TraceLens: the figures of spec page 04, section 13, and 04b.
 #[test]
 fn a_file_for_tracelens_runs_as_it_is() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     layer(&mut fixture, "_Linear", 3, bf16_linear("False"), &FORWARD, &BACKWARD);
     layer(&mut fixture, "_Linear", 4, bf16_linear("True"), &FORWARD, &BACKWARD);
@@ -433,9 +407,7 @@ fn a_file_for_tracelens_runs_as_it_is() {
 
 #[test]
 fn classes_for_tracelens_have_the_figures_of_its_families() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = for_tracelens();
     let bf16 = texts(&["c10::BFloat16"; 12]);
     let (query, key, none) = (&[4096, 2, 32, 128][..], &[4096, 2, 8, 128][..], &[][..]);
@@ -479,9 +451,7 @@ fn figures(name: &str, dims: &[Value], types: &[Value], concrete: &[Value]) -> R
 
 #[test]
 fn operators_have_the_figures_of_their_families() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let bf16 = texts(&["c10::BFloat16"; 12]);
     let (query, key) = (&[4096, 2, 32, 128][..], &[4096, 2, 8, 128][..]);
     let none = &[][..];
@@ -505,9 +475,7 @@ fn operators_have_the_figures_of_their_families() {
 
 #[test]
 fn grouped_multiplications_take_the_weights_either_way() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let types = texts(&["c10::BFloat16"; 2]);
     let figures_of = |weights: &[i64], types: &[Value], transposed: &str| {
         let concrete = texts(&["", "", "", transposed]);
@@ -539,9 +507,7 @@ fn grouped_multiplications_take_the_weights_either_way() {
 
 #[test]
 fn the_backward_of_a_grouped_multiplication_has_the_figures_of_its_forward() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     let lists = [
         shapes(&[&[4096, 1024], &[8, 2048, 1024], &[], &[]]),
@@ -562,9 +528,7 @@ fn the_backward_of_a_grouped_multiplication_has_the_figures_of_its_forward() {
 
 #[test]
 fn the_backward_of_a_normalizing_layer_needs_its_forward() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let bf16 = texts(&["c10::BFloat16"]);
     let backward = OpCall { name: "_LayerNormLinearBackward", types: Some(&bf16), ..OpCall::default() };
     let extension = megatron();

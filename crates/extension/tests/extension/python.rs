@@ -5,7 +5,7 @@ use perf_models::{Family, Gap, OpCall, Value};
 use tree_perf::AnalysisExtension;
 
 use super::fixture::{Fixture, shapes};
-use super::{answer, dims, load, no_python, refusal, texts, with_attention_call};
+use super::{answer, dims, load, refusal, texts, with_attention_call};
 
 const MY_ATTENTION: &str = include_str!("../../../../examples/extensions/my_attention.py");
 const FOR_TRACELENS: &str = include_str!("files/attention_tracelens.py");
@@ -23,9 +23,7 @@ fn reason(text: &str) -> String {
 
 #[test]
 fn a_fork_of_attention_is_modelled_with_other_argument_positions() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for text in [MY_ATTENTION, FOR_TRACELENS] {
         let extension = Extension::load("my_attention.py", text, &Python::default()).unwrap();
         assert_eq!(extension.form(), Form::Python);
@@ -43,9 +41,7 @@ fn a_fork_of_attention_is_modelled_with_other_argument_positions() {
 
 #[test]
 fn classes_of_tracelens_have_the_figures_of_its_documentation() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         r#"
 from TraceLens.PerfModel import *
@@ -97,9 +93,7 @@ perf_model_extension["op"] = plain
 
 #[test]
 fn classes_of_single_operators_have_the_built_in_model() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         r#"
 from TraceLens.PerfModel.perf_model import aten_mm, flash_attention
@@ -165,9 +159,7 @@ perf_model_extension = {"mm": aten_mm, "with_output": with_output, "half": half,
 
 #[test]
 fn tables_of_a_file_are_tables_of_the_report() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         r#"
 class Frame:
@@ -228,9 +220,7 @@ def get_additional_dataframes_extension(tree):
 
 #[test]
 fn a_function_sees_the_call_and_gives_figures_of_its_own() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let model = answer(&of_function(
         "
 def f(event):
@@ -263,9 +253,7 @@ def f(event):
 
 #[test]
 fn a_call_that_a_function_cannot_read_has_no_figures_and_a_reason() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for (body, expected) in [
         ("return event.dims[9]", "my.py:3: IndexError: tuple index out of range"),
         ("return event.shape", "my.py:3: AttributeError: an event has no shape; it has name, args"),
@@ -314,9 +302,7 @@ fn a_call_that_a_function_cannot_read_has_no_figures_and_a_reason() {
 
 #[test]
 fn a_failure_while_loading_names_its_line() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for (text, expected) in [
         ("x = 1\ny = x // 0", "my.py:2: ZeroDivisionError: integer division or modulo by zero (in loading)"),
         ("x = 1\ny = torch", "my.py:2: NameError: name 'torch' is not defined (in loading)"),
@@ -362,9 +348,7 @@ fn a_failure_while_loading_names_its_line() {
 
 #[test]
 fn members_without_effect_and_prints_are_shown() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         "import logging, sys\n\nprint('loaded', 1)\nperf_models_extension = {}\n\
          def f(event):\n    print(event.name, end = '')\n    logging.warning('warned')\n    return None\n\
@@ -391,9 +375,7 @@ fn members_without_effect_and_prints_are_shown() {
 
 #[test]
 fn a_call_is_asked_for_once() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         "from tracelens import work\ncount = 0\ndef f(event):\n    global count\n    count += 1\n    \
          return work(flops = count, category = 'x')\nperf_model_extension = {n: f for n in 'abc'}",

@@ -8,7 +8,7 @@ use trace2tree::{EventLabel, TraceTree, TreeOptions};
 use tree_perf::AnalysisExtension;
 
 use super::fixture::{Fixture, shapes, unified_rows, words};
-use super::{load, no_python};
+use super::load;
 
 const MY_BLOCK: &str = include_str!("../../../../examples/extensions/my_block.py");
 
@@ -22,9 +22,7 @@ fn two_kernels() -> TraceTree {
 
 #[test]
 fn a_tree_is_walked_and_gets_operators() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         "
 def tree_postprocess_extension(tree):
@@ -62,9 +60,7 @@ def tree_postprocess_extension(tree):
 /// A recording counts more than the events of the tree: the number of an event is not its place among these.
 #[test]
 fn messages_name_events_by_their_numbers_in_the_recording() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/cuda_training_step.json.gz");
     let mut tree =
@@ -84,9 +80,7 @@ def tree_postprocess_extension(tree):
 
 #[test]
 fn insertions_that_cannot_be_made_are_refused_where_they_are_asked_for() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     for (body, expected) in [
         (
             "tree.isolate(tree.roots()[0], 'p')",
@@ -140,9 +134,7 @@ fn insertions_that_cannot_be_made_are_refused_where_they_are_asked_for() {
 
 #[test]
 fn events_are_renamed_linked_and_charged() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     fixture.op("layer", 1, (0, 100), None, [const { None }; 4]);
     fixture.op("inner", 1, (5, 50), None, [const { None }; 4]);
@@ -186,9 +178,7 @@ def tree_postprocess_extension(tree):
 
 #[test]
 fn a_field_that_is_not_there_is_answered_with_those_that_are() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load("def tree_postprocess_extension(tree):\n    tree.kernels_of('moe')");
     let error = extension.change_tree(&mut two_kernels()).unwrap_err().to_string();
     for part in [
@@ -201,9 +191,7 @@ fn a_field_that_is_not_there_is_answered_with_those_that_are() {
 
 #[test]
 fn events_that_are_changed_in_place_are_changed_in_the_tree() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let extension = load(
         "
 def add(tree, name, children, gpu_events=()):
@@ -247,9 +235,7 @@ def tree_postprocess_extension(tree):
 
 #[test]
 fn a_block_of_operators_becomes_one_row() {
-    if no_python() {
-        return;
-    }
+    let Some(_) = testdata::python3() else { return };
     let mut fixture = Fixture::default();
     let lists = [shapes(&[&[64, 4096]]), words(&["c10::BFloat16"]), None, None];
     fixture.op("my_block::forward", 1, (0, 100), None, lists);

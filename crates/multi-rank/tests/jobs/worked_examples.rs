@@ -93,16 +93,16 @@ fn table(analysis: &JobAnalysis, name: &str) -> Table {
     sheet.table_in(analysis, Layout::Listed).unwrap().unwrap()
 }
 
-/// The cells of some columns, row by row.
-fn cells(table: &Table, columns: &[&str]) -> Vec<Vec<String>> {
-    let column = |name: &&str| table.column(name).unwrap_or_else(|| panic!("no column {name}"));
-    let columns: Vec<_> = columns.iter().map(column).collect();
+/// The cells of some columns, whose names are joined by ` | `, row by row.
+fn cells(table: &Table, columns: &str) -> Vec<Vec<String>> {
+    let column = |name: &str| table.column(name).unwrap_or_else(|| panic!("no column {name}"));
+    let columns: Vec<_> = columns.split(" | ").map(column).collect();
     (0..table.height())
         .map(|row| columns.iter().map(|column| column.cell(row).text().into_owned()).collect())
         .collect()
 }
 
-fn assert_rows(table: &Table, columns: &[&str], expected: &[&str]) {
+fn assert_rows(table: &Table, columns: &str, expected: &[&str]) {
     let expected: Vec<Vec<String>> =
         expected.iter().map(|row| row.split('|').map(|cell| cell.trim().to_owned()).collect()).collect();
     assert_eq!(cells(table, columns), expected);
@@ -179,18 +179,9 @@ fn four_ranks_give_the_figures_of_the_reference() {
     let (_folder, analysis) = analysed(&four_ranks(), theirs());
     assert_rows(
         &table(&analysis, "nccl_implicit_sync"),
-        &[
-            "collective_id",
-            "Full msg size (MB)",
-            "comm_latency",
-            "skew in start time",
-            "earliest arrival rank",
-            "avg_wait_time",
-            "skew in end time",
-            "algo bw (GB/s)",
-            "bus bw (GB/s)",
-            "node_span",
-        ],
+        "collective_id | Full msg size (MB) | comm_latency | skew in start time \
+         | earliest arrival rank | avg_wait_time | skew in end time | algo bw (GB/s) \
+         | bus bw (GB/s) | node_span",
         &[
             "0_0|8.0|52.0|50.0|0|27.5|2.0|150.2403846153846|112.68028846153845|inter_node",
             "0_1|16.0|36.0|4.0|0|2.25|0.5|434.02777777777777|325.5208333333333|inter_node",
@@ -204,15 +195,8 @@ fn four_ranks_give_the_figures_of_the_reference() {
     );
     assert_rows(
         &table(&analysis, "nccl_summary_implicit_sync"),
-        &[
-            "Collective name",
-            "dtype",
-            "In msg nelems",
-            "Process Group Name",
-            "Group size",
-            "count",
-            "Total comm latency (ms)",
-        ],
+        "Collective name | dtype | In msg nelems | Process Group Name | Group size | count \
+         | Total comm latency (ms)",
         &[
             "allreduce|Float|262144|1|2|4|0.084",
             "all_to_all|Half|65536|0|4|1|0.057",
@@ -223,17 +207,9 @@ fn four_ranks_give_the_figures_of_the_reference() {
     );
     assert_rows(
         &table(&analysis, "straggler_summary"),
-        &[
-            "rank",
-            "total_wait_time_us",
-            "mean_wait_time_us",
-            "times_arrived_last",
-            "times_arrived_first",
-            "pct_arrived_last",
-            "num_collectives",
-            "total_nccl_dur_us",
-            "node_id",
-        ],
+        "rank | total_wait_time_us | mean_wait_time_us | times_arrived_last \
+         | times_arrived_first | pct_arrived_last | num_collectives | total_nccl_dur_us \
+         | node_id",
         &[
             "3|2.0|0.3|5|0|62.5|8|337.5|1",
             "1|24.0|4.0|3|0|37.5|8|395.0|0",
@@ -244,30 +220,18 @@ fn four_ranks_give_the_figures_of_the_reference() {
     let uneven = table(&analysis, "nccl_all2allv");
     assert_rows(
         &uneven,
-        &[
-            "collective_id",
-            "total data communicated (MB)",
-            "total nelems communicated",
-            "wall_time (us)",
-            "max_rank_dur (us)",
-            "min_rank_dur (us)",
-            "avg_rank_dur (us)",
-            "throughput (GB/s)",
-            "max_rank_throughput (GB/s)",
-            "min_rank_throughput (GB/s)",
-            "size_imbalance",
-            "skew in start time",
-            "skew in end time",
-            "rank_1_In split size",
-            "rank_3_skew in start time",
-        ],
+        "collective_id | total data communicated (MB) | total nelems communicated \
+         | wall_time (us) | max_rank_dur (us) | min_rank_dur (us) | avg_rank_dur (us) \
+         | throughput (GB/s) | max_rank_throughput (GB/s) | min_rank_throughput (GB/s) \
+         | size_imbalance | skew in start time | skew in end time | rank_1_In split size \
+         | rank_3_skew in start time",
         &["0_3|0.0030517578125|1600|200.0|200.0|20.0|122.5|0.014901161193847656|0.009313225746154785|\
            0.0031044085820515948|2.5|30.0|160.0|[100, 100, 100, 100]|30.0"],
     );
     let sent = table(&analysis, "nccl_all2allv_heatmap");
     assert_eq!(sent.height(), 16);
     assert_eq!(
-        cells(&sent, &["src_rank", "dst_rank", "total_sent_MB", "count"])[..4],
+        cells(&sent, "src_rank | dst_rank | total_sent_MB | count")[..4],
         [
             ["0", "0", "0.00019073486328125", "1"],
             ["0", "1", "0.0003814697265625", "1"],
@@ -283,12 +247,12 @@ fn our_figures_count_over_the_collectives_of_a_rank_and_know_more_types() {
     let options = JobOptions { gpus_per_node: Some(2), ..JobOptions::default() };
     let (_folder, analysis) = analysed(&four_ranks(), options);
     let collectives = table(&analysis, "nccl_implicit_sync");
-    let eight_bits = cells(&collectives, &["dtype", "Full msg size (MB)"]);
+    let eight_bits = cells(&collectives, "dtype | Full msg size (MB)");
     assert!(eight_bits.contains(&vec!["Float8_e4m3fn".to_owned(), "0.0625".to_owned()]), "{eight_bits:?}");
     let stragglers = table(&analysis, "straggler_summary");
     assert_rows(
         &stragglers,
-        &["rank", "times_arrived_last", "pct_arrived_last", "num_collectives"],
+        "rank | times_arrived_last | pct_arrived_last | num_collectives",
         &["3|5|83.33333333333333|6", "1|3|50.0|6", "2|0|0.0|6", "0|0|0.0|6"],
     );
 }
@@ -306,12 +270,12 @@ fn kernels_without_metadata_are_matched_by_place() {
     let (_folder, analysis) = analysed(&ranks, options);
     assert_rows(
         &table(&analysis, "nccl_implicit_sync"),
-        &["collective_id", "comm_latency", "skew in start time", "skew in end time"],
+        "collective_id | comm_latency | skew in start time | skew in end time",
         &["0|7.0|3.0|0.0", "1|11.0|1.0|0.0", "2|4.0|2.0|1.0"],
     );
     assert_rows(
         &table(&analysis, "nccl_summary_implicit_sync"),
-        &["Collective name", "dtype", "In msg nelems", "count", "Total comm latency (ms)"],
+        "Collective name | dtype | In msg nelems | count | Total comm latency (ms)",
         &["Unknown|Unknown|Unknown|2|0.011", "allreduce|Unknown|Unknown|1|0.011"],
     );
     let long = job_sheets().into_iter().find(|sheet| sheet.name == "nccl_summary_long").unwrap();
@@ -331,8 +295,7 @@ fn a_later_window_shifts_the_reference_but_not_us() {
         ]
     };
     let (_folder, reference) = analysed(&ranks(), JobOptions { gpus_per_node: None, ..theirs() });
-    let skews =
-        |analysis: &JobAnalysis| cells(&table(analysis, "nccl_implicit_sync"), &["skew in start time"]);
+    let skews = |analysis: &JobAnalysis| cells(&table(analysis, "nccl_implicit_sync"), "skew in start time");
     assert_eq!(skews(&reference), [["101.0"], ["101.0"], ["0.0"]]);
     let (_folder, ours) = analysed(&ranks(), JobOptions::default());
     assert_eq!(skews(&ours), [["0.0"], ["1.0"], ["1.0"]]);
@@ -384,15 +347,9 @@ fn eight_ranks_of_sharded_training_give_the_figures_of_the_reference() {
     let (_folder, analysis) =
         analysed(&sharded_training(), JobOptions { gpus_per_node: Some(8), ..theirs() });
     let collectives = table(&analysis, "nccl_implicit_sync");
-    let columns = [
-        "Full msg size (MB)",
-        "comm_latency",
-        "algo bw (GB/s)",
-        "bus bw (GB/s)",
-        "In msg size (MB)",
-        "skew in start time",
-    ];
-    let figures = cells(&collectives, &columns);
+    let columns = "Full msg size (MB) | comm_latency | algo bw (GB/s) | bus bw (GB/s) \
+         | In msg size (MB) | skew in start time";
+    let figures = cells(&collectives, columns);
     let (first, second) = (341.026_082_905_249_5, 340.025_000_009_908_87);
     let bus = 7.0 / 8.0;
     assert_numbers(&figures[0], &[8_016.031_25, 22_954.712, first, first * bus, 8_016.031_25, 7.0]);
@@ -400,7 +357,7 @@ fn eight_ranks_of_sharded_training_give_the_figures_of_the_reference() {
     assert_numbers(&figures[7][4..], &[3.814_697_265_625e-6, 7.0]);
 
     let summary = table(&analysis, "nccl_summary_implicit_sync");
-    let sums = cells(&summary, &["Collective name", "In msg nelems", "count", "Total comm latency (ms)"]);
+    let sums = cells(&summary, "Collective name | In msg nelems | count | Total comm latency (ms)");
     let of_reduce_scatter = sums.iter().find(|row| row[1] == "855654400").unwrap();
     assert_eq!(of_reduce_scatter[0], "_reduce_scatter_base");
     assert_numbers(&of_reduce_scatter[2..], &[2.0, 1_866.042_689]);
@@ -408,7 +365,7 @@ fn eight_ranks_of_sharded_training_give_the_figures_of_the_reference() {
     let stragglers = table(&analysis, "straggler_summary");
     assert_rows(
         &stragglers,
-        &["rank", "total_wait_time_us", "times_arrived_last", "pct_arrived_last", "total_nccl_dur_us"],
+        "rank | total_wait_time_us | times_arrived_last | pct_arrived_last | total_nccl_dur_us",
         &[
             "4|0.0|8|100.0|3910753.3",
             "7|8.0|0|0.0|3910761.3",

@@ -32,10 +32,9 @@ const NODES: [(i64, i64); 3] = [(1000, 3000), (3100, 6000), (6200, 9000)];
 fn a_replay_is_one_call_of_many_kernels() {
     let tree = recording(&NODES, &[]);
     let latencies: Table = crate::table(&tree, "cuda_kern_exec_sum").unwrap();
-    let columns =
-        ["API Name", "Count", "QCount", "TAvg (ns)", "AAvg (ns)", "QAvg (ns)", "KAvg (ns)", "KMax (ns)"];
+    let columns = "API Name | Count | QCount | TAvg (ns) | AAvg (ns) | QAvg (ns) | KAvg (ns) | KMax (ns)";
     assert_eq!(
-        latencies.select(&columns),
+        latencies.select(columns),
         [
             "cudaGraphLaunch | 3 | 1 | 8900 | 500 | 400 | 2566.6666666666665 | 2900",
             "cudaLaunchKernel | 1 | 1 | 900 | 100 | 400 | 400 | 400"

@@ -18,145 +18,68 @@ struct Case {
     with_python: Figures,
     /// Device events linked by arrows, and by correlation.
     linked: [u64; 2],
-    /// With Python frames: host events that the published rule leaves out, mostly by rounding.
-    left_out: usize,
-    /// With Python frames: host events that outlive the one they start in, to the nanosecond.
-    reattached: u64,
+    /// With Python frames: host events that the published rule leaves out, mostly by rounding, and host events that
+    /// outlive the one they start in, to the nanosecond.
+    left_out_and_reattached: [u64; 2],
 }
 
-const CASES: [Case; 14] = [
-    Case {
-        file: "pytorch/h100-falconsai-vit/trace.json.gz",
-        entries: 5138,
-        without_python: [1519, 1559693, 455, 276, 4550, 1641, 58],
-        with_python: [3910, 8530942, 4578, 276, 3821, 17133, 446],
-        linked: [156, 156],
-        left_out: 2,
-        reattached: 0,
-    },
-    Case {
-        file: "pytorch/h100-qwen1.5-0.5b/trace.json.gz",
-        entries: 18221,
-        without_python: [5926, 27958876, 3371, 1378, 13575, 6108, 84],
-        with_python: [11558, 77365206, 27071, 1378, 11880, 33207, 611],
-        linked: [1198, 1198],
-        left_out: 8,
-        reattached: 0,
-    },
-    Case {
-        file: "pytorch/h100-owlv2-large/trace.json.gz",
-        entries: 132152,
-        without_python: [31361, 922882124, 14695, 7472, 114042, 33670, 152],
-        with_python: [104136, 6048468727, 192050, 7472, 93297, 550633, 1173],
-        linked: [5165, 5165],
-        left_out: 10,
-        reattached: 0,
-    },
-    Case {
-        file: "inference/sglang-qwen3-8b-decode/capture_traces/bs_32_rank0.json.gz",
-        entries: 61713,
-        without_python: [4100, 7409682, 4, 946, 61707, 5056, 51],
-        with_python: [59107, 1763089260, 26, 946, 61696, 211016, 891],
-        linked: [2, 2],
-        left_out: 22,
-        reattached: 0,
-    },
-    Case {
-        file: "inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz",
-        entries: 2058,
-        without_python: [609, 507660, 576, 26, 1468, 90, 62],
-        with_python: [1464, 892672, 3945, 26, 1416, 911, 276],
-        linked: [558, 558],
-        left_out: 0,
-        reattached: 0,
-    },
-    Case {
-        file: "inference/vllm-prefilldecode-piecewise/capture_traces/graph_capture_rank_0.1773709679453551615.pt.trace.json.gz",
-        entries: 122257,
-        without_python: [6091, 22648553, 250, 476, 121907, 6795, 66],
-        with_python: [117737, 6915982586, 3773, 475, 121346, 235427, 698],
-        linked: [100, 100],
-        left_out: 32,
-        reattached: 2,
-    },
-    Case {
-        file: "inference/vllm-prefilldecode-piecewise/graph_execution.json.gz",
-        entries: 19289,
-        without_python: [1262, 7851024, 515, 108, 18688, 1023, 63],
-        with_python: [18479, 167842879, 9687, 107, 18029, 50166, 405],
-        linked: [423, 423],
-        left_out: 1,
-        reattached: 2,
-    },
-    Case {
-        file: "inference/xdit-sd-3.5/profile_trace_rank_0.json.gz",
-        entries: 239093,
-        without_python: [60953, 2483303316, 24360, 4905, 212057, 57807, 245],
-        with_python: [200466, 16846086900, 248575, 4905, 192156, 402422, 2101],
-        linked: [8065, 8066],
-        left_out: 32,
-        reattached: 8,
-    },
-    Case {
-        file: "pytorch/mi210-gpu-only/trace.json.gz",
-        entries: 2443,
-        without_python: [562, 352948, 562, 0, 1319, 631, 49],
-        with_python: [562, 352948, 562, 0, 1319, 631, 49],
-        linked: [562, 562],
-        left_out: 0,
-        reattached: 0,
-    },
-    Case {
-        file: "pytorch/mi300-qwen1.5-0.5b/trace.json.gz",
-        entries: 18090,
-        without_python: [6000, 26373617, 2939, 1378, 13706, 6326, 85],
-        with_python: [11634, 79622941, 21315, 1378, 12013, 33622, 612],
-        linked: [1054, 1054],
-        left_out: 10,
-        reattached: 0,
-    },
-    Case {
-        file: "pytorch/mi300-timesformer/trace.json.gz",
-        entries: 49950,
-        without_python: [3925, 27863419, 1422, 964, 48173, 4442, 83],
-        with_python: [47216, 1172020916, 16704, 964, 46330, 98696, 793],
-        linked: [449, 449],
-        left_out: 7,
-        reattached: 0,
-    },
-    Case {
-        file: "pytorch/mi300-bert-small/trace.json.gz",
-        entries: 2653,
-        without_python: [635, 290905, 171, 104, 2421, 680, 48],
-        with_python: [2115, 2395750, 1756, 104, 2118, 9677, 339],
-        linked: [61, 61],
-        left_out: 13,
-        reattached: 0,
-    },
-    Case {
-        file: "pytorch/normalization-layers/trace.json.gz",
-        entries: 8500,
-        without_python: [1255, 2077069, 642, 126, 7862, 1214, 115],
-        with_python: [7304, 29617549, 1728, 126, 7532, 9007, 312],
-        linked: [168, 173],
-        left_out: 3,
-        reattached: 0,
-    },
-    Case {
-        file: "pytorch/torch-compile-triton/trace.json.gz",
-        entries: 246,
-        without_python: [108, 3072, 37, 2, 208, 100, 32],
-        with_python: [108, 3072, 37, 2, 208, 100, 32],
-        linked: [12, 12],
-        left_out: 0,
-        reattached: 0,
-    },
-];
+/// The file of a [`Case`], then its other fields in their order.
+const CASES: &str = "
+pytorch/h100-falconsai-vit/trace.json.gz
+    5138 | 1519 1559693 455 276 4550 1641 58 | 3910 8530942 4578 276 3821 17133 446 | 156 156 | 2 0
+pytorch/h100-qwen1.5-0.5b/trace.json.gz
+    18221 | 5926 27958876 3371 1378 13575 6108 84 | 11558 77365206 27071 1378 11880 33207 611 | 1198 1198 | 8 0
+pytorch/h100-owlv2-large/trace.json.gz
+    132152 | 31361 922882124 14695 7472 114042 33670 152 | 104136 6048468727 192050 7472 93297 550633 1173 | 5165 5165 | 10 0
+inference/sglang-qwen3-8b-decode/capture_traces/bs_32_rank0.json.gz
+    61713 | 4100 7409682 4 946 61707 5056 51 | 59107 1763089260 26 946 61696 211016 891 | 2 2 | 22 0
+inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz
+    2058 | 609 507660 576 26 1468 90 62 | 1464 892672 3945 26 1416 911 276 | 558 558 | 0 0
+inference/vllm-prefilldecode-piecewise/capture_traces/graph_capture_rank_0.1773709679453551615.pt.trace.json.gz
+    122257 | 6091 22648553 250 476 121907 6795 66 | 117737 6915982586 3773 475 121346 235427 698 | 100 100 | 32 2
+inference/vllm-prefilldecode-piecewise/graph_execution.json.gz
+    19289 | 1262 7851024 515 108 18688 1023 63 | 18479 167842879 9687 107 18029 50166 405 | 423 423 | 1 2
+inference/xdit-sd-3.5/profile_trace_rank_0.json.gz
+    239093 | 60953 2483303316 24360 4905 212057 57807 245 | 200466 16846086900 248575 4905 192156 402422 2101 | 8065 8066 | 32 8
+pytorch/mi210-gpu-only/trace.json.gz
+    2443 | 562 352948 562 0 1319 631 49 | 562 352948 562 0 1319 631 49 | 562 562 | 0 0
+pytorch/mi300-qwen1.5-0.5b/trace.json.gz
+    18090 | 6000 26373617 2939 1378 13706 6326 85 | 11634 79622941 21315 1378 12013 33622 612 | 1054 1054 | 10 0
+pytorch/mi300-timesformer/trace.json.gz
+    49950 | 3925 27863419 1422 964 48173 4442 83 | 47216 1172020916 16704 964 46330 98696 793 | 449 449 | 7 0
+pytorch/mi300-bert-small/trace.json.gz
+    2653 | 635 290905 171 104 2421 680 48 | 2115 2395750 1756 104 2118 9677 339 | 61 61 | 13 0
+pytorch/normalization-layers/trace.json.gz
+    8500 | 1255 2077069 642 126 7862 1214 115 | 7304 29617549 1728 126 7532 9007 312 | 168 173 | 3 0
+pytorch/torch-compile-triton/trace.json.gz
+    246 | 108 3072 37 2 208 100 32 | 108 3072 37 2 208 100 32 | 12 12 | 0 0
+";
+
+impl Case {
+    fn new(file: &'static str, fields: &str) -> Case {
+        let fields: Vec<Vec<u64>> = fields
+            .split('|')
+            .map(|numbers| numbers.split_whitespace().map(|number| number.parse().unwrap()).collect())
+            .collect();
+        let [entries, without_python, with_python, linked, left_out_and_reattached] = &fields[..] else {
+            panic!("{file}: {fields:?}")
+        };
+        Case {
+            file,
+            entries: entries[0] as u32,
+            without_python: without_python[..].try_into().unwrap(),
+            with_python: with_python[..].try_into().unwrap(),
+            linked: linked[..].try_into().unwrap(),
+            left_out_and_reattached: left_out_and_reattached[..].try_into().unwrap(),
+        }
+    }
+}
 
 fn for_each_case(mut check: impl FnMut(&Case, Trace)) {
-    for case in &CASES {
-        let Some(trace) = crate::read(case.file) else { continue };
-        check(case, trace);
+    let lines: Vec<&str> = CASES.trim().lines().collect();
+    for case in lines.chunks(2) {
+        let Some(trace) = crate::read(case[0]) else { continue };
+        check(&Case::new(case[0], case[1]), trace);
     }
 }
 
@@ -306,7 +229,7 @@ fn trees_with_python_frames_differ_from_the_published_ones_only_where_those_leav
         let left_out = |event: EventId| doubles.left_out[event.index()];
         let missing = doubles.left_out.iter().filter(|&&left_out| left_out).count();
         let reattached = tree.statistics().reattached;
-        assert_eq!((missing, reattached), (case.left_out, case.reattached), "{}", case.file);
+        assert_eq!([missing as u64, reattached], case.left_out_and_reattached, "{}", case.file);
         for &event in tree.host_events() {
             let parent = doubles.parent[event.index()];
             let kept_ancestor = tree.ancestors(event).find(|&above| !left_out(above));

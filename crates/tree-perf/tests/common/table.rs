@@ -33,9 +33,10 @@ impl Table {
             .unwrap_or_else(|| panic!("no column {column:?} among {:?}", self.headers))
     }
 
-    /// The rows, each as the cells of some columns joined by ` | `; a missing cell is `-`.
-    pub(crate) fn select(&self, columns: &[&str]) -> Vec<String> {
-        let positions: Vec<usize> = columns.iter().map(|column| self.position(column)).collect();
+    /// The rows, each as the cells of some columns joined by ` | `, as the names of the columns are; a missing cell
+    /// is `-`.
+    pub(crate) fn select(&self, columns: &str) -> Vec<String> {
+        let positions: Vec<usize> = columns.split(" | ").map(|column| self.position(column)).collect();
         let line = |row: &Vec<Option<String>>| {
             positions.iter().map(|&at| row[at].as_deref().unwrap_or("-")).collect::<Vec<_>>().join(" | ")
         };

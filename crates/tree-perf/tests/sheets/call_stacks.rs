@@ -6,7 +6,7 @@ use crate::fixture::Fixture;
 
 fn stacks(fixture: Fixture) -> Vec<String> {
     let options = AnalysisOptions { include_call_stack: true, ..AnalysisOptions::default() };
-    fixture.table_with("ops_all", options).select(&["entry_point", "call_stack_full"])
+    fixture.table_with("ops_all", options).select("entry_point | call_stack_full")
 }
 
 #[test]

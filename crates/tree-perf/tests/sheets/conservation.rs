@@ -167,7 +167,7 @@ proptest! {
         // The same kinds of work have the same time in each sheet.
         let by_category = |table: &Table, category: &str, time: &str, per_unit: f64| -> BTreeMap<String, i64> {
             let mut sums = BTreeMap::new();
-            for (name, time) in table.select(&[category]).into_iter().zip(table.numbers(time)) {
+            for (name, time) in table.select(category).into_iter().zip(table.numbers(time)) {
                 *sums.entry(name).or_default() += (time * per_unit).round() as i64;
             }
             sums
@@ -219,7 +219,7 @@ proptest! {
         prop_assert_eq!(time(&coverage), total);
         let mut device_events = 0.0;
         let mut rest = 0;
-        for row in coverage.select(&["status", "operation_count", "Kernel Time (µs)_sum"]) {
+        for row in coverage.select("status | operation_count | Kernel Time (µs)_sum") {
             let cells: Vec<&str> = row.split(" | ").collect();
             if cells[0] == "unlinked" || (are_theirs && cells[0] == "communication") {
                 device_events += cells[1].parse::<f64>().unwrap();

@@ -38,37 +38,21 @@ fn a_counter_is_weighed_by_time_and_held_against_work() {
     let analysis = analyse(power);
     let table = Table::of_sheet(&analysis, "device_counters");
     assert_eq!(
-        table.select(&[
-            "device",
-            "counter",
-            "unit",
-            "samples",
-            "interval_us",
-            "coverage_pct",
-            "min",
-            "max",
-            "p95"
-        ]),
+        table.select("device | counter | unit | samples | interval_us | coverage_pct | min | max | p95"),
         ["0 | Power (W) | W | 100 | 1000 | 100 | 100 | 400 | 400"]
     );
     // Joules: 42 ms of 400 W and 58 ms of 100 W. Of copies alone there are but two milliseconds.
-    let means = [
-        "mean",
-        "mean_while_busy",
-        "mean_while_idle",
-        "mean_in_computation",
-        "mean_in_communication",
-        "mean_in_copy",
-    ];
-    assert_eq!(table.select(&means), ["226 | 400 | 100 | 400 | - | -"]);
-    let energy: f64 = table.select(&["energy_j"])[0].parse().unwrap();
+    let means = "mean | mean_while_busy | mean_while_idle | mean_in_computation \
+         | mean_in_communication | mean_in_copy";
+    assert_eq!(table.select(means), ["226 | 400 | 100 | 400 | - | -"]);
+    let energy: f64 = table.select("energy_j")[0].parse().unwrap();
     assert!((energy - 22.6).abs() < 1e-9, "{energy}");
-    assert_eq!(table.select(&["throttled_pct"]), ["-"]);
+    assert_eq!(table.select("throttled_pct"), ["-"]);
 
     let steps = Table::of_sheet(&analysis, "device_energy");
     // The last has too few samples.
     assert_eq!(
-        steps.select(&["step", "samples", "energy_j", "mean_w", "known_ms"]),
+        steps.select("step | samples | energy_j | mean_w | known_ms"),
         ["ProfilerStep#1 | 40 | 10 | 250 | 40", "ProfilerStep#2 | 40 | 7.6 | 190 | 40"]
     );
 }
@@ -81,9 +65,9 @@ fn a_clock_is_throttled_below_nine_tenths_of_the_highest() {
         _ => 2_000.0,
     });
     let table = Table::of_sheet(&analyse(clock), "device_counters");
-    let throttled: f64 = table.select(&["throttled_pct"])[0].parse().unwrap();
+    let throttled: f64 = table.select("throttled_pct")[0].parse().unwrap();
     assert!((throttled - 32.0 / 42.0 * 100.0).abs() < 1e-9, "{throttled}");
-    assert_eq!(table.select(&["energy_j"]), ["-"]);
+    assert_eq!(table.select("energy_j"), ["-"]);
 }
 
 #[test]
@@ -97,7 +81,7 @@ fn the_timeline_has_extremes_and_is_bounded() {
     let analysis = analyse(fixture);
     let table = Table::of_sheet(&analysis, "device_counter_timeline");
     let of = |series: &str| -> Vec<String> {
-        let rows = table.select(&["series", "min", "max", "percent of max"]);
+        let rows = table.select("series | min | max | percent of max");
         rows.iter().filter_map(|row| Some(row.strip_prefix(series)?.to_owned())).collect()
     };
     assert_eq!(of("device 0: Power (W)").len(), 100);
@@ -107,10 +91,7 @@ fn the_timeline_has_extremes_and_is_bounded() {
     assert!(active.iter().all(|row| row == " | 0 | 4 | 100"), "{active:?}");
     // A device that did nothing.
     let counters = Table::of_sheet(&analysis, "device_counters");
-    assert_eq!(
-        counters.select(&["device", "mean", "mean_while_busy", "mean_while_idle"])[1],
-        "1 | 2 | - | 2"
-    );
+    assert_eq!(counters.select("device | mean | mean_while_busy | mean_while_idle")[1], "1 | 2 | - | 2");
 }
 
 #[test]

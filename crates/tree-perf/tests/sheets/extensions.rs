@@ -101,7 +101,7 @@ fn own_sheets(analysis: &Analysis) -> Vec<String> {
     let with_rows = sheets.iter().filter_map(|sheet| sheet.table(analysis).unwrap());
     with_rows
         .map(|table| {
-            let operators = Table::new(&table).select(&["name"]);
+            let operators = Table::new(&table).select("name");
             format!("{}: {}", table.name(), operators.join(", "))
         })
         .collect()
@@ -127,18 +127,18 @@ fn a_model_of_the_extension_has_its_figures_and_category_in_every_table() {
         Extension { modelled: &["my::op"], model: |_| model("my/work", Fixed::default()), ..NOTHING };
     let analysis = analyse(two_operators(), extension);
     for (sheet, columns, rows) in [
-        ("ops_summary_by_category", &["op category", "Count"][..], ["my/work | 1", "GEMM | 1"]),
-        ("ops_summary", &["name", "Categories"], ["my::op | my/work", "aten::mm | GEMM"]),
-        ("ops_all", &["name", "op category"], ["my::op | my/work", "aten::mm | GEMM"]),
-        ("kernel_summary", &["Kernel name", "Parent op category"], ["mine | my/work", "gemm | GEMM"]),
+        ("ops_summary_by_category", "op category | Count", ["my/work | 1", "GEMM | 1"]),
+        ("ops_summary", "name | Categories", ["my::op | my/work", "aten::mm | GEMM"]),
+        ("ops_all", "name | op category", ["my::op | my/work", "aten::mm | GEMM"]),
+        ("kernel_summary", "Kernel name | Parent op category", ["mine | my/work", "gemm | GEMM"]),
         (
             "coverage",
-            &["status", "name", "op category"],
+            "status | name | op category",
             ["modelled | my::op | my/work", "modelled | aten::mm | GEMM"],
         ),
         (
             "unified_perf_summary",
-            &["name", "op category", "GFLOPS", "Data Moved (MB)", "TFLOPS/s_mean"],
+            "name | op category | GFLOPS | Data Moved (MB) | TFLOPS/s_mean",
             ["my::op | my/work | 4 | 1 | 100", "aten::mm | GEMM | 0.000524288 | 0.0546875 | 0.0524288"],
         ),
     ] {
@@ -146,9 +146,9 @@ fn a_model_of_the_extension_has_its_figures_and_category_in_every_table() {
     }
     assert_eq!(own_sheets(&analysis), ["my_work_fwd: my::op"]);
     let own = own_sheet(&analysis, "my_work_fwd");
-    let figures = ["GFLOPS_first", "Data Moved (MB)_first", "TFLOPS/s_mean", "Kernel Time (µs)_sum"];
-    assert_eq!(own.select(&figures), ["4 | 1 | 100 | 40"]);
-    assert_eq!(Table::of_sheet(&analysis, "GEMM").select(&["name"]), ["aten::mm"]);
+    let figures = "GFLOPS_first | Data Moved (MB)_first | TFLOPS/s_mean | Kernel Time (µs)_sum";
+    assert_eq!(own.select(figures), ["4 | 1 | 100 | 40"]);
+    assert_eq!(Table::of_sheet(&analysis, "GEMM").select("name"), ["aten::mm"]);
     assert_eq!(analysis.notices(), []);
 }
 
@@ -161,7 +161,7 @@ fn a_built_in_model_gives_way() {
     };
     let analysis = analyse(two_operators(), extension);
     let table = Table::of_sheet(&analysis, "GEMM");
-    assert_eq!(table.select(&["name", "GFLOPS_first", "name_count"]), ["aten::mm | 4 | 1"]);
+    assert_eq!(table.select("name | GFLOPS_first | name_count"), ["aten::mm | 4 | 1"]);
     assert_eq!(own_sheets(&analysis), Vec::<String>::new());
 }
 
@@ -174,7 +174,7 @@ fn the_category_of_a_name_comes_before_that_of_a_model() {
         ..NOTHING
     };
     let analysis = analyse(two_operators(), extension);
-    let categories = Table::of_sheet(&analysis, "ops_all").select(&["name", "op category"]);
+    let categories = Table::of_sheet(&analysis, "ops_all").select("name | op category");
     assert_eq!(categories, ["my::op | mine", "aten::mm | projections"]);
     // A category of its own has sheets of its own, also for operators of a built-in family.
     assert_eq!(own_sheets(&analysis), ["mine_fwd: my::op", "projections_fwd: aten::mm"]);
@@ -185,9 +185,9 @@ fn the_category_of_a_name_comes_before_that_of_a_model() {
 fn a_built_in_category_does_not_move_an_operator_to_another_family() {
     let extension = Extension { categories: &[("aten::mm", "SDPA_fwd")], ..NOTHING };
     let analysis = analyse(two_operators(), extension);
-    let categories = Table::of_sheet(&analysis, "ops_all").select(&["name", "op category"]);
+    let categories = Table::of_sheet(&analysis, "ops_all").select("name | op category");
     assert_eq!(categories, ["my::op | other", "aten::mm | SDPA_fwd"]);
-    assert_eq!(Table::of_sheet(&analysis, "GEMM").select(&["name"]), ["aten::mm"]);
+    assert_eq!(Table::of_sheet(&analysis, "GEMM").select("name"), ["aten::mm"]);
     assert!(Table::build(&analysis, "SDPA_fwd").is_none());
 }
 
@@ -202,10 +202,10 @@ fn a_list_of_names_decides_in_which_sheets_modelled_operators_stand() {
     let mut fixture = two_operators();
     fixture.call("no::model", 40.0, &[("k", 7, 1200.0, 10.0)]);
     let analysis = analyse(fixture, extension);
-    assert_eq!(Table::of_sheet(&analysis, "GEMM").select(&["name"]), ["my::op"]);
-    assert_eq!(Table::of_sheet(&analysis, "SDPA_fwd").select(&["name"]), ["aten::mm"]);
+    assert_eq!(Table::of_sheet(&analysis, "GEMM").select("name"), ["my::op"]);
+    assert_eq!(Table::of_sheet(&analysis, "SDPA_fwd").select("name"), ["aten::mm"]);
     assert_eq!(own_sheets(&analysis), ["products_fwd: aten::mm"]);
-    let categories = Table::of_sheet(&analysis, "ops_all").select(&["name", "op category"]);
+    let categories = Table::of_sheet(&analysis, "ops_all").select("name | op category");
     assert_eq!(
         categories,
         ["my::op | mine", "aten::mm | GEMM", "no::model | other"],
@@ -226,7 +226,7 @@ fn a_call_that_the_model_cannot_read_has_the_reason_in_its_row_and_a_notice() {
     let mut fixture = two_operators();
     fixture.call("my::op", 40.0, &[("mine", 7, 1200.0, 40.0)]);
     let analysis = analyse(fixture, extension);
-    let rows = Table::of_sheet(&analysis, "coverage").select(&["status", "name", "reason"]);
+    let rows = Table::of_sheet(&analysis, "coverage").select("status | name | reason");
     assert_eq!(
         rows,
         ["arguments not recorded | my::op | my.py:3: no shapes", "no model | aten::mm | nothing to say"]
@@ -234,7 +234,7 @@ fn a_call_that_the_model_cannot_read_has_the_reason_in_its_row_and_a_notice() {
     let failed = Notice::ExtensionModelFailed { reason: "my.py:3: no shapes".into(), calls: 2 };
     assert_eq!(failed.to_string(), "2 calls have no figures: my.py:3: no shapes");
     assert_eq!(analysis.notices(), [failed]);
-    let categories = Table::of_sheet(&analysis, "ops_all").select(&["name", "op category"]);
+    let categories = Table::of_sheet(&analysis, "ops_all").select("name | op category");
     assert_eq!(categories, ["my::op | other", "aten::mm | GEMM"]);
 }
 
@@ -261,7 +261,7 @@ fn arguments_of_the_tree_rule_reach_the_models_call_by_call() {
     let mut fixture = two_operators();
     fixture.call("my::op", 40.0, &[("mine", 7, 1200.0, 30.0)]);
     let analysis = analyse(fixture, extension);
-    let rows = own_sheet(&analysis, "mine_fwd").select(&["param: seen", "name_count"]);
+    let rows = own_sheet(&analysis, "mine_fwd").select("param: seen | name_count");
     assert_eq!(rows, ["0 | 1", "1 | 1"]);
 }
 
@@ -280,7 +280,7 @@ fn operators_that_the_rule_inserts_are_in_the_tables() {
         ..NOTHING
     };
     let analysis = analyse(two_operators(), extension);
-    let rows = Table::of_sheet(&analysis, "ops_all").select(&["name", "op category"]);
+    let rows = Table::of_sheet(&analysis, "ops_all").select("name | op category");
     assert_eq!(rows, ["my::part | parts", "aten::mm | GEMM"]);
     assert_eq!(own_sheets(&analysis), ["parts_fwd: my::part"]);
 }
@@ -322,13 +322,13 @@ fn backward_figures_have_the_backward_operator_and_a_backward_sheet() {
         ..NOTHING
     };
     let analysis = analyse(with_backward(), extension);
-    let columns = ["name", "op category", "GFLOPS", "Kernel Time (µs)_sum"];
+    let columns = "name | op category | GFLOPS | Kernel Time (µs)_sum";
     assert_eq!(
-        Table::of_sheet(&analysis, "unified_perf_summary").select(&columns),
+        Table::of_sheet(&analysis, "unified_perf_summary").select(columns),
         ["my::opBackward | mine_bwd | 8 | 50", "my::op | mine_fwd | 4 | 20"]
     );
     assert_eq!(own_sheets(&analysis), ["mine_fwd: my::op", "mine_bwd: my::op"]);
-    let backward = own_sheet(&analysis, "mine_bwd").select(&["GFLOPS_first", "Kernel Time (µs)_sum"]);
+    let backward = own_sheet(&analysis, "mine_bwd").select("GFLOPS_first | Kernel Time (µs)_sum");
     assert_eq!(backward, ["8 | 50"]);
 }
 
@@ -346,7 +346,7 @@ fn a_model_of_a_backward_operator_sees_the_forward_call() {
     let analysis = analyse(with_backward(), extension);
     // Backward work by its own figures.
     assert_eq!(own_sheets(&analysis), ["mine_bwd: my::opBackward"]);
-    let rows = own_sheet(&analysis, "mine_bwd").select(&["param: seen", "GFLOPS_first"]);
+    let rows = own_sheet(&analysis, "mine_bwd").select("param: seen | GFLOPS_first");
     assert_eq!(rows, ["[8, 4] | 4"]);
 }
 
@@ -370,7 +370,7 @@ fn a_model_sees_the_annotation_around_the_call_and_what_is_recorded_of_a_collect
         fixture.launches(at + 1.0, &[("reduce", 7, 1200.0 + at, 10.0)]);
     }
     let analysis = analyse(fixture, extension);
-    let rows = own_sheet(&analysis, "mine_fwd").select(&["name", "param: seen"]);
+    let rows = own_sheet(&analysis, "mine_fwd").select("name | param: seen");
     assert_eq!(rows, ["my::op | step 1", "my::all_reduce | 8", "my::all_reduce | 4"]);
 }
 

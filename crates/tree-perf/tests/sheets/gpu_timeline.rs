@@ -5,7 +5,7 @@ use tree_perf::AnalysisOptions;
 
 use crate::fixture::Fixture;
 
-const COLUMNS: [&str; 3] = ["type", "time ms", "percent"];
+const COLUMNS: &str = "type | time ms | percent";
 
 /// `(category, name, stream, start, duration)`
 fn device_events(events: &[(Category, &str, i64, f64, f64)]) -> Fixture {
@@ -34,7 +34,7 @@ fn a_copy_after_a_kernel_is_exposed() {
         "total_comm_time | 0 | 0",
         "total_memcpy_time | 0.05 | 20",
     ];
-    assert_eq!(fixture.table("gpu_timeline").select(&COLUMNS), expected);
+    assert_eq!(fixture.table("gpu_timeline").select(COLUMNS), expected);
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn communication_under_a_kernel_is_hidden() {
         (Category::KERNEL, "ncclDevKernel_AllReduce", 8, 1050.0, 150.0),
     ]);
     let table = fixture.table("gpu_timeline");
-    assert_eq!(table.select(&["type", "time ms"])[1], "exposed_comm_time | 0.1");
-    assert_eq!(table.select(&["type", "time ms"])[6], "total_comm_time | 0.15");
+    assert_eq!(table.select("type | time ms")[1], "exposed_comm_time | 0.1");
+    assert_eq!(table.select("type | time ms")[6], "total_comm_time | 0.15");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn idle_time_is_split_at_the_threshold_that_was_asked_for() {
             (Category::KERNEL, "b", 7, 1100.0, 50.0),
         ]);
         let options = AnalysisOptions { micro_idle_thresh_us: Some(threshold), ..AnalysisOptions::default() };
-        let rows = fixture.table_with("gpu_timeline", options).select(&["type", "time ms"]);
+        let rows = fixture.table_with("gpu_timeline", options).select("type | time ms");
         let expected = [format!("micro_idle_time | {micro}"), format!("macro_idle_time | {long}")];
         assert_eq!(rows[4..6], expected, "threshold {threshold}");
         assert_eq!(rows.len(), 9);
@@ -67,7 +67,7 @@ fn idle_time_is_split_at_the_threshold_that_was_asked_for() {
 #[test]
 fn a_span_of_length_zero_has_times_and_no_percentages() {
     let fixture = device_events(&[(Category::KERNEL, "k", 7, 1005.0, 0.0)]);
-    for row in fixture.table("gpu_timeline").select(&["time ms", "percent"]) {
+    for row in fixture.table("gpu_timeline").select("time ms | percent") {
         assert_eq!(row, "0 | -");
     }
 }
@@ -83,7 +83,7 @@ fn events_without_a_launch_count_only_when_asked_for() {
         assert_eq!((coverage.linked_events, coverage.unlinked_events), (1, 1));
         assert_eq!((coverage.linked_time_us, coverage.unlinked_time_us), (100.0, 20.0));
         let table = crate::common::Table::of_sheet(&analysis, "gpu_timeline");
-        assert_eq!(table.select(&["type", "time ms"])[5], total);
+        assert_eq!(table.select("type | time ms")[5], total);
     }
 }
 
@@ -104,7 +104,7 @@ fn each_device_of_several_has_its_own_rows() {
         ..trace_ingest::EventArguments::default()
     };
     fixture.event(Category::KERNEL, "gemm", (1, 7), (1050.0, 30.0), arguments);
-    let rows = fixture.table("gpu_timeline_per_device").select(&["device", "type", "time ms"]);
+    let rows = fixture.table("gpu_timeline_per_device").select("device | type | time ms");
     assert_eq!(rows.len(), 16);
     assert_eq!((rows[5].as_str(), rows[13].as_str()), ("0 | total_time | 0.1", "1 | total_time | 0.03"));
 }

@@ -67,7 +67,7 @@ fn a_copy_is_held_against_the_link_that_it_uses() {
             let table = Table::of_sheet(&analysis, sheet);
             let bound_column = format!("Roofline Bound{suffix}");
             assert_eq!(
-                table.select(&["name", &bound_column, "note"]),
+                table.select(&format!("name | {bound_column} | note")),
                 [format!("aten::copy_ | {bound} | {note}")]
             );
             let moved = table.numbers(&format!("Data Moved (MB){suffix}"))[0] * 1024.0 * 1024.0;
@@ -75,7 +75,7 @@ fn a_copy_is_held_against_the_link_that_it_uses() {
             let least = table.numbers("Roofline Time (µs)_first")[0];
             assert!((least - time_us).abs() < 1e-9, "{name} {sheet}: {least}");
         }
-        let coverage = Table::of_sheet(&analysis, "coverage").select(&["status", "op category"]);
+        let coverage = Table::of_sheet(&analysis, "coverage").select("status | op category");
         assert_eq!(coverage, ["modelled | copy/fill"]);
     }
 }
@@ -85,7 +85,7 @@ fn a_copy_of_unknown_size_says_so_and_is_never_held_against_the_memory() {
     let mut fixture = Fixture::new();
     copied(&mut fixture, 0.0, "Memcpy HtoD (Pinned -> Device)", None);
     let table = fixture.table_with(UNIFIED, on("h100"));
-    let row = table.select(&["Roofline Bound", "TB/s_mean", "reason"]);
+    let row = table.select("Roofline Bound | TB/s_mean | reason");
     assert_eq!(row, ["- | - | the size of the copy is not recorded"]);
 }
 
@@ -94,7 +94,7 @@ fn a_copy_over_a_link_of_unknown_rate_has_its_rate_and_no_roofline() {
     let mut fixture = Fixture::new();
     copied(&mut fixture, 0.0, "Memcpy HtoD (Pinned -> Device)", Some(63_000_000));
     let table = fixture.table_with(UNIFIED, on("gb200"));
-    let row = table.select(&["Roofline Bound", "TB/s_mean", "note"]);
+    let row = table.select("Roofline Bound | TB/s_mean | note");
     assert_eq!(row, ["- | 0.063 | copy to the device, pinned memory; GB200 states no rate of that link"]);
 }
 
@@ -103,7 +103,7 @@ fn with_the_figures_of_tracelens_copies_are_what_their_model_says() {
     let mut fixture = Fixture::new();
     copied(&mut fixture, 0.0, "Memcpy HtoD (Pinned -> Device)", Some(63_000_000));
     let table = fixture.table_with(UNIFIED, AnalysisOptions { conventions: THEIRS, ..on("h100") });
-    assert_eq!(table.select(&["Roofline Bound", "note"]), ["MEMORY_BOUND | -"]);
+    assert_eq!(table.select("Roofline Bound | note"), ["MEMORY_BOUND | -"]);
     let moved = table.numbers("Data Moved (MB)")[0] * 1024.0 * 1024.0;
     assert!((moved - 126e6).abs() < 1e-3, "{moved}");
 }
@@ -142,11 +142,7 @@ fn fp32_products_are_held_against_the_arithmetic_that_the_kernel_names() {
             fixture.analyse(AnalysisOptions { conventions: conventions(are_theirs), ..on(device) });
         for sheet in [UNIFIED, "GEMM"] {
             let table = Table::of_sheet(&analysis, sheet);
-            assert_eq!(
-                table.select(&["Compute Spec", "note"]),
-                [format!("{spec} | {note}")],
-                "{kernel} {sheet}"
-            );
+            assert_eq!(table.select("Compute Spec | note"), [format!("{spec} | {note}")], "{kernel} {sheet}");
             let least = 2.0 * 4096_f64.powi(3) / (tflops * 1e6);
             let found = table.numbers("Roofline Time (µs)_first")[0];
             assert!((found - least).abs() < 1e-9 * least, "{kernel} {device} {sheet}: {found}, not {least}");
@@ -164,8 +160,8 @@ fn a_cache_explains_calls_that_are_faster_than_the_memory() {
         fixture.analyse(on("h100"))
     };
     let rows = |analysis: &Analysis| {
-        let coverage = Table::of_sheet(analysis, "coverage").select(&["status"]).remove(0);
-        (coverage, Table::of_sheet(analysis, UNIFIED).select(&["note"]).remove(0))
+        let coverage = Table::of_sheet(analysis, "coverage").select("status").remove(0);
+        (coverage, Table::of_sheet(analysis, UNIFIED).select("note").remove(0))
     };
     // 12 bytes an element: 12e6 bytes take 3.58 µs of an H100's memory, 120e6 bytes do not fit its 50 MiB.
     let note = "faster than the memory: the bytes fit the cache of 50 MiB before it";
@@ -181,7 +177,7 @@ fn the_basis_decides_which_peak_counts() {
         let square: Input<'_> = (&[4096, 4096], "c10::BFloat16", "");
         fixture.modelled_call("aten::mm", 0.0, &[square, square], &[("k", 7, 1000.0, 1000.0)]);
         let analysis = fixture.analyse(options);
-        let roof = Table::of_sheet(&analysis, "roofline").select(&["Peak Basis"]).remove(2);
+        let roof = Table::of_sheet(&analysis, "roofline").select("Peak Basis").remove(2);
         let time = Table::of_sheet(&analysis, UNIFIED).numbers("Roofline Time (µs)_first")[0];
         (roof, (2.0 * 4096_f64.powi(3) / time / 1e6 * 10.0).round() / 10.0)
     };

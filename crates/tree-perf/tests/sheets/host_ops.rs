@@ -44,7 +44,7 @@ fn recorded_steps_have_the_times_of_their_operators() {
         assert_eq!(table.numbers("calls").iter().sum::<f64>(), calls, "{name}");
         assert_eq!(nanoseconds(&table, "self_us"), self_ns, "{name}");
         assert_eq!(outermost(&analysis), self_ns, "{name}");
-        let rows = table.select(&["name", "calls", "self_us", "total_us"]);
+        let rows = table.select("name | calls | self_us | total_us");
         for expected in operators {
             assert!(rows.iter().any(|row| row.starts_with(expected)), "{expected}: {rows:#?}");
         }
@@ -68,7 +68,7 @@ fn an_operator_has_its_time_without_those_directly_inside_and_calls_are_its_own(
     let analysis = fixture.analyse(AnalysisOptions::default());
     let table = Table::of_sheet(&analysis, "host_ops");
     assert_eq!(
-        table.select(&["name", "calls", "self_us", "total_us", "call_us_min", "call_us_max", "threads"]),
+        table.select("name | calls | self_us | total_us | call_us_min | call_us_max | threads"),
         [
             "outer | 1 | 60 | 100 | 100 | 100 | 1",
             "inner | 1 | 30 | 40 | 40 | 40 | 1",
@@ -127,6 +127,6 @@ fn steps_without_device_work_have_the_hosts_time_and_no_figures_of_a_device() {
         "device span (ms)",
     ];
     for column in of_device {
-        assert!(table.select(&[column]).iter().all(|cell| cell == "-"), "{column}");
+        assert!(table.select(column).iter().all(|cell| cell == "-"), "{column}");
     }
 }

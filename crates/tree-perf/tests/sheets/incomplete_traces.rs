@@ -147,9 +147,9 @@ fn launches_without_operators_are_no_operators() {
         "short_kernels_all_details: 2",
     ];
     assert_eq!(sheets(&analysis), expected);
-    let columns = ["Kernel name", "Parent op category", "Linked"];
+    let columns = "Kernel name | Parent op category | Linked";
     assert_eq!(
-        Table::of_sheet(&analysis, "kernel_summary").select(&columns),
+        Table::of_sheet(&analysis, "kernel_summary").select(columns),
         ["g2 | - | False", "g1 | other | True"]
     );
 }

@@ -34,29 +34,28 @@ fn four_calls() -> Fixture {
 #[test]
 fn operators_and_categories_are_told_apart_by_module() {
     let analysis = four_calls().analyse(by_module());
-    let columns = ["parent_module", "Count", "total_subtree_kernel_time_count", "call_stack_first"];
+    let columns = "parent_module | Count | total_subtree_kernel_time_count | call_stack_first";
     let expected = [
         "nn.Module: Conv_2d | 1 | 1 | ['aten::copy_', 'nn.Module: Conv_2d_1', 'nn.Module: Model_0']",
         "NA | 1 | 1 | ['aten::copy_']",
         "nn.Module: RMSNorm | 2 | 2 | ['aten::copy_', 'nn.Module: RMSNorm_3', 'nn.Module: Model_0']",
     ];
-    assert_eq!(Table::of_sheet(&analysis, "ops_summary").select(&columns), expected);
+    assert_eq!(Table::of_sheet(&analysis, "ops_summary").select(columns), expected);
     let by_category = Table::of_sheet(&analysis, "ops_summary_by_category");
-    let rows = by_category.select(&["op category", "parent_module", "Count", "total_direct_kernel_time_ms"]);
+    let rows = by_category.select("op category | parent_module | Count | total_direct_kernel_time_ms");
     let expected = [
         "elementwise | nn.Module: Conv_2d | 1 | 0.04",
         "elementwise | NA | 1 | 0.01",
         "elementwise | nn.Module: RMSNorm | 2 | 0.003",
     ];
     assert_eq!(rows, expected);
-    assert_eq!(by_category.select(&["call_stack_first"])[1], "['aten::copy_']");
+    assert_eq!(by_category.select("call_stack_first")[1], "['aten::copy_']");
 }
 
 #[test]
 fn calls_with_the_same_arguments_are_told_apart_by_module() {
     let analysis = four_calls().analyse(by_module());
-    let rows =
-        Table::of_sheet(&analysis, "ops_all").select(&["parent_module", "operation_count", "call_stack"]);
+    let rows = Table::of_sheet(&analysis, "ops_all").select("parent_module | operation_count | call_stack");
     let expected = [
         "nn.Module: Conv_2d | 1 | ['aten::copy_', 'nn.Module: Conv_2d_1', 'nn.Module: Model_0']",
         "NA | 1 | ['aten::copy_']",
@@ -64,7 +63,7 @@ fn calls_with_the_same_arguments_are_told_apart_by_module() {
     ];
     assert_eq!(rows, expected);
     // The table of what accounts for device time has modules in its stacks only.
-    assert_eq!(Table::of_sheet(&analysis, "unified_perf_summary").select(&["operation_count"]), ["4"]);
+    assert_eq!(Table::of_sheet(&analysis, "unified_perf_summary").select("operation_count"), ["4"]);
 }
 
 #[test]
@@ -116,7 +115,7 @@ fn normalizations_have_their_own_name_in_the_inference_report() {
     };
     let analysis = fixture().analyse(by_module());
     let of_inference = Table::of_sheet(&analysis, "Normalization_fwd");
-    assert_eq!(of_inference.select(&["name", "name_count"]), ["aten::layer_norm | 1"]);
+    assert_eq!(of_inference.select("name | name_count"), ["aten::layer_norm | 1"]);
     assert_eq!(of_inference.rows, Table::of_sheet(&analysis, "Normalization").rows);
 }
 
@@ -163,12 +162,8 @@ fn attention(step: &str) -> Analysis {
 #[test]
 fn attention_is_modelled_from_the_sums_of_its_step() {
     let analysis = attention("step[DECODE bs=32 g_sq=32 g_sqsq=32 g_sqsk=32785 g_sk=32785]");
-    let row = Table::of_sheet(&analysis, "InferenceAttention_fwd").select(&[
-        "name",
-        "GFLOPS_first",
-        "Data Moved (MB)_first",
-        "param: g_sk",
-    ]);
+    let row = Table::of_sheet(&analysis, "InferenceAttention_fwd")
+        .select("name | GFLOPS_first | Data Moved (MB)_first | param: g_sk");
     // The number behind the name is one of the profiler's; the model is found without it.
     let expected = "sglang_profiler::attention_paged_attention_ragged | 0.53714944 | 128.56640625 | 32785";
     assert_eq!(row, [expected]);
@@ -177,7 +172,7 @@ fn attention_is_modelled_from_the_sums_of_its_step() {
 #[test]
 fn attention_in_a_step_without_token_counts_says_why_it_has_no_figures() {
     let analysis = attention("step[DECODE bs=32]");
-    let row = Table::of_sheet(&analysis, "unified_perf_summary").select(&["name", "GFLOPS", "reason"]);
+    let row = Table::of_sheet(&analysis, "unified_perf_summary").select("name | GFLOPS | reason");
     assert!(row[0].starts_with("sglang_profiler::attention_paged_attention_ragged | - | "), "{row:?}");
     assert!(Table::build(&analysis, "InferenceAttention_fwd").is_none());
 }
@@ -197,11 +192,11 @@ fn replays_of_a_graph_are_calls_of_one_row_position_by_position() {
         }
     }
     let table = fixture.table_with("ops_all", by_module());
-    let columns = ["name", "operation_count", "total_direct_kernel_time_sum", "trunc_kernel_details"];
+    let columns = "name | operation_count | total_direct_kernel_time_sum | trunc_kernel_details";
     let kernels = "[{'name': 'first', 'stream': 7, 'mean_duration_us': 21.0}, \
                    {'name': 'second', 'stream': 7, 'mean_duration_us': 29.0}, \
                    {'name': 'third', 'stream': 7, 'mean_duration_us': 40.5}]";
-    assert_eq!(table.select(&columns), [format!("compiled_step | 2 | 181 | {kernels}")]);
-    let details = &table.select(&["kernel_details_summary"])[0];
+    assert_eq!(table.select(columns), [format!("compiled_step | 2 | 181 | {kernels}")]);
+    let details = &table.select("kernel_details_summary")[0];
     assert_eq!(details.matches("'count': 2").count(), 3, "{details}");
 }

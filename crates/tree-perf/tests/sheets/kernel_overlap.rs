@@ -14,11 +14,8 @@ fn options() -> AnalysisOptions {
 
 /// `name | names beside it | share`, by name.
 fn overlaps(fixture: Fixture) -> Vec<String> {
-    let mut rows = fixture.table_with(SHEET, options()).select(&[
-        "name",
-        "overlapping_kernel_names",
-        "overlap_pct_mean",
-    ]);
+    let mut rows =
+        fixture.table_with(SHEET, options()).select("name | overlapping_kernel_names | overlap_pct_mean");
     rows.sort();
     rows
 }
@@ -104,7 +101,7 @@ fn partners_are_named_by_start_and_listed_with_their_share() {
     ]);
     let table = trace.table_with(SHEET, options());
     let row = table.rows.iter().position(|row| row[0].as_deref() == Some("A")).unwrap();
-    let of_a = |column: &str| table.select(&[column])[row].clone();
+    let of_a = |column: &str| table.select(column)[row].clone();
     assert_eq!(of_a("overlapping_kernel_names"), "['early', 'late']");
     // Two kernels `late`, 25 and 10 µs long, beside 25 and 10 of 100 µs; what both share counts once.
     assert_eq!(of_a("overlap_pct_mean"), "0.5");
@@ -132,16 +129,10 @@ fn calls_with_different_partners_are_different_rows() {
     fixture.call("A", 40.0, &[("ka", 7, 3000.0, 100.0)]);
     fixture.call("B", 60.0, &[("kb", 8, 2000.0, 50.0)]);
     fixture.call("B", 80.0, &[("kb", 8, 3000.0, 60.0)]);
-    let rows = fixture.table_with(SHEET, options()).select(&[
-        "name",
-        "overlapping_kernel_names",
-        "operation_count",
-        "overlap_pct_mean",
-        "overlap_pct_median",
-        "overlap_pct_std",
-        "overlap_pct_min",
-        "overlap_pct_max",
-    ]);
+    let rows = fixture.table_with(SHEET, options()).select(
+        "name | overlapping_kernel_names | operation_count | overlap_pct_mean \
+         | overlap_pct_median | overlap_pct_std | overlap_pct_min | overlap_pct_max",
+    );
     let expected = [
         "A | ['kb'] | 2 | 0.55 | 0.55 | 0.07071067811865475 | 0.5 | 0.6",
         "B | ['ka'] | 2 | 1 | 1 | 0 | 1 | 1",
@@ -170,11 +161,8 @@ fn kernels_without_a_launch_take_part_only_when_they_count() {
         let mut fixture = operators(&[&[("ka", 7, 1000.0, 100.0)]]);
         fixture.unlinked(("early", 8, 950.0, 100.0));
         let options = AnalysisOptions { include_unlinked_kernels: include, ..options() };
-        let rows = fixture.table_with(SHEET, options).select(&[
-            "name",
-            "overlapping_kernel_names",
-            "overlap_pct_mean",
-        ]);
+        let rows =
+            fixture.table_with(SHEET, options).select("name | overlapping_kernel_names | overlap_pct_mean");
         assert_eq!(rows, [expected]);
     }
 }
@@ -195,10 +183,10 @@ fn rows_that_only_differ_in_their_partners_stand_together() {
     fixture.modelled_call("aten::mm", 40.0, small, &[("gemm", 7, 3000.0, 40.0)]);
     fixture.call("other", 60.0, &[("beside", 8, 1010.0, 5.0)]);
     let analysis = fixture.analyse(options());
-    let columns = ["overlapping_kernel_names", "Kernel Time (µs)_sum"];
-    let rows = Table::of_sheet(&analysis, "unified_perf_summary_kl_overlap").select(&columns);
+    let columns = "overlapping_kernel_names | Kernel Time (µs)_sum";
+    let rows = Table::of_sheet(&analysis, "unified_perf_summary_kl_overlap").select(columns);
     assert_eq!(rows, ["['beside'] | 30", "- | 25", "- | 40", "['gemm'] | 5"]);
-    let columns = ["overlapping_kernel_names_first", "Kernel Time (µs)_sum"];
-    let rows = Table::of_sheet(&analysis, "GEMM_kl_overlap").select(&columns);
+    let columns = "overlapping_kernel_names_first | Kernel Time (µs)_sum";
+    let rows = Table::of_sheet(&analysis, "GEMM_kl_overlap").select(columns);
     assert_eq!(rows, ["['beside'] | 30", "- | 25", "- | 40"]);
 }

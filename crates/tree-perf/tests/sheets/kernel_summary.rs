@@ -20,13 +20,7 @@ fn kernels_are_under_the_launcher_of_the_operator_sheets() {
     {
         let rows = every_kind_of_launcher()
             .table_with(SHEET, AnalysisOptions { conventions: conventions(are_theirs), ..options() })
-            .select(&[
-                "Parent op category",
-                "Parent cpu_op",
-                "Kernel name",
-                "Kernel duration (µs)_sum",
-                "Linked",
-            ]);
+            .select("Parent op category | Parent cpu_op | Kernel name | Kernel duration (µs)_sum | Linked");
         let expected = [
             // The reference says `execute` here, and `outer` in its operator sheets.
             "other | outer | fused | 9 | True".to_owned(),
@@ -53,7 +47,7 @@ fn every_parent_is_a_row_of_the_operator_summary() {
     fixture.call("op", 60.0, &[("c", 7, 1040.0, 7.0)]);
     let analysis = fixture.analyse(options());
     let names = |sheet: &str, column: &str| {
-        let mut names = Table::of_sheet(&analysis, sheet).select(&[column]);
+        let mut names = Table::of_sheet(&analysis, sheet).select(column);
         names.sort();
         names.dedup();
         names
@@ -68,17 +62,11 @@ fn kernels_are_summed_by_operator_name_and_stream() {
     fixture.call("aten::mm", 0.0, &[("gemm", 7, 1000.0, 10.0), ("gemm", 8, 1000.0, 4.0)]);
     fixture.call("aten::mm", 20.0, &[("gemm", 7, 1100.0, 20.0)]);
     fixture.call("aten::bmm", 40.0, &[("gemm", 7, 1154.0, 6.0)]);
-    let rows = fixture.table_with(SHEET, options()).select(&[
-        "Parent cpu_op",
-        "Kernel stream",
-        "Kernel duration (µs)_sum",
-        "Kernel duration (µs)_count",
-        "Kernel duration (µs)_mean",
-        "Kernel duration (µs)_min",
-        "Kernel duration (µs)_max",
-        "Percent of kernels time (%)",
-        "Percent of total time (%)",
-    ]);
+    let rows = fixture.table_with(SHEET, options()).select(
+        "Parent cpu_op | Kernel stream | Kernel duration (µs)_sum \
+         | Kernel duration (µs)_count | Kernel duration (µs)_mean | Kernel duration (µs)_min \
+         | Kernel duration (µs)_max | Percent of kernels time (%) | Percent of total time (%)",
+    );
     let expected = [
         "aten::mm | 7 | 30 | 2 | 15 | 10 | 20 | 75 | 18.75",
         "aten::bmm | 7 | 6 | 1 | 6 | 6 | 6 | 15 | 3.75",
@@ -102,13 +90,10 @@ fn kernels_without_a_launch_have_no_parent_and_no_share_of_an_empty_timeline() {
     fixture.op("aten::mm", (0.0, 10.0));
     fixture.unlinked(("early", 7, 1000.0, 5.0));
     let table = fixture.table_with(SHEET, options());
-    let rows = table.select(&[
-        "Parent op category",
-        "Kernel name",
-        "Percent of kernels time (%)",
-        "Percent of total time (%)",
-        "Linked",
-    ]);
+    let rows = table.select(
+        "Parent op category | Kernel name | Percent of kernels time (%) \
+         | Percent of total time (%) | Linked",
+    );
     assert_eq!(rows, ["- | early | 100 | - | False"]);
     assert!(!table.headers.iter().any(|header| header == "Parent cpu_op"), "no kernel has an operator");
 }
@@ -129,7 +114,7 @@ fn operators_that_start_together_keep_their_categories() {
     fixture.device(Category::KERNEL, (elementwise, 7, 1010.0, 2.0), 91);
     fixture.launch("cudaLaunchKernel", (50.0, 1.0), 92);
     fixture.device(Category::KERNEL, (elementwise, 7, 1020.0, 1.0), 92);
-    let rows = fixture.table_with(SHEET, options()).select(&["Parent op category", "Parent cpu_op"]);
+    let rows = fixture.table_with(SHEET, options()).select("Parent op category | Parent cpu_op");
     assert_eq!(rows, ["elementwise | other thread", "elementwise | inner", "elementwise | outer"]);
 }
 

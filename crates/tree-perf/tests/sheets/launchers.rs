@@ -14,12 +14,8 @@ fn launchers(fixture: Fixture) -> Vec<String> {
 fn launchers_with(fixture: Fixture, options: AnalysisOptions) -> Vec<String> {
     let options = AnalysisOptions { group_by_num_kernels: true, ..options };
     let table = fixture.table_with("ops_all", options);
-    let mut rows = table.select(&[
-        "name",
-        "num_kernels",
-        "total_direct_kernel_time_sum",
-        "total_subtree_kernel_time_sum",
-    ]);
+    let mut rows =
+        table.select("name | num_kernels | total_direct_kernel_time_sum | total_subtree_kernel_time_sum");
     rows.sort();
     rows
 }
@@ -117,8 +113,8 @@ fn work_of_several_kinds_is_divided_by_kind_and_adds_up() {
         &[("Memset (Device)", 7, 1060.0, 1.0), ("sm90_xmma_gemm", 7, 1062.0, 8.0)],
     );
     let analysis = fixture.analyse(AnalysisOptions::default());
-    let columns = ["name", "op category", "total_direct_kernel_time_sum", "total_subtree_kernel_time_sum"];
-    let calls = Table::of_sheet(&analysis, "ops_all").select(&columns);
+    let columns = "name | op category | total_direct_kernel_time_sum | total_subtree_kernel_time_sum";
+    let calls = Table::of_sheet(&analysis, "ops_all").select(columns);
     assert_eq!(
         calls,
         [
@@ -128,16 +124,16 @@ fn work_of_several_kinds_is_divided_by_kind_and_adds_up() {
             "CompiledFunctionBackward | triton | 4 | 4",
         ]
     );
-    let operators = Table::of_sheet(&analysis, "ops_summary").select(&["name", "Count", "Categories"]);
+    let operators = Table::of_sheet(&analysis, "ops_summary").select("name | Count | Categories");
     assert_eq!(operators, ["CompiledFunctionBackward | 1 | GEMM, SDPA_bwd, triton", "aten::mm | 1 | GEMM"]);
     let categories = Table::of_sheet(&analysis, "ops_summary_by_category");
     assert_eq!(
-        categories.select(&["op category", "Count", "total_direct_kernel_time_ms"]),
+        categories.select("op category | Count | total_direct_kernel_time_ms"),
         ["GEMM | 2 | 0.024", "SDPA_bwd | 1 | 0.02", "triton | 1 | 0.004"]
     );
     let unified = Table::of_sheet(&analysis, "unified_perf_summary");
     assert_eq!(
-        unified.select(&["name", "op category", "Kernel Time (µs)_sum"]),
+        unified.select("name | op category | Kernel Time (µs)_sum"),
         [
             "CompiledFunctionBackward | SDPA_bwd | 20",
             "CompiledFunctionBackward | GEMM | 20",
@@ -201,11 +197,9 @@ pub(crate) fn every_kind_of_launcher() -> Fixture {
 
 #[test]
 fn operators_graph_launches_and_bare_calls_share_one_table() {
-    let rows = every_kind_of_launcher().table("ops_summary").select(&[
-        "name",
-        "total_direct_kernel_time_ms",
-        "total_subtree_kernel_time_ms",
-    ]);
+    let rows = every_kind_of_launcher()
+        .table("ops_summary")
+        .select("name | total_direct_kernel_time_ms | total_subtree_kernel_time_ms");
     let expected = [
         "custom::mix | 0.011 | 0.011",
         "outer | 0.009 | 0.009",

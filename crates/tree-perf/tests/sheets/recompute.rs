@@ -30,12 +30,9 @@ fn checkpointed() -> Fixture {
 
 #[test]
 fn each_part_has_its_own_timeline() {
-    let rows = checkpointed().table_with("gpu_timeline", options(true)).select(&[
-        "type",
-        "time ms",
-        "percent",
-        "is_recompute",
-    ]);
+    let rows = checkpointed()
+        .table_with("gpu_timeline", options(true))
+        .select("type | time ms | percent | is_recompute");
     assert_eq!(rows.len(), 16);
     assert_eq!(rows[0], "computation_time | 0.15 | 60 | False");
     assert_eq!(rows[5], "total_time | 0.25 | 100 | False");
@@ -47,22 +44,22 @@ fn each_part_has_its_own_timeline() {
 fn a_part_without_events_has_no_timeline() {
     let mut fixture = Fixture::new();
     fixture.call("aten::mm", 0.0, &[("gemm", 7, 1000.0, 100.0)]);
-    let flags = fixture.table_with("gpu_timeline", options(true)).select(&["is_recompute"]);
+    let flags = fixture.table_with("gpu_timeline", options(true)).select("is_recompute");
     assert_eq!(flags, ["False"; 8]);
 }
 
 #[test]
 fn operators_are_told_apart_by_recomputation() {
     let analysis = checkpointed().analyse(options(true));
-    let rows = |sheet: &str, columns: [&str; 3]| Table::of_sheet(&analysis, sheet).select(&columns);
-    let by_name = ["name", "is_recompute", "total_direct_kernel_time_ms"];
+    let rows = |sheet: &str, columns: &str| Table::of_sheet(&analysis, sheet).select(columns);
+    let by_name = "name | is_recompute | total_direct_kernel_time_ms";
     let expected = ["aten::mm | False | 0.1", "aten::add | False | 0.05", "aten::mm | True | 0.05"];
     assert_eq!(rows("ops_summary", by_name), expected);
-    let by_name = ["name", "is_recompute", "total_direct_kernel_time_sum"];
+    let by_name = "name | is_recompute | total_direct_kernel_time_sum";
     let expected = ["aten::mm | False | 100", "aten::mm | True | 50", "aten::add | False | 50"];
     assert_eq!(rows("ops_all", by_name), expected);
     assert_eq!(rows("ops_all_kl_overlap", by_name), expected);
-    let by_category = ["op category", "is_recompute", "total_direct_kernel_time_ms"];
+    let by_category = "op category | is_recompute | total_direct_kernel_time_ms";
     let expected = ["GEMM | False | 0.1", "GEMM | True | 0.05", "elementwise | False | 0.05"];
     assert_eq!(rows("ops_summary_by_category", by_category), expected);
 }
@@ -89,7 +86,7 @@ fn sheets_of_kernels_and_shares_of_the_total_are_of_the_whole_trace() {
     let analysis = trace().analyse(options(true));
     let kernels = Table::of_sheet(&analysis, "kernel_summary");
     assert_eq!(
-        kernels.select(&["Kernel name", "Percent of total time (%)"]),
+        kernels.select("Kernel name | Percent of total time (%)"),
         ["gemm | 60", "add | 20", "ncclDevKernel | 2", "short | 1.6"],
         "of 250 µs"
     );
@@ -106,12 +103,9 @@ fn kernels_of_both_parts_overlap_each_other() {
     fixture.call("aten::mm", 0.0, &[("gemm", 7, 1000.0, 100.0)]);
     fixture.python(FRAME, (20.0, 30.0));
     fixture.call("aten::add", 25.0, &[("add", 8, 1050.0, 50.0)]);
-    let rows = fixture.table_with("ops_all_kl_overlap", options(true)).select(&[
-        "name",
-        "overlapping_kernel_names",
-        "is_recompute",
-        "overlap_pct_mean",
-    ]);
+    let rows = fixture
+        .table_with("ops_all_kl_overlap", options(true))
+        .select("name | overlapping_kernel_names | is_recompute | overlap_pct_mean");
     assert_eq!(rows, ["aten::mm | ['add'] | False | 0.5", "aten::add | ['gemm'] | True | 1"]);
 }
 
@@ -123,9 +117,9 @@ fn sheets_of_models_tell_recomputed_calls_apart() {
     fixture.mm(25.0, &[("gemm", 7, 1100.0, 50.0)]);
     fixture.mm(60.0, &[("gemm", 7, 1200.0, 10.0)]);
     let analysis = fixture.analyse(AnalysisOptions { include_overlap_info: true, ..options(true) });
-    let columns = ["name", "is_recompute", "Kernel Time (µs)_sum"];
+    let columns = "name | is_recompute | Kernel Time (µs)_sum";
     for sheet in ["unified_perf_summary", "unified_perf_summary_kl_overlap", "GEMM", "GEMM_kl_overlap"] {
-        let rows = Table::of_sheet(&analysis, sheet).select(&columns);
+        let rows = Table::of_sheet(&analysis, sheet).select(columns);
         assert_eq!(rows, ["aten::mm | False | 110", "aten::mm | True | 50"], "{sheet}");
     }
 }

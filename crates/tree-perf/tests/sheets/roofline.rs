@@ -22,10 +22,9 @@ fn generated(flavour: &str, options: AnalysisOptions) -> Analysis {
 }
 
 /// Rows of some columns by their `ex_UID`, where all of them have a value.
-fn by_first_call(table: &Table, columns: &[&str]) -> BTreeMap<String, Vec<String>> {
-    let with_key = [&["ex_UID"], columns].concat();
+fn by_first_call(table: &Table, columns: &str) -> BTreeMap<String, Vec<String>> {
     let cells = |row: String| row.split(" | ").map(str::to_owned).collect::<Vec<String>>();
-    let rows = table.select(&with_key).into_iter().map(cells);
+    let rows = table.select(&format!("ex_UID | {columns}")).into_iter().map(cells);
     rows.filter(|row| row.iter().all(|cell| cell != "-"))
         .map(|row| (row[0].clone(), row[1..].to_vec()))
         .collect()
@@ -37,19 +36,19 @@ fn the_points_are_the_rows_of_the_unified_table_that_have_a_place() {
         let options =
             AnalysisOptions { architecture: architecture("MI300X").cloned(), ..AnalysisOptions::default() };
         let analysis = generated(flavour, options);
-        let columns = ["FLOPS/Byte", "TFLOPS/s_mean", "Pct Roofline_mean", "Percentage (%)"];
-        let points = by_first_call(&Table::of_sheet(&analysis, POINTS), &columns);
+        let columns = "FLOPS/Byte | TFLOPS/s_mean | Pct Roofline_mean | Percentage (%)";
+        let points = by_first_call(&Table::of_sheet(&analysis, POINTS), columns);
         assert!(points.len() > 20, "{flavour}: {}", points.len());
         let mut unified = by_first_call(
             &Table::of_sheet(&analysis, UNIFIED),
-            &[&columns[..], &["Compute Spec", "Roofline Time (µs)_first"]].concat(),
+            &format!("{columns} | Compute Spec | Roofline Time (µs)_first"),
         );
         let number = |text: &String| text.parse::<f64>().unwrap();
         unified.retain(|_, row| number(&row[0]) > 0.0 && number(&row[1]) > 0.0);
         let keys = |rows: &BTreeMap<String, Vec<String>>| rows.keys().cloned().collect::<BTreeSet<_>>();
         assert_eq!(keys(&points), keys(&unified), "{flavour}");
         for (first, point) in &points {
-            for (at, column) in columns.iter().enumerate() {
+            for (at, column) in columns.split(" | ").enumerate() {
                 let (found, expected) = (number(&point[at]), number(&unified[first][at]));
                 assert!((found - expected).abs() <= 1e-9 * expected, "{flavour} {first} {column}: {found}");
             }
@@ -61,7 +60,7 @@ fn the_points_are_the_rows_of_the_unified_table_that_have_a_place() {
 fn points_stand_by_peak_and_then_by_time() {
     let analysis = generated("cuda", AnalysisOptions::default());
     let table = Table::of_sheet(&analysis, POINTS);
-    let specs = table.select(&["Compute Spec"]);
+    let specs = table.select("Compute Spec");
     let times = table.numbers("Kernel Time (ms)_sum");
     let mut seen: Vec<(String, f64)> = Vec::new();
     for (row, spec) in specs.iter().enumerate() {
@@ -84,9 +83,9 @@ fn the_roofs_meet_the_slope_at_their_ridges_and_span_all_points() {
     let roofs = Table::of_sheet(&analysis, ROOFS);
     let points = Table::of_sheet(&analysis, POINTS);
     let (at, height) = (roofs.numbers("FLOPS/Byte"), roofs.numbers("Attainable TFLOPS/s"));
-    let kinds = roofs.select(&["point"]);
+    let kinds = roofs.select("point");
     // 3350 GB/s of an H100.
-    assert_eq!(roofs.select(&["Compute Spec", "label", "point"])[0], "- | memory: 3350 GB/s | start");
+    assert_eq!(roofs.select("Compute Spec | label | point")[0], "- | memory: 3350 GB/s | start");
     for row in 0..kinds.len() {
         match kinds[row].as_str() {
             "start" | "ridge" => assert!((height[row] - at[row] * 3.35).abs() < 1e-9 * height[row], "{row}"),
@@ -94,10 +93,10 @@ fn the_roofs_meet_the_slope_at_their_ridges_and_span_all_points() {
             other => panic!("{other}"),
         }
     }
-    let specs: BTreeSet<String> = points.select(&["Compute Spec"]).into_iter().collect();
-    let roofed: BTreeSet<String> = roofs.select(&["Compute Spec"]).into_iter().skip(2).collect();
+    let specs: BTreeSet<String> = points.select("Compute Spec").into_iter().collect();
+    let roofed: BTreeSet<String> = roofs.select("Compute Spec").into_iter().skip(2).collect();
     assert_eq!(specs, roofed);
-    let labels = roofs.select(&["label"]);
+    let labels = roofs.select("label");
     assert!(
         labels.iter().any(|label| label == "matrix_bf16: 989.4 TFLOP/s, ridge 295.3 FLOP/byte"),
         "{labels:?}"
@@ -116,8 +115,7 @@ fn a_point_under_the_slope_is_held_against_the_bandwidth() {
     let options =
         AnalysisOptions { architecture: architecture("MI300X").cloned(), ..AnalysisOptions::default() };
     let table = Table::of_sheet(&fixture.analyse(options), POINTS);
-    let row =
-        table.select(&["name", "op category", "Compute Spec", "Input Dims", "operation_count", "ex_UID"]);
+    let row = table.select("name | op category | Compute Spec | Input Dims | operation_count | ex_UID");
     assert_eq!(row, ["aten::mm | GEMM | matrix_fp32 | ((32, 64), (64, 128)) | 1 | 0"]);
     let intensity = 524_288.0 / 57_344.0;
     for (column, expected) in [
@@ -143,8 +141,8 @@ fn a_roof_that_stands_in_for_another_says_so() {
     let options =
         AnalysisOptions { architecture: architecture("B200").cloned(), ..AnalysisOptions::default() };
     let roofs = Table::of_sheet(&fixture.analyse(options), ROOFS);
-    assert_eq!(roofs.select(&["Compute Spec", "Peak Spec"])[2..], ["vector_bf16 | vector_fp32"; 2]);
-    let label = &roofs.select(&["label"])[2];
+    assert_eq!(roofs.select("Compute Spec | Peak Spec")[2..], ["vector_bf16 | vector_fp32"; 2]);
+    let label = &roofs.select("label")[2];
     assert!(label.starts_with("vector_bf16 (held against vector_fp32): 75 TFLOP/s, ridge "), "{label}");
 }
 

@@ -12,7 +12,7 @@ const SYNTHETIC: &str = "(Synthetic Op)";
 
 /// `name | time` of the rows.
 fn times(fixture: Fixture) -> Vec<String> {
-    fixture.table(UNIFIED).select(&["name", "Kernel Time (µs)_sum"])
+    fixture.table(UNIFIED).select("name | Kernel Time (µs)_sum")
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn every_device_event_is_in_one_row() {
     fixture.launches(42.0, &[("graph", 7, 1050.0, 9.0)]);
     fixture.unlinked(("unlinked", 7, 1100.0, 2.0));
     let analysis = fixture.analyse(AnalysisOptions::default());
-    let rows = Table::of_sheet(&analysis, UNIFIED).select(&["name", "Kernel Time (µs)_sum"]);
+    let rows = Table::of_sheet(&analysis, UNIFIED).select("name | Kernel Time (µs)_sum");
     let expected = [
         "outer | 9".to_owned(),
         format!("hipLaunchKernel->orphanK {SYNTHETIC} | 7.5"),
@@ -40,8 +40,8 @@ fn every_device_event_is_in_one_row() {
         format!("cudaGraphLaunch->g1 {SYNTHETIC} | 3"),
     ];
     assert_eq!(rows, expected);
-    let columns = ["status", "name", "operation_count", "Kernel Time (µs)_sum"];
-    let rest = Table::of_sheet(&analysis, "coverage").select(&columns).split_off(expected.len() - 1);
+    let columns = "status | name | operation_count | Kernel Time (µs)_sum";
+    let rest = Table::of_sheet(&analysis, "coverage").select(columns).split_off(expected.len() - 1);
     assert_eq!(rest, ["communication | custom::mix | 1 | 6", "unlinked | unlinked | 1 | 2"]);
 }
 
@@ -104,7 +104,7 @@ fn python_frames_change_no_row() {
     };
     let rows = |include_call_stack| {
         let options = AnalysisOptions { include_call_stack, ..AnalysisOptions::default() };
-        trace().table_with(UNIFIED, options).select(&["name", "Kernel Time (µs)_sum"])
+        trace().table_with(UNIFIED, options).select("name | Kernel Time (µs)_sum")
     };
     let expected =
         ["aten::mm | 5".to_owned(), "leaf | 4".to_owned(), format!("cudaLaunchKernel->bare {SYNTHETIC} | 3")];
@@ -120,14 +120,14 @@ fn calls_without_figures_keep_their_row_and_say_why() {
     fixture.call("aten::instance_norm_backward", 20.0, &[("norm", 7, 1100.0, 20.0)]);
     fixture.call("custom::op", 40.0, &[("k", 7, 1200.0, 10.0)]);
     let table = fixture.table(UNIFIED);
-    let rows = table.select(&["name", "has_perf_model", "Kernel Time (µs)_sum", "GFLOPS", "perf_params"]);
+    let rows = table.select("name | has_perf_model | Kernel Time (µs)_sum | GFLOPS | perf_params");
     let expected = [
         "aten::mm | True | 30 | - | -",
         "aten::instance_norm_backward | True | 20 | - | -",
         "custom::op | False | 10 | - | -",
     ];
     assert_eq!(rows, expected);
-    let reasons = table.select(&["reason"]);
+    let reasons = table.select("reason");
     assert!(reasons.iter().all(|reason| reason != "-"), "{reasons:?}");
     assert_eq!(reasons[2], "no model knows this operator");
 }
@@ -148,14 +148,8 @@ fn coverage_tells_what_is_known_of_the_time() {
     let options =
         AnalysisOptions { architecture: architecture("MI300X").cloned(), ..AnalysisOptions::default() };
     let table = fixture.table_with("coverage", options);
-    let rows = table.select(&[
-        "status",
-        "name",
-        "op category",
-        "operation_count",
-        "Kernel Time (µs)_sum",
-        "Percentage (%)",
-    ]);
+    let rows =
+        table.select("status | name | op category | operation_count | Kernel Time (µs)_sum | Percentage (%)");
     let expected = [
         "modelled | aten::mm | GEMM | 1 | 40 | 40",
         "in cache | aten::mm | GEMM | 1 | 0.005 | 0.005",
@@ -167,7 +161,7 @@ fn coverage_tells_what_is_known_of_the_time() {
     ];
     assert_eq!(rows, expected);
     assert_eq!(table.numbers("Cumulative Percentage (%)").pop(), Some(100.0));
-    let reasons = table.select(&["reason"]);
+    let reasons = table.select("reason");
     assert_eq!(reasons[0], "-");
     assert!(reasons[3].contains("c10::Strange"), "{reasons:?}");
 }
@@ -191,11 +185,11 @@ fn an_operator_named_execute_accounts_for_nothing_itself() {
         format!("outer->graph {SYNTHETIC} | 7"),
         "aten::mm | 5".to_owned(),
     ];
-    assert_eq!(Table::of_sheet(&analysis, UNIFIED).select(&["name", "Kernel Time (µs)_sum"]), expected);
+    assert_eq!(Table::of_sheet(&analysis, UNIFIED).select("name | Kernel Time (µs)_sum"), expected);
     let launchers = Table::of_sheet(&analysis, "ops_summary");
     let expected = ["cudaLaunchKernel | 0.009", "outer | 0.007", "aten::mm | 0.005"];
-    assert_eq!(launchers.select(&["name", "total_direct_kernel_time_ms"]), expected);
-    let parents = Table::of_sheet(&analysis, "kernel_summary").select(&["Parent cpu_op", "Kernel name"]);
+    assert_eq!(launchers.select("name | total_direct_kernel_time_ms"), expected);
+    let parents = Table::of_sheet(&analysis, "kernel_summary").select("Parent cpu_op | Kernel name");
     assert_eq!(parents, ["cudaLaunchKernel | alone", "outer | graph", "aten::mm | gemm"]);
 }
 
@@ -222,18 +216,15 @@ fn attention_over_a_cache_gets_its_work_from_the_step_around_it() {
     // Heads times both depths, over the pairs of the prompt less half of its square and those of the
     // request that is extended: 8·128·(2·4096 − 4096 + 2·100) FLOPs.
     let gflops = format!("{}", 8.0 * 128.0 * (4096.0 + 200.0) / 1e9);
-    let columns = ["name", "op category", "GFLOPS", "reason"];
+    let columns = "name | op category | GFLOPS | reason";
     let expected = [format!("{attention} | InferenceAttention | {gflops} | -")];
-    assert_eq!(table(&[step]).select(&columns), expected);
+    assert_eq!(table(&[step]).select(columns), expected);
     // The profiler's own step around the engine's does not hide it.
-    assert_eq!(table(&["ProfilerStep#4", step]).select(&columns), expected);
+    assert_eq!(table(&["ProfilerStep#4", step]).select(columns), expected);
     for annotations in [&[][..], &["ProfilerStep#4"]] {
         let without = table(annotations);
-        assert_eq!(
-            without.select(&["name", "GFLOPS", "Kernel Time (µs)_sum"]),
-            [format!("{attention} | - | 10")]
-        );
-        assert_ne!(without.select(&["reason"]), ["-"]);
+        assert_eq!(without.select("name | GFLOPS | Kernel Time (µs)_sum"), [format!("{attention} | - | 10")]);
+        assert_ne!(without.select("reason"), ["-"]);
     }
 }
 
@@ -255,7 +246,7 @@ fn a_note_stands_only_beside_figures() {
             fixture.event(Category::USER_ANNOTATION, step, (1, 1), (0.0, 100.0), none);
         }
         fixture.modelled_call("vllm::gdn_attention_core", 20.0, inputs, &[("gdn", 7, 1000.0, 10.0)]);
-        fixture.table(UNIFIED).select(&[column]).remove(0)
+        fixture.table(UNIFIED).select(column).remove(0)
     };
     assert_ne!((cells(None, "GFLOPS").as_str(), cells(None, "note").as_str()), ("-", "-"));
     assert_eq!(cells(None, "reason"), "-");

@@ -159,8 +159,8 @@ fn planted_causes_of_idleness_are_named() {
         let mut fixture = begun();
         plant(&mut fixture);
         let analysis = fixture.analyse(options());
-        let columns = ["stream", "cause", "reason", "waited_for", "idle_ms", "waits"];
-        let rows = Table::of_sheet(&analysis, "idle_causes_per_stream").select(&columns);
+        let columns = "stream | cause | reason | waited_for | idle_ms | waits";
+        let rows = Table::of_sheet(&analysis, "idle_causes_per_stream").select(columns);
         assert_eq!(rows[0], format!("7 | {expected}"), "{case}");
         let finding = analysis.idle_finding().unwrap().to_string();
         let (cause, reason) = (expected.split(" | ").next().unwrap(), expected.split(" | ").nth(1).unwrap());
@@ -176,7 +176,7 @@ fn the_threshold_divides_kernel_wait_from_dependency_wait() {
         let mut fixture = begun();
         launch(&mut fixture, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 129.0, 10.0)]);
         let options = AnalysisOptions { kernel_wait_threshold_us: threshold, ..options() };
-        assert_eq!(fixture.table_with("idle_causes", options).select(&["cause"]), [cause], "{threshold}");
+        assert_eq!(fixture.table_with("idle_causes", options).select("cause"), [cause], "{threshold}");
     }
 }
 
@@ -186,8 +186,8 @@ fn devices_wait_while_none_of_their_streams_is_busy() {
     launch(&mut fixture, ("cudaLaunchKernel", 20.0, 5.0), &[("other", 20, 60.0, 60.0)]);
     launch(&mut fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
     let analysis = fixture.analyse(options());
-    let columns = ["device", "cause", "idle_ms", "percent of idle", "longest_us"];
-    let rows = Table::of_sheet(&analysis, "idle_causes").select(&columns);
+    let columns = "device | cause | idle_ms | percent of idle | longest_us";
+    let rows = Table::of_sheet(&analysis, "idle_causes").select(columns);
     assert_eq!(rows, ["0 | host_wait | 0.19 | 100 | 190", "0 | kernel_wait | 0 | 0 | 0"]);
     let finding = analysis.idle_finding().unwrap();
     assert_eq!((finding.idle_us, finding.span_us, finding.share), (190.0, 270.0, 1.0));
@@ -200,18 +200,9 @@ fn a_queue_holds_what_is_launched_and_not_started() {
     launch(&mut fixture, ("cudaGraphLaunch", 20.0, 5.0), &[("b", 7, 60.0, 20.0), ("c", 7, 80.0, 20.0)]);
     fixture.unlinked(("d", 7, 100.0, 5.0));
     let options = AnalysisOptions { queue_limit: NonZeroUsize::new(2).unwrap(), ..options() };
-    let columns = [
-        "stream",
-        "queue_length_mean",
-        "queue_length_median",
-        "queue_length_max",
-        "percent empty",
-        "full_ms",
-        "time_ms",
-        "launched_events",
-        "unlinked_events",
-    ];
-    let rows = fixture.table_with("queue_length", options).select(&columns);
+    let columns = "stream | queue_length_mean | queue_length_median | queue_length_max | percent empty \
+         | full_ms | time_ms | launched_events | unlinked_events";
+    let rows = fixture.table_with("queue_length", options).select(columns);
     // 1 for 10 µs, none for 10 µs, 2 for 40 µs, 1 for 20 µs.
     assert_eq!(rows, ["7 | 1.375 | 1 | 2 | 12.5 | 0.04 | 0.08 | 3 | 1"]);
 }
@@ -224,16 +215,9 @@ fn the_delay_of_a_launch_ends_with_the_start_of_its_first_event() {
     let correlation = fixture.correlation();
     fixture.launch("cuLaunchKernel", (200.0, 1.0), correlation);
     fixture.device(Category::KERNEL, ("d", 7, 203.0, 1.0), correlation);
-    let columns = [
-        "operator",
-        "launches",
-        "device_events",
-        "launch_delay_ms",
-        "launch_calls_ms",
-        "launch_delay_us_median",
-        "start_to_start_us_max",
-    ];
-    let rows = fixture.table_with("launch_delay", options()).select(&columns);
+    let columns = "operator | launches | device_events | launch_delay_ms | launch_calls_ms \
+         | launch_delay_us_median | start_to_start_us_max";
+    let rows = fixture.table_with("launch_delay", options()).select(columns);
     let expected = [
         "(all) | 3 | 4 | 0.037 | 0.011 | 2 | 40",
         "aten::mm | 2 | 3 | 0.035 | 0.01 | 17.5 | 40",
@@ -249,18 +233,9 @@ fn kinds_of_work_at_the_same_time_are_a_matrix() {
     fixture.device(Category::KERNEL, ("gemm", 7, 0.0, 100.0), correlation);
     fixture.device(Category::KERNEL, ("ncclDevKernel_AllReduce", 20, 60.0, 60.0), correlation);
     fixture.device(Category::GPU_MEMCPY, ("Memcpy HtoD", 21, 90.0, 20.0), correlation);
-    let columns = [
-        "activity",
-        "time_ms",
-        "percent overlapped",
-        "alone_ms",
-        "with_computation_ms",
-        "with_communication_ms",
-        "with_copy_ms",
-        "with_both_ms",
-        "busy_ms",
-    ];
-    let rows = fixture.table_with("overlap_matrix", options()).select(&columns);
+    let columns = "activity | time_ms | percent overlapped | alone_ms | with_computation_ms \
+         | with_communication_ms | with_copy_ms | with_both_ms | busy_ms";
+    let rows = fixture.table_with("overlap_matrix", options()).select(columns);
     let expected = [
         "computation | 0.1 | 40 | 0.06 | 0.1 | 0.04 | 0.01 | 0.01 | 0.12",
         "communication | 0.06 | 83.33333333333334 | 0.01 | 0.04 | 0.06 | 0.02 | 0.01 | 0.12",
@@ -282,23 +257,13 @@ fn copies_at_the_same_time_share_the_link() {
         };
         fixture.event(Category::GPU_MEMCPY, "Memcpy HtoD", (0, 7), (start, duration), arguments);
     }
-    let columns = [
-        "kind",
-        "bytes",
-        "time_ms",
-        "GB/s per copy",
-        "GB/s concurrent",
-        "GB/s concurrent median",
-        "GB/s concurrent max",
-        "busy_ms",
-        "count",
-        "without_size",
-    ];
+    let columns = "kind | bytes | time_ms | GB/s per copy | GB/s concurrent | GB/s concurrent median \
+         | GB/s concurrent max | busy_ms | count | without_size";
     let analysis = fixture.analyse(options());
-    let rows = Table::of_sheet(&analysis, "copy_bandwidth").select(&columns);
+    let rows = Table::of_sheet(&analysis, "copy_bandwidth").select(columns);
     assert_eq!(rows, ["Memcpy HtoD | 300000 | 0.02 | 15 | 20 | 20 | 30 | 0.015 | 3 | 1"]);
     let over_time = Table::of_sheet(&analysis, "copy_bandwidth_timeline");
-    let rows = over_time.select(&["series", "t_ms", "GB/s min", "GB/s max"]);
+    let rows = over_time.select("series | t_ms | GB/s min | GB/s max");
     assert_eq!(
         rows,
         [
@@ -317,7 +282,7 @@ fn queues_over_time_have_as_many_parts_as_lengths_at_most() {
     launch(&mut fixture, ("cudaLaunchKernel", 20.0, 1.0), &[("b", 7, 40.0, 5.0)]);
     let analysis = fixture.analyse(options());
     let table = Table::of_sheet(&analysis, "queue_length_timeline");
-    let rows = table.select(&["series", "t_ms", "queue_length_min", "queue_length_max"]);
+    let rows = table.select("series | t_ms | queue_length_min | queue_length_max");
     // From the first event of the trace, an operator at 9 µs.
     let expected = ["0.001 | 1 | 1", "0.011 | 2 | 2", "0.021 | 1 | 1"];
     assert_eq!(rows, expected.map(|row| format!("device 0, stream 7 | {row}")));
@@ -337,18 +302,8 @@ fn kernels_one_by_one_say_who_launched_them_and_when() {
     fixture.unlinked(("c", 8, 300.0, 50.0));
     fixture.event(Category::GPU_USER_ANNOTATION, "step", (0, 7), (20.0, 120.0), no_arguments);
     fixture.event(Category::GPU_USER_ANNOTATION, "optimizer", (0, 7), (80.0, 60.0), no_arguments);
-    let columns = [
-        "name",
-        "duration_us",
-        "start_ms",
-        "stream",
-        "operator",
-        "annotation",
-        "device_annotation",
-        "launch",
-        "launch_call_us",
-        "launch_delay_us",
-    ];
+    let columns = "name | duration_us | start_ms | stream | operator | annotation | device_annotation \
+         | launch | launch_call_us | launch_delay_us";
     let of_b = "b | 60 | 0.08 | 7 | aten::mm | optimizer | optimizer | cudaLaunchKernel | 5 | 25";
     let of_a = "a | 50 | 0.02 | 7 | aten::mm | step | step | cudaLaunchKernel | 5 | 5";
     let of_c = "c | 50 | 0.3 | 8 | - | - | - | - | - | -";
@@ -356,12 +311,12 @@ fn kernels_one_by_one_say_who_launched_them_and_when() {
         kernels: KernelOptions { kernel_details: true, ..KernelOptions::default() },
         ..AnalysisOptions::default()
     });
-    assert_eq!(Table::of_sheet(&analysis, "kernel_details").select(&columns), [of_b, of_a, of_c]);
+    assert_eq!(Table::of_sheet(&analysis, "kernel_details").select(columns), [of_b, of_a, of_c]);
     let first = AnalysisOptions {
         kernels: KernelOptions { kernel_details: true, topk_kernels: Some(1), ..KernelOptions::default() },
         ..AnalysisOptions::default()
     };
-    let rows = begun().table_with("kernel_details", first).select(&["name"]);
+    let rows = begun().table_with("kernel_details", first).select("name");
     assert_eq!(rows, ["first"]);
 }
 
@@ -396,17 +351,8 @@ fn sheets_of_waits_are_made_when_asked_for() {
 #[test]
 fn sequences_that_recur_have_the_launch_time_that_one_launch_would_save() {
     let mut fixture = Fixture::new();
-    let columns = [
-        "within",
-        "operator",
-        "sequence",
-        "saved_launch_ms",
-        "saved_launches",
-        "count",
-        "length",
-        "device_ms",
-        "gaps_ms",
-    ];
+    let columns = "within | operator | sequence | saved_launch_ms | saved_launches | count | length \
+         | device_ms | gaps_ms";
     for step in 0..3 {
         let start = f64::from(step) * 1000.0;
         fixture.op("outer", (start, 100.0));
@@ -422,7 +368,7 @@ fn sequences_that_recur_have_the_launch_time_that_one_launch_would_save() {
         fixture.launch("cudaLaunchKernel", (start + 200.0, 5.0), correlation);
         fixture.device(Category::KERNEL, (&format!("k{step}"), 7, start + 210.0, 1.0), correlation);
     }
-    let rows = fixture.table_with("frequent_sequences", options()).select(&columns);
+    let rows = fixture.table_with("frequent_sequences", options()).select(columns);
     // Of the two operators around the same kernels, the inner one.
     assert_eq!(
         rows,
@@ -472,9 +418,8 @@ fn annotations_have_the_device_time_below_them() {
     fixture.event(Category::GPU_USER_ANNOTATION, "step", (0, 7), (200.0, 70.0), no_arguments);
     fixture.event(Category::GPU_USER_ANNOTATION, "optimizer", (0, 7), (250.0, 20.0), no_arguments);
     fixture.event(Category::GPU_USER_ANNOTATION, "optimizer", (0, 8), (260.0, 20.0), no_arguments);
-    let columns =
-        ["side", "annotation", "device_ms", "length_ms", "count", "device_events", "innermost_events"];
-    let rows = fixture.table_with("annotations", options()).select(&columns);
+    let columns = "side | annotation | device_ms | length_ms | count | device_events | innermost_events";
+    let rows = fixture.table_with("annotations", options()).select(columns);
     let expected = [
         "host | step | 0.08 | 0.1 | 1 | 3 | 1",
         "host | optimizer | 0.03 | 0.03 | 1 | 2 | 2",

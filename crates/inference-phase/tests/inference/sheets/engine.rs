@@ -72,19 +72,19 @@ fn phases(analysis: &Analysis, method: PhaseMethod) -> PhaseAnalysis<'_> {
 fn each_phase_has_its_operators() {
     let analysis = served();
     let phases = phases(&analysis, PhaseMethod::default());
-    let columns = ["Kernel categories", "name", "total_direct_kernel_time_ms", "Count", "Percentage (%)"];
+    let columns = "Kernel categories | name | total_direct_kernel_time_ms | Count | Percentage (%)";
     let prefill = sheet(&phases, "ops_summary_prefill").unwrap();
     assert_eq!(
-        rows(&prefill, &columns),
+        rows(&prefill, columns),
         [
             "GEMM-Tensile | aten::mm | 0.300 | 1 | 75.000",
             "Attention-Forward | aiter::mha_batch_prefill | 0.100 | 1 | 25.000",
         ]
     );
-    assert_eq!(rows(&prefill, &["Cumulative Percentage (%)"]), ["75.000", "100.000"]);
+    assert_eq!(rows(&prefill, "Cumulative Percentage (%)"), ["75.000", "100.000"]);
     let decode = sheet(&phases, "ops_summary_decode").unwrap();
     assert_eq!(
-        rows(&decode, &columns),
+        rows(&decode, columns),
         ["GEMM-Tensile, PagedAttention-Compute | cudaGraphLaunch | 0.050 | 1 | 100.000"]
     );
     assert!(sheet(&phases, "ops_summary_mixed").is_none());
@@ -96,16 +96,11 @@ fn each_phase_has_its_operators() {
 fn each_phase_has_its_kernels() {
     let analysis = served();
     let phases = phases(&analysis, PhaseMethod::default());
-    let columns = [
-        "Parent cpu_op",
-        "Kernel name",
-        "Kernel stream",
-        "Kernel duration (µs)_sum",
-        "Percent of kernels time (%)",
-    ];
+    let columns = "Parent cpu_op | Kernel name | Kernel stream | Kernel duration (µs)_sum \
+         | Percent of kernels time (%)";
     let prefill = sheet(&phases, "kernel_summary_prefill").unwrap();
     assert_eq!(
-        rows(&prefill, &columns),
+        rows(&prefill, columns),
         [
             "aten::mm | Cijk_Alik_Bljk_USL1 | 7 | 300.000 | 75.000",
             "aiter::mha_batch_prefill | fmha_fwd | 7 | 100.000 | 25.000",
@@ -113,27 +108,17 @@ fn each_phase_has_its_kernels() {
     );
     let decode = sheet(&phases, "kernel_summary_decode").unwrap();
     assert_eq!(
-        rows(&decode, &columns),
+        rows(&decode, columns),
         [
             "cudaGraphLaunch | Cijk_Alik_Bljk_USL1 | 7 | 40.000 | 80.000",
             "cudaGraphLaunch | pa_decode | 7 | 10.000 | 20.000",
         ]
     );
-    let names = headers(&decode);
     assert_eq!(
-        names,
-        [
-            "Kernel name",
-            "Kernel duration (µs)_sum",
-            "Percent of kernels time (%)",
-            "Kernel duration (µs)_count",
-            "Kernel duration (µs)_mean",
-            "Kernel duration (µs)_min",
-            "Kernel duration (µs)_max",
-            "Parent op category",
-            "Parent cpu_op",
-            "Kernel stream",
-        ]
+        headers(&decode),
+        "Kernel name | Kernel duration (µs)_sum | Percent of kernels time (%) | Kernel duration (µs)_count \
+         | Kernel duration (µs)_mean | Kernel duration (µs)_min | Kernel duration (µs)_max \
+         | Parent op category | Parent cpu_op | Kernel stream"
     );
 }
 
@@ -153,32 +138,19 @@ fn phases_and_steps_are_summed_up() {
     let analysis = served();
     let phases = phases(&analysis, PhaseMethod::default());
     let summary = sheet(&phases, "phase_summary").unwrap();
-    let columns = [
-        "phase",
-        "kernel_time_us",
-        "percent_of_kernel_time",
-        "steps",
-        "requests",
-        "tokens",
-        "gpu_events",
-        "busy_time_us",
-        "mean_step_gpu_us",
-        "tokens_per_s",
-        "source",
-        "confidence",
-    ];
+    let columns = "phase | kernel_time_us | percent_of_kernel_time | steps | requests | tokens \
+         | gpu_events | busy_time_us | mean_step_gpu_us | tokens_per_s | source | confidence";
     assert_eq!(headers(&summary), columns);
     assert_eq!(
-        rows(&summary, &columns),
+        rows(&summary, columns),
         [
             "Prefill | 400.000 | 88.889 | 1 | 2 | 100 | 2 | 400.000 | 400.000 | 250000.000 | annotation | 1.000",
             "Decode | 50.000 | 11.111 | 1 | 4 | 4 | 2 | 50.000 | 50.000 | 80000.000 | annotation | 1.000",
         ]
     );
     let steps = sheet(&phases, "step_summary").unwrap();
-    let names = headers(&steps);
     assert_eq!(
-        rows(&steps, &names),
+        rows(&steps, &headers(&steps)),
         [
             format!(
                 "0 | Prefill | 400.000 | 2 | 100 | 0 | 0 | 0.000 | 100.000 | 10000.000 | 10400.000 | 2 | 0 | {PREFILL} | yes | annotation | 1.000"
@@ -206,7 +178,7 @@ fn a_call_over_several_steps_is_divided_by_what_each_launched() {
     assert_eq!(analysis.launchers().map(|row| row.direct_time).collect::<Vec<_>>(), [340_000]);
     assert_eq!((time("ops_summary_prefill"), time("ops_summary_decode")), (Some(300.0), Some(40.0)));
     let decode = sheet(&phases, "ops_summary_decode").unwrap();
-    assert_eq!(rows(&decode, &["Kernel categories", "name", "Count"]), ["Uncategorized | engine::serve | 1"]);
+    assert_eq!(rows(&decode, "Kernel categories | name | Count"), ["Uncategorized | engine::serve | 1"]);
 }
 
 #[test]
@@ -215,7 +187,7 @@ fn single_methods_label_calls_and_say_what_they_leave_open() {
     let phases = phases(&analysis, PhaseMethod::Ours(DetectionMethod::KernelNames));
     let summary = sheet(&phases, "phase_summary").unwrap();
     assert_eq!(
-        rows(&summary, &["phase", "steps", "kernel_time_us", "source", "confidence"]),
+        rows(&summary, "phase | steps | kernel_time_us | source | confidence"),
         [
             "Prefill | - | 100.000 | kernel_names | -",
             "Decode | - | 50.000 | kernel_names | -",
@@ -234,10 +206,10 @@ fn single_methods_label_calls_and_say_what_they_leave_open() {
 fn legacy_sheets_have_the_words_and_labels_of_the_reference() {
     let analysis = served();
     let phases = phases(&analysis, PhaseMethod::TraceLens(Method::Named(DetectionMethod::Hybrid)));
-    let columns = ["Kernel categories", "name", "total_direct_kernel_time_sum", "Count"];
+    let columns = "Kernel categories | name | total_direct_kernel_time_sum | Count";
     let decode = sheet(&phases, "ops_summary_decode").unwrap();
     assert_eq!(
-        rows(&decode, &columns),
+        rows(&decode, columns),
         ["GEMM-CK | aten::mm | 300.000 | 1", "GEMM-CK, Uncategorized | cudaGraphLaunch | 50.000 | 1",]
     );
     assert!(sheet(&phases, "kernel_summary_decode").is_none());
@@ -274,7 +246,7 @@ fn a_trace_of_the_device_alone_has_unknown_phases_and_says_so() {
         let phases = phases(&analysis, method);
         assert_eq!(phases.notices(), [PhaseNotice::DeviceOnly], "{method}");
         let summary = sheet(&phases, "phase_summary").unwrap();
-        let found = rows(&summary, &["phase", "gpu_events", "kernel_time_us", "busy_time_us", "source"]);
+        let found = rows(&summary, "phase | gpu_events | kernel_time_us | busy_time_us | source");
         assert_eq!(found, ["Unknown | 1 | 0.000 | 5.000 | none"], "{method}");
         assert_eq!(phases.phases()[0].phase, Phase::Unknown);
     }

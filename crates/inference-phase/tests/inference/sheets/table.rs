@@ -10,12 +10,13 @@ pub(crate) fn sheet(phases: &PhaseAnalysis<'_>, name: &str) -> Option<Table> {
     sheet.table_in(phases, if is_of_tracelens { Layout::Listed } else { Layout::Roles }).unwrap()
 }
 
-pub(crate) fn headers(table: &Table) -> Vec<&str> {
-    table.columns().iter().map(|column| column.name()).collect()
+/// The names of the columns, joined by ` | `.
+pub(crate) fn headers(table: &Table) -> String {
+    table.columns().iter().map(|column| column.name()).collect::<Vec<_>>().join(" | ")
 }
 
-/// The rows of some columns, cells joined by ` | `; a missing one is `-`, times have three places.
-pub(crate) fn rows(table: &Table, columns: &[&str]) -> Vec<String> {
+/// The rows of some columns, cells joined by ` | ` as the names are; a missing one is `-`, times have three places.
+pub(crate) fn rows(table: &Table, columns: &str) -> Vec<String> {
     let cell = |column: &str, row: usize| match table.column(column).unwrap().cell(row) {
         Cell::Missing => "-".to_owned(),
         Cell::Number(number) => format!("{number:.3}"),
@@ -24,7 +25,7 @@ pub(crate) fn rows(table: &Table, columns: &[&str]) -> Vec<String> {
         cell => cell.text().into_owned(),
     };
     (0..table.height())
-        .map(|row| columns.iter().map(|column| cell(column, row)).collect::<Vec<_>>().join(" | "))
+        .map(|row| columns.split(" | ").map(|column| cell(column, row)).collect::<Vec<_>>().join(" | "))
         .collect()
 }
 

@@ -58,7 +58,7 @@ fn check(analysis: &Analysis, what: &str) -> bool {
     let coverage = Table::build(analysis, "coverage");
     let (mut rest, mut rest_time, mut charged_time, mut charged_calls) = (0, 0, 0, 0);
     if let Some(coverage) = &coverage {
-        for row in coverage.select(&["status", "operation_count", "Kernel Time (µs)_sum"]) {
+        for row in coverage.select("status | operation_count | Kernel Time (µs)_sum") {
             let cells: Vec<&str> = row.split(" | ").collect();
             let (count, time): (usize, f64) = (cells[1].parse().unwrap(), cells[2].parse().unwrap());
             let time = (time * 1e3).round() as i64;

@@ -44,7 +44,7 @@ fn an_mtia_serves_a_model() {
     assert_eq!((with_id, linked), (657, 730));
     let of_copies = Table::of_sheet(&analysis, "copy_bandwidth");
     assert_eq!(
-        of_copies.select(&["device", "kind", "bytes", "count"]),
+        of_copies.select("device | kind | bytes | count"),
         [
             "17 | dma_request HOST_TO_DEVICE | 788439608 | 427",
             "17 | dma_request DEVICE_TO_HOST | 460800 | 450"
@@ -53,7 +53,7 @@ fn an_mtia_serves_a_model() {
     // Work that was queued before the window has no call, by design: it is in the timeline.
     let timeline = analysis.timeline().unwrap();
     assert_eq!(timeline.busy, union(&[executions, copies].concat()));
-    let host = Table::of_sheet(&analysis, "host_ops").select(&["name", "self_us"]);
+    let host = Table::of_sheet(&analysis, "host_ops").select("name | self_us");
     assert_eq!(host[0], "fbgemm::permute_2D_sparse_data | 111719.373");
 }
 
@@ -83,7 +83,7 @@ fn call_stacks_of_pytorch_1_9_are_those_that_operators_note() {
     let options = AnalysisOptions { include_call_stack: true, ..AnalysisOptions::default() };
     let analysis = Analysis::new(read(&folder.join("pytorch-1.9-resnet50/trace.json.gz")), options);
     let table = Table::of_sheet(&analysis, "ops_all");
-    let convolution = table.select(&["name", "entry_point", "call_stack_full"]);
+    let convolution = table.select("name | entry_point | call_stack_full");
     let convolution = convolution.iter().find(|row| row.starts_with("aten::cudnn_convolution |")).unwrap();
     let packages = "/home/user/anaconda3/envs/kineto/lib/python3.7/site-packages";
     let start = format!(

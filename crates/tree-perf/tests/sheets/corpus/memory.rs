@@ -84,9 +84,8 @@ const EXPECTED: [Expected; 6] = [
     },
 ];
 
-fn row(table: &Table, device: &str, columns: &[&str]) -> Vec<i64> {
-    let all: Vec<&str> = std::iter::once("device").chain(columns.iter().copied()).collect();
-    let rows = table.select(&all);
+fn row(table: &Table, device: &str, columns: &str) -> Vec<i64> {
+    let rows = table.select(&format!("device | {columns}"));
     let found = rows.iter().find_map(|row| row.strip_prefix(&format!("{device} | "))).unwrap();
     found.split(" | ").map(|cell| cell.parse().unwrap()).collect()
 }
@@ -99,10 +98,10 @@ fn peaks_and_owners_of_recorded_traces_are_known() {
         let summary = Table::of_sheet(&analysis, "memory_summary");
         let events: f64 = summary.numbers("events").iter().sum();
         assert_eq!(events as i64, expected.events, "{case}");
-        let columns = ["base_bytes", "peak_bytes", "reserved_peak_bytes", "attributed_bytes"];
-        assert_eq!(row(&summary, expected.device, &columns), expected.sizes, "{case}");
+        let columns = "base_bytes | peak_bytes | reserved_peak_bytes | attributed_bytes";
+        assert_eq!(row(&summary, expected.device, columns), expected.sizes, "{case}");
         let owners = Table::of_sheet(&analysis, "memory_owners");
-        let of_peak = owners.select(&["device", "by", "owner", "bytes_at_peak", "blocks_at_peak"]);
+        let of_peak = owners.select("device | by | owner | bytes_at_peak | blocks_at_peak");
         let of_kind = |kind: &str| -> Vec<(String, i64, i64)> {
             let start = format!("{} | {kind} | ", expected.device);
             let rows = of_peak.iter().filter_map(|row| row.strip_prefix(&start));
@@ -144,26 +143,26 @@ fn single_figures_of_recorded_traces_are_known() {
         let finding = falconsai.memory_finding().unwrap();
         // 1.418 ms after the first event of the device's allocator.
         let summary = Table::of_sheet(&falconsai, "memory_summary");
-        assert_eq!(row(&summary, "CUDA 0", &["events"]), [572]);
+        assert_eq!(row(&summary, "CUDA 0", "events"), [572]);
         let first = Table::of_sheet(&falconsai, "memory_timeline");
-        let start = first.select(&["device", "t_ms"]);
+        let start = first.select("device | t_ms");
         let start = start.iter().find_map(|row| row.strip_prefix("CUDA 0 | ")).unwrap();
         let since = finding.peak_us / 1e3 - start.parse::<f64>().unwrap();
         assert_eq!(format!("{since:.3}"), "1.418");
     }
     if let Some(owlv2) = of("pytorch/h100-owlv2-large") {
         let summary = Table::of_sheet(&owlv2, "memory_summary");
-        let [allocations, churn] = row(&summary, "CUDA 0", &["allocations", "churn_bytes"])[..] else {
+        let [allocations, churn] = row(&summary, "CUDA 0", "allocations | churn_bytes")[..] else {
             panic!("two cells")
         };
         assert_eq!((allocations, churn / 10_000_000), (6_135, 24_827));
     }
     if let Some(normalization) = of("pytorch/normalization-layers") {
         let summary = Table::of_sheet(&normalization, "memory_summary");
-        let growths = row(&summary, "HIP 0", &["growths", "growth_bytes"]);
+        let growths = row(&summary, "HIP 0", "growths | growth_bytes");
         assert_eq!(growths, [3, 8_388_608 - 2_097_152]);
         let blocks = Table::of_sheet(&normalization, "memory_owners");
-        assert!(blocks.select(&["by"]).iter().all(|kind| kind != "module"));
+        assert!(blocks.select("by").iter().all(|kind| kind != "module"));
     }
 }
 

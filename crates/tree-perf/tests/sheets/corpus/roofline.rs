@@ -36,7 +36,7 @@ fn near(a: f64, b: f64, relative: f64) -> bool {
 
 /// A cell as a number; `None` where it is empty.
 fn number(table: &Table, row: usize, column: &str) -> Option<f64> {
-    table.select(&[column])[row].parse().ok()
+    table.select(column)[row].parse().ok()
 }
 
 /// Checks the roofline columns of a sheet; how many rows have them.
@@ -50,19 +50,19 @@ fn check(table: &Table, sheet: &str) -> usize {
     let mut checked = 0;
     for row in 0..table.rows.len() {
         let cell = |column: &str| number(table, row, column);
-        let what = format!("{sheet}: {}", table.select(&["name", "Compute Spec", &bound])[row]);
+        let what = format!("{sheet}: {}", table.select(&format!("name | Compute Spec | {bound}"))[row]);
         let (Some(flops), Some(bytes)) = (cell(&gflops), cell(&mebibytes)) else {
             assert_eq!(cell("Roofline Time (µs)_first"), None, "{what}");
             continue;
         };
-        let spec = &table.select(&["Compute Spec"])[row];
+        let spec = &table.select("Compute Spec")[row];
         let peak = PEAKS.iter().find(|(known, _)| known == spec).map(|&(_, peak)| peak);
         assert!(peak.is_some() || spec == "-", "{what}");
         let compute = peak.map_or(0.0, |peak| flops * 1e3 / peak);
         let memory = bytes * 1024.0 * 1024.0 / BYTES_PER_US;
         let least = compute.max(memory);
         let expected = if compute >= memory { "COMPUTE_BOUND" } else { "MEMORY_BOUND" };
-        assert_eq!(table.select(&[&bound])[row], expected, "{what}");
+        assert_eq!(table.select(&bound)[row], expected, "{what}");
         assert!(near(cell("Roofline Time (µs)_first").unwrap(), least, 1e-12), "{what}");
         // The share is largest where the call is fastest. A call that ran nothing has none.
         let of_fastest =
@@ -106,8 +106,7 @@ fn every_row_with_work_has_the_roofline_of_its_work() {
 fn the_roofline_of_a_matrix_product_by_hand() {
     let Some(analysis) = on_mi300x("mi300-qwen1.5-0.5b") else { return };
     let table = Table::of_sheet(&analysis, "GEMM");
-    let sizes =
-        table.select(&["name", "param: M", "param: N", "param: K", "Compute Spec", "Roofline Bound_first"]);
+    let sizes = table.select("name | param: M | param: N | param: K | Compute Spec | Roofline Bound_first");
     let wanted = "aten::mm | 8944 | 2816 | 1024 | matrix_bf16 | COMPUTE_BOUND";
     let row = sizes.iter().position(|sizes| sizes == wanted).unwrap_or_else(|| panic!("{sizes:#?}"));
     // 2·8944·2816·1024 = 51 581 550 592 FLOPs at 708e12 a second; 71.0078125 MiB at 5300e9 bytes a second
@@ -123,13 +122,13 @@ fn the_roofline_of_a_matrix_product_by_hand() {
 fn rooflines_agree_with_figures_of_the_reference() {
     let Some(analysis) = on_mi300x("h100-falconsai-vit") else { return };
     let gemm = Table::of_sheet(&analysis, "GEMM");
-    let sizes = gemm.select(&["name", "param: M", "param: N", "param: K"]);
+    let sizes = gemm.select("name | param: M | param: N | param: K");
     let row = sizes.iter().position(|sizes| sizes == "aten::addmm | 788 | 768 | 768").unwrap();
     assert!(near(number(&gemm, row, "Roofline Time (µs)_first").unwrap(), 1.313796338983051, 1e-12));
     // Measured by the reference in doubles.
     assert!(near(number(&gemm, row, "Pct Roofline_mean").unwrap(), 15.80365150214341, 2e-3));
     let norm = Table::of_sheet(&analysis, "Normalization");
-    let rows = norm.select(&["name", "Data Moved (MB)_first", "Roofline Bound_first"]);
+    let rows = norm.select("name | Data Moved (MB)_first | Roofline Bound_first");
     let row = rows.iter().position(|row| row == "aten::layer_norm | 2.3173828125 | MEMORY_BOUND").unwrap();
     assert!(near(number(&norm, row, "Roofline Time (µs)_first").unwrap(), 0.45848150943396226, 1e-12));
 }

@@ -19,7 +19,7 @@ fn nanoseconds(ms: &str) -> i64 {
 /// Time in ns and number of the waits of a stream, by cause.
 fn causes(table: &Table, stream: &str) -> Vec<(String, i64, i64)> {
     let mut sums: Vec<(String, i64, i64)> = Vec::new();
-    for row in table.select(&["stream", "cause", "idle_ms", "waits"]) {
+    for row in table.select("stream | cause | idle_ms | waits") {
         let cells: Vec<&str> = row.split(" | ").collect();
         if cells[0] != stream {
             continue;
@@ -77,7 +77,7 @@ fn queues_of_recorded_traces_have_known_lengths() {
         let table = Table::of_sheet(&analysis, "queue_length");
         let means = table.numbers("queue_length_mean");
         assert_eq!(means.iter().map(|mean| format!("{mean:.4}")).collect::<Vec<_>>(), [mean], "{case}");
-        assert_eq!(table.select(&["queue_length_max"]), [max], "{case}");
+        assert_eq!(table.select("queue_length_max"), [max], "{case}");
     }
 }
 
@@ -90,7 +90,7 @@ fn launches_of_recorded_traces_have_known_delays() {
     ] {
         let Some(analysis) = analysis(case) else { continue };
         let table = Table::of_sheet(&analysis, "launch_delay");
-        assert_eq!(table.select(&["operator", "launches"])[0], format!("(all) | {launches}"), "{case}");
+        assert_eq!(table.select("operator | launches")[0], format!("(all) | {launches}"), "{case}");
         assert_eq!(format!("{:.4}", table.numbers("launch_delay_us_mean")[0]), mean, "{case}");
         assert_eq!(table.numbers("launch_delay_us_median")[0], median, "{case}");
         let of_operators: f64 = table.numbers("launches")[1..].iter().sum();
@@ -119,12 +119,12 @@ fn waits_add_up_to_the_idle_time_and_activities_to_the_busy_time() {
         let Some(analysis) = analysis(case) else { continue };
         let timeline = analysis.timeline().unwrap();
         let waits = Table::of_sheet(&analysis, "idle_causes");
-        let idle: i64 = waits.select(&["idle_ms"]).iter().map(|ms| nanoseconds(ms)).sum();
+        let idle: i64 = waits.select("idle_ms").iter().map(|ms| nanoseconds(ms)).sum();
         assert_eq!(idle, timeline.idle, "{case}");
         let overlap = Table::of_sheet(&analysis, "overlap_matrix");
-        let busy = overlap.select(&["busy_ms"]);
+        let busy = overlap.select("busy_ms");
         assert_eq!(nanoseconds(&busy[0]), timeline.busy, "{case}");
-        let times: Vec<i64> = overlap.select(&["time_ms"]).iter().map(|ms| nanoseconds(ms)).collect();
+        let times: Vec<i64> = overlap.select("time_ms").iter().map(|ms| nanoseconds(ms)).collect();
         let expected = [timeline.computation, timeline.total_communication, timeline.total_memcpy];
         assert_eq!(times, expected, "{case}");
     }
