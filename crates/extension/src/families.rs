@@ -16,8 +16,8 @@ type Build = fn(&Parameters<'_>) -> Result<Arc<dyn PerfModel>, String>;
 pub(crate) struct ModelFamily {
     /// The name in scripts.
     name: &'static str,
-    /// The parameters, required ones first.
-    parameters: &'static [&'static str],
+    /// The parameters, required ones first, with blanks between them.
+    parameters: &'static str,
     /// How many are required.
     required: usize,
     pub(crate) family: Family,
@@ -29,7 +29,7 @@ pub(crate) struct ModelFamily {
 const FAMILIES: &[ModelFamily] = &[
     ModelFamily {
         name: "gemm",
-        parameters: &["m", "n", "k", "dtype", "batch", "bias", "dtype_b", "dtype_out", "activation"],
+        parameters: "m n k dtype batch bias dtype_b dtype_out activation",
         required: 4,
         family: Family::Gemm,
         category: Category::Gemm,
@@ -37,7 +37,7 @@ const FAMILIES: &[ModelFamily] = &[
     },
     ModelFamily {
         name: "grouped_gemm",
-        parameters: &["m", "n", "k", "groups", "dtype", "dtype_out"],
+        parameters: "m n k groups dtype dtype_out",
         required: 5,
         family: Family::GroupedGemm,
         category: Category::GroupedGemmForward,
@@ -45,22 +45,9 @@ const FAMILIES: &[ModelFamily] = &[
     },
     ModelFamily {
         name: "attention",
-        parameters: &[
-            "batch",
-            "query_length",
-            "query_heads",
-            "head_dim",
-            "dtype",
-            "key_length",
-            "key_heads",
-            "value_head_dim",
-            "key_dtype",
-            "causal",
-            "top_left",
-            "window_left",
-            "window_right",
-            "recomputes_scores",
-        ],
+        parameters: "batch query_length query_heads head_dim dtype key_length key_heads \
+                  value_head_dim key_dtype causal top_left window_left window_right \
+                  recomputes_scores",
         required: 5,
         family: Family::Sdpa,
         category: Category::SdpaForward,
@@ -68,18 +55,8 @@ const FAMILIES: &[ModelFamily] = &[
     },
     ModelFamily {
         name: "convolution",
-        parameters: &[
-            "shape",
-            "filter_shape",
-            "dtype",
-            "stride",
-            "padding",
-            "dilation",
-            "transposed",
-            "output_padding",
-            "groups",
-            "bias",
-        ],
+        parameters: "shape filter_shape dtype stride padding dilation transposed \
+                  output_padding groups bias",
         required: 3,
         family: Family::Conv,
         category: Category::ConvForward,
@@ -87,7 +64,7 @@ const FAMILIES: &[ModelFamily] = &[
     },
     ModelFamily {
         name: "normalization",
-        parameters: &["shape", "dtype", "channels", "groups", "affine", "bias", "training", "kind"],
+        parameters: "shape dtype channels groups affine bias training kind",
         required: 2,
         family: Family::Normalization,
         category: Category::NormForward,
@@ -95,17 +72,7 @@ const FAMILIES: &[ModelFamily] = &[
     },
     ModelFamily {
         name: "normalization_backward",
-        parameters: &[
-            "shape",
-            "dtype",
-            "channels",
-            "groups",
-            "affine",
-            "bias",
-            "training",
-            "kind",
-            "output_mask",
-        ],
+        parameters: "shape dtype channels groups affine bias training kind output_mask",
         required: 2,
         family: Family::Normalization,
         category: Category::NormBackward,
@@ -113,7 +80,7 @@ const FAMILIES: &[ModelFamily] = &[
     },
     ModelFamily {
         name: "cross_entropy",
-        parameters: &["shape", "dtype"],
+        parameters: "shape dtype",
         required: 2,
         family: Family::CrossEntropy,
         category: Category::CrossEntropyForward,
@@ -132,13 +99,12 @@ impl ModelFamily {
 
     /// The model with these parameters.
     pub(crate) fn build(&self, given: BTreeMap<String, Value>) -> Result<Arc<dyn PerfModel>, String> {
-        if let Some(unknown) = given.keys().find(|name| !self.parameters.contains(&name.as_str())) {
-            let known = self.parameters.join(", ");
+        let parameters: Vec<&str> = self.parameters.split_whitespace().collect();
+        if let Some(unknown) = given.keys().find(|name| !parameters.contains(&name.as_str())) {
+            let known = parameters.join(", ");
             return Err(format!("{} has no parameter {unknown:?}; it has {known}", self.name));
         }
-        if let Some(missing) =
-            self.parameters[..self.required].iter().find(|name| !given.contains_key(**name))
-        {
+        if let Some(missing) = parameters[..self.required].iter().find(|name| !given.contains_key(**name)) {
             return Err(format!("{} needs the parameter {missing:?}", self.name));
         }
         (self.build)(&Parameters { family: self.name, given: &given })

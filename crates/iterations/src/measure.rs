@@ -531,6 +531,10 @@ mod tests {
 
     use super::*;
 
+    fn iteration(host: TrackId, time: Range<i64>) -> Iteration {
+        Iteration { number: None, track: Some(host), start: time.start, end: time.end, whole: true }
+    }
+
     /// Iterations one after the other, each with kernels of these names and lengths that follow each other at once,
     /// and 10 without anything before the next.
     fn measured(of_iterations: &[&[(&str, i64)]], partial: &[usize]) -> Measured {
@@ -552,7 +556,7 @@ mod tests {
             }
             time += 10;
             let whole = !partial.contains(&index);
-            iterations.push(Iteration { number: None, track: Some(host), start, end: time, whole });
+            iterations.push(Iteration { whole, ..iteration(host, start..time) });
         }
         let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
         Measured::new(&tree, &iterations, kernels)
@@ -618,13 +622,7 @@ mod tests {
             builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start + 1, 1, arguments());
             let id = builder.event(Category::KERNEL, kernel, stream, start + 5, length, arguments());
             kernels.push((id, Activity::Computation));
-            iterations.push(Iteration {
-                number: None,
-                track: Some(host),
-                start,
-                end: start + 1000,
-                whole: true,
-            });
+            iterations.push(iteration(host, start..start + 1000));
         }
         let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
         let measured = Measured::new(&tree, &iterations, kernels);
@@ -656,13 +654,7 @@ mod tests {
             builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start + 800, 1, arguments());
             let id = builder.event(Category::KERNEL, "gemm", stream, start + 810, 100, arguments());
             kernels.push((id, Activity::Computation));
-            iterations.push(Iteration {
-                number: None,
-                track: Some(host),
-                start,
-                end: start + 1_000,
-                whole: true,
-            });
+            iterations.push(iteration(host, start..start + 1_000));
         }
         // The origin of times.
         builder.event(Category::CPU_OP, "start", host, 0, 1, EventArguments::default());

@@ -319,14 +319,8 @@ mod tests {
         for step in 0..10 {
             let start = 100 * step;
             let arguments = || EventArguments { correlation: Some(step + 1), ..EventArguments::default() };
-            builder.event(
-                Category::CPU_OP,
-                &format!("op{step}"),
-                host,
-                start + 10,
-                50,
-                EventArguments::default(),
-            );
+            let name = format!("op{step}");
+            builder.event(Category::CPU_OP, &name, host, start + 10, 50, EventArguments::default());
             builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start + 20, 5, arguments());
             let length = if step == 0 || step == 5 { 120 } else { 40 };
             builder.event(Category::KERNEL, "k", stream, start + 150, length, arguments());
@@ -341,10 +335,8 @@ mod tests {
             first: 0,
             iterations,
         };
-        let tree = TraceTree::build(
-            builder.finish(),
-            &TreeOptions { python_frames: true, ..TreeOptions::default() },
-        );
+        let options = TreeOptions { python_frames: true, ..TreeOptions::default() };
+        let tree = TraceTree::build(builder.finish(), &options);
         let found = Iterations {
             levels: vec![level],
             steps: Some(0),

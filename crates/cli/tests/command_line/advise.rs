@@ -33,83 +33,79 @@ fn findings(outcome: &Outcome) -> Vec<Value> {
 #[test]
 fn a_starved_device_is_the_first_finding() {
     let place = Workplace::with(starved());
-    let outcome = place.run(&["advise", "trace.json", "--json"]).exits_with(0);
+    let outcome = place.run("advise trace.json --json").exits_with(0);
     let found = findings(&outcome);
     assert_eq!(found[0]["rule"], "IDLE-LAUNCH");
     assert_eq!(found[0]["rank"], 1);
     // Of 49 waits of 180 µs all but the microsecond between any two kernels, of which seven eighths.
     let gain = found[0]["gain"]["mid_us"].as_f64().unwrap();
     assert!((gain - 0.875 * 49.0 * 179.0).abs() < 1.0, "{gain}");
-    let text = place.run(&["advise", "trace.json"]).exits_with(0);
+    let text = place.run("advise trace.json").exits_with(0);
     assert!(text.out.contains("IDLE-LAUNCH") && text.out.contains("capture the step"), "{}", text.out);
 }
 
 #[test]
 fn reports_name_the_first_findings() {
     let place = Workplace::with(starved());
-    let outcome =
-        place.run(&["report", "trace.json"]).exits_with(0).with_summary(&["fix first:", "IDLE-LAUNCH"]);
+    let outcome = place.run("report trace.json").exits_with(0).with_summary(&["fix first:", "IDLE-LAUNCH"]);
     assert!(outcome.err.is_empty(), "{}", outcome.err);
-    let sheets = place.sheets(&[]);
+    let sheets = place.sheets("");
     assert_eq!(sheets.column("advice", "rule")[0], "IDLE-LAUNCH");
     // What is to be like TraceLens's has none.
-    assert!(!place.sheets(&["--parity", "tracelens"]).has("advice"));
+    assert!(!place.sheets("--parity tracelens").has("advice"));
 }
 
 #[test]
 fn findings_can_fail_a_run_and_be_chosen() {
     let place = Workplace::with(starved());
-    place.run(&["advise", "trace.json", "--fail-on", "IDLE-*"]).exits_with(3).with_error(&["--fail-on"]);
-    place.run(&["advise", "trace.json", "--fail-on", "COMM-*"]).exits_with(0);
-    let outcome = place.run(&["advise", "trace.json", "--rule", "COMM-*", "--json"]).exits_with(0);
+    place.run("advise trace.json --fail-on IDLE-*").exits_with(3).with_error(&["--fail-on"]);
+    place.run("advise trace.json --fail-on COMM-*").exits_with(0);
+    let outcome = place.run("advise trace.json --rule COMM-* --json").exits_with(0);
     assert!(findings(&outcome).is_empty());
-    place.run(&["advise", "trace.json", "--rule", "IDEL-*"]).exits_with(2);
-    place.run(&["advise", "trace.json", "--min_share", "101"]).exits_with(2);
+    place.run("advise trace.json --rule IDEL-*").exits_with(2);
+    place.run("advise trace.json --min_share 101").exits_with(2);
 }
 
 #[test]
 fn findings_go_to_files() {
     let place = Workplace::with(starved());
     place
-        .run(&["advise", "trace.json", "-o", "advice.json", "--markdown", "advice.md"])
+        .run("advise trace.json -o advice.json --markdown advice.md")
         .exits_with(0)
         .with_summary(&["wrote advice.md", "wrote advice.json"]);
     let json: Value = serde_json::from_slice(&place.bytes("advice.json")).unwrap();
     assert_eq!(json["result"]["files"][0]["name"], "trace.json");
     let markdown = String::from_utf8(place.bytes("advice.md")).unwrap();
     assert!(markdown.starts_with("## What to change first: trace.json"), "{markdown}");
-    place
-        .run(&["advise", "trace.json", "-o", "trace.json"])
-        .exits_with(2)
-        .with_error(&["is the trace itself"]);
+    place.run("advise trace.json -o trace.json").exits_with(2).with_error(&["is the trace itself"]);
 }
 
 #[test]
 fn what_is_slower_than_the_baseline_is_a_finding() {
     let place = Workplace::with(fed(40.0));
     place.put("old.json", fed(30.0));
-    let outcome = place.run(&["advise", "trace.json", "--baseline", "old.json", "--json"]).exits_with(0);
+    let outcome = place.run("advise trace.json --baseline old.json --json").exits_with(0);
     let found = findings(&outcome);
     let slower = found.iter().find(|finding| finding["rule"] == "REGRESSION").expect("a finding");
     assert!((slower["gain"]["mid_us"].as_f64().unwrap() - 500.0).abs() < 1.0, "{slower}");
-    let same = place.run(&["advise", "old.json", "--baseline", "old.json", "--json"]).exits_with(0);
+    let same = place.run("advise old.json --baseline old.json --json").exits_with(0);
     assert!(findings(&same).iter().all(|finding| finding["rule"] != "REGRESSION"));
 }
 
 #[test]
 fn what_is_no_recording_of_device_work_is_refused() {
     let place = Workplace::with(trace(&[operator("aten::mm", 100.0, 10.0)]));
-    place.run(&["advise", "trace.json"]).exits_with(2).with_error(&["trace.json", "no GPU events"]);
-    place.run(&["advise", "absent.json"]).exits_with(2).with_error(&["absent.json"]);
+    place.run("advise trace.json").exits_with(2).with_error(&["trace.json", "no GPU events"]);
+    place.run("advise absent.json").exits_with(2).with_error(&["absent.json"]);
     place.put("text.json", "not a trace");
-    place.run(&["advise", "text.json"]).exits_with(2).with_error(&["text.json"]);
+    place.run("advise text.json").exits_with(2).with_error(&["text.json"]);
 }
 
 #[test]
 fn a_cut_recording_gives_its_findings_and_says_that_it_is_cut() {
     let whole = starved();
     let place = Workplace::with(&whole[..whole.len() * 3 / 4]);
-    let outcome = place.run(&["advise", "trace.json", "--json"]).exits_with(0);
+    let outcome = place.run("advise trace.json --json").exits_with(0);
     assert!(outcome.err.contains("warning"), "{}", outcome.err);
     let found = findings(&outcome);
     assert!(found.iter().any(|finding| finding["rule"] == "IDLE-LAUNCH"));

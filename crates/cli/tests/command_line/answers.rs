@@ -45,7 +45,7 @@ fn test_data(name: &str) -> PathBuf {
 
 fn validator() -> Validator {
     let place = Workplace::with("");
-    let schema: Value = serde_json::from_str(&place.run(&["schema"]).exits_with(0).out).unwrap();
+    let schema: Value = serde_json::from_str(&place.run("schema").exits_with(0).out).unwrap();
     assert_eq!(schema["$id"], "urn:tracelens:answer-1");
     jsonschema::validator_for(&schema).unwrap()
 }
@@ -379,12 +379,12 @@ fn strict_answers_end_with_4_where_something_is_missing() {
         assert!(cut.is_some_and(|cut| cut["code"] == "reading/damaged-compression"), "{command}: {cut:?}");
         of("cut.json.gz", &[]).exits_with(0);
     }
-    let tree = place.run(&["tree", "trace.json.gz", "--json", "--strict"]).exits_with(0);
+    let tree = place.run("tree trace.json.gz --json --strict").exits_with(0);
     assert_eq!(serde_json::from_str::<Value>(&tree.out).unwrap()["status"], "ok");
     // A report is judged in whatever form it is; other answers only as JSON.
-    place.run(&["report", "cut.json.gz", "--strict", "--output_csvs_dir", "sheets"]).exits_with(4);
-    place.run(&["tree", "trace.json.gz", "--strict"]).exits_with(2);
-    place.run(&["advise", "cut.json.gz", "--strict", "-o", "advice.json"]).exits_with(4);
+    place.run("report cut.json.gz --strict --output_csvs_dir sheets").exits_with(4);
+    place.run("tree trace.json.gz --strict").exits_with(2);
+    place.run("advise cut.json.gz --strict -o advice.json").exits_with(4);
 }
 
 #[test]
@@ -540,7 +540,7 @@ fn options_of_json_want_json() {
         place.run(&["report", "trace.json.gz", option, "--output_json_path", "answer.json"]).exits_with(0);
         place.run(&["advise", "trace.json.gz", option, "-o", "advice.json"]).exits_with(0);
     }
-    place.run(&["archs", "--json", "--no-hash"]).exits_with(2);
+    place.run("archs --json --no-hash").exits_with(2);
 }
 
 #[test]
@@ -648,7 +648,7 @@ fn commands_that_write_say_what_they_wrote() {
     assert!((below / 1e3 - all).abs() < 1e-6 * all, "{below} µs in the tree, {all} ms in the report");
     let baseline = asked(&["baseline", "trace.json.gz", "-o", "kept.json"]);
     assert_eq!(baseline["result"], json!({"written": ["kept.json"], "recordings": 1, "steps": 3, "jobs": 1}));
-    let schema: Value = serde_json::from_str(&place.run(&["schema", "baseline"]).exits_with(0).out).unwrap();
+    let schema: Value = serde_json::from_str(&place.run("schema baseline").exits_with(0).out).unwrap();
     let kept: Value =
         serde_json::from_str(&std::fs::read_to_string(place.path("kept.json")).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();

@@ -10,7 +10,7 @@ use crate::trace::{one_operator, one_operator_and, trace};
 const FIGURES: &[&str] = &["GPU span 100.0 µs", "aten::mm 1 100.000 100.0"];
 
 fn report(content: impl AsRef<[u8]>) -> crate::program::Outcome {
-    Workplace::with(content).run(&["report", "trace.json"])
+    Workplace::with(content).run("report trace.json")
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_is_no_trace_is_one_error() {
         (b"\x1f\x8b\x08\0\0\0\0\0\0\xff", &["trace.json: "]),
     ] {
         let place = Workplace::with(content);
-        let outcome = place.run(&["report", "trace.json"]).exits_with(2).with_error(parts);
+        let outcome = place.run("report trace.json").exits_with(2).with_error(parts);
         assert_eq!(outcome.out, "");
         assert_eq!(place.files("."), ["trace.json"], "an error writes nothing");
     }
@@ -139,9 +139,9 @@ fn what_is_no_trace_is_one_error() {
 #[test]
 fn a_directory_and_a_missing_file_are_named() {
     let place = Workplace::with("");
-    place.run(&["report", "."]).exits_with(2).with_error(&[".: is a directory; name a recording in it"]);
-    place.run(&["report", "no.json"]).exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
-    place.run(&["tree", "no.json"]).exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
+    place.run("report .").exits_with(2).with_error(&[".: is a directory; name a recording in it"]);
+    place.run("report no.json").exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
+    place.run("tree no.json").exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_view_of_xprof_names_the_profile_beside_it() {
     let view = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/devices/xprof.json");
     let place = Workplace::with("");
     place.put("host.trace.json", std::fs::read(view).unwrap());
-    let report = || place.run(&["report", "host.trace.json", "--output_csvs_dir", "csv"]).exits_with(0);
+    let report = || place.run("report host.trace.json --output_csvs_dir csv").exits_with(0);
     let outcome = report().with_summary(&["gemm_fusion_dot", "*.xplane.pb) that is not beside it"]);
     assert!(outcome.out.contains("busy 120.0 µs"), "{outcome:#?}");
     place.put("host.xplane.pb", "");

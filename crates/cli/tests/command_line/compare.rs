@@ -35,7 +35,7 @@ fn two_runs() -> Workplace {
 #[test]
 fn the_first_page_says_what_became_slower_and_faster_and_what_is_new() {
     let place = two_runs();
-    place.run(&["compare", "before.json", "after.json"]).exits_with(0).with_summary(&[
+    place.run("compare before.json after.json").exits_with(0).with_summary(&[
         "before → after",
         "slower in after",
         "aten::mm",
@@ -73,7 +73,7 @@ fn recordings_and_reports_of_any_format_have_the_same_differences() {
 fn several_runs_are_each_compared_with_the_first() {
     let place = two_runs();
     place.put("last.json", run_of(&[("aten::mm", 90.0)]));
-    let outcome = place.run(&["compare", "before.json", "after.json", "last.json", "--json"]).exits_with(0);
+    let outcome = place.run("compare before.json after.json last.json --json").exits_with(0);
     let sheets = Sheets::parse(&outcome.out);
     assert!(!sheets.rows("ops_summary_after").is_empty() && !sheets.rows("ops_summary_last").is_empty());
 }
@@ -94,7 +94,7 @@ fn a_limit_that_is_exceeded_is_exit_code_3() {
 fn a_run_and_itself_are_alike() {
     let place = two_runs();
     place
-        .run(&["compare", "before.json", "before.json"])
+        .run("compare before.json before.json")
         .exits_with(0)
         .with_summary(&["before → before 2", "likeness: 100.0% of the calls in ops_all are of both runs"]);
 }

@@ -34,7 +34,7 @@ fn the_path_of_hta_is_that_of_its_graph() {
     // Without the second of two steps.
     assert!(sum(&hta, "critical_path", "path_us") < sum(&dag, "critical_path", "path_us"));
     place
-        .run(&["critical-path", "trace.json", "--parity", "hta", "--mode", "wall"])
+        .run("critical-path trace.json --parity hta --mode wall")
         .exits_with(2)
         .with_error(&["--parity hta is about --mode dag"]);
 }
@@ -46,7 +46,7 @@ fn sum(sheets: &Sheets, sheet: &str, column: &str) -> f64 {
 #[test]
 fn each_moment_is_given_to_what_it_waited_for() {
     let place = two_steps();
-    let outcome = place.run(&["critical-path", "trace.json", "--json"]).exits_with(0);
+    let outcome = place.run("critical-path trace.json --json").exits_with(0);
     let sheets = Sheets::parse(&outcome.out);
     // From the first operator to the end of the last call.
     for (sheet, column) in [("critical_path", "path_us"), ("critical_path_segments", "duration_us")] {
@@ -67,29 +67,29 @@ fn each_moment_is_given_to_what_it_waited_for() {
     };
     assert!((time("gemm") - 2.0 * (60.0 + 7.0 - 1.0)).abs() < 10.0, "{}", time("gemm"));
 
-    let one = place.run(&["critical-path", "trace.json", "--annotation", "ProfilerStep#2", "--json"]);
+    let one = place.run("critical-path trace.json --annotation ProfilerStep#2 --json");
     let one = Sheets::parse(&one.exits_with(0).out);
     assert!((sum(&one, "critical_path", "path_us") - 150.0).abs() < 1e-9);
-    place.run(&["critical-path", "trace.json", "-q"]).exits_with(0);
+    place.run("critical-path trace.json -q").exits_with(0);
     assert_eq!(place.files("."), ["trace.json", "trace_critical_path.xlsx"]);
 }
 
 #[test]
 fn a_faster_kernel_makes_the_run_shorter() {
     let place = two_steps();
-    let halved = place.run(&["critical-path", "trace.json", "--scale", "gemm=0.5", "--json"]).exits_with(0);
+    let halved = place.run("critical-path trace.json --scale gemm=0.5 --json").exits_with(0);
     let halved = Sheets::parse(&halved.out);
     assert_eq!(halved.column("critical_path_what_if", "recorded_us"), [315.0]);
     assert_eq!(halved.column("critical_path_what_if", "saved_us"), [60.0]);
     assert_eq!(halved.column("critical_path_what_if", "events"), [2]);
     place
-        .run(&["critical-path", "trace.json", "--without", "aten::bmm"])
+        .run("critical-path trace.json --without aten::bmm")
         .exits_with(2)
         .with_error(&["trace.json", "aten::bmm"]);
-    let negative = place.run(&["critical-path", "trace.json", "--scale", "gemm=-1"]).exits_with(2);
+    let negative = place.run("critical-path trace.json --scale gemm=-1").exits_with(2);
     assert!(negative.err.contains("gemm=-1") && negative.err.contains("aten::mm=0.5"), "{negative:#?}");
     place
-        .run(&["critical-path", "trace.json", "--annotation", "ProfilerStep#7"])
+        .run("critical-path trace.json --annotation ProfilerStep#7")
         .exits_with(2)
         .with_error(&["trace.json", "ProfilerStep#7"]);
 }
@@ -155,19 +155,13 @@ fn columns_say_what_makes_them_unreliable() {
 #[test]
 fn the_overlay_is_the_trace_with_the_path() {
     let place = two_steps();
-    place.run(&["critical-path", "trace.json", "-q", "--overlay", "path.json"]).exits_with(0);
+    place.run("critical-path trace.json -q --overlay path.json").exits_with(0);
     overlay_is_whole(&place, "path.json");
     // It is a recording like any other.
-    place.run(&["report", "path.json", "--json"]).exits_with(0);
+    place.run("report path.json --json").exits_with(0);
 
-    place
-        .run(&["critical-path", "trace.json", "--overlay", "path.txt"])
-        .exits_with(2)
-        .with_error(&["path.txt", ".json"]);
-    place
-        .run(&["critical-path", "trace.json", "--overlay", "trace.json"])
-        .exits_with(2)
-        .with_error(&["trace.json"]);
+    place.run("critical-path trace.json --overlay path.txt").exits_with(2).with_error(&["path.txt", ".json"]);
+    place.run("critical-path trace.json --overlay trace.json").exits_with(2).with_error(&["trace.json"]);
     let piped = ["critical-path", "-", "-q", "--overlay", "piped.json"];
     place.run_on(&place.path("trace.json"), &piped).exits_with(2).with_error(&["standard input"]);
     assert_eq!(place.files("."), ["path.json", "trace.json", "trace_critical_path.xlsx"]);
@@ -241,7 +235,7 @@ fn the_overlay_can_have_the_arrows_of_the_whole_graph() {
         arrows.iter().filter_map(|arrow| arrow["args"]["weight_us"].as_f64()).sum::<f64>()
     };
     assert!(weights(&on_path) > 0.0);
-    place.run(&["report", "all.json", "--json"]).exits_with(0);
+    place.run("report all.json --json").exits_with(0);
 
     let overlay = ["critical-path", "trace.json", "-q", "--overlay", "no.json", "--overlay_edges", "all"];
     place.run(&overlay).exits_with(2).with_error(&["--overlay_edges all", "--mode dag"]);
@@ -257,7 +251,7 @@ fn a_file_that_is_cut_off_has_the_path_of_what_is_there() {
     let whole = place.bytes("trace.json");
     for length in (0..whole.len()).step_by(97) {
         place.put("cut.json", &whole[..length]);
-        let outcome = place.run(&["critical-path", "cut.json", "--json"]);
+        let outcome = place.run("critical-path cut.json --json");
         match outcome.code {
             0 => assert!(!Sheets::parse(&outcome.out).rows("critical_path").is_empty()),
             _ => drop(outcome.exits_with(2).with_error(&["cut.json"])),

@@ -59,7 +59,7 @@ fn numbers(sheets: &Sheets, sheet: &str, column: &str) -> Vec<f64> {
 #[test]
 fn the_first_page_says_where_the_difference_is() {
     let place = two_runs();
-    place.run(&["diff", "before.json", "after.json"]).exits_with(0).with_summary(&[
+    place.run("diff before.json after.json").exits_with(0).with_summary(&[
         "A → B: before → after",
         "in before",
         "certain",
@@ -167,11 +167,11 @@ fn runs_without_device_work_or_with_little_in_common_are_said_to_be_such() {
     let place = two_runs();
     place.put("host.json", trace(&[operator("aten::mm", 0.0, 10.0), annotation("step", 0.0, 20.0)]));
     place.put("other.json", run_of(&[&[Call("my::x", "x", 10.0), Call("my::y", "y", 10.0)]]));
-    let outcome = place.run(&["diff", "before.json", "host.json", "--json"]).exits_with(0);
+    let outcome = place.run("diff before.json host.json --json").exits_with(0);
     assert!(outcome.err.contains("host: the recording has no device events"), "{outcome:?}");
-    let outcome = place.run(&["diff", "host.json", "host.json", "--json"]).exits_with(0);
+    let outcome = place.run("diff host.json host.json --json").exits_with(0);
     assert!(outcome.err.contains("has no device events"), "{outcome:?}");
-    let outcome = place.run(&["diff", "before.json", "other.json"]).exits_with(0);
+    let outcome = place.run("diff before.json other.json").exits_with(0);
     outcome.with_summary(&["only 0.0% of the operators of both runs have an equal one in the other"]);
 }
 
@@ -180,7 +180,7 @@ fn a_recording_that_was_cut_off_is_compared_as_far_as_it_goes() {
     let place = two_runs();
     let whole = place.bytes("after.json");
     place.put("cut.json", &whole[..whole.len() / 2]);
-    let outcome = place.run(&["diff", "before.json", "cut.json"]).exits_with(0);
+    let outcome = place.run("diff before.json cut.json").exits_with(0);
     outcome.with_summary(&["warning: cut:", "where the time is"]);
 }
 
@@ -217,7 +217,7 @@ fn the_inference_report_holds_a_trace_against_another_one() {
     assert_eq!(of(&theirs, "aten::old", "lca_total_kernel_time_trace2_us"), 0.0);
     assert!(texts(&theirs, "diff_stats", "source").contains(&"trace2"));
 
-    let without = Sheets::parse(&place.run(&["inference", "before.json", "--json"]).exits_with(0).out);
+    let without = Sheets::parse(&place.run("inference before.json --json").exits_with(0).out);
     assert!(!without.has("diff_stats"));
     for arguments in [
         &["--comparison_json_path", "none.json"][..],

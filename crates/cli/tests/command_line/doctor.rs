@@ -21,7 +21,7 @@ fn place() -> Workplace {
 
 #[test]
 fn findings_are_printed_with_their_remedy() {
-    let out = place().run(&["doctor", "trace.json"]).exits_with(0).out;
+    let out = place().run("doctor trace.json").exits_with(0).out;
     assert!(out.starts_with("trace.json: ") && out.contains("the worst: warning"), "{out}");
     let lines: Vec<&str> = out.lines().collect();
     let at = lines.iter().position(|line| line.starts_with("  W2  warning")).unwrap();
@@ -44,14 +44,14 @@ fn the_exit_code_tells_whether_a_finding_is_as_severe_as_asked() {
     ] {
         place.run(&["doctor", file, "--fail-on", fail_on]).exits_with(code);
     }
-    let outcome = place.run(&["doctor", "absent.json", "trace.json", "cut.json"]).exits_with(2);
+    let outcome = place.run("doctor absent.json trace.json cut.json").exits_with(2);
     assert!(outcome.out.contains("trace.json: ") && outcome.out.contains("cut.json: "), "{outcome:?}");
 }
 
 #[test]
 fn json_has_the_findings_of_each_file() {
     let place = place();
-    let out = place.run(&["doctor", "trace.json", "cut.json", "--json"]).exits_with(3).out;
+    let out = place.run("doctor trace.json cut.json --json").exits_with(3).out;
     let document: Value = serde_json::from_str(&out).unwrap();
     let [whole, cut] = document["result"]["files"].as_array().unwrap().as_slice() else { panic!("{out}") };
     assert_eq!(whole["name"], "trace.json");

@@ -102,9 +102,7 @@ fn an_unchanged_program_passes() {
         "workloads alike by 1.00",
     ]);
     let itself = Workplace::with(Program::new().trace());
-    let outcome = itself
-        .run(&["gate", "--baseline", "trace.json", "--candidate", "trace.json", "--json"])
-        .exits_with(0);
+    let outcome = itself.run("gate --baseline trace.json --candidate trace.json --json").exits_with(0);
     let found = document(&outcome);
     assert_eq!(found["ledger"]["delta_ns"], 0);
     for line in found["ledger"]["lines"].as_array().unwrap() {
@@ -139,7 +137,7 @@ fn a_slower_operator_fails_and_is_the_first_culprit_of_a_ledger_that_adds_up() {
 fn exchanging_the_sides_mirrors_the_figures() {
     let place = place(&Program { seed: 2, ..Program::new() }.slower(0, 1.2));
     let there = document(&gate(&place, &["--json"]).exits_with(3));
-    let back = place.run(&["gate", "--baseline", "b.json", "--candidate", "a.json", "--json"]).exits_with(0);
+    let back = place.run("gate --baseline b.json --candidate a.json --json").exits_with(0);
     let back = document(&back);
     assert_eq!(back["verdict"], "improved");
     let logarithm =
@@ -191,31 +189,20 @@ fn a_baseline_file_stands_for_its_recordings() {
     let b = Program { seed: 2, ..Program::new() }.slower(2, 1.3);
     let place = place(&b);
     place.put("a2.json", Program { seed: 5, ..Program::new() }.trace());
-    let written =
-        place.run(&["baseline", "a.json", "a2.json", "--separate-jobs", "-o", "main.json"]).exits_with(0);
+    let written = place.run("baseline a.json a2.json --separate-jobs -o main.json").exits_with(0);
     assert_eq!(written.out, "wrote main.json: 2 recordings with 16 steps, which count as 2 jobs\n");
-    let of_traces = place.run(&[
-        "gate",
-        "--baseline",
-        "a.json",
-        "a2.json",
-        "--candidate",
-        "b.json",
-        "--separate-jobs",
-        "--json",
-    ]);
-    let of_file =
-        place.run(&["gate", "--baseline", "main.json", "--candidate", "b.json", "--separate-jobs", "--json"]);
+    let of_traces = place.run("gate --baseline a.json a2.json --candidate b.json --separate-jobs --json");
+    let of_file = place.run("gate --baseline main.json --candidate b.json --separate-jobs --json");
     assert_eq!(document(&of_traces.exits_with(3)), document(&of_file.exits_with(3)));
     // A baseline grows by being read and written again.
     place.put("a3.json", Program { seed: 6, ..Program::new() }.trace());
-    let grown = place.run(&["baseline", "main.json", "a3.json", "a.json", "-o", "main.json"]).exits_with(0);
+    let grown = place.run("baseline main.json a3.json a.json -o main.json").exits_with(0);
     assert!(grown.out.starts_with("wrote main.json: 3 recordings"), "{}", grown.out);
     assert!(grown.err.contains("a.json is given more than once and kept once"), "{}", grown.err);
-    place.run(&["baseline", "a.json", "-o", "a.json"]).exits_with(2).with_error(&["is the trace itself"]);
+    place.run("baseline a.json -o a.json").exits_with(2).with_error(&["is the trace itself"]);
     place.put("cut.json", &place.bytes("main.json")[..400]);
     place
-        .run(&["gate", "--baseline", "cut.json", "--candidate", "b.json"])
+        .run("gate --baseline cut.json --candidate b.json")
         .exits_with(2)
         .with_error(&["cut.json: it is no baseline file"]);
 }
@@ -239,9 +226,9 @@ fn jobs_are_named_by_recording() {
 #[test]
 fn thresholds_come_from_a_file() {
     let place = place(&Program { seed: 2, ..Program::new() }.slower(2, 1.3));
-    place.run(&["gate", "--init"]).exits_with(0);
+    place.run("gate --init").exits_with(0);
     gate(&place, &["--config", "gate.toml"]).exits_with(3);
-    place.run(&["gate", "--init"]).exits_with(1).with_error(&["gate.toml", "it exists"]);
+    place.run("gate --init").exits_with(1).with_error(&["gate.toml", "it exists"]);
     let with = |text: &str| {
         place.put("t.toml", format!("version = 1\n{text}"));
         gate(&place, &["--config", "t.toml"])
@@ -280,18 +267,12 @@ fn hostile_names_stay_names() {
 fn what_is_no_recording_is_an_error() {
     let place = place(&Program::new());
     gate(&place, &["--baseline", "none.json"]).exits_with(2);
-    place
-        .run(&["gate", "--baseline", "none.json", "--candidate", "b.json"])
-        .exits_with(2)
-        .with_error(&["none.json"]);
-    place
-        .run(&["gate", "--baseline", "-", "--candidate", "b.json"])
-        .exits_with(2)
-        .with_error(&["standard input"]);
-    place.run(&["gate", "--candidate", "b.json"]).exits_with(2);
+    place.run("gate --baseline none.json --candidate b.json").exits_with(2).with_error(&["none.json"]);
+    place.run("gate --baseline - --candidate b.json").exits_with(2).with_error(&["standard input"]);
+    place.run("gate --candidate b.json").exits_with(2);
     place.put("host.json", crate::trace::trace(&[operator_with("aten::mm", 0.0, 5.0, "")]));
     place
-        .run(&["gate", "--baseline", "host.json", "--candidate", "b.json"])
+        .run("gate --baseline host.json --candidate b.json")
         .exits_with(2)
         .with_error(&["host.json: contains no GPU events"]);
 }

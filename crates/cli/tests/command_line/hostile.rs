@@ -14,7 +14,7 @@ fn a_member_of_an_archive_cannot_leave_the_output_folder() {
         zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
         zip.write_all(trace(&one_operator()).as_bytes()).unwrap();
         zip.finish().unwrap();
-        place.run(&["report", "trace.zip", "--output_csvs_dir", "out"]).exits_with(0);
+        place.run("report trace.zip --output_csvs_dir out").exits_with(0);
         assert_eq!(place.files("."), ["out", "trace.json", "trace.zip"], "{name}");
         assert!(!place.path("../../escaped").exists(), "{name}");
         assert_eq!(place.files("out").iter().filter(|file| !file.ends_with(".csv")).count(), 0, "{name}");
@@ -25,9 +25,7 @@ fn a_member_of_an_archive_cannot_leave_the_output_folder() {
 fn a_sheet_that_an_extension_names_cannot_leave_the_output_folder() {
     let place = Workplace::with(trace(&one_operator()));
     place.put("my.toml", "[operator.\"aten::mm\"]\nflops = 1\nbytes = 1\ncategory = \"../../escaped\"\n");
-    place
-        .run(&["report", "trace.json", "--extension_file", "my.toml", "--output_csvs_dir", "out"])
-        .exits_with(0);
+    place.run("report trace.json --extension_file my.toml --output_csvs_dir out").exits_with(0);
     assert_eq!(place.files("."), ["my.toml", "out", "trace.json"]);
     assert!(!place.path("../escaped_fwd.csv").exists());
     let files = place.files("out");
@@ -45,7 +43,7 @@ fn names_that_look_like_formulas_stay_text() {
         events.push(kernel("k", position as u32 + 1, start + 20.0, 10.0));
     }
     let place = Workplace::with(trace(&events));
-    place.run(&["report", "trace.json", "--output_csvs_dir", "csvs"]).exits_with(0);
+    place.run("report trace.json --output_csvs_dir csvs").exits_with(0);
     let mut found = 0;
     for file in place.files("csvs") {
         let text = String::from_utf8(place.bytes(&format!("csvs/{file}"))).unwrap();
@@ -92,12 +90,12 @@ fn names_cannot_forge_what_the_terminal_shows() {
     let tree = place.run(&["tree", "trace.json", "--field", "Input Dims"]).exits_with(0).out;
     assert_shown(&tree, &SHOWN);
     assert_eq!(tree.lines().count(), 5, "{tree}");
-    let callers = place.run(&["tree", "trace.json", "--uid", "2", "--parents"]).exits_with(0).out;
+    let callers = place.run("tree trace.json --uid 2 --parents").exits_with(0).out;
     assert_shown(&callers, &SHOWN);
     assert_eq!(callers.lines().count(), 6, "{callers}");
     let missing = place.run(&["tree", "trace.json", "--name", OBEYED[1].trim_end_matches('m')]);
     assert_shown(&missing.exits_with(2).err, &[]);
-    let summary = place.run(&["report", "trace.json", "--enable_kernel_summary"]).exits_with(0).out;
+    let summary = place.run("report trace.json --enable_kernel_summary").exits_with(0).out;
     assert_shown(&summary, &[]);
     assert!(summary.contains(r"aten::mm\nGPU"), "{summary}");
 }
@@ -105,13 +103,11 @@ fn names_cannot_forge_what_the_terminal_shows() {
 #[test]
 fn names_cannot_forge_rows_of_csv_files_and_stay_whole_in_json() {
     let place = with_obeyed_names();
-    place
-        .run(&["report", "trace.json", "--enable_kernel_summary", "--output_csvs_dir", "csvs"])
-        .exits_with(0);
+    place.run("report trace.json --enable_kernel_summary --output_csvs_dir csvs").exits_with(0);
     let csvs = place.files("csvs").into_iter().map(|file| place.bytes(&format!("csvs/{file}")));
     let all: Vec<String> = csvs.map(|bytes| String::from_utf8(bytes).unwrap()).collect();
     assert_shown(&all.concat(), &SHOWN);
-    let json = place.run(&["report", "trace.json", "--enable_kernel_summary", "--json"]).exits_with(0).out;
+    let json = place.run("report trace.json --enable_kernel_summary --json").exits_with(0).out;
     assert_shown(&json, &[r"\u001b[31mred\u202e\u009b0m", r"ms\u2069"]);
     let sheets = Sheets::parse(&json);
     assert_eq!(sheets.column("ops_summary", "name"), [OBEYED[0]]);

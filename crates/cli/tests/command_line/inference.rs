@@ -72,13 +72,13 @@ fn sheets(place: &Workplace, options: &[&str]) -> Sheets {
 #[test]
 fn the_summary_holds_the_tables_against_the_device() {
     let place = Workplace::with(trace(&one_operator()));
-    place.run(&["inference", "trace.json"]).exits_with(0).with_summary(&[
+    place.run("inference trace.json").exits_with(0).with_summary(&[
         "sanity check",
         "ops_summary 100.0 µs 100.0 µs PASS 1 1 PASS",
         "unified_perf_summary 100.0 µs 100.0 µs PASS 1 1 PASS",
     ]);
     assert!(place.path("trace_perf_report.xlsx").exists());
-    assert!(!place.run(&["report", "trace.json"]).exits_with(0).out.contains("sanity check"));
+    assert!(!place.run("report trace.json").exits_with(0).out.contains("sanity check"));
 }
 
 #[test]
@@ -95,14 +95,14 @@ fn operators_are_told_apart_by_module() {
         found.sort();
         assert_eq!(found, expected, "{sheet}");
     }
-    let summary = place.run(&["inference", "trace.json", "--group-by-parent-module"]).exits_with(0);
+    let summary = place.run("inference trace.json --group-by-parent-module").exits_with(0);
     summary.with_summary(&["module", "nn.Module: Linear", "nn.Module: Head"]);
 }
 
 #[test]
 fn modules_of_a_trace_without_stacks_are_none() {
     let place = Workplace::with(trace(&one_operator()));
-    let outcome = place.run(&["inference", "trace.json", "--group_by_parent_module"]).exits_with(0);
+    let outcome = place.run("inference trace.json --group_by_parent_module").exits_with(0);
     outcome.with_summary(&["--group_by_parent_module finds nothing: the trace has no Python frames"]);
 }
 
@@ -111,7 +111,7 @@ fn a_capture_gives_the_operators_of_replayed_graphs() {
     let place = Workplace::with(trace(&replay()));
     let without = sheets(&place, &[]);
     assert_eq!(rows(&without, "ops_summary", ["name", "Count"]), ["cudaGraphLaunch | 2"]);
-    let outcome = place.run(&["inference", "trace.json"]).exits_with(0);
+    let outcome = place.run("inference trace.json").exits_with(0);
     outcome.with_summary(&[
         "2 graph launches are in the figures without the operators inside",
         "--capture_folder",
@@ -143,11 +143,11 @@ fn graphs_that_no_capture_explains_are_counted() {
     let mut capture = capture();
     capture.remove(4);
     place.put("captures/bs_8.json", trace(&capture));
-    let outcome = place.run(&["inference", "trace.json", "--capture_folder", "captures"]).exits_with(0);
+    let outcome = place.run("inference trace.json --capture_folder captures").exits_with(0);
     outcome.with_summary(&["2 of 2 graph launches hide their operators: the device events do not match"]);
     let eager = Workplace::with(trace(&one_operator()));
     std::fs::create_dir(eager.path("captures")).unwrap();
-    let outcome = eager.run(&["inference", "trace.json", "--capture_folder", "captures"]).exits_with(0);
+    let outcome = eager.run("inference trace.json --capture_folder captures").exits_with(0);
     outcome.with_summary(&["--capture_folder has no effect: the trace launches no graph", "holds no trace"]);
 }
 
@@ -174,7 +174,7 @@ fn what_is_known_of_captures_is_written_on_request_and_not_into_their_folder() {
     }
     run("details.csv").exits_with(1).with_error(&["details.csv", "end it in .json"]);
     assert_eq!(place.files("captures"), ["bs_8.json", "plain.json"]);
-    let alone = place.run(&["inference", "trace.json", "--capture_details_path", "details.json"]);
+    let alone = place.run("inference trace.json --capture_details_path details.json");
     assert!(alone.exits_with(2).err.contains("--capture_folder"));
 }
 
@@ -195,7 +195,7 @@ fn what_is_not_supported_is_refused() {
         let outcome = place.run(&[&["inference", "trace.json"], options].concat()).exits_with(2);
         outcome.with_error(&[&options[0].replace("enable_", "enable-"), "is not supported"]);
     }
-    let folder_alone = place.run(&["inference", "trace.json", "--comparison_capture_folder", "captures"]);
+    let folder_alone = place.run("inference trace.json --comparison_capture_folder captures");
     assert!(folder_alone.exits_with(2).err.contains("--comparison_json_path"));
     assert_eq!(place.files(".").len(), 1);
 }
@@ -227,8 +227,8 @@ fn normalizations_have_the_name_of_this_report() {
     );
     let place = Workplace::with(trace(&[norm, launch(1, 2.0), kernel("norm", 1, 20.0, 5.0)]));
     assert!(sheets(&place, &[]).has("Normalization_fwd"));
-    assert!(place.sheets(&[]).has("Normalization"));
-    place.run(&["columns", "Normalization_fwd"]).exits_with(0).with_summary(&["Normalization_fwd"]);
+    assert!(place.sheets("").has("Normalization"));
+    place.run("columns Normalization_fwd").exits_with(0).with_summary(&["Normalization_fwd"]);
 }
 
 #[cfg(unix)]

@@ -38,12 +38,9 @@ fn standard_input_is_read_like_a_file() {
         assert_eq!(piped_out, named.out.replace("trace.json.gz", "standard input"), "{subcommand}");
     }
     // Nothing is beside standard input, so no workbook is written unasked.
-    place
-        .run_on(generated(), &["report", "-"])
-        .exits_with(0)
-        .with_summary(&["standard input · 8 × NVIDIA H100"]);
+    place.run_on(generated(), "report -").exits_with(0).with_summary(&["standard input · 8 × NVIDIA H100"]);
     assert_eq!(place.files("."), ["trace.json.gz"]);
-    place.run_on(generated(), &["report", "-", "--output_xlsx_path", "out.xlsx"]).exits_with(0);
+    place.run_on(generated(), "report - --output_xlsx_path out.xlsx").exits_with(0);
     assert_eq!(place.files("."), ["out.xlsx", "trace.json.gz"]);
 }
 
@@ -114,14 +111,14 @@ fn recordings_of_other_tools_are_named_as_what_they_are() {
     }
     // The content counts: a trace with the name of another tool's file is a trace.
     place.put("b.nsys-rep", trace(&one_operator()));
-    place.run(&["report", "b.nsys-rep", "--json"]).exits_with(0);
+    place.run("report b.nsys-rep --json").exits_with(0);
     // Slices of a category that rocprofv3 does not write.
     let packet = |message: &[u8]| [&[0x0a, message.len() as u8], message].concat();
     let slice =
         [&[0x58, 0x01, 0x48, 0x01][..], &[0xb2, 0x01, 0x07], b"toplevl", &[0xba, 0x01, 0x01, b'n']].concat();
     let event = [&[0x40, 0x05, 0x5a, slice.len() as u8][..], &slice, &[0x50, 0x01]].concat();
     place.put("other.pftrace", packet(&event).repeat(3));
-    place.run(&["report", "other.pftrace"]).exits_with(2).with_error(&[
+    place.run("report other.pftrace").exits_with(2).with_error(&[
         "a Perfetto trace of another program, with slices of \"toplevl\"; expected one",
         "one that PyTorch's profiler or rocprofv3 recorded",
     ]);
@@ -138,7 +135,7 @@ fn more_files_than_are_read_get_a_tip() {
         let outcome = place.run(arguments).exits_with(2);
         assert!(outcome.err.contains(tip), "{outcome:#?}");
     }
-    let outcome = place.run(&["report", "trace.json", "trace.json"]).exits_with(2);
+    let outcome = place.run("report trace.json trace.json").exits_with(2);
     outcome.with_error(&[
         "one at a time",
         "make a report of each; `tracelens ranks` reports on those of one job",

@@ -31,7 +31,7 @@ const KERNELS: &[(&str, u64)] =
 #[test]
 fn a_report_names_what_bounds_the_program() {
     let place = place(KERNELS);
-    place.run(&["jax", "host.xplane.pb"]).exits_with(0).with_summary(&[
+    place.run("jax host.xplane.pb").exits_with(0).with_summary(&[
         "program is bound by GEMM: GEMM 60.0 %, gemm_fusion_dot 60.0 %; compute 98.0 % of the time",
         "/device:GPU:0 span 102.0 µs (first start to last end): busy 100.0 µs, idle 2.000 µs",
         "jit_f: 1 execution on GPUs",
@@ -50,19 +50,19 @@ fn report_makes_the_same_report() {
         .map(|command| place.run(&[command, "host.xplane.pb", "--json", "--parity"]).exits_with(0));
     let report_out = report.out.replace(r#""name": "report""#, r#""name": "jax""#);
     assert_eq!((jax.out, jax.err), (report_out, report.err));
-    let outcome = place.run(&["report", "host.xplane.pb", "--detect_recompute"]).exits_with(2);
+    let outcome = place.run("report host.xplane.pb --detect_recompute").exits_with(2);
     outcome.with_error(&[
         "--detect_recompute is an option of the report of PyTorch traces",
         "an XPlane profile",
     ]);
-    let outcome = place.run(&["report", "host.xplane.pb", "--parity", "hta"]).exits_with(2);
+    let outcome = place.run("report host.xplane.pb --parity hta").exits_with(2);
     outcome.with_error(&["--parity hta is an option of the report of PyTorch traces"]);
 }
 
 #[test]
 fn the_report_of_traces_points_to_this_one() {
     let place = place(KERNELS);
-    place.run(&["pytorch", "host.xplane.pb"]).exits_with(0).with_summary(&[
+    place.run("pytorch host.xplane.pb").exits_with(0).with_summary(&[
         "an XPlane profile has a report of its own, which knows more of it help: make it with `tracelens jax`",
         // Nothing but the GPU was recorded: its kernels are listed without being asked for.
         "3 device events (100.0 µs) without a launch in the trace: in the timeline",
@@ -114,11 +114,8 @@ fn options_of_the_report_have_an_effect() {
     let outcome = place.run(keyword).exits_with(0);
     assert!(outcome.err.contains("no kernel matches nothing in its operation or source file"), "{outcome:?}");
     assert!(Sheets::parse(&outcome.out).rows("kernel_launchers").is_empty());
-    place.run(&["jax", "host.xplane.pb", "--enable-origami"]).exits_with(2).with_error(&["not supported"]);
-    place
-        .run(&["jax", "host.xplane.pb", "--gpu_arch_platform", "x"])
-        .exits_with(2)
-        .with_error(&["unknown architecture"]);
+    place.run("jax host.xplane.pb --enable-origami").exits_with(2).with_error(&["not supported"]);
+    place.run("jax host.xplane.pb --gpu_arch_platform x").exits_with(2).with_error(&["unknown architecture"]);
 }
 
 #[test]
@@ -136,7 +133,7 @@ fn what_is_no_profile_of_a_device_is_told() {
     std::fs::create_dir_all(place.path("plugins/profile/today")).unwrap();
     place.put("plugins/profile/today/host.xplane.pb", profile(KERNELS));
     run(".").with_error(&["is a directory; name a recording in it: ./plugins/profile/today/host.xplane.pb"]);
-    place.run(&["jax"]).exits_with(2);
+    place.run("jax").exits_with(2);
 }
 
 #[test]
@@ -145,7 +142,7 @@ fn a_profile_cut_anywhere_is_reported_or_refused() {
     for length in (0..whole.len()).step_by(13) {
         let place = Workplace::with("{}");
         place.put("host.xplane.pb", &whole[..length]);
-        let outcome = place.run(&["jax", "host.xplane.pb", "--quiet", "--output_csvs_dir", "s"]);
+        let outcome = place.run("jax host.xplane.pb --quiet --output_csvs_dir s");
         assert!([0, 2].contains(&outcome.code) && !outcome.err.contains("panicked"), "{length}: {outcome:?}");
     }
 }

@@ -35,7 +35,7 @@ fn collectives_of_several_hosts_are_put_together_by_rank() {
     assert_eq!(figures(&eight), (4.0, 0.0, 227.86));
     assert_eq!(eight.rows("collectives"), run(&["--gpus_per_node=8"]).rows("collectives"));
     // A profile alone has half of the devices.
-    let outcome = place.run(&["jax", "host1.xplane.pb", "--json"]).exits_with(0);
+    let outcome = place.run("jax host1.xplane.pb --json").exits_with(0);
     assert_eq!(figures(&Sheets::parse(&outcome.out)), (2.0, 0.0, 585.94));
 }
 
@@ -115,5 +115,5 @@ fn hosts_of_one_profile_are_one_whatever_their_gpus() {
     let without = other_sheets();
     run(&["--gpus_per_node", "1"]).with_summary(&["--gpus_per_node has no effect on one profile"]);
     assert_eq!(other_sheets(), without);
-    place.run(&["jax", "host0.xplane.pb", "--gpus_per_node", "0"]).exits_with(2);
+    place.run("jax host0.xplane.pb --gpus_per_node 0").exits_with(2);
 }

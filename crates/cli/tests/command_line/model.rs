@@ -193,7 +193,7 @@ fn a_call_without_types_has_flops_and_no_bytes() {
     let bf16 = "c10::BFloat16";
     let calls = [call(json!(["", "", "", "", ""])), call(json!([bf16, bf16, bf16, "Scalar", "Scalar"]))];
     place.put("calls.jsonl", calls.map(|call| call.to_string()).join("\n"));
-    let out = place.run(&["model", "--jsonl", "calls.jsonl"]).exits_with(0).out;
+    let out = place.run("model --jsonl calls.jsonl").exits_with(0).out;
     let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let figures = |answer: &Value| (answer["flops"].as_u64(), answer["bytes"].as_u64());
     assert_eq!(figures(&answers[0]), (Some(68_753_031_168), None), "{out}");
@@ -206,7 +206,7 @@ fn recorded_calls_are_answered_line_by_line() {
     let unknown =
         r#"{"name": "mine::op", "args": {}, "kernel_details": [{"name": "void at::native::reduce_kernel"}]}"#;
     place.put("calls.jsonl", format!("{MM}\n\n{{\"name\": 3}}\nno JSON\n{unknown}\n"));
-    let outcome = place.run(&["model", "--jsonl", "calls.jsonl"]).exits_with(2);
+    let outcome = place.run("model --jsonl calls.jsonl").exits_with(2);
     let answers: Vec<Value> = outcome.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), 4, "{outcome:#?}");
     assert!(
@@ -234,7 +234,7 @@ fn recorded_calls_are_answered_line_by_line() {
         ),
     ] {
         place.put("call.jsonl", line);
-        let outcome = place.run(&["model", "--jsonl", "call.jsonl"]).exits_with(2);
+        let outcome = place.run("model --jsonl call.jsonl").exits_with(2);
         let answer: Value = serde_json::from_str(&outcome.out).unwrap();
         assert!(answer["error"].as_str().unwrap().starts_with(error), "{outcome:#?}");
         outcome.with_error(&["call.jsonl: 1 malformed line (first: line 1)"]);

@@ -22,8 +22,7 @@ fn sheets(place: &Workplace, options: &[&str]) -> Sheets {
 #[test]
 fn a_report_has_the_sheets_of_traces_and_those_of_the_recorder() {
     let place = place();
-    let (of_nsys, of_report) =
-        (sheets(&place, &[]), place.run(&["report", "step.sqlite", "--json"]).exits_with(0));
+    let (of_nsys, of_report) = (sheets(&place, &[]), place.run("report step.sqlite --json").exits_with(0));
     assert_eq!(of_nsys.names(), Sheets::parse(&of_report.out).names());
     for sheet in [
         "gpu_timeline",
@@ -79,12 +78,12 @@ fn the_tables_of_nsys_stats_come_alone() {
 fn operators_have_figures_where_a_type_is_assumed() {
     let place = place();
     place
-        .run(&["nsys", "step.sqlite"])
+        .run("nsys step.sqlite")
         .exits_with(0)
         .with_summary(&["FLOPs and bytes are known for 0.0%", "--assume_dtype"]);
-    let assumed = place.run(&["nsys", "step.sqlite", "--assume_dtype", "bf16"]).exits_with(0);
+    let assumed = place.run("nsys step.sqlite --assume_dtype bf16").exits_with(0);
     assumed.with_summary(&["take all tensors to be bf16", "FLOPs and bytes are known for 40.9%"]);
-    let refused = place.run(&["nsys", "step.sqlite", "--assume_dtype", "int3"]).exits_with(2);
+    let refused = place.run("nsys step.sqlite --assume_dtype int3").exits_with(2);
     assert!(refused.err.contains("[possible values: bf16, fp16, fp32, fp64, fp8]"), "{}", refused.err);
 }
 
@@ -110,12 +109,9 @@ fn iterations_are_ranges_of_a_name() {
     assert_eq!(count(&of_device) as u64, instances);
     let wall = "Wall (ms)";
     assert_ne!(of_host.column("time_budget", wall), of_device.column("time_budget", wall));
-    let refused = place.run(&["nsys", "step.sqlite", "--budget", "both"]).exits_with(2);
+    let refused = place.run("nsys step.sqlite --budget both").exits_with(2);
     assert!(refused.err.contains("[possible values: host, projected]"), "{}", refused.err);
-    place
-        .run(&["nsys", "step.sqlite"])
-        .exits_with(0)
-        .with_summary(&["GPU 0 is idle for", "the longest gap, "]);
+    place.run("nsys step.sqlite").exits_with(0).with_summary(&["GPU 0 is idle for", "the longest gap, "]);
 }
 
 #[test]
@@ -129,7 +125,7 @@ fn iterations_may_be_named_by_an_expression() {
     assert_eq!(ranges("/^aten::linear$/"), ranges("aten::linear"));
     let several = ranges("/^aten::(linear|layer_norm)$/");
     assert!(several.iter().any(|range| range == "aten::layer_norm"), "{several:?}");
-    let refused = place.run(&["nsys", "step.sqlite", "--iteration", "/(/"]).exits_with(2);
+    let refused = place.run("nsys step.sqlite --iteration /(/").exits_with(2);
     assert!(refused.err.contains("unclosed group"), "{}", refused.err);
 }
 
@@ -158,7 +154,7 @@ fn a_range_is_looked_at_alone() {
     ] {
         place.run(&["nsys", "step.sqlite", "--nvtx", asked]).exits_with(2).with_error(&[told]);
     }
-    place.run(&["nsys", "step.sqlite", "--nvtx", "aten::linear", "--steady"]).exits_with(2);
+    place.run("nsys step.sqlite --nvtx aten::linear --steady").exits_with(2);
 }
 
 #[test]
@@ -179,7 +175,7 @@ fn ranges_may_have_their_recorded_texts() {
 #[test]
 fn each_process_may_have_a_report_of_its_own() {
     let place = place();
-    let one = place.run(&["nsys", "step.sqlite", "--per_process", "--output_csvs_dir", "one"]).exits_with(0);
+    let one = place.run("nsys step.sqlite --per_process --output_csvs_dir one").exits_with(0);
     let pid = one.out.lines().find_map(|line| line.strip_prefix("process ")).unwrap();
     assert!(place.path(&format!("one.pid{pid}")).is_dir());
     let Some(corpus) = testdata::corpus("nsys/h100-2gpu-1s/trace.sqlite") else { return };
@@ -228,10 +224,10 @@ fn other_recordings_are_named() {
     let trace = generated().to_str().unwrap();
     place.run(&["nsys", trace]).exits_with(2).with_error(&["Nsight Systems", "`tracelens report` reads it"]);
     place.put("run.nsys-rep", b"NVIDIA Tegra Profiler Report");
-    place.run(&["nsys", "run.nsys-rep"]).exits_with(2).with_error(&["nsys export --type sqlite"]);
-    place.run(&["nsys", "missing.sqlite"]).exits_with(2).with_error(&["missing.sqlite"]);
+    place.run("nsys run.nsys-rep").exits_with(2).with_error(&["nsys export --type sqlite"]);
+    place.run("nsys missing.sqlite").exits_with(2).with_error(&["missing.sqlite"]);
     let whole = std::fs::read(place.path("step.sqlite")).unwrap();
     place.put("cut.sqlite", &whole[..whole.len() / 2]);
-    place.run(&["nsys", "cut.sqlite"]).exits_with(2).with_error(&["cut.sqlite"]);
-    place.run(&["nsys", "step.sqlite", "--nvtx_depth", "0"]).exits_with(2);
+    place.run("nsys cut.sqlite").exits_with(2).with_error(&["cut.sqlite"]);
+    place.run("nsys step.sqlite --nvtx_depth 0").exits_with(2);
 }

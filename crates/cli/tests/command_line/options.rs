@@ -12,7 +12,7 @@ fn numbers(cells: &[&Value]) -> Vec<f64> {
 #[test]
 fn topk_ops_keeps_the_first_rows_and_their_percentages() {
     let place = Workplace::with_generated();
-    let (all, first) = (place.sheets(&[]), place.sheets(&["--topk_ops", "3"]));
+    let (all, first) = (place.sheets(""), place.sheets("--topk_ops 3"));
     assert!(all.rows("ops_all").len() > 3);
     assert_eq!(first.rows("ops_all")[..], all.rows("ops_all")[..3]);
     assert_eq!(first.rows("ops_summary"), all.rows("ops_summary"));
@@ -60,16 +60,16 @@ fn waits_have_sheets_and_a_line_when_asked_for() {
         let sheets = place.sheets(options);
         assert!(["idle_causes", "queue_length", "overlap_matrix"].iter().all(|name| !sheets.has(name)));
     }
-    let sheets = place.sheets(&["--waits"]);
+    let sheets = place.sheets("--waits");
     assert!(!sheets.rows("idle_causes").is_empty() && !sheets.rows("queue_length").is_empty());
     let said = ["of the idle time", "from first start to last end"];
-    place.run(&["report", "trace.json.gz", "--waits"]).exits_with(0).with_summary(&said);
+    place.run("report trace.json.gz --waits").exits_with(0).with_summary(&said);
 }
 
 #[test]
 fn the_tables_of_hta_stand_beside_ours_when_asked_for() {
     let place = Workplace::with_generated();
-    let (ours, both) = (place.sheets(&[]), place.sheets(&["--parity", "hta"]));
+    let (ours, both) = (place.sheets(""), place.sheets("--parity hta"));
     assert!(!ours.has("hta_temporal_breakdown"));
     let times = ["idle_time(us)", "compute_time(us)", "non_compute_time(us)"];
     let of = |column: &str| both.column("hta_temporal_breakdown", column)[0].as_f64().unwrap();
@@ -85,15 +85,14 @@ fn sequences_of_hta_are_those_of_an_operator_that_is_named() {
     });
     let events: Vec<String> = [operator("aten::conv2d", 100.0, 40.0)].into_iter().chain(events).collect();
     let place = Workplace::with(trace(&events));
-    let sheets = place.sheets(&["--parity", "hta", "--hta_sequences_of", "conv2d"]);
+    let sheets = place.sheets("--parity hta --hta_sequences_of conv2d");
     let patterns = sheets.column("hta_frequent_kernel_sequences", "pattern");
     assert_eq!(patterns, ["aten::conv2d|a|b|c"]);
-    assert!(!place.sheets(&["--parity", "hta"]).has("hta_frequent_kernel_sequences"));
-    let without_match =
-        place.run(&["report", "trace.json", "--parity", "hta", "--hta_sequences_of", "matmul"]);
+    assert!(!place.sheets("--parity hta").has("hta_frequent_kernel_sequences"));
+    let without_match = place.run("report trace.json --parity hta --hta_sequences_of matmul");
     assert!(without_match.out.contains("hta_frequent_kernel_sequences is left out"), "{without_match:?}");
     place
-        .run(&["report", "trace.json", "--hta_sequences_of", "conv2d"])
+        .run("report trace.json --hta_sequences_of conv2d")
         .exits_with(2)
         .with_error(&["--hta_sequences_of", "--parity hta"]);
 }
@@ -101,8 +100,8 @@ fn sequences_of_hta_are_those_of_an_operator_that_is_named() {
 #[test]
 fn kernels_are_listed_when_asked_for() {
     let place = Workplace::with(trace(&one_operator()));
-    assert!(!place.sheets(&[]).has("kernel_details"));
-    let sheets = place.sheets(&["--kernel_details"]);
+    assert!(!place.sheets("").has("kernel_details"));
+    let sheets = place.sheets("--kernel_details");
     assert!(!sheets.rows("kernel_details").is_empty());
 }
 
@@ -117,7 +116,7 @@ fn the_trace_is_written_with_counters_when_asked_for() {
         kernel("y", 71, 230.0, 5.0),
     ]);
     let place = Workplace::with(trace(&events));
-    place.run(&["report", "trace.json", "-q", "--counter_trace", "counters.json"]).exits_with(0);
+    place.run("report trace.json -q --counter_trace counters.json").exits_with(0);
     let entries = |name: &str| -> Vec<Value> {
         let file: Value = serde_json::from_slice(&place.bytes(name)).unwrap();
         file["traceEvents"].as_array().unwrap().clone()
@@ -132,7 +131,7 @@ fn the_trace_is_written_with_counters_when_asked_for() {
     };
     assert_eq!([200.0, 210.0, 220.0, 230.0].map(of), [Some(1.0), Some(2.0), Some(1.0), Some(0.0)]);
     // It is a recording like any other.
-    place.run(&["report", "counters.json", "--json"]).exits_with(0);
+    place.run("report counters.json --json").exits_with(0);
 
     let same = ["report", "trace.json", "--counter_trace", "trace.json"];
     place.run(&same).exits_with(2).with_error(&["trace.json"]);
@@ -148,15 +147,15 @@ fn unlinked_kernels_are_counted_when_asked_for() {
     let mut events = one_operator();
     events.push(kernel("early", 99, 500.0, 25.0));
     let place = Workplace::with(trace(&events));
-    assert_eq!(place.sheets(&[]).timeline("busy_time"), 0.1);
-    assert_eq!(place.sheets(&["--include_unlinked_kernels"]).timeline("busy_time"), 0.125);
+    assert_eq!(place.sheets("").timeline("busy_time"), 0.1);
+    assert_eq!(place.sheets("--include_unlinked_kernels").timeline("busy_time"), 0.125);
 
-    place.run(&["report", "trace.json"]).exits_with(0).with_summary(&[
+    place.run("report trace.json").exits_with(0).with_summary(&[
         "1 of 2 device events linked to their launch (80.0% of device time)",
         "warning: 1 device event (25.00 µs) without a launch in the trace: in no figure",
     ]);
     place
-        .run(&["report", "trace.json", "--include_unlinked_kernels"])
+        .run("report trace.json --include_unlinked_kernels")
         .exits_with(0)
         .with_summary(&["(25.00 µs) without a launch in the trace: in the timeline, but in no operator"]);
 }
@@ -167,7 +166,7 @@ fn idle_time_is_split_at_the_threshold() {
     events.extend([launch(2, 4.0), kernel("gemm", 2, 123.0, 10.0)]);
     events.extend([launch(3, 6.0), kernel("gemm", 3, 183.0, 10.0)]);
     let place = Workplace::with(trace(&events));
-    assert_eq!(place.sheets(&[]).timeline("idle_time"), 0.053);
+    assert_eq!(place.sheets("").timeline("idle_time"), 0.053);
     for (threshold, micro, macro_) in [("3", 0.0, 0.053), ("3.5", 0.003, 0.05), ("50.1", 0.053, 0.0)] {
         let sheets = place.sheets(&["--micro_idle_thresh_us", threshold]);
         let split = (sheets.timeline("micro_idle_time"), sheets.timeline("macro_idle_time"));
@@ -179,18 +178,18 @@ fn idle_time_is_split_at_the_threshold() {
 fn the_short_kernel_study_has_its_threshold_and_bins() {
     let place = Workplace::with_generated();
     let histogram = "short_kernels_histogram";
-    assert!(!place.sheets(&[]).has(histogram));
+    assert!(!place.sheets("").has(histogram));
 
-    let sheets = place.sheets(&["--short_kernel_study"]);
+    let sheets = place.sheets("--short_kernel_study");
     assert_eq!(sheets.rows(histogram).len(), 100);
     assert!(sheets.has("short_kernels_all_details"));
     let short: f64 = numbers(&sheets.column(histogram, "count")).iter().sum();
 
-    let wider = place.sheets(&["--short_kernel_study", "--short_kernel_threshold_us", "200"]);
+    let wider = place.sheets("--short_kernel_study --short_kernel_threshold_us 200");
     assert!(numbers(&wider.column(histogram, "count")).iter().sum::<f64>() > short);
     assert!(*numbers(&wider.column(histogram, "bin_end")).last().unwrap() > 10.0);
 
-    let coarse = place.sheets(&["--short_kernel_study", "--short_kernel_histogram_bins", "7"]);
+    let coarse = place.sheets("--short_kernel_study --short_kernel_histogram_bins 7");
     assert_eq!(coarse.rows(histogram).len(), 7);
     assert_eq!(numbers(&coarse.column(histogram, "count")).iter().sum::<f64>(), short);
 }
@@ -198,7 +197,7 @@ fn the_short_kernel_study_has_its_threshold_and_bins() {
 #[test]
 fn the_kernel_summary_is_added() {
     let place = Workplace::with(trace(&one_operator()));
-    assert!(!place.sheets(&[]).has("kernel_summary"));
+    assert!(!place.sheets("").has("kernel_summary"));
     for option in ["--enable_kernel_summary", "--enable-kernel-summary", "--kernel_summary"] {
         assert_eq!(place.sheets(&[option]).column("kernel_summary", "Kernel name"), ["gemm"]);
     }
@@ -210,11 +209,11 @@ fn recomputed_work_is_told_apart() {
     events.push(python_frame("torch/utils/checkpoint.py(1): recompute_fn", 200.0, 50.0));
     events.extend([operator("aten::mm", 210.0, 10.0), launch(2, 212.0), kernel("gemm", 2, 230.0, 40.0)]);
     let place = Workplace::with(trace(&events));
-    let plain = place.sheets(&[]);
+    let plain = place.sheets("");
     assert!(!plain.columns("ops_summary").contains(&"is_recompute"));
     assert_eq!(plain.rows("ops_summary").len(), 1);
 
-    let sheets = place.sheets(&["--detect_recompute"]);
+    let sheets = place.sheets("--detect_recompute");
     assert_eq!(sheets.column("ops_summary", "is_recompute"), [false, true]);
     let times = numbers(&sheets.column("ops_summary", "total_direct_kernel_time_ms"));
     assert_eq!(times, [0.1, 0.04]);
@@ -225,8 +224,8 @@ fn call_stacks_are_added() {
     let mut events = one_operator();
     events.push(python_frame("model/train.py(3): main", 0.0, 500.0));
     let place = Workplace::with(trace(&events));
-    let plain = place.sheets(&[]);
-    let sheets = place.sheets(&["--include_call_stack"]);
+    let plain = place.sheets("");
+    let sheets = place.sheets("--include_call_stack");
     let added: Vec<&str> = sheets
         .columns("ops_all")
         .into_iter()
@@ -243,8 +242,8 @@ fn overlap_is_added() {
     events.extend([operator("aten::copy_", 12.0, 5.0), launch(2, 13.0)]);
     events.push(kernel_on_stream(8, "copy", 2, 50.0, 10.0));
     let place = Workplace::with(trace(&events));
-    assert!(!place.sheets(&[]).has("ops_all_kl_overlap"));
-    let sheets = place.sheets(&["--include_overlap_info"]);
+    assert!(!place.sheets("").has("ops_all_kl_overlap"));
+    let sheets = place.sheets("--include_overlap_info");
     let rows = serde_json::to_string(sheets.rows("ops_all_kl_overlap")).unwrap();
     assert!(rows.contains("aten::mm") && rows.contains("copy"), "{rows}");
 }
@@ -266,7 +265,7 @@ fn fused_operators_are_split_into_pseudo_operators() {
 #[test]
 fn the_time_of_the_first_call_is_added() {
     let place = Workplace::with(trace(&one_operator()));
-    let (plain, with) = (place.sheets(&[]), place.sheets(&["--include_first_occurrence_time"]));
+    let (plain, with) = (place.sheets(""), place.sheets("--include_first_occurrence_time"));
     assert_eq!(with.columns("ops_all").len(), plain.columns("ops_all").len() + 1);
 }
 
@@ -276,22 +275,22 @@ fn calls_are_grouped_by_number_of_kernels() {
     events.extend([operator("aten::mm", 200.0, 10.0), launch(2, 202.0), launch(3, 204.0)]);
     events.extend([kernel("gemm", 2, 230.0, 40.0), kernel("gemm", 3, 280.0, 40.0)]);
     let place = Workplace::with(trace(&events));
-    assert_eq!(place.sheets(&[]).rows("ops_all").len(), 1);
-    assert_eq!(place.sheets(&["--group_by_num_kernels"]).rows("ops_all").len(), 2);
+    assert_eq!(place.sheets("").rows("ops_all").len(), 1);
+    assert_eq!(place.sheets("--group_by_num_kernels").rows("ops_all").len(), 2);
 }
 
 #[test]
 fn collectives_are_left_out() {
     let place = Workplace::with_generated();
-    assert!(place.sheets(&[]).has("coll_analysis"));
-    assert!(!place.sheets(&["--disable_coll_analysis"]).has("coll_analysis"));
+    assert!(place.sheets("").has("coll_analysis"));
+    assert!(!place.sheets("--disable_coll_analysis").has("coll_analysis"));
 }
 
 #[test]
 fn a_pattern_makes_kernels_communication() {
     let place = Workplace::with(trace(&one_operator()));
-    assert_eq!(place.sheets(&[]).timeline("exposed_comm_time"), 0.0);
-    let sheets = place.sheets(&["--communication-pattern", "other", "--communication_pattern", "GEMM"]);
+    assert_eq!(place.sheets("").timeline("exposed_comm_time"), 0.0);
+    let sheets = place.sheets("--communication-pattern other --communication_pattern GEMM");
     assert_eq!(sheets.timeline("exposed_comm_time"), 0.1);
     assert_eq!(sheets.timeline("computation_time"), 0.0);
 }
@@ -300,11 +299,11 @@ fn a_pattern_makes_kernels_communication() {
 fn linking_by_flow_needs_arrows() {
     let place = Workplace::with(trace(&one_operator()));
     place
-        .run(&["report", "trace.json", "--link-by", "correlation"])
+        .run("report trace.json --link-by correlation")
         .exits_with(0)
         .with_summary(&["1 of 1 device events linked"]);
     place
-        .run(&["report", "trace.json", "--link_by=flow"])
+        .run("report trace.json --link_by=flow")
         .exits_with(0)
         .with_summary(&["0 of 1 device events linked", "warning: 1 device event (100.0 µs)"]);
 }
@@ -420,7 +419,7 @@ fn memory_has_sheets_where_it_was_recorded_and_modules_when_asked_for() {
     };
     assert!(!kinds(&[]) && kinds(&["--memory"]));
     let outcome = place
-        .run(&["report", "trace.json.gz"])
+        .run("report trace.json.gz")
         .exits_with(0)
         .with_summary(&["memory: peak 3.223 GiB, 3.242 GiB reserved on CUDA 0"]);
     // Nobody asked for modules, so that there are none is no warning.
@@ -429,7 +428,7 @@ fn memory_has_sheets_where_it_was_recorded_and_modules_when_asked_for() {
         "{outcome:#?}"
     );
     let place = Workplace::with(trace(&one_operator()));
-    assert!(!place.sheets(&[]).has("memory_summary"));
+    assert!(!place.sheets("").has("memory_summary"));
     let said = ["--memory finds nothing: the trace has no allocations"];
-    place.run(&["report", "trace.json", "--memory"]).exits_with(0).with_summary(&said);
+    place.run("report trace.json --memory").exits_with(0).with_summary(&said);
 }

@@ -123,7 +123,7 @@ fn a_linked_report_is_replaced_where_it_is() {
     fs::create_dir(place.path("kept")).unwrap();
     place.put("kept/r.json", "old");
     std::os::unix::fs::symlink("kept/r.json", place.path("latest.json")).unwrap();
-    place.run(&["report", "trace.json", "--output_json_path=latest.json"]).exits_with(0);
+    place.run("report trace.json --output_json_path=latest.json").exits_with(0);
     assert!(place.path("latest.json").is_symlink());
     assert!(place.bytes("kept/r.json").starts_with(b"{"));
     assert_eq!(place.files("kept"), ["r.json"]);
@@ -133,8 +133,7 @@ fn a_linked_report_is_replaced_where_it_is() {
 #[test]
 fn standard_output_may_be_named_as_a_file() {
     let place = Workplace::with(trace(&one_operator()));
-    let outcome =
-        place.run(&["report", "trace.json", "--quiet", "--output_json_path=/dev/stdout"]).exits_with(0);
+    let outcome = place.run("report trace.json --quiet --output_json_path=/dev/stdout").exits_with(0);
     assert!(outcome.out.starts_with('{') && outcome.out.ends_with("}\n"), "{outcome:#?}");
 }
 

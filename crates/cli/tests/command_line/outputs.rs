@@ -27,7 +27,7 @@ fn the_workbook_goes_beside_the_trace() {
     let place = place();
     std::fs::create_dir(place.path("runs")).unwrap();
     place.put("runs/a.pt.trace.json", trace(&one_operator()));
-    let outcome = place.run(&["report", "runs/a.pt.trace.json"]).exits_with(0);
+    let outcome = place.run("report runs/a.pt.trace.json").exits_with(0);
     assert_eq!(place.files("runs"), ["a.pt.trace.json", "a.pt.trace_perf_report.xlsx"]);
     outcome.with_summary(&["wrote runs/a.pt.trace_perf_report.xlsx"]);
     assert_eq!(place.files("."), ["runs", "trace.json"]);
@@ -140,16 +140,16 @@ fn columns_are_in_our_order_but_under_the_names_and_with_the_figures_of_the_refe
 #[test]
 fn quiet_prints_nothing_and_writes_all_the_same() {
     let place = place();
-    let outcome = place.run(&["report", "trace.json", "--quiet", "--topk_short_kernels=1"]).exits_with(0);
+    let outcome = place.run("report trace.json --quiet --topk_short_kernels=1").exits_with(0);
     assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
     assert!(place.path("trace_perf_report.xlsx").exists());
-    place.run(&["report", "no.json", "-q"]).exits_with(2).with_error(&["no.json"]);
+    place.run("report no.json -q").exits_with(2).with_error(&["no.json"]);
 }
 
 #[test]
 fn json_holds_the_sheets_of_the_other_formats_and_writes_no_file() {
     let place = Workplace::with_generated();
-    let sheets = place.sheets(&["--enable_kernel_summary"]);
+    let sheets = place.sheets("--enable_kernel_summary");
     assert_eq!(place.files("."), ["trace.json.gz"]);
 
     let options = ["--enable_kernel_summary", "--output_csvs_dir=sheets", "--output_json_path=report.json"];
@@ -168,7 +168,7 @@ fn json_holds_the_sheets_of_the_other_formats_and_writes_no_file() {
 
 #[test]
 fn json_keeps_warnings_apart() {
-    let outcome = place().run(&["report", "trace.json", "--json", "--topk_short_kernels=1"]).exits_with(0);
+    let outcome = place().run("report trace.json --json --topk_short_kernels=1").exits_with(0);
     assert!(outcome.err.starts_with("tracelens: warning: --topk_short_kernels"), "{outcome:#?}");
     Sheets::parse(&outcome.out);
 }
@@ -202,7 +202,7 @@ fn the_same_trace_gives_the_same_bytes_whatever_the_number_of_threads() {
 
 #[test]
 fn what_is_printed_to_a_file_has_no_colours() {
-    let outcome = place().run(&["report", "trace.json"]).exits_with(0);
+    let outcome = place().run("report trace.json").exits_with(0);
     assert!(!outcome.out.contains('\u{1b}'), "{outcome:#?}");
     assert!(outcome.out.lines().all(|line| line.chars().count() <= 110), "{outcome:#?}");
 }
@@ -221,14 +221,14 @@ fn colours_are_printed_when_asked() {
         assert_eq!(outcome.out.contains('\u{1b}'), colored, "{options:?}: {outcome:#?}");
     }
     // Before the subcommand, of any subcommand, and with a trace behind it.
-    let before = place.run(&["--color", "always", "report", "trace.json"]).exits_with(0);
+    let before = place.run("--color always report trace.json").exits_with(0);
     assert!(before.out.contains('\u{1b}'), "{before:#?}");
-    place.run(&["archs", "--color=always"]).exits_with(0);
-    assert!(place.run(&["report", "--color", "trace.json"]).exits_with(0).out.contains('\u{1b}'));
-    let wrong = place.run(&["report", "trace.json", "--color=blue"]).exits_with(2);
+    place.run("archs --color=always").exits_with(0);
+    assert!(place.run("report --color trace.json").exits_with(0).out.contains('\u{1b}'));
+    let wrong = place.run("report trace.json --color=blue").exits_with(2);
     assert!(wrong.err.contains("'blue'") && wrong.err.contains("never"), "{wrong:#?}");
     // How a report is printed is none of its options.
-    let overview = place.run(&["report", "trace.json", "--json", "--color", "always"]).exits_with(0);
+    let overview = place.run("report trace.json --json --color always").exits_with(0);
     assert!(!overview.out.contains("--color"), "{overview:#?}");
 }
 

@@ -119,7 +119,7 @@ fn nothing_is_read_or_written_where_events_cannot_be_copied() {
 fn a_trace_of_packets_is_examined() {
     let place = Workplace::with("");
     std::fs::copy(kept("run.k3.pftrace"), place.path("run.pftrace")).unwrap();
-    let outcome = place.run(&["doctor", "run.pftrace", "--json"]).exits_with(0);
+    let outcome = place.run("doctor run.pftrace --json").exits_with(0);
     let document: Value = serde_json::from_str(&outcome.out).unwrap();
     let file = &document["result"]["files"][0];
     assert_eq!(file["format"], "kineto-pftrace");

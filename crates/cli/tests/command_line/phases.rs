@@ -47,7 +47,7 @@ fn sheets_of_phases_are_there_on_demand_only() {
         };
         sheets.names().into_iter().filter(is_new).map(str::to_owned).collect()
     };
-    assert_eq!(of_phases(&place.sheets(&[])), [] as [&str; 0]);
+    assert_eq!(of_phases(&place.sheets("")), [] as [&str; 0]);
     let by_default =
         ["ops_summary_decode", "ops_summary_mixed", "ops_summary_prefill", "phase_summary", "step_summary"];
     assert_eq!(of_phases(&place.sheets(&[ANALYSIS])), by_default);
@@ -95,7 +95,7 @@ fn steps_are_those_that_the_engine_annotates() {
 fn no_time_is_lost_whatever_the_method() {
     let place = served();
     let microseconds = |times: Vec<f64>| times.iter().sum::<f64>() * 1e3;
-    let all = microseconds(numbers(&place.sheets(&[]), "ops_summary", "total_direct_kernel_time_ms"));
+    let all = microseconds(numbers(&place.sheets(""), "ops_summary", "total_direct_kernel_time_ms"));
     let ours = METHODS.map(|method| vec!["--phase_detection_method", method]);
     let legacy = METHODS.map(|method| vec!["--phase_legacy", "--phase_detection_method", method]);
     let union = vec!["--phase_legacy", "--phase_detection_method", "union"];
@@ -135,7 +135,7 @@ fn the_summary_says_shares_sources_and_confidence() {
         ", Decode ",
         ", Mixed ",
     ]);
-    let outcome = place.run(&["report", "trace.json.gz"]).exits_with(0);
+    let outcome = place.run("report trace.json.gz").exits_with(0);
     assert!(!outcome.out.contains("phases"), "{outcome:#?}");
     let by_names = [&report[..], &["--phase_detection_method=kernel_names"]].concat();
     place

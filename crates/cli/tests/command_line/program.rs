@@ -47,9 +47,48 @@ impl Outcome {
     }
 }
 
+/// The words of a command line: one by one, or a text with blanks between them.
+pub(crate) trait Words {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Words for str {
+    fn words(&self) -> Vec<&str> {
+        self.split_whitespace().collect()
+    }
+}
+
+impl Words for [&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<const COUNT: usize> Words for [&str; COUNT] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Words for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
+impl<W: Words + ?Sized> Words for &W {
+    fn words(&self) -> Vec<&str> {
+        (**self).words()
+    }
+}
+
 /// Runs a program, here the built one or a link to it, with a plain environment.
-pub(crate) fn run_as(program: impl AsRef<OsStr>, arguments: &[&str], directory: &Path) -> Outcome {
-    run_with(program, arguments, directory, Stdio::null())
+pub(crate) fn run_as(
+    program: impl AsRef<OsStr>,
+    arguments: &(impl Words + ?Sized),
+    directory: &Path,
+) -> Outcome {
+    run_with(program, &arguments.words(), directory, Stdio::null())
 }
 
 fn run_with(program: impl AsRef<OsStr>, arguments: &[&str], directory: &Path, input: Stdio) -> Outcome {
@@ -99,15 +138,15 @@ impl Workplace {
 
     /// Runs the built program in the directory.
     #[track_caller]
-    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+    pub(crate) fn run(&self, arguments: &(impl Words + ?Sized)) -> Outcome {
         run_as(env!("CARGO_BIN_EXE_tracelens"), arguments, self.directory.path())
     }
 
     /// Runs the built program in the directory with a file on standard input.
     #[track_caller]
-    pub(crate) fn run_on(&self, input: &Path, arguments: &[&str]) -> Outcome {
+    pub(crate) fn run_on(&self, input: &Path, arguments: &(impl Words + ?Sized)) -> Outcome {
         let input = std::fs::File::open(input).unwrap();
-        run_with(env!("CARGO_BIN_EXE_tracelens"), arguments, self.directory.path(), input.into())
+        run_with(env!("CARGO_BIN_EXE_tracelens"), &arguments.words(), self.directory.path(), input.into())
     }
 
     /// Names of everything in the directory (or one below), sorted.
@@ -125,9 +164,9 @@ impl Workplace {
 
     /// The sheets that `report trace.json --json` prints with these options.
     #[track_caller]
-    pub(crate) fn sheets(&self, options: &[&str]) -> Sheets {
+    pub(crate) fn sheets(&self, options: &(impl Words + ?Sized)) -> Sheets {
         let trace = if self.path("trace.json").exists() { "trace.json" } else { "trace.json.gz" };
-        let outcome = self.run(&[&["report", trace, "--json"], options].concat()).exits_with(0);
+        let outcome = self.run(&[&["report", trace, "--json"][..], &options.words()].concat()).exits_with(0);
         Sheets::parse(&outcome.out)
     }
 }

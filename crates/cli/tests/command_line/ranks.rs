@@ -68,7 +68,7 @@ fn statistics_of_collectives_have_the_unit_of_what_they_are() {
 #[test]
 fn the_summary_says_who_is_waited_for_and_why() {
     let place = job();
-    place.run(&["ranks", "job/rank*_trace.json"]).exits_with(0).with_summary(&[
+    place.run("ranks job/rank*_trace.json").exits_with(0).with_summary(&[
         "4 of 4 ranks",
         "6 steps on all ranks: 10.00 ms each",
         "rank 2 is waited for",
@@ -100,7 +100,7 @@ fn a_picture_shows_how_late_each_rank_was_in_each_step() {
 #[test]
 fn the_causes_stand_by_rank_and_step() {
     let place = job();
-    let outcome = place.run(&["ranks", "job/rank*_trace.json", "--json"]).exits_with(0);
+    let outcome = place.run("ranks job/rank*_trace.json --json").exits_with(0);
     let sheets = Sheets::parse(&outcome.out);
     assert_eq!(sheets.column("straggler_causes", "rank"), [2, 2, 2, 2]);
     let mut steps: Vec<i64> =
@@ -120,45 +120,39 @@ fn the_causes_stand_by_rank_and_step() {
 #[test]
 fn tables_are_kept_and_give_the_same_report() {
     let place = job();
-    place
-        .run(&["map", "job/rank*_trace.json", "--out", "tables"])
-        .exits_with(0)
-        .with_summary(&["4 ranks in tables"]);
+    place.run("map job/rank*_trace.json --out tables").exits_with(0).with_summary(&["4 ranks in tables"]);
     assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
-    let again = place.run(&["map", "job/rank*_trace.json", "--out", "tables", "--jobs", "2"]).exits_with(0);
+    let again = place.run("map job/rank*_trace.json --out tables --jobs 2").exits_with(0);
     assert_eq!(again.err.matches("was there").count(), 4, "{again:#?}");
-    place.run(&["ranks", "tables", "--output_csvs_dir", "a", "-q"]).exits_with(0);
-    place.run(&["ranks", "--trace_dir", "job", "--output_csvs_dir", "b", "-q"]).exits_with(0);
+    place.run("ranks tables --output_csvs_dir a -q").exits_with(0);
+    place.run("ranks --trace_dir job --output_csvs_dir b -q").exits_with(0);
     for file in place.files("a").iter().filter(|file| *file != "overview.csv") {
         assert_eq!(place.bytes(&format!("a/{file}")), place.bytes(&format!("b/{file}")), "{file}");
     }
     // A trace that changed is read again.
     place.put("job/rank1_trace.json", rank(1, RANKS) + " ");
-    let changed = place.run(&["map", "job/rank*_trace.json", "--out", "tables"]).exits_with(0);
+    let changed = place.run("map job/rank*_trace.json --out tables").exits_with(0);
     assert_eq!(changed.err.matches("was there").count(), 3, "{changed:#?}");
 }
 
 #[test]
 fn packed_tables_give_the_same_report() {
     let place = job();
-    place.run(&["map", "job/rank*_trace.json", "--out", "tables", "-q"]).exits_with(0);
-    place.run(&["ranks", "tables", "--output_csvs_dir", "a", "-q"]).exits_with(0);
-    place.run(&["pack", "tables"]).exits_with(0).with_summary(&["4 ranks in 1 pack in tables, 1 written"]);
-    place
-        .run(&["pack", "tables"])
-        .exits_with(0)
-        .with_summary(&["4 ranks in 1 pack in tables, nothing to do"]);
+    place.run("map job/rank*_trace.json --out tables -q").exits_with(0);
+    place.run("ranks tables --output_csvs_dir a -q").exits_with(0);
+    place.run("pack tables").exits_with(0).with_summary(&["4 ranks in 1 pack in tables, 1 written"]);
+    place.run("pack tables").exits_with(0).with_summary(&["4 ranks in 1 pack in tables, nothing to do"]);
     assert_eq!(place.files("tables"), ["pack-00000"]);
-    place.run(&["ranks", "tables", "--output_csvs_dir", "b", "-q"]).exits_with(0);
+    place.run("ranks tables --output_csvs_dir b -q").exits_with(0);
     let sheets = place.files("a");
     assert_eq!(sheets, place.files("b"));
     for file in sheets {
         assert_eq!(place.bytes(&format!("a/{file}")), place.bytes(&format!("b/{file}")), "{file}");
     }
-    let again = place.run(&["map", "job/rank*_trace.json", "--out", "tables"]).exits_with(0);
+    let again = place.run("map job/rank*_trace.json --out tables").exits_with(0);
     assert_eq!(again.err.matches("was there").count(), 4, "{again:#?}");
-    place.run(&["pack", "job"]).exits_with(2).with_error(&["job: has no tables of ranks", "tracelens map"]);
-    place.run(&["pack", "nowhere"]).exits_with(2).with_error(&["nowhere: has no tables of ranks"]);
+    place.run("pack job").exits_with(2).with_error(&["job: has no tables of ranks", "tracelens map"]);
+    place.run("pack nowhere").exits_with(2).with_error(&["nowhere: has no tables of ranks"]);
     assert!(!place.path("nowhere").exists());
 }
 
@@ -166,29 +160,18 @@ fn packed_tables_give_the_same_report() {
 fn ranks_are_fused_to_a_trace_that_reports_take() {
     let place = job();
     place
-        .run(&["fuse", "job/rank*_trace.json", "-o", "all.json.gz", "--tables", "tables"])
+        .run("fuse job/rank*_trace.json -o all.json.gz --tables tables")
         .exits_with(0)
         .with_summary(&["wrote 144 events of 4 recordings to all.json.gz"]);
-    let outcome = place.run(&["report", "all.json.gz", "--json"]).exits_with(0);
+    let outcome = place.run("report all.json.gz --json").exits_with(0);
     // Each kernel is linked to the launch of its own rank.
     assert!(outcome.out.contains("48 of 48 device events linked to their launch"), "{}", outcome.out);
     // From the tables, with two of the ranks and what communicates.
     place
-        .run(&[
-            "fuse",
-            "tables",
-            "--ranks",
-            "1,3",
-            "--filter",
-            "comm",
-            "--clock",
-            "raw",
-            "-o",
-            "two.json.zst",
-        ])
+        .run("fuse tables --ranks 1,3 --filter comm --clock raw -o two.json.zst")
         .exits_with(0)
         .with_summary(&["wrote 24 events of 2 recordings to two.json.zst"]);
-    place.run(&["report", "two.json.zst", "-q"]).exits_with(0);
+    place.run("report two.json.zst -q").exits_with(0);
 }
 
 #[test]
@@ -228,7 +211,7 @@ fn processes_side_by_side_map_into_one_folder() {
         .unwrap();
     assert!(output.status.success(), "{output:#?}");
     assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
-    place.run(&["map", "job/rank*_trace.json", "--out", "alone", "-q"]).exits_with(0);
+    place.run("map job/rank*_trace.json --out alone -q").exits_with(0);
     for rank in place.files("tables") {
         for file in place.files(&format!("tables/{rank}")) {
             let [together, alone] =
@@ -275,7 +258,7 @@ fn what_is_odd_is_said_and_ends_no_run() {
     place.put("job/rank1_trace.json", &whole[..whole.len() * 2 / 3]);
     place.put("job/rank7_trace.json", rank(7, 128));
     place.put("job/rank8_trace.json", "not a trace");
-    let outcome = place.run(&["ranks", "--trace_dir", "job"]).exits_with(0);
+    let outcome = place.run("ranks --trace_dir job").exits_with(0);
     outcome.with_summary(&[
         "3 of 4 ranks",
         "1 of 4 ranks have no recording (3)",
@@ -290,7 +273,7 @@ fn what_is_odd_is_said_and_ends_no_run() {
 fn two_recordings_of_one_rank_are_refused() {
     let place = job();
     place.put("job/again.json", rank(1, RANKS));
-    let outcome = place.run(&["ranks", "--trace_dir", "job"]).exits_with(2);
+    let outcome = place.run("ranks --trace_dir job").exits_with(2);
     outcome.with_error(&["again.json", "rank1_trace.json", "both are of rank 1"]);
 }
 
@@ -298,23 +281,20 @@ fn two_recordings_of_one_rank_are_refused() {
 fn nothing_to_report_on_is_said() {
     let place = Workplace::with("not a trace");
     place
-        .run(&["ranks", "trace.json"])
+        .run("ranks trace.json")
         .exits_with(2)
         .with_error(&["none of 1 recordings can be used", "not recognised"]);
     fs::create_dir(place.path("empty")).unwrap();
-    place.run(&["ranks", "empty"]).exits_with(2).with_error(&["has no tables of ranks", "tracelens map"]);
+    place.run("ranks empty").exits_with(2).with_error(&["has no tables of ranks", "tracelens map"]);
     fs::create_dir_all(place.path("old/rank-00000")).unwrap();
     place.put("old/rank-00000/manifest.json", r#"{"schema": 1}"#);
     for command in ["ranks", "pack"] {
         let outcome = place.run(&[command, "old"]).exits_with(2);
         outcome.with_error(&["old: has no tables of ranks that can be used", "rank-00000", "tracelens map"]);
     }
-    place
-        .run(&["ranks", "nothing/*.json"])
-        .exits_with(2)
-        .with_error(&["no file has a name like this pattern"]);
-    place.run(&["ranks"]).exits_with(2);
-    let mapped = place.run(&["map", "trace.json", "missing.json", "--out", "tables"]).exits_with(2);
+    place.run("ranks nothing/*.json").exits_with(2).with_error(&["no file has a name like this pattern"]);
+    place.run("ranks").exits_with(2);
+    let mapped = place.run("map trace.json missing.json --out tables").exits_with(2);
     mapped.with_error(&["2 of 2 recordings could not be brought into tables; see the warnings"]);
     assert!(place.files("tables").is_empty());
 }
@@ -337,7 +317,7 @@ fn the_same_rank_of_another_job_is_left_out() {
     place.put("job/other.json", rank(1, 128));
     let expected =
         ["4 of 4 ranks", "other.json: is of a job of 128 ranks, the others of one of 4: it is left out"];
-    place.run(&["ranks", "--trace_dir", "job"]).exits_with(0).with_summary(&expected);
+    place.run("ranks --trace_dir job").exits_with(0).with_summary(&expected);
     // The second one of a rank names its job, whichever is read first.
     let (other, own) = ("job/other.json", "job/rank*_trace.json");
     for (recordings, named) in [([other, own], "of-4"), ([own, other], "of-128")] {
@@ -351,7 +331,7 @@ fn the_same_rank_of_another_job_is_left_out() {
             }
         }
     }
-    place.run(&["ranks", "tables"]).exits_with(0).with_summary(&expected);
+    place.run("ranks tables").exits_with(0).with_summary(&expected);
 }
 
 #[test]
@@ -377,7 +357,7 @@ fn events_and_waits_are_kept_on_request() {
     assert_eq!(has_waits(), [true; 3]);
     assert!(has_events(), "what was kept before stays");
     assert!(map(&["--keep-events", "--waits"]).err.contains("rank 0, was there"));
-    place.run(&["pack", "tables"]).exits_with(0);
+    place.run("pack tables").exits_with(0);
     for table in ["events"].iter().chain(&waits) {
         assert!(place.path(&format!("tables/pack-00000/{table}.parquet")).is_file(), "{table}");
     }

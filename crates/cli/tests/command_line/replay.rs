@@ -71,7 +71,7 @@ fn place() -> Workplace {
 #[test]
 fn operators_are_written_as_a_list_and_a_program() {
     let place = place();
-    let out = place.run(&["replay", "trace.json", "-o", "out"]).exits_with(0).out;
+    let out = place.run("replay trace.json -o out").exits_with(0).out;
     let lines: Vec<&str> = out.lines().collect();
     let mm = lines.iter().find(|line| line.starts_with("aten::mm")).unwrap();
     for part in ["float32[64, 32], float32[32, 16]", " 2 ", "35.00", "73.7", "yes"] {
@@ -177,10 +177,10 @@ fn what_cannot_be_replayed_is_an_error_that_says_why() {
         outcome.exits_with(code).with_error(parts);
     }
     assert!(!place.path("out").exists());
-    let cut = place.run(&["replay", "cut.json"]).exits_with(0);
+    let cut = place.run("replay cut.json").exits_with(0);
     assert!(cut.err.contains("tracelens: warning: "), "{cut:?}");
-    place.run(&["replay", "trace.json", "--op", "aten::mm", "--uid", "1"]).exits_with(2);
-    let refused = place.run(&["replay", "trace.json", "--max-bytes", "100"]).exits_with(0).out;
+    place.run("replay trace.json --op aten::mm --uid 1").exits_with(2);
+    let refused = place.run("replay trace.json --max-bytes 100").exits_with(0).out;
     assert!(refused.contains("aten::mm: its tensors have 10240 bytes, more than 100"), "{refused}");
 }
 
@@ -261,7 +261,7 @@ fn operators_that_fail_are_counted_and_end_with_1() {
         operator_with("aten::mm", 20.0, 5.0, TWO_MATRICES),
         operator_with("own::\\\"\\\"\\\"; import os; os.abort() #", 40.0, 1.0, TWO_MATRICES),
     ]));
-    place.run(&["replay", "trace.json", "-o", "out"]).exits_with(0);
+    place.run("replay trace.json -o out").exits_with(0);
     let output = replay(&python, &place, &["--runs", "1", "--warm-up", "0"]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");

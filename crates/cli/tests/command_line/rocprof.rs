@@ -60,7 +60,7 @@ fn by_hand(kernels: &[&str], dispatches: &[(usize, u64, u64)]) -> String {
 #[test]
 fn a_report_names_what_bounds_the_work_and_where_the_time_went() {
     let place = place();
-    place.run(&["rocprof", "run_results.json.gz"]).exits_with(0).with_summary(&[
+    place.run("rocprof run_results.json.gz").exits_with(0).with_summary(&[
         "run_results.json.gz · 2 × AMD Instinct MI300X · process 4242 on node-7 · 234 kernel dispatches · 37 memory copies · 325 calls",
         "work is bound by kernels: GEMM",
         "GPU 0 span ",
@@ -315,7 +315,7 @@ fn options_without_what_they_need_are_refused_or_told() {
     ] {
         place.run(&[&["rocprof", "run_results.json.gz"], wrong].concat()).exits_with(2);
     }
-    place.run(&["rocprof"]).exits_with(2);
+    place.run("rocprof").exits_with(2);
 }
 
 #[test]
@@ -344,10 +344,7 @@ fn parity_prints_what_the_reference_prints() {
     for of_the_reference in [&["--parity"][..], &["--sheet-names", "current"]] {
         assert_eq!(categories(of_the_reference), ["GEMM", "Reduction"], "{of_the_reference:?}");
     }
-    place
-        .run(&["rocprof", "p_results.json", "--parity"])
-        .exits_with(0)
-        .with_summary(&["kernel µs", "hold ns"]);
+    place.run("rocprof p_results.json --parity").exits_with(0).with_summary(&["kernel µs", "hold ns"]);
 }
 
 #[test]
@@ -530,7 +527,7 @@ fn what_is_no_profile_is_told_with_the_subcommand_that_reads_it() {
 fn a_profile_without_kernels_is_reported_with_what_to_check() {
     let place = Workplace::with("{}");
     place.put("p_results.json", by_hand(&[], &[]));
-    let outcome = place.run(&["rocprof", "p_results.json", "--output_csvs_dir", "s"]).exits_with(0);
+    let outcome = place.run("rocprof p_results.json --output_csvs_dir s").exits_with(0);
     outcome.with_summary(&["No kernel events found", "--kernel-trace"]);
     for (sheet, header) in [
         ("gpu_timeline", "type,time ms,percent"),
@@ -545,10 +542,9 @@ fn a_profile_without_kernels_is_reported_with_what_to_check() {
 #[test]
 fn other_subcommands_read_profiles_or_say_which_one_does() {
     let place = place();
-    let outcome =
-        place.run(&["report", "run_results.json.gz", "--quiet", "--output_csvs_dir", "s"]).exits_with(0);
+    let outcome = place.run("report run_results.json.gz --quiet --output_csvs_dir s").exits_with(0);
     assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
-    let summary = place.run(&["pytorch", "run_results.json.gz"]).exits_with(0);
+    let summary = place.run("pytorch run_results.json.gz").exits_with(0);
     summary.with_summary(&[
         "GPU 0 span ",
         "GPU 1 span ",
@@ -563,9 +559,9 @@ fn other_subcommands_read_profiles_or_say_which_one_does() {
         let report_out = report.out.replace(r#""name": "report""#, r#""name": "rocprof""#);
         assert_eq!((rocprof.out, rocprof.err), (report_out, report.err));
     }
-    let jax = place.run(&["jax", "run_results.json.gz"]).exits_with(2);
+    let jax = place.run("jax run_results.json.gz").exits_with(2);
     jax.with_error(&["expected an XPlane profile", "`tracelens rocprof` reads it"]);
-    let tree = place.run(&["tree", "run_results.json.gz"]).exits_with(0);
+    let tree = place.run("tree run_results.json.gz").exits_with(0);
     tree.with_summary(&["hipExtModuleLaunchKernel", "Category: kernel", "ncclDevKernel_Generic_1"]);
 }
 
@@ -577,20 +573,20 @@ fn a_profile_cut_anywhere_is_reported_or_refused() {
     let place = Workplace::with("{}");
     for length in (0..whole.len()).step_by(whole.len() / 23 + 1) {
         place.put("p_results.json", &whole[..length]);
-        let outcome = place.run(&["rocprof", "p_results.json", "--quiet", "--output_csvs_dir", "s"]);
+        let outcome = place.run("rocprof p_results.json --quiet --output_csvs_dir s");
         assert!([0, 2].contains(&outcome.code) && !outcome.err.contains("panicked"), "{length}: {outcome:?}");
     }
     // What comes before the cut counts, and the loss is told.
     place.put("p_results.json", &whole[..whole.len() - 40_000]);
     place
-        .run(&["rocprof", "p_results.json"])
+        .run("rocprof p_results.json")
         .exits_with(0)
         .with_summary(&["GPU 0 span", "warning: the file ends early"]);
     let mut zip = GzEncoder::new(Vec::new(), Compression::default());
     zip.write_all(&whole).unwrap();
     let zipped = zip.finish().unwrap();
     place.put("q_results.json.gz", &zipped[..zipped.len() / 2]);
-    let outcome = place.run(&["rocprof", "q_results.json.gz", "--quiet"]);
+    let outcome = place.run("rocprof q_results.json.gz --quiet");
     assert!([0, 2].contains(&outcome.code), "{outcome:?}");
 }
 
@@ -604,10 +600,10 @@ fn reports_do_not_overwrite_the_profile() {
     std::fs::create_dir(place.path("csv")).unwrap();
     let arguments = ["rocprof", "csv", "--output_csvs_dir", "csv"];
     place.run(&arguments).exits_with(2).with_error(&["is the trace itself"]);
-    place.run(&["rocprof", "run_results.json.gz", "--output_json_path", "r.json"]).exits_with(0);
+    place.run("rocprof run_results.json.gz --output_json_path r.json").exits_with(0);
     let written = Sheets::parse(&String::from_utf8(place.bytes("r.json")).unwrap());
     assert!(written.has("kernel_summary"));
-    place.run(&["rocprof", "run_results.json.gz", "--output_xlsx_path", "no/such.xlsx"]).exits_with(1);
+    place.run("rocprof run_results.json.gz --output_xlsx_path no/such.xlsx").exits_with(1);
 }
 
 #[test]
@@ -697,7 +693,7 @@ fn a_window_has_what_its_iterations_launched_in_every_sheet_and_format() {
     };
     assert!(total(&["--iterations", "2..4", "--parity"]) < total(&[]) / 2.0);
     assert!(!says(&["--steady"]).contains("no start and end times of processes"));
-    place.run(&["rocprof", "run_results.json.gz", "--iterations", "12"]).exits_with(2).with_error(&[
+    place.run("rocprof run_results.json.gz --iterations 12").exits_with(2).with_error(&[
         "run_results.json.gz",
         "iteration 12",
         "0 to 8",
@@ -707,11 +703,12 @@ fn a_window_has_what_its_iterations_launched_in_every_sheet_and_format() {
 #[test]
 fn the_steps_of_a_profile_are_listed_and_not_copied() {
     let place = place();
-    let listed = place.run(&["split", "run_results.json.gz"]).exits_with(0);
+    let listed = place.run("split run_results.json.gz").exits_with(0);
     listed.with_summary(&["run_results.json.gz: 9 steps (step, by recorded steps)"]);
-    place
-        .run(&["split", "run_results.json.gz", "-o", "parts", "--representatives"])
-        .exits_with(2)
-        .with_error(&["is a rocprofv3 profile", "tracelens report has reports of a part", "--iterations"]);
+    place.run("split run_results.json.gz -o parts --representatives").exits_with(2).with_error(&[
+        "is a rocprofv3 profile",
+        "tracelens report has reports of a part",
+        "--iterations",
+    ]);
     assert!(!place.path("parts").exists());
 }

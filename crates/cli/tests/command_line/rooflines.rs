@@ -27,7 +27,7 @@ fn the_gpu_that_the_trace_names_is_the_default() {
     let by_default = roofline_times(&place, &[]);
     assert!(by_default.len() > 30, "{}", by_default.len());
     assert_eq!(by_default, roofline_times(&place, &["--gpu_arch_platform", "H100-SXM"]));
-    let sheets = place.sheets(&[]);
+    let sheets = place.sheets("");
     assert!(sheets.column(SHEET, BOUND).iter().any(|bound| **bound == "COMPUTE_BOUND"));
     assert!(sheets.has("GEMM") && sheets.has("coverage"), "{:?}", sheets.names());
 }
@@ -35,8 +35,8 @@ fn the_gpu_that_the_trace_names_is_the_default() {
 #[test]
 fn without_an_architecture_there_are_no_rooflines() {
     let place = Workplace::with(trace(&one_operator()));
-    assert!(!place.sheets(&[]).columns(SHEET).contains(&BOUND));
-    let outcome = place.run(&["report", "trace.json", "--roofline_svg", "r.svg"]).exits_with(0);
+    assert!(!place.sheets("").columns(SHEET).contains(&BOUND));
+    let outcome = place.run("report trace.json --roofline_svg r.svg").exits_with(0);
     assert!(!outcome.out.contains("rooflines for"), "{outcome:#?}");
     // Without shapes there would be none on any device.
     assert!(!outcome.out.contains("no rooflines"), "{outcome:#?}");
@@ -58,7 +58,7 @@ fn an_architecture_is_named_or_read_from_a_file() {
     let mine = roofline_times(&place, &["--gpu_arch_json_path", "mine.json"]);
     assert!(!mine.is_empty());
     assert!(mine.iter().all(|time| named.contains(time)), "{mine:?}");
-    place.run(&["report", "trace.json.gz", "--gpu-arch-json-path=mine.json"]).exits_with(0).with_summary(&[
+    place.run("report trace.json.gz --gpu-arch-json-path=mine.json").exits_with(0).with_summary(&[
         "rooflines for mine (achievable peaks, no nominal ones are stated): ",
         "FLOPs and bytes are known for ",
         "% of device time; the rest: communication ",
@@ -88,7 +88,7 @@ fn an_architecture_that_cannot_be_used_is_refused_before_reading() {
 
 #[test]
 fn the_bundled_architectures_are_listed() {
-    let outcome = Workplace::with("").run(&["archs"]).exits_with(0);
+    let outcome = Workplace::with("").run("archs").exits_with(0);
     for part in ["H100-SXM", "MI300X", "3350", "989.4", "5300", "GB/s", "dense", "tf32", "--peak achievable"]
     {
         assert!(outcome.out.contains(part), "no {part:?} in {outcome:#?}");
@@ -125,7 +125,7 @@ fn the_basis_of_the_peaks_is_chosen_and_named() {
     assert!((achievable / nominal - 1307.4 / 708.0).abs() < 1e-9, "{achievable} {nominal}");
     assert_eq!(on_mi300x(&["--parity", "tracelens"]).0, achievable);
     assert_eq!(on_mi300x(&["--parity", "tracelens", "--peak=nominal"]).0, nominal);
-    place.run(&["report", "trace.json.gz", "--peak", "theoretical"]).exits_with(2);
+    place.run("report trace.json.gz --peak theoretical").exits_with(2);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn without_an_architecture_the_best_rates_stand_in() {
     let mut text = String::new();
     GzDecoder::new(&place.bytes("trace.json.gz")[..]).read_to_string(&mut text).unwrap();
     place.put("toaster.json", text.replace("NVIDIA H100 80GB HBM3", "A toaster"));
-    let outcome = place.run(&["report", "toaster.json"]).exits_with(0);
+    let outcome = place.run("report toaster.json").exits_with(0);
     // The first lines say so, before any figure.
     let caveat = "warning: no rooflines: the peaks of A toaster are not known help: name one with --gpu_arch_platform or \
                   --gpu_arch_json_path";
@@ -166,7 +166,7 @@ fn unknown_keys_of_an_architecture_file_are_named() {
 #[test]
 fn topk_roofline_ops_keeps_the_first_rows_of_the_sheets_of_families() {
     let place = Workplace::with_generated();
-    let (all, first) = (place.sheets(&[]), place.sheets(&["--topk_roofline_ops", "3"]));
+    let (all, first) = (place.sheets(""), place.sheets("--topk_roofline_ops 3"));
     assert!(all.rows("GEMM").len() > 3);
     assert_eq!(first.rows("GEMM").len(), 3);
     assert_eq!(first.rows(SHEET), all.rows(SHEET));

@@ -70,14 +70,14 @@ fn metadata_is_in_no_output() {
 #[test]
 fn metadata_is_in_no_tree() {
     let place = Workplace::with(with_secrets());
-    tells_nothing(&place.run(&["tree", "trace.json", "--all"]).exits_with(0));
+    tells_nothing(&place.run("tree trace.json --all").exits_with(0));
 }
 
 #[test]
 fn metadata_is_in_no_message_wherever_the_file_ends() {
     let content = with_secrets();
     for cut in (1..content.len()).step_by(5) {
-        let outcome = Workplace::with(&content[..cut]).run(&["report", "trace.json"]);
+        let outcome = Workplace::with(&content[..cut]).run("report trace.json");
         tells_nothing(&outcome);
         assert!([0, 2].contains(&outcome.code), "{outcome:#?}");
     }
@@ -94,7 +94,7 @@ fn metadata_is_in_no_message_when_it_is_malformed() {
         SECRET.to_string(),
     ] {
         let place = Workplace::with(&broken);
-        tells_nothing(&place.run(&["report", "trace.json"]).exits_with(2));
-        tells_nothing(&place.run(&["tree", "trace.json", "--all"]));
+        tells_nothing(&place.run("report trace.json").exits_with(2));
+        tells_nothing(&place.run("tree trace.json --all"));
     }
 }

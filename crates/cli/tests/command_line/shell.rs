@@ -16,7 +16,7 @@ fn completions_know_the_subcommands_and_options() {
             assert!(script.contains(word), "no {word} for {shell}");
         }
     }
-    Workplace::with("").run(&["completions", "tcsh"]).exits_with(2);
+    Workplace::with("").run("completions tcsh").exits_with(2);
 }
 
 #[test]
@@ -75,10 +75,7 @@ fn manual_pages_list_what_there_is() {
     for option in [r"\-\-topk_ops", r"\-\-link\-by", r"\-\-output_csvs_dir"] {
         assert!(page.contains(option), "no {option} in {page}");
     }
-    Workplace::with("")
-        .run(&["man", "no"])
-        .exits_with(2)
-        .with_error(&["unknown subcommand \"no\"", "report"]);
+    Workplace::with("").run("man no").exits_with(2).with_error(&["unknown subcommand \"no\"", "report"]);
 }
 
 #[test]
@@ -135,7 +132,7 @@ fn columns_name_an_option_only_where_it_changes_the_name() {
 
 #[test]
 fn an_unknown_sheet_is_answered_with_the_known_ones() {
-    Workplace::with("").run(&["columns", "no_sheet"]).exits_with(2).with_error(&[
+    Workplace::with("").run("columns no_sheet").exits_with(2).with_error(&[
         "unknown sheet \"no_sheet\"",
         "gpu_timeline, ",
         "coll_analysis",

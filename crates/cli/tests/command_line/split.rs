@@ -54,8 +54,7 @@ fn is_quiet(outcome: &Outcome) {
 #[test]
 fn a_trace_per_step() {
     let place = served();
-    let outcome =
-        place.run(&["split", "trace.json", "-o", "out/steps", "--store-single-iteration"]).exits_with(0);
+    let outcome = place.run("split trace.json -o out/steps --store-single-iteration").exits_with(0);
     is_quiet(&outcome);
     outcome.with_summary(&[
         "trace.json: 10 steps (1 prefill, 9 decode), annotated by the engine",
@@ -111,7 +110,7 @@ fn chosen_steps_only() {
     assert_eq!(names("2:4"), (vec![2, 3], 0));
     assert_eq!(names("8:12"), (vec![8, 9], 1));
     place
-        .run(&["split", "trace.json", "-o", "none", "-i", "10", "--store-single-iteration"])
+        .run("split trace.json -o none -i 10 --store-single-iteration")
         .exits_with(2)
         .with_error(&["trace.json: has no step 10; its steps are 0 to 9"]);
     for wrong in ["5:5", "x", "3:1"] {
@@ -157,9 +156,7 @@ fn a_trace_per_phase() {
     let place = Workplace::with(steps(
         &[vec![prefill(8)], vec![decode(8); 3], vec![prefill(8)], vec![decode(8); 3]].concat(),
     ));
-    let outcome = place
-        .run(&["split", "trace.json", "-o", "out", "--divide-phases", "--find-steady-state"])
-        .exits_with(0);
+    let outcome = place.run("split trace.json -o out --divide-phases --find-steady-state").exits_with(0);
     assert!(outcome.err.contains("--find-steady-state has no effect"), "{outcome:#?}");
     assert_eq!(
         place.files("out"),
@@ -208,7 +205,7 @@ fn windows_of_the_mix_say_how_far_they_are_from_it() {
 fn what_cannot_be_split_is_told() {
     let place = served();
     place
-        .run(&["split", "trace.json", "-o", "out"])
+        .run("split trace.json -o out")
         .exits_with(2)
         .with_summary(&["10 steps (1 prefill, 9 decode)"])
         .with_error(&[
@@ -216,20 +213,20 @@ fn what_cannot_be_split_is_told() {
             "--store-single-iteration, --representatives, --steady, --find-steady-state, --mix-windows or --divide-phases",
         ]);
     place
-        .run(&["split", "trace.json", "--divide-phases"])
+        .run("split trace.json --divide-phases")
         .exits_with(2)
         .with_error(&["nothing is written", "name a directory to write to with -o"]);
     place
-        .run(&["split", "trace.json", "-o", "trace.json", "--divide-phases"])
+        .run("split trace.json -o trace.json --divide-phases")
         .exits_with(1)
         .with_error(&["cannot write trace.json", "a file has this name"]);
     place
-        .run(&["split", "trace.json", "-o", "trace.json/below", "--divide-phases"])
+        .run("split trace.json -o trace.json/below --divide-phases")
         .exits_with(1)
         .with_error(&["cannot write trace.json/below"]);
-    place.run(&["split", "no.json", "-o", "out", "--divide-phases"]).exits_with(2).with_error(&["no.json"]);
+    place.run("split no.json -o out --divide-phases").exits_with(2).with_error(&["no.json"]);
     place.put("operator.json", trace(&one_operator()));
-    place.run(&["split", "operator.json", "-o", "out", "--divide-phases"]).exits_with(2).with_error(&[
+    place.run("split operator.json -o out --divide-phases").exits_with(2).with_error(&[
         "operator.json: has no steps",
         "execute_",
         "step[",
@@ -237,7 +234,7 @@ fn what_cannot_be_split_is_told() {
     ]);
     place.put("diffusion.json", steps(&vec!["execute_diffusion_1_8x8".to_string(); 3]));
     place
-        .run(&["split", "diffusion.json", "-o", "out", "--divide-phases"])
+        .run("split diffusion.json -o out --divide-phases")
         .exits_with(2)
         .with_error(&["diffusion.json: nothing is written", "prefilldecodemix or decode_only"]);
     assert_eq!(place.files("out").len(), 0);
@@ -251,7 +248,7 @@ fn nothing_is_copied_from_the_environment() {
     let place = Workplace::with(format!(
         r#"{{"metadata": {{"environment": {{"TOKEN": "{SECRET}"}}}}, {body}, "host": "{SECRET}", "{SECRET}": 1}}"#
     ));
-    let outcome = place.run(&["split", "trace.json", "-o", "out", "--store-single-iteration"]).exits_with(0);
+    let outcome = place.run("split trace.json -o out --store-single-iteration").exits_with(0);
     assert!(!outcome.out.contains(SECRET) && !outcome.err.contains(SECRET), "{outcome:#?}");
     let files = place.files("out");
     assert_eq!(files.len(), 5);
@@ -265,10 +262,9 @@ fn gpu_work_of_no_step_is_told() {
     let text = steps(&vec![decode(8); 3]);
     let text = text.trim_end().trim_end_matches(['}', ']']).trim_end().to_string();
     let place = Workplace::with(format!("{text},\n{}\n]}}", kernel("lost", 99, 5.0, 1.0)));
-    let outcome = place.run(&["split", "trace.json", "-o", "out", "--store-single-iteration"]).exits_with(0);
+    let outcome = place.run("split trace.json -o out --store-single-iteration").exits_with(0);
     assert!(outcome.err.contains("in no file: 1"), "{outcome:#?}");
-    let quiet =
-        place.run(&["split", "trace.json", "-o", "out", "--store-single-iteration", "--quiet"]).exits_with(0);
+    let quiet = place.run("split trace.json -o out --store-single-iteration --quiet").exits_with(0);
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
 }
 
@@ -288,14 +284,14 @@ fn under_the_name_of_the_reference_splitter_it_is_that() {
 #[test]
 fn without_options_the_steps_are_listed() {
     let place = served();
-    let outcome = place.run(&["split", "trace.json"]).exits_with(0);
+    let outcome = place.run("split trace.json").exits_with(0);
     is_quiet(&outcome);
     let lines: Vec<Vec<&str>> = outcome.out.lines().map(|line| line.split_whitespace().collect()).collect();
     let row = |index: usize| lines.iter().find(|line| line.first() == Some(&&*index.to_string())).unwrap();
     assert_eq!(row(0)[1..], ["Prefill", "800", "0.000", "0.090", "1", "0.050", &*prefill(8)]);
     assert_eq!(row(9)[1..], ["Decode", "8", "0.900", "0.090", "1", "0.050", &*decode(8)]);
-    let one = place.run(&["split", "trace.json", "-i", "3"]).exits_with(0).out;
+    let one = place.run("split trace.json -i 3").exits_with(0).out;
     assert_eq!(one.matches("execute_").count(), 1, "{one}");
-    assert_eq!(place.run(&["split", "trace.json", "--quiet"]).exits_with(0).out, "");
+    assert_eq!(place.run("split trace.json --quiet").exits_with(0).out, "");
     assert_eq!(place.files("."), ["trace.json"]);
 }

@@ -87,7 +87,7 @@ fn threads_of_engines_have_blocks_with_their_names() {
 #[test]
 fn the_workbook_has_the_steps_as_columns_coloured_by_phase() {
     let place = Workplace::with(trace(&steps()));
-    place.run(&["report", "trace.json", "-q", "--inference_phase_analysis"]).exits_with(0);
+    place.run("report trace.json -q --inference_phase_analysis").exits_with(0);
     let mut archive = zip::ZipArchive::new(Cursor::new(place.bytes("trace_perf_report.xlsx"))).unwrap();
     let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
     let mut charts = Vec::new();
@@ -126,14 +126,14 @@ fn iterations_of_a_language_model_have_phase_and_tokens_and_those_of_others_no_s
     }
     let training = steps().join("\n").replace("execute_context_", "ProfilerStep#1");
     let training = Workplace::with(trace(&training.lines().map(str::to_owned).collect::<Vec<_>>()));
-    let sheets = training.sheets(&[]);
+    let sheets = training.sheets("");
     assert!(sheets.has("iterations") && !sheets.columns("iterations").contains(&"phase"));
 }
 
 #[test]
 fn without_phases_the_picture_is_of_iterations() {
     let place = Workplace::with_generated();
-    place.run(&["report", "trace.json.gz", "--step_svg=steps.svg", "-q"]).exits_with(0);
+    place.run("report trace.json.gz --step_svg=steps.svg -q").exits_with(0);
     let svg = String::from_utf8(place.bytes("steps.svg")).unwrap();
     for text in ["Iterations · trace.json.gz", "steady", "ProfilerStep by recorded steps"] {
         assert!(svg.contains(text), "{text}");
@@ -161,7 +161,7 @@ fn without_device_work_the_picture_has_the_steps_of_the_host_and_says_so() {
         })
         .collect();
     let place = Workplace::with(trace(&events));
-    place.run(&["report", "trace.json", "--step_svg=steps.svg", "-q"]).exits_with(0);
+    place.run("report trace.json --step_svg=steps.svg -q").exits_with(0);
     let svg = String::from_utf8(place.bytes("steps.svg")).unwrap();
     let expected = ["steady 4 steps · 100.0%", "time on the host (ms)", "share of the host", "on the host."];
     for text in expected {

@@ -70,8 +70,8 @@ fn memory_grows_from_stage_to_stage() {
 #[test]
 fn the_table_follows_the_report() {
     let place = Workplace::with_generated();
-    let plain = place.run(&["report", "trace.json.gz", "--json"]).exits_with(0);
-    let timed = place.run(&["report", "--timings", "trace.json.gz", "--json"]).exits_with(0);
+    let plain = place.run("report trace.json.gz --json").exits_with(0);
+    let timed = place.run("report --timings trace.json.gz --json").exits_with(0);
     assert_eq!(plain.out, timed.out);
     assert!(!plain.err.contains("whole"), "{plain:?}");
     for line in ["read ", "tree and analysis ", "sheets ", "write ", "terminal ", "unaccounted ", "whole "] {
@@ -83,13 +83,13 @@ fn the_table_follows_the_report() {
 #[test]
 fn a_run_that_fails_says_how_far_it_came() {
     let place = Workplace::with("{");
-    let outcome = place.run(&["report", "trace.json", "--timings=json"]).exits_with(2);
+    let outcome = place.run("report trace.json --timings=json").exits_with(2);
     let said: Value =
         serde_json::from_str(outcome.err.lines().find(|line| line.starts_with('{')).unwrap()).unwrap();
     assert_eq!(stages(&said)[0], "read");
     // Nothing was done yet.
-    let outcome = place.run(&["report", "trace.json", "--output_xlsx_path", "no/dir/x.xlsx", "--timings"]);
+    let outcome = place.run("report trace.json --output_xlsx_path no/dir/x.xlsx --timings");
     assert!(outcome.code != 0 && !outcome.err.contains("whole"), "{outcome:?}");
-    place.run(&["report", "trace.json", "--timings=xml"]).exits_with(2);
-    place.run(&["tree", "trace.json", "--timings"]).exits_with(2);
+    place.run("report trace.json --timings=xml").exits_with(2);
+    place.run("tree trace.json --timings").exits_with(2);
 }

@@ -55,7 +55,7 @@ fn callers_are_printed_instead() {
         .map(|name| callers.find(name).unwrap_or_else(|| panic!("no {name} in {callers}")))
         .to_vec();
     assert!(order.is_sorted(), "{callers}");
-    place().run(&["tree", "trace.json", "--parents"]).exits_with(2);
+    place().run("tree trace.json --parents").exits_with(2);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn what_takes_little_device_time_can_be_left_out() {
     let none = tree("1000");
     assert_eq!(none.out, "");
     assert!(none.err.contains("no roots with 1000 µs of device time"), "{none:#?}");
-    place.run(&["tree", "trace.json", "--min-time", "-1"]).exits_with(2);
+    place.run("tree trace.json --min-time -1").exits_with(2);
 }
 
 #[test]
@@ -117,15 +117,15 @@ fn what_is_not_there_is_said() {
 #[test]
 fn a_trace_without_gpu_work_says_how_to_see_it() {
     let place = Workplace::with(trace(&[operator("aten::view", 0.0, 1.0)]));
-    let outcome = place.run(&["tree", "trace.json"]).exits_with(0);
+    let outcome = place.run("tree trace.json").exits_with(0);
     assert!(outcome.err.contains("--all prints the others"), "{outcome:#?}");
-    let outcome = place.run(&["tree", "trace.json", "--all"]).exits_with(0);
+    let outcome = place.run("tree trace.json --all").exits_with(0);
     assert_eq!((outcome.out.lines().count(), outcome.err.as_str()), (1, ""));
 }
 
 #[test]
 fn control_characters_of_a_name_do_not_reach_the_terminal() {
     let place = Workplace::with(trace(&[operator("a\u{1b}[31m\u{7}b", 0.0, 1.0)]));
-    let outcome = place.run(&["tree", "trace.json", "--all"]).exits_with(0);
+    let outcome = place.run("tree trace.json --all").exits_with(0);
     assert!(outcome.out.contains("a\\x1b[31m\\x07b"), "{outcome:#?}");
 }

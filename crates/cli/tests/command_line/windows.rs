@@ -92,7 +92,7 @@ fn the_first_page_says_what_window_it_is_of() {
     assert_eq!(says(&["--steady"]), "all figures are of the iterations 2 to 4 out of 10");
     assert!(says(&["--window", "0.2..0.4"]).contains("starts in the window"));
     assert_eq!(says(&[]), "");
-    let whole = place.run(&["report", "trace.json", "--output_csvs_dir", "sheets"]).exits_with(0);
+    let whole = place.run("report trace.json --output_csvs_dir sheets").exits_with(0);
     whole.with_summary(&["10 steps (by recorded steps)", "0 is warm-up", "5 is slow"]);
 }
 
@@ -128,31 +128,25 @@ fn windows_that_are_not_there_are_refused() {
         launch(1, 1.0),
         kernel("gemm", 1, 5.0, 9.0),
     ]));
-    single
-        .run(&["report", "trace.json", "--steady"])
-        .exits_with(2)
-        .with_error(&["no iterations can be chosen"]);
+    single.run("report trace.json --steady").exits_with(2).with_error(&["no iterations can be chosen"]);
 }
 
 #[test]
 fn a_trace_is_split_into_its_iterations_with_the_work_of_all_threads() {
     let place = trained();
     place
-        .run(&["split", "trace.json"])
+        .run("split trace.json")
         .exits_with(0)
         .with_summary(&["trace.json: 10 steps (step, by recorded steps)"]);
     place
-        .run(&["split", "trace.json", "-o", "one", "--store-single-iteration", "-i", "3"])
+        .run("split trace.json -o one --store-single-iteration -i 3")
         .exits_with(0)
         .with_summary(&["1 step", "2 on GPUs"]);
-    place.run(&["split", "trace.json", "-o", "kinds", "--representatives"]).exits_with(0);
+    place.run("split trace.json -o kinds --representatives").exits_with(0);
     let kinds = place.files("kinds");
     assert_eq!(kinds.len(), 3, "{kinds:?}");
     assert!(kinds.iter().any(|name| name.starts_with("group_0_of_10_iteration_")), "{kinds:?}");
-    place
-        .run(&["split", "trace.json", "-o", "steady", "--steady"])
-        .exits_with(0)
-        .with_summary(&["3 steps", "6 on GPUs"]);
+    place.run("split trace.json -o steady --steady").exits_with(0).with_summary(&["3 steps", "6 on GPUs"]);
     assert!(place.files("steady").contains(&"steady_iterations_2_to_4_trace.json.gz".to_owned()));
 }
 
@@ -258,7 +252,7 @@ fn a_report_of_a_gpus_iterations_has_the_mean_of_one() {
 fn windows_of_other_recordings_are_refused_with_what_they_have_instead() {
     let place = run_on_tpus();
     place.put("other.xplane.pb", gpu(0, &[("all-reduce.1", 60)]));
-    let outcome = place.run(&["jax", "host.xplane.pb", "other.xplane.pb", "--steady"]).exits_with(2);
+    let outcome = place.run("jax host.xplane.pb other.xplane.pb --steady").exits_with(2);
     outcome.with_error(&["--steady", "is for the report of one profile"]);
     let operations = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/metal_ops.csv");
     for command in ["metal", "report"] {

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use super::sheet::{ADDED_COLUMN, Comparison, Difference};
 
-/// Differences that are meant. Every case, sheet, name and column of them must occur.
+/// Differences that are meant. Every case, sheet, name and column of them must occur; ` | ` stands between several.
 #[derive(Debug)]
 pub(crate) struct Meant {
-    pub(crate) cases: &'static [&'static str],
-    pub(crate) sheets: &'static [&'static str],
+    pub(crate) cases: &'static str,
+    pub(crate) sheets: &'static str,
     /// Names in the rows; `*` is any text before or behind what is meant.
-    pub(crate) names: &'static [&'static str],
+    pub(crate) names: &'static str,
     /// How the names of the columns begin; `rows` for whole rows.
-    pub(crate) columns: &'static [&'static str],
+    pub(crate) columns: &'static str,
     /// With the page and number of the reference's fault in the specification.
     #[expect(dead_code, reason = "for the reader")]
     pub(crate) why: &'static str,
@@ -21,20 +21,20 @@ pub(crate) struct Meant {
 impl Meant {
     /// What of this a difference shows, or nothing when it is another difference.
     fn shown(&self, case: &str, sheet: &str, name: &str, column: &str) -> Option<[&'static str; 4]> {
-        let is = |listed: &&&str| match listed.split_once('*') {
+        let is = |listed: &&str| match listed.split_once('*') {
             Some((before, behind)) => name.starts_with(before) && name.ends_with(behind),
-            None => **listed == name,
+            None => *listed == name,
         };
         Some([
-            self.cases.iter().find(|&&listed| listed == case)?,
-            self.sheets.iter().find(|&&listed| listed == sheet)?,
-            self.names.iter().find(is)?,
-            self.columns.iter().find(|&&listed| column.starts_with(listed))?,
+            self.cases.split(" | ").find(|&listed| listed == case)?,
+            self.sheets.split(" | ").find(|&listed| listed == sheet)?,
+            self.names.split(" | ").find(is)?,
+            self.columns.split(" | ").find(|&listed| column.starts_with(listed))?,
         ])
     }
 
     fn everything(&self) -> impl Iterator<Item = &'static str> {
-        [self.cases, self.sheets, self.names, self.columns].into_iter().flatten().copied()
+        [self.cases, self.sheets, self.names, self.columns].into_iter().flat_map(|listed| listed.split(" | "))
     }
 }
 

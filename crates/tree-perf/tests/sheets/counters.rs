@@ -1,6 +1,6 @@
 //! Counters that the recorder sampled.
 
-use trace_ingest::{Category, CounterSample, EventArguments};
+use trace_ingest::{Category, CounterSample};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::common::{THEIRS, Table};
@@ -33,7 +33,7 @@ fn a_counter_is_weighed_by_time_and_held_against_work() {
     for (number, start) in [(1, 0.0), (2, 50_000.0), (3, 90_000.0)] {
         let name = format!("ProfilerStep#{number}");
         let span = (start, if number == 3 { 10_000.0 } else { 40_000.0 });
-        power.event(Category::USER_ANNOTATION, &name, (1, 1), span, EventArguments::default());
+        power.annotation(&name, 1, span);
     }
     let analysis = analyse(power);
     let table = Table::of_sheet(&analysis, "device_counters");

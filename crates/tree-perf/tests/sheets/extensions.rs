@@ -362,7 +362,7 @@ fn a_model_sees_the_annotation_around_the_call_and_what_is_recorded_of_a_collect
         ..NOTHING
     };
     let mut fixture = two_operators();
-    fixture.event(Category::USER_ANNOTATION, "step 1", (1, 1), (-1.0, 30.0), EventArguments::default());
+    fixture.annotation("step 1", 1, (-1.0, 30.0));
     for (at, group_size) in [(40.0, 8), (60.0, 4)] {
         let collective = Some(Collective { group_size: Some(group_size), ..Collective::default() });
         let arguments = EventArguments { collective, ..EventArguments::default() };

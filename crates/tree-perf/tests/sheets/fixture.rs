@@ -100,6 +100,11 @@ impl Fixture {
         self.event(Category::PYTHON_FUNCTION, name, (1, 1), span, EventArguments::default())
     }
 
+    /// An annotation of a thread of process 1.
+    pub(crate) fn annotation(&mut self, name: &str, thread: i64, span: (f64, f64)) -> EventId {
+        self.event(Category::USER_ANNOTATION, name, (1, thread), span, EventArguments::default())
+    }
+
     pub(crate) fn launch(&mut self, name: &str, span: (f64, f64), correlation: i64) -> EventId {
         let arguments = EventArguments { correlation: Some(correlation), ..EventArguments::default() };
         self.event(Category::CUDA_RUNTIME, name, (1, 1), span, arguments)

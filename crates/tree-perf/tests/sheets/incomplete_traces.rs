@@ -1,7 +1,7 @@
 //! Traces that lack a part: which sheets they have.
 
 use operator_sheets::KernelOptions;
-use trace_ingest::{Category, EventArguments};
+use trace_ingest::Category;
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use crate::common::{Table, conventions};
@@ -135,7 +135,7 @@ fn launches_without_operators_are_no_operators() {
     fixture.device(Category::KERNEL, ("g1", 7, 1000.0, 4.0), 90);
     fixture.device(Category::GPU_MEMCPY, ("Memcpy DtoH", 7, 1010.0, 3.0), 90);
     fixture.unlinked(("g2", 7, 1020.0, 5.0));
-    fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 50.0), EventArguments::default());
+    fixture.annotation("step", 1, (0.0, 50.0));
     let analysis = fixture.analyse(everything());
     assert!(analysis.is_gpu_only());
     let expected = [

@@ -1,7 +1,7 @@
 //! What the report of an inference engine has that others have not: modules, counts, names of sheets.
 
 use sheets::Sheet;
-use trace_ingest::{Category, EventArguments};
+use trace_ingest::Category;
 use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
 
@@ -134,14 +134,8 @@ fn a_tree_that_was_built_before_gives_the_same_sheets() {
 /// Attention of one token of each of 32 requests, in a step of the engine.
 fn attention(step: &str) -> Analysis {
     let mut fixture = Fixture::new();
-    fixture.event(
-        Category::USER_ANNOTATION,
-        "ProfilerStep#3",
-        (1, 1),
-        (0.0, 400.0),
-        EventArguments::default(),
-    );
-    fixture.event(Category::USER_ANNOTATION, step, (1, 1), (1.0, 300.0), EventArguments::default());
+    fixture.annotation("ProfilerStep#3", 1, (0.0, 400.0));
+    fixture.annotation(step, 1, (1.0, 300.0));
     let empty = (&[][..], "", "");
     let inputs = [
         empty,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use trace_ingest::{Category, EventArguments, MemoryDevice, MemoryEvent};
+use trace_ingest::{EventArguments, MemoryDevice, MemoryEvent};
 use tree_perf::{Analysis, AnalysisOptions, Notice};
 
 use crate::common::Table;
@@ -67,7 +67,7 @@ impl Allocator {
 
     fn step(&mut self, number: usize, span: (f64, f64)) {
         let name = format!("ProfilerStep#{number}");
-        self.fixture.event(Category::USER_ANNOTATION, &name, (1, 1), span, EventArguments::default());
+        self.fixture.annotation(&name, 1, span);
     }
 
     fn analyse(self, modules: bool) -> Analysis {

@@ -208,7 +208,7 @@ fn attention_over_a_cache_gets_its_work_from_the_step_around_it() {
         let mut fixture = Fixture::new();
         for (depth, annotation) in annotations.iter().enumerate() {
             let span = (depth as f64, 100.0 - 2.0 * depth as f64);
-            fixture.event(Category::USER_ANNOTATION, annotation, (1, 1), span, EventArguments::default());
+            fixture.annotation(annotation, 1, span);
         }
         fixture.modelled_call(attention, 20.0, CACHED, &[("attend", 7, 1000.0, 10.0)]);
         fixture.table(UNIFIED)
@@ -242,8 +242,7 @@ fn a_note_stands_only_beside_figures() {
     let cells = |step: Option<&str>, column: &str| {
         let mut fixture = Fixture::new();
         if let Some(step) = step {
-            let none = EventArguments::default();
-            fixture.event(Category::USER_ANNOTATION, step, (1, 1), (0.0, 100.0), none);
+            fixture.annotation(step, 1, (0.0, 100.0));
         }
         fixture.modelled_call("vllm::gdn_attention_core", 20.0, inputs, &[("gdn", 7, 1000.0, 10.0)]);
         fixture.table(UNIFIED).select(column).remove(0)

@@ -81,13 +81,7 @@ fn planted_causes_of_idleness_are_named() {
             |fixture| {
                 fixture.launch("cudaStreamSynchronize", (30.0, 75.0), 90);
                 let loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
-                fixture.event(
-                    Category::USER_ANNOTATION,
-                    loader,
-                    (1, 1),
-                    (110.0, 180.0),
-                    EventArguments::default(),
-                );
+                fixture.annotation(loader, 1, (110.0, 180.0));
                 launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
             },
             "host_wait | data_loader | enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__ | 0.21 | 1",
@@ -96,13 +90,7 @@ fn planted_causes_of_idleness_are_named() {
             "data loader of another thread",
             |fixture| {
                 let loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
-                fixture.event(
-                    Category::USER_ANNOTATION,
-                    loader,
-                    (1, 2),
-                    (110.0, 180.0),
-                    EventArguments::default(),
-                );
+                fixture.annotation(loader, 2, (110.0, 180.0));
                 launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
             },
             "host_wait | other | aten::mm | 0.21 | 1",
@@ -295,8 +283,8 @@ fn queues_over_time_have_as_many_parts_as_lengths_at_most() {
 fn kernels_one_by_one_say_who_launched_them_and_when() {
     let mut fixture = Fixture::new();
     let no_arguments = EventArguments::default();
-    fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 100.0), no_arguments);
-    fixture.event(Category::USER_ANNOTATION, "optimizer", (1, 1), (40.0, 30.0), no_arguments);
+    fixture.annotation("step", 1, (0.0, 100.0));
+    fixture.annotation("optimizer", 1, (40.0, 30.0));
     launch(&mut fixture, ("cudaLaunchKernel", 10.0, 5.0), &[("a", 7, 20.0, 50.0)]);
     launch(&mut fixture, ("cudaLaunchKernel", 50.0, 5.0), &[("b", 7, 80.0, 60.0)]);
     fixture.unlinked(("c", 8, 300.0, 50.0));
@@ -331,7 +319,7 @@ fn sheets_of_waits_are_made_when_asked_for() {
             ..EventArguments::default()
         };
         fixture.event(Category::GPU_MEMCPY, "Memcpy HtoD", (0, 7), (200.0, 5.0), arguments);
-        fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 9.0), EventArguments::default());
+        fixture.annotation("step", 1, (0.0, 9.0));
         for at in [300.0, 400.0] {
             launch(&mut fixture, ("cudaLaunchKernel", at, 5.0), &[("a", 7, at + 10.0, 5.0)]);
             launch(&mut fixture, ("cudaLaunchKernel", at + 8.0, 5.0), &[("b", 7, at + 20.0, 5.0)]);
@@ -407,9 +395,9 @@ fn work_of_graphs_and_without_launch_interrupts_sequences() {
 fn annotations_have_the_device_time_below_them() {
     let mut fixture = Fixture::new();
     let no_arguments = EventArguments::default();
-    fixture.event(Category::USER_ANNOTATION, "step", (1, 1), (0.0, 100.0), no_arguments);
-    fixture.event(Category::USER_ANNOTATION, "optimizer", (1, 1), (40.0, 30.0), no_arguments);
-    fixture.event(Category::USER_ANNOTATION, "backward", (1, 2), (100.0, 40.0), no_arguments);
+    fixture.annotation("step", 1, (0.0, 100.0));
+    fixture.annotation("optimizer", 1, (40.0, 30.0));
+    fixture.annotation("backward", 2, (100.0, 40.0));
     fixture.event(Category::USER_ANNOTATION, "other process", (2, 1), (0.0, 200.0), no_arguments);
     launch(&mut fixture, ("cudaLaunchKernel", 10.0, 5.0), &[("a", 7, 200.0, 50.0)]);
     launch(&mut fixture, ("cudaLaunchKernel", 50.0, 5.0), &[("b", 7, 250.0, 20.0)]);

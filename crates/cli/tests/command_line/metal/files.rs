@@ -8,7 +8,7 @@ fn nothing_is_written_unless_asked() {
     let place = place();
     printed(&place, &["--ignore-signposts"]);
     assert_eq!(place.files("."), ["ops.csv", "trace.json"]);
-    place.run(&["metal", "ops.csv", "--csv", "out.csv"]).exits_with(0);
+    place.run("metal ops.csv --csv out.csv").exits_with(0);
     assert_eq!(place.files("."), ["ops.csv", "out.csv", "trace.json"]);
 }
 
@@ -65,7 +65,7 @@ fn tables_go_where_they_were_asked_to() {
     for sheet in ["ops", "summary"] {
         assert!(sheets.has(sheet), "{:?}", sheets.names());
     }
-    let printed = place.run(&["metal", "ops.csv", "--json"]).exits_with(0);
+    let printed = place.run("metal ops.csv --json").exits_with(0);
     assert_eq!(Sheets::parse(&printed.out).names(), sheets.names());
 }
 
@@ -73,7 +73,7 @@ fn tables_go_where_they_were_asked_to() {
 fn a_comparison_is_a_table_too() {
     let place = place();
     std::fs::copy(place.path("ops.csv"), place.path("before.csv")).unwrap();
-    let outcome = place.run(&["metal", "ops.csv", "--json", "--baseline", "before.csv"]).exits_with(0);
+    let outcome = place.run("metal ops.csv --json --baseline before.csv").exits_with(0);
     let sheets = Sheets::parse(&outcome.out);
     assert!(sheets.has("ops_vs_baseline"), "{:?}", sheets.names());
     assert!(!sheets.rows("ops_vs_baseline").is_empty());

@@ -155,7 +155,7 @@ fn sparse_products_need_the_number_of_active_experts() {
     let place = place_of(&[Row { code: "SparseMatmulDeviceOperation", ..sparse }]);
     assert!(names(&place, &[])[0].contains("active=?"));
     assert!(names(&place, &["--active-experts", "1"])[0].contains("active=1/"));
-    place.run(&["metal", "ops.csv", "--active-experts", "0"]).exits_with(2);
+    place.run("metal ops.csv --active-experts 0").exits_with(2);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn several_files_are_several_hosts() {
     let place = place();
     let one = operations(&place, &["--no-merge-devices"]);
     std::fs::copy(place.path("ops.csv"), place.path("more.csv")).unwrap();
-    place.run(&["metal", "ops.csv", "more.csv", "--no-merge-devices", "--csv", "both.csv"]).exits_with(0);
+    place.run("metal ops.csv more.csv --no-merge-devices --csv both.csv").exits_with(0);
     let both = super::place::records(&place.bytes("both.csv"));
     assert_eq!(both.len(), 2 * one.len());
     assert!(column(&both, "Device").contains(&"7".to_owned()));

@@ -149,7 +149,7 @@ fn a_run_and_its_baseline_are_compared_as_any_runs_are() {
     let (_, changes) = outcome.out.split_once("\nops against before\n").expect("a comparison");
     let tables = &changes[changes.find("part of the time").expect("tables")..];
     let tables = tables.split_whitespace().collect::<Vec<_>>().join(" ");
-    place.run(&["compare", "before.csv", "ops.csv"]).exits_with(0).with_summary(&[&tables]);
+    place.run("compare before.csv ops.csv").exits_with(0).with_summary(&[&tables]);
     let (_, changes) = changes.split_once("slower in ops").expect("a table");
     let line = |name: &str| changes.lines().find(|line| line.starts_with(&format!("{name} "))).expect(name);
     assert!(line("A").contains("+20"), "{changes}");

@@ -9,7 +9,7 @@ fn a_file_of_signposts_alone_has_nothing_to_report() {
     assert!(outcome.out.contains("no operations to show"), "{outcome:#?}");
     assert!(!outcome.err.is_empty(), "{outcome:#?}");
     // A file that is asked for is written all the same, with its header.
-    place.run(&["metal", "ops.csv", "--csv", "out.csv"]).exits_with(0);
+    place.run("metal ops.csv --csv out.csv").exits_with(0);
     let csv = String::from_utf8(place.bytes("out.csv")).unwrap();
     assert!(csv.starts_with("ID,Total %,Bound,OP Code") && csv.lines().count() == 1, "{csv}");
 }
@@ -30,7 +30,7 @@ fn an_empty_window_names_its_signposts() {
 #[test]
 fn an_unknown_chip_is_refused_with_those_that_are_known() {
     let place = place();
-    place.run(&["metal", "ops.csv", "--arch", "wormhold"]).exits_with(2).with_error(&[
+    place.run("metal ops.csv --arch wormhold").exits_with(2).with_error(&[
         "ops.csv",
         "wormhold",
         "wormhole",
@@ -38,7 +38,7 @@ fn an_unknown_chip_is_refused_with_those_that_are_known() {
     ]);
     let alien = Row { arch: "quasar9", ..op("A") };
     let place = place_of(&[alien]);
-    place.run(&["metal", "ops.csv"]).exits_with(2).with_error(&["ops.csv", "quasar9", "--arch"]);
+    place.run("metal ops.csv").exits_with(2).with_error(&["ops.csv", "quasar9", "--arch"]);
     printed(&place, &["--arch", "wormhole"]);
 }
 
@@ -57,17 +57,13 @@ fn ranges_of_ids_that_are_none_are_refused() {
 fn a_table_of_other_columns_is_refused_with_those_that_it_lacks() {
     let place = place();
     place.put("other.csv", "name,time\na,1\n");
-    place.run(&["metal", "other.csv"]).exits_with(2).with_error(&[
-        "other.csv",
-        "name, time",
-        "ops_perf_results",
-    ]);
+    place.run("metal other.csv").exits_with(2).with_error(&["other.csv", "name, time", "ops_perf_results"]);
     place.put("renamed.csv", table(&[op("A")]).replace("OP CODE", "OP NAME"));
-    place.run(&["metal", "renamed.csv"]).exits_with(2).with_error(&["renamed.csv", "OP CODE"]);
+    place.run("metal renamed.csv").exits_with(2).with_error(&["renamed.csv", "OP CODE"]);
     place.put("empty.csv", "");
-    place.run(&["metal", "empty.csv"]).exits_with(2).with_error(&["empty.csv"]);
-    place.run(&["metal", "missing.csv"]).exits_with(2).with_error(&["missing.csv"]);
-    place.run(&["metal"]).exits_with(2);
+    place.run("metal empty.csv").exits_with(2).with_error(&["empty.csv"]);
+    place.run("metal missing.csv").exits_with(2).with_error(&["missing.csv"]);
+    place.run("metal").exits_with(2);
 }
 
 #[test]
@@ -75,7 +71,7 @@ fn files_of_different_numbers_of_devices_are_not_of_one_run() {
     let place = place_of(&[op("A")]);
     let second = Row { device: Some(2), ..op("A") };
     place.put("more.csv", table(&[op("A"), second]));
-    place.run(&["metal", "ops.csv", "more.csv"]).exits_with(2).with_error(&["more.csv"]);
+    place.run("metal ops.csv more.csv").exits_with(2).with_error(&["more.csv"]);
 }
 
 #[test]
@@ -85,10 +81,7 @@ fn what_is_read_is_not_written_over() {
     for option in ["--csv", "--summary-file", "--summary-svg", "--output_json_path"] {
         place.run(&["metal", "ops.csv", option, "ops.csv"]).exits_with(2).with_error(&["ops.csv"]);
     }
-    place
-        .run(&["metal", "ops.csv", "--csv", "missing/out.csv"])
-        .exits_with(1)
-        .with_error(&["missing/out.csv"]);
+    place.run("metal ops.csv --csv missing/out.csv").exits_with(1).with_error(&["missing/out.csv"]);
     assert_eq!(place.bytes("ops.csv"), before);
 }
 
