@@ -115,7 +115,7 @@ pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
     }
     if let Some((likeness, table)) = comparison.likeness() {
         let share = decimal(likeness * 100.0, 1);
-        lines.push(format!("likeness: {share}% of the calls in {} are of both runs", table.sheet));
+        lines.push(format!("likeness: {share}% of the calls in {} occur in both runs", table.sheet));
     }
     let Some(table) = comparison.main_table() else { return lines };
     for (status, word) in [(Status::New, "new"), (Status::Gone, "gone")] {

@@ -33,7 +33,7 @@ use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tabl
 use crate::runs::names_of_runs;
 use crate::steps::{steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
-use crate::trace_tables::{Examined, NsysTables};
+use crate::trace_tables::Examined;
 
 /// Makes the report of a trace. Recordings of other profilers are read as traces too, with what they have in common.
 #[derive(Default)]
@@ -157,7 +157,7 @@ impl TraceReporter {
 
 impl Reporter for TraceReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        self.report_with(&NsysTables::default(), paths, run)
+        self.report_with(&NsysOptions::default(), paths, run)
     }
 }
 
@@ -167,23 +167,20 @@ impl Reporter for TraceReporter {
 pub struct NsysReporter {
     /// What it has of every trace.
     pub trace: TraceReporter,
-    /// How much the sheets of its own show.
-    pub options: NsysOptions,
-    /// Write the tables of `nsys stats`, with its names and units, and no others.
-    pub names_of_nsys: bool,
+    /// Its own sheets.
+    pub sheets: NsysOptions,
 }
 
 impl Reporter for NsysReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let NsysReporter { trace, options, names_of_nsys } = self;
-        trace.report_with(&NsysTables { options, names_of_nsys }, paths, run)
+        self.trace.report_with(&self.sheets, paths, run)
     }
 }
 
 impl TraceReporter {
     fn report_with(
         mut self,
-        nsys: &NsysTables,
+        nsys: &NsysOptions,
         paths: &[PathBuf],
         run: &mut Run<'_>,
     ) -> Result<Report, Error> {
@@ -270,7 +267,7 @@ impl TraceReporter {
         drop(phases);
         let analysis = Analysed::Trace(analysis, diagnosis);
         let report = Report { tables, summary, notices, pictures, advice, analysis };
-        if nsys.names_of_nsys { Ok(report) } else { report.with_overview(self.sheet_names, run) }
+        if nsys.nsys_names { Ok(report) } else { report.with_overview(self.sheet_names, run) }
     }
 }
 

@@ -22,15 +22,6 @@ use crate::report::{Run, tables, titled};
 use crate::summary::Summary;
 use crate::{advice, trust};
 
-/// The sheets that only recordings of Nsight Systems have.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct NsysTables {
-    /// How much they show.
-    pub(crate) options: NsysOptions,
-    /// Only the tables of `nsys stats` are written, with its names and units.
-    pub(crate) names_of_nsys: bool,
-}
-
 /// What is known of a trace.
 pub(crate) struct Examined<'a> {
     pub(crate) path: &'a Path,
@@ -39,7 +30,7 @@ pub(crate) struct Examined<'a> {
     pub(crate) diagnosis: Option<&'a Diagnosis>,
     /// Sheets of this trace and another one.
     pub(crate) of_comparison: Vec<Table>,
-    pub(crate) nsys: &'a NsysTables,
+    pub(crate) nsys: &'a NsysOptions,
     pub(crate) hta: Option<&'a Hta<'a>>,
     pub(crate) names: SheetNames,
 }
@@ -63,8 +54,8 @@ impl Examined<'_> {
             advised.then(|| advice::of_trace(analysis, diagnosis, Vec::new(), &Limits::default()))
         });
         let is_nsys = analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys);
-        let of_nsys = is_nsys.then(|| NsysAnalysis::new(analysis.tree(), self.nsys.options.clone()));
-        let names_of_nsys = is_nsys && self.nsys.names_of_nsys;
+        let of_nsys = is_nsys.then(|| NsysAnalysis::new(analysis.tree(), self.nsys.clone()));
+        let names_of_nsys = is_nsys && self.nsys.nsys_names;
 
         let mut parts = Parts::default();
         if !names_of_nsys {

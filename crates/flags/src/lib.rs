@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 
 /// Takes one of these names for the value that it stands for.
@@ -43,4 +46,21 @@ pub fn number(expected: &'static str, is_right: fn(f64) -> bool) -> impl TypedVa
 /// Takes a time of 0 µs or more.
 pub fn microseconds() -> impl TypedValueParser<Value = f64> {
     number("of microseconds, 0 or more", |value| value >= 0.0)
+}
+
+/// Takes a regular expression, or a value that has one. The error says what expressions cannot have, and what to write
+/// instead.
+pub fn expression<T>() -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: Display,
+{
+    StringValueParser::new().try_map(|text| {
+        text.parse::<T>().map_err(|error| {
+            format!(
+                "{error}\nexpected a regular expression without look-around, back-references and \\p{{…}}; \\w, \\d and \
+                 ranges such as [a-z] name characters"
+            )
+        })
+    })
 }

@@ -12,7 +12,7 @@ use crate::detect::calls::{AttentionCall, Call, CallReader};
 use crate::detect::names::{Names, names};
 use crate::step::Phase;
 
-/// How phases are told apart.
+/// How the phases of inference are detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DetectionMethod {
     /// Steps of the engine by their annotations, frames, tokens, attention and graphs, in this order; words and

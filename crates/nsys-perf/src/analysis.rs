@@ -11,6 +11,9 @@ use crate::ranges::{DeviceWork, NvtxRanges};
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct NsysOptions {
+    /// Write the tables of `nsys stats` and no others, with its names, columns and units; numbers are not rounded
+    #[cfg_attr(feature = "clap", arg(long = "nsys_names", alias = "nsys-names"))]
+    pub nsys_names: bool,
     /// Levels of ranges in the sheet nvtx_tree; deeper ones are part of the range around them
     #[cfg_attr(
         feature = "clap",
@@ -27,7 +30,7 @@ pub struct NsysOptions {
 
 impl Default for NsysOptions {
     fn default() -> Self {
-        NsysOptions { nvtx_depth: 8, most_paths: 100_000, gpu_trace: false }
+        NsysOptions { nsys_names: false, nvtx_depth: 8, most_paths: 100_000, gpu_trace: false }
     }
 }
 

@@ -113,7 +113,7 @@ pub struct PftraceOptions {
 
     /// Leave kernels whose name this regular expression finds out of api_kernel_summary; an empty one leaves none out
     /// [default: redzone_checker_kernel as a word]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "REGEX", default_value_t = KernelPattern::checker_of_tuning(), hide_default_value = true, requires = "pftrace_tables"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "REGEX", value_parser = flags::expression::<KernelPattern>(), default_value_t = KernelPattern::checker_of_tuning(), hide_default_value = true, requires = "pftrace_tables"))]
     pub exclude_kernel_regex: KernelPattern,
 
     /// Count a call with each kernel that it launched, not only with the first
@@ -284,7 +284,7 @@ impl FromStr for KernelPattern {
 
 /// A regular expression that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{pattern:?} is no regular expression without look-around and back-references: {reason}")]
+#[error("{pattern:?} is no regular expression: {reason}")]
 pub struct KernelPatternError {
     /// The expression.
     pub pattern: String,

@@ -135,7 +135,7 @@ pub struct AnalysisOptions {
 
     /// The sheet time_budget has a row for each range or operator of this name, with # for numbers in it, in place of the
     /// iterations that are detected; /EXPRESSION/ means all names that the regular expression matches
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_parser = flags::expression::<IterationName>()))]
     pub iteration: Option<IterationName>,
 
     /// What a row of time_budget divides: the time of the iteration on the host, or from the first start to the last end of

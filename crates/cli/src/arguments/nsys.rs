@@ -32,9 +32,8 @@ pub(crate) struct NsysArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Nsight Systems")]
 pub(crate) struct NsysOnlyArguments {
-    /// Write the tables of `nsys stats` and no others, with its names, columns and units; numbers are not rounded
-    #[arg(long = "nsys_names", alias = "nsys-names")]
-    pub(crate) nsys_names: bool,
+    #[command(flatten)]
+    pub(crate) sheets: NsysOptions,
 
     /// Which of a kernel's names the sheets show: with template arguments and parameters (demangled), the function alone
     /// (short), or the symbol's (mangled)
@@ -70,9 +69,6 @@ pub(crate) struct NsysOnlyArguments {
     /// Write a report for each process that had a GPU do something; names of files get .pid and its number
     #[arg(long = "per_process", alias = "per-process", conflicts_with = "json")]
     pub(crate) per_process: bool,
-
-    #[command(flatten)]
-    pub(crate) sheets: NsysOptions,
 
     /// Read the calls of the operating system and add os_runtime_summary; there may be more of them than of all else
     #[arg(long = "os_calls")]

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
-use flags::{one_of, one_of_explained};
+use flags::{expression, one_of, one_of_explained};
 use iterations::Indices;
 use multi_rank::{ClockMode, FusedEvents, JobOptions, Members, RankPattern};
 use perf_models::CommunicationPatterns;
@@ -137,7 +137,7 @@ pub(crate) struct Recordings {
 
     /// Regular expression that finds the rank in the path of a recording: its group rank, else its first
     /// [default: what the recording says, else rank<N> in its path]
-    #[arg(long = "rank_regex", value_name = "REGEX")]
+    #[arg(long = "rank_regex", value_name = "REGEX", value_parser = expression::<RankPattern>())]
     pub(crate) rank_regex: Option<RankPattern>,
 }
 

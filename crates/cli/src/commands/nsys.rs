@@ -70,8 +70,7 @@ fn report(
         None => asked.nvtx.clone().map(Window::Named),
         other => other,
     };
-    let reporter =
-        NsysReporter { trace: reporter, options: asked.sheets.clone(), names_of_nsys: asked.nsys_names };
+    let reporter = NsysReporter { trace: reporter, sheets: asked.sheets.clone() };
     match process {
         None => request.answer(reporter, &()),
         Some((_, name)) => request.answer(reporter, &OfProcess(name)),

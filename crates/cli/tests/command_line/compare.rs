@@ -96,7 +96,7 @@ fn a_run_and_itself_are_alike() {
     place
         .run("compare before.json before.json")
         .exits_with(0)
-        .with_summary(&["before → before 2", "likeness: 100.0% of the calls in ops_all are of both runs"]);
+        .with_summary(&["before → before 2", "likeness: 100.0% of the calls in ops_all occur in both runs"]);
 }
 
 #[test]

@@ -432,3 +432,16 @@ fn memory_has_sheets_where_it_was_recorded_and_modules_when_asked_for() {
     let said = ["--memory finds nothing: the trace has no allocations"];
     place.run("report trace.json --memory").exits_with(0).with_summary(&said);
 }
+
+#[test]
+fn a_wrong_expression_is_refused_with_what_expressions_can_have() {
+    let place = Workplace::with("{}");
+    for command in [
+        "pytorch trace.json --iteration /(?=step)/",
+        "rocprof trace.json --pftrace_tables --exclude_kernel_regex (?=gemm)",
+        "ranks trace.json --rank_regex (?=rank)",
+    ] {
+        let outcome = place.run(command).exits_with(2);
+        assert!(outcome.err.contains("look-around") && outcome.err.contains("[a-z]"), "{outcome:?}");
+    }
+}

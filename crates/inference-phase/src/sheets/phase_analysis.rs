@@ -37,7 +37,7 @@ impl fmt::Display for PhaseMethod {
     }
 }
 
-/// How phases are told apart.
+/// The method that detects the phases of inference, and what it knows of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseOptions {
     /// By what.

@@ -48,7 +48,7 @@ pub enum BackwardWork {
     OfForward,
     /// The operator is backward work itself and stands in the tables of backward work by its own figures.
     Itself,
-    /// Not in its rows: the backward pass is an operator of its own, which would count twice, or there is none.
+    /// Nowhere: there is no backward pass, or it is a separate operator, and counting it here would count it twice.
     NotCounted,
 }
 
