@@ -37,10 +37,6 @@ pub struct Facts {
     pub steps: Vec<Step>,
     /// What a better recording would add.
     pub gaps: Vec<RecordingGap>,
-    /// Work that takes longer than in an earlier recording.
-    pub regressions: Vec<Regression>,
-    /// What an inference engine did, where the program is one.
-    pub serving: Option<Serving>,
 }
 
 /// A sheet, and a column of it that tells rows apart.
@@ -71,19 +67,6 @@ pub enum Program {
     Xla,
     /// HIP or CUDA directly, as far as the recording says.
     Hip,
-}
-
-/// Work that takes longer than in an earlier recording.
-#[derive(Clone, Debug)]
-pub struct Regression {
-    /// What it is called.
-    pub name: String,
-    /// Its device events, by how they are known in the recording.
-    pub uids: Vec<u32>,
-    /// Its time in the earlier recording, in this one's unit.
-    pub before: i64,
-    /// Its time now.
-    pub after: i64,
 }
 
 /// A step of the program.
@@ -286,26 +269,6 @@ pub enum RecordingGap {
     EarlierLaunches,
     /// Operators.
     Operators,
-}
-
-/// What an inference engine did.
-#[derive(Clone, Debug, Default)]
-pub struct Serving {
-    /// Its steps, by start.
-    pub steps: Vec<ServingStep>,
-}
-
-/// A step of an inference engine.
-#[derive(Clone, Copy, Debug)]
-pub struct ServingStep {
-    /// When the host launched its work.
-    pub time: Interval,
-    /// Whether it only decodes.
-    pub decodes: bool,
-    /// Requests in its batch, where that is recorded.
-    pub requests: Option<u64>,
-    /// Whether a graph was replayed in it.
-    pub graph: bool,
 }
 
 impl Facts {

@@ -13,8 +13,8 @@ use crate::finding::Limits;
 
 /// What made a launch late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blame {
-    /// A hold, by position.
+pub enum Blame {
+    /// A hold, by its position in [`Facts::holds`].
     Hold(u32),
     /// The host launched nothing for long, and nothing says why.
     Busy,
@@ -24,11 +24,13 @@ pub(crate) enum Blame {
 
 /// A part of a wait with what it is blamed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LateLaunch {
-    /// The wait, by position.
-    pub(crate) idle: u32,
-    pub(crate) blame: Blame,
-    pub(crate) time: i64,
+pub struct LateLaunch {
+    /// The wait, by its position in [`Facts::idle`].
+    pub idle: u32,
+    /// What it is blamed on.
+    pub blame: Blame,
+    /// How long the part is, in the recording's unit.
+    pub time: i64,
 }
 
 /// Launches between two holds that belong together.

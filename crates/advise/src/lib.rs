@@ -18,12 +18,13 @@ mod target;
 pub use advice::{Advice, Recording};
 pub use facts::{
     AttentionSpeed, Call, Copied, DataChange, EvidenceSheets, Facts, Hold, Input, LeastTime, Machine,
-    Operator, Program, RecordingGap, Regression, Serving, ServingStep, SheetColumn, Step, Work,
+    Operator, Program, RecordingGap, SheetColumn, Step, Work,
 };
 pub use finding::{
     Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare, Limits, means_rule,
 };
+pub use late_launches::{Blame, LateLaunch};
 pub use product::{Product, Tile};
-pub use rule::{Claim, Inspection, Part, Rule, Slot};
+pub use rule::{Claim, Inspection, Part, Rule, Slot, probable};
 pub use rules::rule_names;
 pub use sheet::{ADVICE, advice_sheet};

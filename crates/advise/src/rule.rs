@@ -129,7 +129,7 @@ impl<'f> Inspection<'f> {
     }
 
     /// The waits for launches, divided among what held the host.
-    pub(crate) fn late_launches(&self) -> &[LateLaunch] {
+    pub fn late_launches(&self) -> &[LateLaunch] {
         self.late_launches.get_or_init(|| late_launches(self.facts, self.limits))
     }
 
@@ -311,6 +311,7 @@ impl Claim {
 pub(crate) const MID: f64 = 0.875;
 
 /// The part of a time that probably comes back.
-pub(crate) fn probable(time: i64) -> i64 {
+#[must_use]
+pub fn probable(time: i64) -> i64 {
     (time as f64 * MID).round() as i64
 }

@@ -67,8 +67,7 @@ impl Reporter for RocprofReporter {
         let tells_all = analysis.options().conventions.scope == Scope::Full;
         let advised = self.sheet_names == SheetNames::Documented && tells_all;
         let traced = advised.then(|| traced(&analysis)).flatten();
-        let advice =
-            traced.as_ref().map(|trace| advice::of_trace(trace, None, Vec::new(), &Limits::default()));
+        let advice = traced.as_ref().map(|trace| advice::of_trace(trace, None, None, &Limits::default()));
         if let Some(trace) = &traced {
             made.extend(tables(trace, budget_sheets(), layout)?.0);
         }

@@ -51,7 +51,7 @@ impl Examined<'_> {
         let summary = LazyLock::new(&summary);
         let advice = LazyLock::new(|| {
             let advised = tells_all && !analysis.is_host_only();
-            advised.then(|| advice::of_trace(analysis, diagnosis, Vec::new(), &Limits::default()))
+            advised.then(|| advice::of_trace(analysis, diagnosis, None, &Limits::default()))
         });
         let is_nsys = analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys);
         let of_nsys = is_nsys.then(|| NsysAnalysis::new(analysis.tree(), self.nsys.clone()));

@@ -10,9 +10,7 @@ mod kernel_efficiency;
 mod layout;
 mod missing;
 mod recompute;
-mod regression;
 mod relative;
-mod serving;
 mod short_kernels;
 mod unexplained;
 mod unmodelled;
@@ -24,12 +22,9 @@ use crate::rule::Rule;
 
 /// All rules. Of rules that claim the same time the first has it: a special explanation comes before a general one.
 pub(crate) const RULES: &[&dyn Rule] = &[
-    &regression::Regression,
-    &serving::DecodeLaunch,
     &idle_hold::IdleSync,
     &idle_hold::IdleData,
     &short_kernels::ShortKernels,
-    &serving::PrefillStarved,
     &idle_launch::IdleLaunch,
     &exposed::CommExposed,
     &exposed::CopyExposed { direction: CopyDirection::HostToDevice },
@@ -45,7 +40,6 @@ pub(crate) const RULES: &[&dyn Rule] = &[
     &gemm_dims::GemmDims,
     &relative::RelativeEfficiency,
     &kernel_efficiency::KernelEfficiency,
-    &serving::BatchSmall,
     &unexplained::Unexplained,
     &unmodelled::Unmodelled,
     &missing::Missing,

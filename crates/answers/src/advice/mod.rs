@@ -2,16 +2,18 @@
 
 mod facts;
 mod job;
+mod regression;
+mod serving;
 mod tenstorrent;
 mod trace;
+mod trace_rules;
 mod xla;
 
 use std::path::{Path, PathBuf};
 
-use advise::{Advice, Limits, Regression};
+use advise::{Advice, Limits};
 use metal_perf::{MetalOptions, MetalReport};
 use perf_models::{Architecture, CommunicationPatterns, PeakBasis};
-use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::Diagnosis;
 use trace_ingest::metal::read_ops;
 use trace_ingest::xplane::read_profile;
@@ -118,36 +120,17 @@ impl Advisor {
             }
         };
         let (trace, diagnosis) = analysis(path)?;
-        let regressions = match &self.baseline {
-            Some(baseline) => regressions(&analysis(baseline)?.0, &trace),
-            None => Vec::new(),
-        };
+        let baseline = self.baseline.as_deref().map(analysis).transpose()?;
+        let baseline = baseline.as_ref().map(|(baseline, _)| baseline);
         let notices = trace.trace().warnings().iter().cloned().map(Notice::Reading).collect();
-        Ok((of_trace(&trace, diagnosis.as_ref(), regressions, &self.limits), notices))
+        Ok((of_trace(&trace, diagnosis.as_ref(), baseline, &self.limits), notices))
     }
 }
 
 /// The names of the rules whose findings [`Advisor::advise`] gives.
 pub fn advice_rules() -> impl Iterator<Item = &'static str> {
-    advise::rule_names().chain(tenstorrent::RULES)
-}
-
-/// Work of a run that another one has too and that takes longer than there.
-fn regressions(baseline: &Analysis, run: &Analysis) -> Vec<Regression> {
-    let options =
-        DiffOptions { communication: run.options().communication.clone(), ..DiffOptions::default() };
-    let diff = TreeDiff::new(baseline.tree(), run.tree(), options);
-    let per_us = run.trace().time_unit().per_microsecond() as f64;
-    let units = |time: i64| (diff.time_unit().to_microseconds(time) * per_us).round() as i64;
-    let events = run.trace().events();
-    let slower = diff.unit_work().filter(|unit| unit.events.iter().all(|side| !side.is_empty()));
-    let slower = slower.filter(|unit| unit.busy[1] > unit.busy[0]).map(|unit| Regression {
-        name: unit.name(),
-        uids: unit.events[1].iter().map(|&event| events.uid(event)).collect(),
-        before: units(unit.busy[0]),
-        after: units(unit.busy[1]),
-    });
-    slower.collect()
+    let of_traces = trace::TRACE_RULES.iter().flat_map(|rules| rules.ids.iter().copied());
+    of_traces.chain(advise::rule_names()).chain(tenstorrent::RULES)
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@ use std::cell::LazyCell;
 
 use advise::{
     Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, Input, LeastTime, Limits, Operator,
-    Product, Program, RecordingGap, Regression, Serving, ServingStep, Tile, Work,
+    Product, Program, RecordingGap, Rule, Tile, Work,
 };
 use gpu_timeline::{Interval, LINKED_ENOUGH, QueueLength, Wait};
 use hashbrown::{HashMap, HashSet};
-use inference_phase::{Phase, Step};
 use operator_sheets::RooflineShares;
 use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
 use sheets::Sheet;
@@ -20,12 +19,17 @@ use trace2tree::{TraceTree, busy_time, is_graph_launch, is_module_frame};
 use tree_perf::{Analysis, ChargedWork, all_sheets};
 
 use super::facts::{Names, copied, least_time, machine, steps};
+use super::trace_rules::{Examined, TraceRules};
+use super::{regression, serving};
 use crate::report::lost_events;
 
 /// Duration in µs from which on a launch into such a queue waited for room in it.
 const LONG_LAUNCH_US: f64 = 100.0;
 /// Frames above an operator that are searched for its module.
 const MODULE_DEPTH: usize = 64;
+
+/// The rules that look at more than [`Facts`], in the order in which they claim time: before those of `advise`.
+pub(super) const TRACE_RULES: &[TraceRules] = &[regression::RULES, serving::RULES];
 
 /// Where reports of traces show what findings rest on.
 const SHEETS: EvidenceSheets = EvidenceSheets {
@@ -45,16 +49,19 @@ const ROCPROF_SHEETS: EvidenceSheets = EvidenceSheets {
     iterations: Some(("iterations", "iteration")),
 };
 
-/// What to change in the program of a trace.
+/// What to change in the program of a trace, held against an earlier recording of it where there is one.
 pub(crate) fn of_trace(
     analysis: &Analysis,
     diagnosis: Option<&Diagnosis>,
-    regressions: Vec<Regression>,
+    baseline: Option<&Analysis>,
     limits: &Limits,
 ) -> Advice {
-    let facts = Facts { regressions, ..Builder::new(analysis).facts() };
+    let facts = Builder::new(analysis).facts();
     let recording = TraceRecording { tree: analysis.tree() };
-    let mut advice = Advice::new(&facts, limits, &recording);
+    let examined = Examined { run: analysis, baseline };
+    let own: Vec<Box<dyn Rule>> = TRACE_RULES.iter().flat_map(|rules| (rules.make)(&examined)).collect();
+    let own: Vec<&dyn Rule> = own.iter().map(|rule| &**rule).collect();
+    let mut advice = Advice::with_rules(&facts, limits, &recording, &own);
     if let Some(diagnosis) = diagnosis {
         doubt(&mut advice, diagnosis);
     }
@@ -146,9 +153,7 @@ impl<'a> Builder<'a> {
             breakdown,
             machine: self.analysis.architecture().map(|known| machine(known, self.multiprocessors())),
             steps: steps(self.analysis),
-            serving: serving(self.analysis),
             names: self.names.texts,
-            regressions: Vec::new(),
         }
     }
 
@@ -409,35 +414,6 @@ fn inputs(call: &OpCall<'_>) -> Vec<Input> {
     inputs.collect()
 }
 
-/// The steps of an inference engine, by its annotations.
-fn serving(analysis: &Analysis) -> Option<Serving> {
-    if analysis.iterations().detected().program() != iterations::Program::LanguageModel {
-        return None;
-    }
-    let (trace, tree) = (analysis.trace(), analysis.tree());
-    let events = trace.events();
-    let mut graphs: Vec<i64> = tree
-        .host_events()
-        .iter()
-        .filter(|&&event| events.category(event).is_launch_api() && is_graph_launch(trace.name(event)))
-        .map(|&event| events.start(event))
-        .collect();
-    graphs.sort_unstable();
-    let steps = Step::annotated(trace);
-    let steps = steps.iter().map(|step| {
-        let first = graphs.partition_point(|&launch| launch < step.start);
-        let load = &step.load;
-        let requests = load.context_requests.unwrap_or(0).checked_add(load.generation_requests.unwrap_or(0));
-        ServingStep {
-            time: Interval::new(step.start, step.end),
-            decodes: step.phase == Phase::Decode,
-            requests: requests.and_then(|count| u64::try_from(count).ok()).filter(|&count| count > 0),
-            graph: graphs.get(first).is_some_and(|&launch| launch < step.end),
-        }
-    });
-    Some(Serving { steps: steps.collect() })
-}
-
 /// What an operator of PyTorch changes besides values.
 fn data_change(name: &str, inputs: &[Input]) -> Option<DataChange> {
     match (name, inputs) {
@@ -506,7 +482,7 @@ mod tests {
         // A copy and the rest each, of 20 long and 20 short kernels.
         let times: Vec<i64> = calls.iter().map(|call| call.time).collect();
         assert_eq!(times, [2_000, 2_000, 2_000, 3_100_000, 3_100_000, 3_100_000]);
-        let advice = of_trace(&analysis, None, Vec::new(), &Limits::default());
+        let advice = of_trace(&analysis, None, None, &Limits::default());
         let finding = |rule: &str| advice.findings.iter().find(|finding| finding.rule == rule);
         assert!(finding("KERNEL-EFF-REL").is_none(), "{:#?}", advice.findings);
         let unmodelled = &finding("UNMODELLED").unwrap().evidence;
