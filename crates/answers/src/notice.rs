@@ -315,14 +315,14 @@ impl Notice {
 
     /// Whether the answer lacks a part of a file, or a file.
     pub(crate) fn tells_of_loss(&self) -> bool {
-        matches!(
-            self.innermost(),
-            Notice::Reading(Warning::Truncated { .. } | Warning::DamagedCompression { .. })
-                | Notice::CutOffInBaseline { .. }
-                | Notice::CutOffWhenMapped { .. }
-                | Notice::Job(Diagnostic::CutOff { .. })
-                | Notice::LeftOut { .. }
-        )
+        match self.innermost() {
+            Notice::Reading(warning) => warning.tells_of_loss(),
+            Notice::CutOffInBaseline { .. }
+            | Notice::CutOffWhenMapped { .. }
+            | Notice::Job(Diagnostic::CutOff { .. })
+            | Notice::LeftOut { .. } => true,
+            _ => false,
+        }
     }
 
     /// The file that it is about, of several.

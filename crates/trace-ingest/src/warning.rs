@@ -176,6 +176,17 @@ pub enum Warning {
         /// Their names, each with the number of its rows.
         tables: Vec<(String, u64)>,
     },
+    /// Tables hold events of a kind that is read, in a version that was not.
+    #[error("other versions of tables that are read were left out, and events with them: {}", names(.tables))]
+    #[diagnostic(
+        code("reading/unread-versions"),
+        severity(Warning),
+        help("export the recording again, with the version of nsys that recorded it")
+    )]
+    UnreadVersions {
+        /// Their names, each with the number of its rows.
+        tables: Vec<(String, u64)>,
+    },
     /// The recorder was not asked for something that users would miss.
     #[error("the recording lacks {what}")]
     #[diagnostic(code("reading/not-recorded"), severity(Warning), help("{advice}"))]
@@ -192,6 +203,17 @@ pub enum Warning {
         /// What it said.
         text: String,
     },
+}
+
+impl Warning {
+    /// Whether a part of what was recorded is missing in the figures: the file is cut off, or holds more than was read.
+    #[must_use]
+    pub fn tells_of_loss(&self) -> bool {
+        matches!(
+            self,
+            Warning::Truncated { .. } | Warning::DamagedCompression { .. } | Warning::UnreadVersions { .. }
+        )
+    }
 }
 
 /// A fault of single events.

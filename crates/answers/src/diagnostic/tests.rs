@@ -100,6 +100,7 @@ fn notices() -> Vec<Notice> {
         Notice::Reading(Warning::RecordsWithoutTimes { list: text(), count: 2 }),
         Notice::Reading(Warning::Records { fault: RecordFault::LostPacket, count: 2 }),
         Notice::Reading(Warning::UnreadTables { tables: vec![(text(), 2)] }),
+        Notice::Reading(Warning::UnreadVersions { tables: vec![(text(), 2)] }),
         Notice::Reading(Warning::NotRecorded { what: "x", advice: "do so" }),
         Notice::Reading(Warning::RecorderMessage { text: text() }),
         Notice::Tree(TreeWarning::ReattachedHostEvents { count: 2, first_uid: 2 }),

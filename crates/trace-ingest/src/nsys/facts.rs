@@ -109,10 +109,7 @@ pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken>
         }
     }
     warnings.extend(missing(tables, &mut trace.warnings)?);
-    let unread = tables.unread()?;
-    if !unread.is_empty() {
-        warnings.push(Warning::UnreadTables { tables: unread });
-    }
+    warnings.extend(tables.unread()?);
     trace.warnings.append(&mut warnings);
     Ok(())
 }

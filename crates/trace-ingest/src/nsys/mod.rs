@@ -54,11 +54,11 @@ pub(crate) fn is_export(database: &Database, entries: &Entries) -> Result<bool, 
         "GPU_METRICS",
         "TARGET_INFO_",
     ];
-    let has_strings = entries.kind("StringIds").is_some();
+    let has_strings = entries.has_prefix(tables::STRINGS);
     if has_strings && EVENTS.iter().any(|prefix| entries.has_prefix(prefix)) {
         return Ok(true);
     }
-    let tables = Tables::new(database, entries.clone(), &ReadOptions::default());
+    let tables = Tables::new(database, entries.clone(), &ReadOptions::default())?;
     Ok(facts::Export::read(&tables, &mut Vec::new())?.is_of_nsight_systems)
 }
 
@@ -82,7 +82,7 @@ fn checked_tables<'d>(
     path: &Path,
     options: &ReadOptions<'d>,
 ) -> Result<Tables<'d>, IngestError> {
-    let mut tables = Tables::new(database, entries, options);
+    let mut tables = Tables::new(database, entries, options).map_err(|broken| broken.of_file(path))?;
     if options.memory(path).is_none() {
         let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
         tables = tables.with_pages(path).map_err(failed)?;
@@ -105,7 +105,8 @@ fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
     conversion.read_events().map_err(broken)?;
     let mut trace = conversion.finish();
     if trace.events.is_empty() {
-        let faults: Vec<String> = trace.warnings.iter().map(ToString::to_string).collect();
+        let unread = tables.unread().map_err(broken)?;
+        let faults: Vec<String> = trace.warnings.iter().chain(&unread).map(ToString::to_string).collect();
         return Err(IngestError::NothingRecorded { path: path.to_path_buf(), faults });
     }
     if trace.entries == u32::MAX {

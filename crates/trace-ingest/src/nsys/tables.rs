@@ -4,10 +4,12 @@ use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hashbrown::{HashMap, HashSet};
+
 use crate::source::{NsysReading, Progress, ReadOptions};
 use crate::sqlite::{
     Broken, Database, Entries, EntryKind, Failure, Fault, PagedTable, Pages, Record, Refused, Texts,
-    columns_of, scan,
+    columns_of, has_rows, scan,
 };
 use crate::warning::Warning;
 
@@ -106,9 +108,14 @@ const UNREAD: [&str; 33] = [
     "VULKAN_",
 ];
 
+/// Tables whose names begin like one that is read and that hold something else.
+const OTHER_EVENTS: [&str; 1] = ["NVTX_EVENTS_PAYLOAD_"];
+
 pub(super) struct Tables<'d> {
     database: &'d Database,
     entries: Entries,
+    /// The tables of this file that are read under a name with a version, such as `NVTX_EVENTS_V2`.
+    versioned: HashMap<&'static str, String>,
     /// The file itself, for tables that need no query.
     file: Option<OpenFile>,
     options: ReadOptions<'d>,
@@ -132,8 +139,18 @@ struct OpenFile {
 }
 
 impl<'d> Tables<'d> {
-    pub(super) fn new(database: &'d Database, entries: Entries, options: &ReadOptions<'d>) -> Self {
-        Tables { database, entries, file: None, options: *options }
+    pub(super) fn new(
+        database: &'d Database,
+        entries: Entries,
+        options: &ReadOptions<'d>,
+    ) -> Result<Self, Broken> {
+        let versioned = versioned_tables(database, &entries)?;
+        Ok(Tables { database, entries, versioned, file: None, options: *options })
+    }
+
+    /// What this file calls a table that is read.
+    fn name<'n>(&'n self, table: &'n str) -> &'n str {
+        self.versioned.get(table).map_or(table, String::as_str)
     }
 
     pub(super) fn reading(&self) -> &NsysReading<'d> {
@@ -157,7 +174,7 @@ impl<'d> Tables<'d> {
 
     /// Refuses databases in which a name that is read stands for no table.
     pub(super) fn check_kinds(&self) -> Result<(), Broken> {
-        for table in self.read() {
+        for table in self.read().map(|table| self.name(table)) {
             let what = match self.entries.kind(table) {
                 Some(EntryKind::View) => "a view",
                 Some(EntryKind::Virtual) => "a virtual table",
@@ -170,7 +187,7 @@ impl<'d> Tables<'d> {
     }
 
     pub(super) fn has(&self, table: &str) -> bool {
-        self.entries.kind(table) == Some(EntryKind::Table)
+        self.entries.kind(self.name(table)) == Some(EntryKind::Table)
     }
 
     /// Reads `columns` of every row of a table, of which the table has to have those in `needed`. Nothing where the table
@@ -182,7 +199,10 @@ impl<'d> Tables<'d> {
         columns: &[&str],
         mut read: impl FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
-        if self.is_read(table) { self.scan(table, needed, columns, &mut read) } else { Ok(None) }
+        match self.is_read(table) {
+            true => self.scan(self.name(table), needed, columns, &mut read),
+            false => Ok(None),
+        }
     }
 
     /// As [`Tables::rows`] for large tables: on other threads `read` makes something of the rows, part by part, and `take`
@@ -199,6 +219,7 @@ impl<'d> Tables<'d> {
             return Ok(None);
         }
         let threads = self.options.thread_count();
+        let table = self.name(table);
         self.of_source(table, needed, |source, refused| match source {
             Source::Pages(paged) => paged.scan_ahead(columns, threads, refused, read, take),
             Source::Query(present) => {
@@ -274,6 +295,7 @@ impl<'d> Tables<'d> {
 
     /// Looks up texts of a column of a table by a key; `None` where only going over the table finds them.
     pub(super) fn texts(&self, table: &str, key: &str, column: &str) -> Result<Option<Texts>, Broken> {
+        let table = self.name(table);
         let look = || {
             let Some(file) = &self.file else { return Ok(None) };
             let Some(plain) = self.entries.plain_table(self.database, table)? else { return Ok(None) };
@@ -289,13 +311,17 @@ impl<'d> Tables<'d> {
         texts.find(self.database, key)
     }
 
-    /// Tables of events that are not read, with how many rows each has.
-    pub(super) fn unread(&self) -> Result<Vec<(String, u64)>, Broken> {
-        let is_unread = |table: &&str| {
-            self.read().all(|read| read != *table) && UNREAD.iter().any(|prefix| table.starts_with(prefix))
-        };
-        let mut found = Vec::new();
-        for table in self.entries.tables().filter(is_unread) {
+    /// Warnings of tables of events that are not read, with how many rows each has.
+    pub(super) fn unread(&self) -> Result<Vec<Warning>, Broken> {
+        let names: HashSet<&str> = self.read().map(|table| self.name(table)).collect();
+        let (mut unneeded, mut versions) = (Vec::new(), Vec::new());
+        for table in self.entries.tables().filter(|table| !names.contains(table)) {
+            let found = match (self.is_version(table), UNREAD.iter().any(|prefix| table.starts_with(prefix)))
+            {
+                (true, _) => &mut versions,
+                (false, true) => &mut unneeded,
+                (false, false) => continue,
+            };
             let mut rows = 0;
             let mut count = |_: &Record<'_>| {
                 rows += 1;
@@ -306,8 +332,57 @@ impl<'d> Tables<'d> {
                 found.push((table.to_string(), rows));
             }
         }
-        Ok(found)
+        let warnings = [
+            (!versions.is_empty()).then_some(Warning::UnreadVersions { tables: versions }),
+            (!unneeded.is_empty()).then_some(Warning::UnreadTables { tables: unneeded }),
+        ];
+        Ok(warnings.into_iter().flatten().collect())
     }
+
+    /// Whether a table seems to hold what one that is read holds, in another version.
+    fn is_version(&self, table: &str) -> bool {
+        let is_events = |read: &str| UNREAD.iter().any(|prefix| read.starts_with(prefix));
+        let is_like = |read: &str| read == family(table).0 || is_events(read) && table.starts_with(read);
+        self.read().any(is_like) && !OTHER_EVENTS.iter().any(|prefix| table.starts_with(prefix))
+    }
+}
+
+/// The kind of a table and its version: 3 of `CUPTI_ACTIVITY_KIND_KERNEL_V3`, 0 of names without one.
+fn family(table: &str) -> (&str, u32) {
+    let version = |(name, number): (&'_ str, &str)| {
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        Some((name.len(), number.parse().ok().filter(|_| is_number)?))
+    };
+    let (length, version) = table.rsplit_once("_V").and_then(version).unwrap_or((table.len(), 0));
+    (&table[..length], version)
+}
+
+/// The tables that are read of kinds with versions in the name: of each kind the highest version with rows.
+fn versioned_tables(database: &Database, entries: &Entries) -> Result<HashMap<&'static str, String>, Broken> {
+    let mut versions: HashMap<&'static str, Vec<(u32, &str)>> = HashMap::new();
+    for table in entries.tables() {
+        let (name, version) = family(table);
+        if let Some(read) = READ.into_iter().chain([OS_CALLS]).find(|&read| read == name) {
+            versions.entry(read).or_default().push((version, table));
+        }
+    }
+    let mut chosen = HashMap::new();
+    for (read, mut versions) in versions {
+        versions.sort_unstable_by(|a, b| b.cmp(a));
+        let Some(&(_, mut table)) = versions.first() else { continue };
+        for &(_, candidate) in versions.iter().filter(|_| versions.len() > 1) {
+            if has_rows(database, candidate)
+                .map_err(|failure| Broken { table: candidate.to_string(), failure })?
+            {
+                table = candidate;
+                break;
+            }
+        }
+        if table != read {
+            chosen.insert(read, table.to_string());
+        }
+    }
+    Ok(chosen)
 }
 
 fn has_column(present: &[String], column: &str) -> bool {

@@ -21,7 +21,7 @@ pub(crate) use pages::Pages;
 pub(crate) use rows::quoted;
 pub(crate) use rows::{Fault, Record, Refused, columns_of, scan};
 #[cfg(feature = "nsys")]
-pub(crate) use rows::{PagedTable, PlainTable, Texts};
+pub(crate) use rows::{PagedTable, PlainTable, Texts, has_rows};
 
 use crate::error::IngestError;
 use crate::source::{ReadOptions, file_name};

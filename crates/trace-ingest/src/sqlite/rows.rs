@@ -78,6 +78,15 @@ pub(crate) fn scan(
     Ok(())
 }
 
+/// Whether a table has a row.
+#[cfg(feature = "nsys")]
+pub(crate) fn has_rows(database: &Database, table: &str) -> Result<bool, Failure> {
+    let mut statement = database.prepare_scan(&format!("SELECT NULL FROM {}", quoted(table, '"')))?;
+    let mut found = statement.query([]).map_err(|error| database.explained(error))?;
+    let row = found.next().map_err(|error| database.explained(error))?;
+    Ok(row.is_some())
+}
+
 /// A plain table and the file that it is in.
 #[cfg(feature = "nsys")]
 pub(crate) struct PagedTable<'d> {

@@ -429,12 +429,79 @@ fn tables_that_are_not_read_are_named() {
     assert_eq!(trace.warnings(), expected);
 }
 
+/// Tables of kernels of version `version` with one kernel of `length` ns, if it has any.
+fn kernel_table(name: &str, length: Option<i64>) -> String {
+    let row = length
+        .map(|length| format!("INSERT INTO {name} VALUES (500, {}, 0, 7, {PROCESS}, 49, 8);", 500 + length));
+    format!(
+        "CREATE TABLE {name} (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, globalPid INTEGER,
+        correlationId INTEGER, demangledName INTEGER);{}",
+        row.unwrap_or_default()
+    )
+}
+
+#[test]
+fn of_versions_of_a_table_the_highest_with_rows_is_read() {
+    const KERNEL: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
+    let name = |version: &str| format!("{KERNEL}{version}");
+    let lengths = |versions: &[(&str, Option<i64>)]| {
+        let tables = versions.iter().map(|&(version, length)| kernel_table(&name(version), length));
+        let trace = read(&format!("DROP TABLE {KERNEL};{}", tables.collect::<String>())).unwrap();
+        let lengths: Vec<i64> = told(&trace).iter().map(|&(_, _, _, length)| length).collect();
+        (lengths, trace.warnings().to_vec())
+    };
+    assert_eq!(lengths(&[("_V3", Some(30))]), (vec![30], vec![]));
+    assert_eq!(lengths(&[("", None), ("_V2", Some(20)), ("_V10", Some(100)), ("_V11", None)]).0, [100]);
+    let unread = |names: &[&str]| {
+        let tables = names.iter().map(|version| (name(version), 1)).collect();
+        vec![Warning::UnreadVersions { tables }]
+    };
+    assert_eq!(lengths(&[("", Some(1)), ("_V2", Some(20))]), (vec![20], unread(&[""])));
+    let unknown = [("", Some(1)), ("_V3B", Some(20)), ("4", Some(30)), ("_V99999999999", None)];
+    assert_eq!(lengths(&unknown), (vec![1], unread(&["4", "_V3B"])));
+
+    let error = refused(&format!(
+        "{} ALTER TABLE {KERNEL}_V3 DROP COLUMN deviceId;",
+        kernel_table(&name("_V3"), Some(3))
+    ));
+    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL_V3: it has no column deviceId"), "{error}");
+}
+
+#[test]
+fn every_table_that_is_read_may_have_a_version() {
+    let statements = format!(
+        "{}{}{}{}
+        ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO CUPTI_ACTIVITY_KIND_KERNEL_V3;
+        ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME RENAME TO CUPTI_ACTIVITY_KIND_RUNTIME_V2;
+        ALTER TABLE NVTX_EVENTS RENAME TO NVTX_EVENTS_V2;
+        ALTER TABLE StringIds RENAME TO StringIds_V2;
+        ALTER TABLE META_DATA_EXPORT RENAME TO META_DATA_EXPORT_V4;",
+        TABLES,
+        kernel(500, 900, 0, 49, PROCESS),
+        call(0, 100, 49, THREAD, 7),
+        range(0, "400", 59, "'step'", 0),
+    );
+    let (_directory, path) = database(&statements);
+    let trace = read_file(&path).unwrap();
+    let names: Vec<_> = told(&trace).iter().map(|&(category, name, ..)| (category, name)).collect();
+    let expected = [
+        ("user_annotation", "step"),
+        ("cuda_runtime", "cudaLaunchKernel"),
+        ("kernel", "void add<(int)4>(float *)"),
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(trace.warnings(), []);
+    assert!(trace.facts().recorder_version.is_some());
+}
+
 #[test]
 fn empty_recordings_are_refused_with_what_is_known_of_them() {
     let error = refused("").to_string();
     assert!(error.contains("trace.sqlite: nothing was recorded"), "{error}");
     let error = refused(&kernel(0, 0, 0, 50, PROCESS));
     assert!(error.contains("did not collect"), "{error}");
+    let error = refused(&kernel_table("CUPTI_ACTIVITY_KIND_KERNEL_V3B", Some(20)));
+    assert!(error.contains("CUPTI_ACTIVITY_KIND_KERNEL_V3B (1 rows)"), "{error}");
 }
 
 #[test]

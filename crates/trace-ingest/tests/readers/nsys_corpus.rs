@@ -439,3 +439,17 @@ fn an_export_of_the_corpus_in_which_each_process_sees_one_gpu_has_those_of_the_m
         trace.warnings()
     );
 }
+
+#[test]
+fn kernels_of_a_table_with_a_version_are_read() {
+    let Some(path) = testdata::corpus("field/cases/08-nsys-versioned-tables/run.sqlite") else { return };
+    let trace = read(&path);
+    let events = trace.events();
+    let kernels: Vec<i64> = events
+        .ids()
+        .filter(|&event| events.category(event) == Category::KERNEL)
+        .map(|event| events.duration(event))
+        .collect();
+    assert_eq!((kernels.len(), kernels.iter().sum::<i64>()), (20, 18_000_000));
+    assert!(trace.warnings().iter().all(|warning| !warning.tells_of_loss()), "{:?}", trace.warnings());
+}
