@@ -290,6 +290,9 @@ pub enum RecordFault {
     /// Texts of more than 1 MiB were cut.
     #[error("texts of more than 1 MiB cut")]
     LongText,
+    /// Values of counters at moments of a dispatch (SPM) make no total of it.
+    #[error("samples of counters over time (SPM), which are no totals of dispatches and are in no figure")]
+    SampledCounter,
     /// Rows that name no process are in no report of one process.
     #[error("rows that name no process, which are in no report of one process")]
     NoProcess,

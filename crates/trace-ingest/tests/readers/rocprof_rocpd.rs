@@ -342,3 +342,51 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn samples_of_counters_over_time_are_no_totals_of_dispatches() {
+    for naming in [Naming::Views, Naming::Suffixed, Naming::Plain] {
+        let (_directory, path) = small(naming);
+        let whole = read(&path).unwrap();
+        let suffix =
+            if naming == Naming::Plain { String::new() } else { format!("_{}", RUN.replace('-', "_")) };
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch(&format!(
+                "ALTER TABLE \"rocpd_pmc_event{suffix}\" ADD COLUMN sample_id INTEGER;
+                INSERT INTO \"rocpd_pmc_event{suffix}\"
+                SELECT id + 100, guid, event_id, pmc_id, 1e6, id + 500 FROM \"rocpd_pmc_event{suffix}\";
+                INSERT INTO \"rocpd_string{suffix}\" VALUES (800, '{RUN}', 'SPM');
+                INSERT INTO \"rocpd_track{suffix}\" VALUES (800, '{RUN}', 1, 42, 70, 800);
+                INSERT INTO \"rocpd_sample{suffix}\" VALUES (501, '{RUN}', 800, 1100, NULL), (502, '{RUN}', 800, 1200, NULL);"
+            ))
+            .unwrap();
+        drop(connection);
+        let profile = read(&path).unwrap();
+        assert_eq!(told(&profile), told(&whole));
+        let sampled = Warning::Records { fault: RecordFault::SampledCounter, count: 4 };
+        assert_eq!(profile.warnings, [sampled]);
+    }
+}
+
+#[test]
+fn a_schema_of_another_major_version_is_told() {
+    let warnings = |version: &str| {
+        let (_directory, path) = small(Naming::Plain);
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch(&format!(
+                "CREATE TABLE rocpd_metadata (id INTEGER PRIMARY KEY, tag TEXT, value TEXT);
+                INSERT INTO rocpd_metadata VALUES (1, 'schema_version', '{version}'), (2, 'uuid', '9');"
+            ))
+            .unwrap();
+        drop(connection);
+        let warnings = read(&path).unwrap().warnings;
+        warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for known in ["3", "3.0.2", "4.0.0"] {
+        assert_eq!(warnings(known), [""; 0], "{known}");
+    }
+    let [warning] = &warnings("5.1.0")[..] else { panic!("one warning") };
+    assert!(warning.contains("rocpd_metadata") && warning.contains("version 5.1.0"), "{warning}");
+}

@@ -10,10 +10,15 @@ use crate::rocprof::profile::{AgentKind, Counter, Kernel, Launch, Process};
 use crate::sqlite::Broken;
 use crate::string_table::StringId;
 use crate::time::Nanoseconds;
+use crate::warning::Warning;
+
+/// Major versions of the schema that are known; the later gives times by reference.
+const KNOWN_MAJORS: [&str; 2] = ["3", "4"];
 
 impl Context<'_> {
     /// Reads what records refer to.
     pub(super) fn read_descriptions(&mut self) -> Result<(), Broken> {
+        self.check_version()?;
         self.rows("rocpd_string", &["id", "string"], |context, row, _| {
             let text = context.text(row, 1).unwrap_or(StringId::EMPTY);
             context.strings.insert((row.run, row.required(0)?), text);
@@ -60,6 +65,26 @@ impl Context<'_> {
         )?;
         self.read_tracks()?;
         self.read_events()
+    }
+
+    /// Warns of a schema whose meaning may be another one. Versions of a known one add tables and columns.
+    fn check_version(&mut self) -> Result<(), Broken> {
+        const TABLE: &str = "rocpd_metadata";
+        let mut unknown = None;
+        self.rows(TABLE, &["tag", "value"], |context, row, _| {
+            let version = context.owned_text(row, 1).filter(|_| row.text(0) == Some(b"schema_version"));
+            let major = |version: &str| version.split('.').next().unwrap_or_default().trim().to_owned();
+            unknown = version.filter(|version| !KNOWN_MAJORS.contains(&&*major(version))).or(unknown.take());
+            Ok(())
+        })?;
+        self.builder.profile.warnings.extend(unknown.map(|version| {
+            let version: String = version.chars().filter(|letter| !letter.is_control()).take(20).collect();
+            let known = KNOWN_MAJORS.join(" and ");
+            let detail =
+                format!("version {version} of the schema is not known, {known} are; it was read as these");
+            Warning::UnreadableFact { key: TABLE, detail }
+        }));
+        Ok(())
     }
 
     fn read_tracks(&mut self) -> Result<(), Broken> {

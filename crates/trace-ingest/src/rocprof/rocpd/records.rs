@@ -1,6 +1,6 @@
 //! Records of a rocpd database.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::context::{Context, Key, Track};
 use super::schema::{Columns, Record};
@@ -8,6 +8,7 @@ use crate::rocprof::builder::Place;
 use crate::rocprof::profile::{AgentKind, CopyDirection, Domain, Launch};
 use crate::sqlite::{Broken, Fault};
 use crate::string_table::StringId;
+use crate::warning::{RecordFault, Warning};
 
 /// Columns that all tables of records have, first in every query. Newer databases give times and places by
 /// reference.
@@ -43,9 +44,9 @@ impl Context<'_> {
         let dispatch_of_event = self.read_dispatches()?;
         self.read_copies()?;
         self.read_calls()?;
-        self.read_moments()?;
-        self.read_allocations()?;
-        self.read_counters(&dispatch_of_event)
+        let counter_samples = self.read_counters(&dispatch_of_event)?;
+        self.read_moments(&counter_samples)?;
+        self.read_allocations()
     }
 
     /// Returns which event belongs to which dispatch.
@@ -112,10 +113,15 @@ impl Context<'_> {
         })
     }
 
-    /// Calls and marks without length, which stand in a table of their own and may have no name there.
-    fn read_moments(&mut self) -> Result<(), Broken> {
+    /// Calls and marks without length, which stand in a table of their own and may have no name there. So do the moments
+    /// at which counters were sampled, which are none.
+    fn read_moments(&mut self, counter_samples: &HashSet<Key>) -> Result<(), Broken> {
         const OWN: usize = COMMON.len();
-        self.rows("rocpd_sample", &columns(&["timestamp", "timestamp_id", "name_id"]), |context, row, _| {
+        let wanted = columns(&["timestamp", "timestamp_id", "name_id", "id"]);
+        self.rows("rocpd_sample", &wanted, |context, row, _| {
+            if row.integer(OWN + 3)?.is_some_and(|id| counter_samples.contains(&(row.run, id))) {
+                return Ok(());
+            }
             let track = context.track(row)?;
             let time = match (row.integer(OWN)?, row.integer(OWN + 1)?) {
                 (Some(time), _) => time,
@@ -161,8 +167,17 @@ impl Context<'_> {
         )
     }
 
-    fn read_counters(&mut self, dispatch_of_event: &HashMap<Key, u32>) -> Result<(), Broken> {
-        self.rows("rocpd_pmc_event", &["event_id", "pmc_id", "value"], |context, row, _| {
+    /// Values of counters during dispatches. Rows with a sample are values at a moment of a dispatch (SPM), which make
+    /// no total of it; returns the samples of these.
+    fn read_counters(&mut self, dispatch_of_event: &HashMap<Key, u32>) -> Result<HashSet<Key>, Broken> {
+        let mut samples = HashSet::new();
+        let mut sampled = 0;
+        self.rows("rocpd_pmc_event", &["event_id", "pmc_id", "value", "sample_id"], |context, row, _| {
+            if let Some(sample) = row.integer(3)? {
+                samples.insert((row.run, sample));
+                sampled += 1;
+                return Ok(());
+            }
             // Other events have counters too: pages that were moved, queues that were evicted.
             let dispatch =
                 row.integer(0)?.and_then(|event| dispatch_of_event.get(&(row.run, event)).copied());
@@ -173,7 +188,12 @@ impl Context<'_> {
                 context.counter(row.run, id).ok_or_else(|| row.fault(1, "no counter of the database"))?;
             context.builder.add_counter_value(dispatch, counter, value);
             Ok(())
-        })
+        })?;
+        if sampled > 0 {
+            let warning = Warning::Records { fault: RecordFault::SampledCounter, count: sampled };
+            self.builder.profile.warnings.push(warning);
+        }
+        Ok(samples)
     }
 
     /// Times and place of a record.
