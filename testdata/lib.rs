@@ -1,5 +1,5 @@
-//! Recordings for tests and chores: [jobs of many ranks](job) that are generated, and where the corpus is: recorded
-//! traces, with the figures of reference tools, that are not part of the repository.
+//! Recordings for tests and chores: [jobs of many ranks](job) that are generated, small traces that are made by hand, and
+//! where the corpus is: recorded traces, with the figures of reference tools, that are not part of the repository.
 //!
 //! A clone has no corpus, so a test that wants it passes without, and says that it was skipped. A machine that is meant
 //! to have one sets `REQUIRE_CORPUS=1`; a missing case then fails its test. `.ci/run` does so where it finds the corpus,
@@ -10,6 +10,8 @@ pub mod job;
 pub mod json;
 pub mod random;
 pub mod step_noise;
+#[cfg(feature = "traces")]
+pub mod trace;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

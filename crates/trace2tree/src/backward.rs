@@ -111,7 +111,7 @@ fn by_sequence_number(
 #[cfg(test)]
 mod tests {
     use crate::PseudoOperator;
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
 
     const EVALUATE: &str = "autograd::engine::evaluate_function: NativeLayerNormBackward0";
 

@@ -177,7 +177,7 @@ pub(crate) fn cut(name: &str, limit: usize) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
 
     #[test]
     fn long_names_of_ancestors_are_cut_and_the_events_own_is_not() {

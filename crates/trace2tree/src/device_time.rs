@@ -58,7 +58,7 @@ impl DeviceTimes<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
 
     #[test]
     fn the_time_of_a_node_is_the_sum_of_its_childrens() {

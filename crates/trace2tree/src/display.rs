@@ -369,22 +369,14 @@ impl Columns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::Fixture;
-    use trace_ingest::{ArgumentValue, EventArguments};
+    use crate::fixture::{Fixture, Planted};
+    use testdata::trace::{shapes, texts};
 
     fn sample() -> (TraceTree, EventId, EventId) {
         let mut fixture = Fixture::new();
-        let ints =
-            |values: &[i64]| ArgumentValue::List(values.iter().map(|&v| ArgumentValue::Int(v)).collect());
-        let types = ["float", ""].map(|text| ArgumentValue::Text(text.into())).to_vec();
-        let signature = fixture.builder.signature([
-            Some(ArgumentValue::List(vec![ints(&[8, 4096]), ints(&[])])),
-            Some(ArgumentValue::List(types)),
-            None,
-            None,
-        ]);
         let region = fixture.op("Torch-Compiled Region: 0/0", (0.0, 100.0));
-        let arguments = EventArguments { signature: Some(signature), ..EventArguments::default() };
+        let lists = [Some(shapes(&[&[8, 4096], &[]])), Some(texts(&["float", ""])), None, None];
+        let arguments = fixture.recorded(lists);
         fixture.event(Category::CPU_OP, "triton_red_fused", (1, 1), (10.0, 20.0), arguments);
         fixture.launch("hipModuleLaunchKernel", (11.0, 5.0), 1);
         fixture.op("no device work", (40.0, 5.0));
@@ -453,9 +445,7 @@ mod tests {
     #[test]
     fn names_and_arguments_are_shown_as_asked() {
         let mut fixture = Fixture::new();
-        let types = ArgumentValue::List(vec![ArgumentValue::Text("a!".into())]);
-        let signature = fixture.builder.signature([None, Some(types), None, None]);
-        let arguments = EventArguments { signature: Some(signature), ..EventArguments::default() };
+        let arguments = fixture.recorded([None, Some(texts(&["a!"])), None, None]);
         let op = fixture.event(Category::CPU_OP, "o!p", (1, 1), (10.0, 20.0), arguments);
         let tree = fixture.tree();
         let options = PrintOptions {

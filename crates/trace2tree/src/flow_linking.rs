@@ -116,7 +116,7 @@ mod tests {
         let call = fixture.launch("hipLaunchKernel", (0.0, 1.0), 1);
         let fill = fixture.launch("hipMemsetAsync", (2.0, 1.0), 2);
         let kernel = fixture.kernel("k", (20.0, 5.0), 1);
-        fixture.device(Category::GPU_MEMSET, "Memset (Device)", 7, (30.0, 5.0), 2);
+        fixture.device(Category::GPU_MEMSET, ("Memset (Device)", 7, 30.0, 5.0), 2);
         fixture.arrow(1);
         let tree = by_flow(fixture);
         assert_eq!((tree.children(call), tree.children(fill)), (&[kernel][..], &[][..]));
@@ -137,17 +137,11 @@ mod tests {
         let mut fixture = Fixture::new();
         let call = fixture.launch("hipLaunchKernel", (0.0, 1.0), 1);
         fixture.kernel("k", (10.0, 5.0), 1);
-        let other = fixture.device(Category::KERNEL, "k", 8, (10.0, 5.0), 1);
+        let other = fixture.device(Category::KERNEL, ("k", 8, 10.0, 5.0), 1);
         fixture.arrow(1);
         let track = fixture.builder.track(0, 8);
-        fixture.builder.flow(Flow {
-            kind: FlowKind::Launch,
-            end: FlowEnd::Finish,
-            id: 1,
-            track,
-            time: None,
-            event: None,
-        });
+        let (kind, end) = (FlowKind::Launch, FlowEnd::Finish);
+        fixture.builder.flow(Flow { kind, end, id: 1, track, time: None, event: None });
         assert_eq!(by_flow(fixture).children(call), [other]);
     }
 

@@ -66,7 +66,7 @@ impl TraceTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
     use petgraph::Direction;
     use petgraph::algo::{is_cyclic_directed, toposort};
     use petgraph::dot::{Config, Dot};

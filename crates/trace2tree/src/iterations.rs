@@ -80,7 +80,7 @@ fn iterations_in(tree: &TraceTree, children: &[EventId]) -> Vec<Iteration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
 
     /// A frame around calls of these names, each with one kernel; starts and durations in µs.
     fn calls_in_a_frame(calls: &[(&str, f64, f64)]) -> TraceTree {

@@ -128,7 +128,7 @@ impl TraceTree {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::{Fixture, names};
+    use crate::fixture::{Fixture, Planted, names};
     use crate::{TraceTree, TreeOptions, busy_time};
     use trace_ingest::{Category, EventArguments};
 

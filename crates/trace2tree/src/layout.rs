@@ -187,7 +187,7 @@ pub(crate) fn grouped(
 #[cfg(test)]
 mod tests {
     use crate::TraceTree;
-    use crate::fixture::{Fixture, names};
+    use crate::fixture::{Fixture, Planted, names};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
     use trace_ingest::EventId;

@@ -231,7 +231,7 @@ pub(crate) fn unlinked(trace: &Trace, parent: &[u32]) -> Vec<EventId> {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::{Fixture, names};
+    use crate::fixture::{Fixture, Planted, names};
     use crate::{TraceTree, TreeOptions, TreeWarning};
     use trace_ingest::{Category, EventArguments, EventId, FlowEnd};
 
@@ -400,7 +400,7 @@ mod tests {
     fn an_arrow_to_another_stream_does_not_link() {
         let mut fixture = Fixture::new();
         fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 1), (0.0, 1.0), external(5));
-        let kernel = fixture.device(Category::KERNEL, "k", 8, (30.0, 5.0), 5);
+        let kernel = fixture.device(Category::KERNEL, ("k", 8, 30.0, 5.0), 5);
         fixture.arrow(5);
         assert_eq!(fixture.tree().unlinked_device_events(), [kernel], "the arrow ends on stream 7");
     }

@@ -53,7 +53,7 @@ impl ExternalIdIndex {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
     use trace_ingest::{Category, EventArguments, RowId, Track};
 
     #[test]

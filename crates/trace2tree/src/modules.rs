@@ -105,7 +105,7 @@ impl TraceTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
     use crate::{TraceTree, TreeOptions};
 
     #[test]

@@ -93,7 +93,7 @@ pub(crate) fn nest(
 #[cfg(test)]
 mod tests {
     use super::{WORTH_A_THREAD, time_order};
-    use crate::fixture::{Fixture, names};
+    use crate::fixture::{Fixture, Planted, names};
     use crate::{TraceTree, TreeOptions};
     use proptest::prelude::*;
     use trace_ingest::{Category, EventArguments, EventId, TraceBuilder};

@@ -94,7 +94,7 @@ impl TraceTree {
 mod tests {
     use super::*;
     use crate::edit::PseudoOperator;
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
     use trace_ingest::EventId;
 
     struct Insert(&'static str, EventId);

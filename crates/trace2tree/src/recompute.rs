@@ -91,7 +91,7 @@ impl TraceTree {
 mod tests {
     use trace_ingest::{Category, EventArguments};
 
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
 
     #[test]
     fn everything_below_a_recomputing_frame_is_marked() {

@@ -362,7 +362,7 @@ impl Nodes {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, Planted};
 
     #[test]
     fn the_nearest_operator_of_a_kernel_skips_calls_and_python_frames() {

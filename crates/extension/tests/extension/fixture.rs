@@ -2,15 +2,15 @@
 
 use extension::Extension;
 use sheets::Cell;
-use trace_ingest::{ArgumentValue, Category, EventArguments, EventId, Trace, TraceBuilder};
+use testdata::trace;
+use trace_ingest::{ArgumentValue, Category, EventArguments, EventId, Trace};
 use trace2tree::{TraceTree, TreeOptions};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 /// A trace of operators with launches below them, on threads of process 1; times in µs.
 #[derive(Default)]
 pub(super) struct Fixture {
-    builder: TraceBuilder,
-    kernels: i64,
+    made: trace::Fixture,
 }
 
 impl Fixture {
@@ -19,11 +19,10 @@ impl Fixture {
         category: Category,
         name: &str,
         tid: i64,
-        at: (i64, i64),
+        (start, duration): (i64, i64),
         arguments: EventArguments,
     ) -> EventId {
-        let track = self.builder.track(1, tid);
-        self.builder.event(category, name, track, at.0 * 1000, at.1 * 1000, arguments)
+        self.made.event(category, name, (1, tid), (start as f64, duration as f64), arguments)
     }
 
     pub(super) fn op(
@@ -34,8 +33,7 @@ impl Fixture {
         sequence_number: Option<i64>,
         lists: [Option<ArgumentValue>; 4],
     ) -> EventId {
-        let signature = Some(self.builder.signature(lists));
-        let arguments = EventArguments { signature, sequence_number, ..EventArguments::default() };
+        let arguments = EventArguments { sequence_number, ..self.made.recorded(lists) };
         self.event(Category::CPU_OP, name, tid, at, arguments)
     }
 
@@ -45,15 +43,15 @@ impl Fixture {
 
     /// A launch at a time with its kernel, which has the device to itself.
     pub(super) fn kernel(&mut self, name: &str, tid: i64, at: i64, duration: i64) -> EventId {
-        self.kernels += 1;
-        let arguments = EventArguments { correlation: Some(self.kernels), ..EventArguments::default() };
+        let correlation = self.made.correlation();
+        let arguments = trace::correlated(correlation);
         self.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", tid, (at, 2), arguments);
         let arguments = EventArguments { device: Some(0), stream: Some(7), ..arguments };
-        self.event(Category::KERNEL, name, 70, (100_000 + 1000 * self.kernels, duration), arguments)
+        self.event(Category::KERNEL, name, 70, (100_000 + 1000 * correlation, duration), arguments)
     }
 
     pub(super) fn finish(self) -> Trace {
-        self.builder.finish()
+        self.made.finish()
     }
 
     pub(super) fn tree(self) -> TraceTree {
@@ -61,16 +59,12 @@ impl Fixture {
     }
 }
 
-fn list(items: impl IntoIterator<Item = ArgumentValue>) -> ArgumentValue {
-    ArgumentValue::List(items.into_iter().collect())
-}
-
 pub(super) fn shapes(shapes: &[&[i64]]) -> Option<ArgumentValue> {
-    Some(list(shapes.iter().map(|shape| list(shape.iter().map(|&size| ArgumentValue::Int(size))))))
+    Some(trace::shapes(shapes))
 }
 
 pub(super) fn words(words: &[&str]) -> Option<ArgumentValue> {
-    Some(list(words.iter().map(|word| ArgumentValue::Text((*word).into()))))
+    Some(trace::texts(words))
 }
 
 /// A row of the unified table: name, category, device time in µs, FLOPs and bytes.

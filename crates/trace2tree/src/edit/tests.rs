@@ -1,5 +1,6 @@
 use super::*;
-use crate::fixture::{Fixture, names};
+use crate::fixture::{Fixture, Planted, names};
+use testdata::trace::shapes;
 
 struct Sample {
     tree: TraceTree,
@@ -11,10 +12,8 @@ struct Sample {
 /// An operator with arguments that launches two kernels, the second through an operator inside it.
 fn sample() -> Sample {
     let mut fixture = Fixture::new();
-    let dims = ArgumentValue::List(vec![ArgumentValue::List(vec![ArgumentValue::Int(4)])]);
-    let signature = fixture.builder.signature([Some(dims), None, None, None]);
-    let arguments =
-        EventArguments { signature: Some(signature), sequence_number: Some(6), ..EventArguments::default() };
+    let shaped = fixture.recorded([Some(shapes(&[&[4]])), None, None, None]);
+    let arguments = EventArguments { sequence_number: Some(6), ..shaped };
     let op = fixture.event(Category::CPU_OP, "moe", (1, 1), (0.0, 100.0), arguments);
     let first = fixture.launch("hipLaunchKernel", (10.0, 5.0), 1);
     fixture.op("inner", (20.0, 20.0));

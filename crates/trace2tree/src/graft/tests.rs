@@ -1,19 +1,18 @@
 use super::*;
-use crate::fixture::{Fixture, names};
+use crate::fixture::{Fixture, Planted, names};
 use crate::{PseudoOperator, TreeOptions, busy_time};
 use proptest::prelude::*;
-use trace_ingest::{ArgumentValue, Sequence};
+use testdata::trace::shapes;
+use trace_ingest::Sequence;
 
 /// A capture: a module that launches two kernels, one of them through an operator with arguments.
 fn capture() -> (TraceTree, RecordedCalls) {
     let mut fixture = Fixture::new();
-    let dims = ArgumentValue::List(vec![ArgumentValue::List(vec![ArgumentValue::Int(32)])]);
-    let signature = fixture.builder.signature([Some(dims), None, None, None]);
     let kernel = fixture.builder.intern("gemm");
     fixture.python("capture.py(1): run", (0.0, 1000.0));
     let module = fixture.python("nn.Module: Linear_0", (10.0, 100.0));
-    let arguments =
-        EventArguments { signature: Some(signature), external_id: Some(5), ..EventArguments::default() };
+    let shaped = fixture.recorded([Some(shapes(&[&[32]])), None, None, None]);
+    let arguments = EventArguments { external_id: Some(5), ..shaped };
     fixture.event(Category::CPU_OP, "aten::mm", (1, 1), (20.0, 50.0), arguments);
     let named = EventArguments { launched_kernel: Some(kernel), ..EventArguments::default() };
     let first = fixture.event(Category::CUDA_RUNTIME, "hipLaunchKernel", (1, 1), (30.0, 5.0), named);

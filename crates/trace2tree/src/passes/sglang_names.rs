@@ -52,7 +52,7 @@ pub(super) const NORMALISE_NAMES: Rule = Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{Fixture, names};
+    use crate::fixture::{Fixture, Planted, names};
 
     #[test]
     fn one_number_at_the_end_is_taken_off() {

@@ -1,10 +1,11 @@
 //! The passes on traces of the smallest kind.
 
 use proptest::prelude::*;
+use testdata::trace::{shapes, texts};
 use trace_ingest::{ArgumentValue, Category, EventArguments, EventId};
 
 use super::*;
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, Planted};
 use crate::{EditError, PseudoOperator, TreeOptions};
 
 /// A trace with one thing after the other; kernels run one at a time, each for the time given in µs.
@@ -110,22 +111,14 @@ fn attributes(tree: &TraceTree, name: &str) -> Vec<String> {
     attributes.map(|(label, value)| format!("{label}={}", display(value))).collect()
 }
 
-fn ints(values: &[i64]) -> ArgumentValue {
-    ArgumentValue::List(values.iter().map(|&value| ArgumentValue::Int(value)).collect())
-}
-
-fn dims(timeline: &mut Timeline, shapes: &[&[i64]]) -> EventArguments {
-    let dims = ArgumentValue::List(shapes.iter().map(|shape| ints(shape)).collect());
-    let signature = Some(timeline.fixture.builder.signature([Some(dims), None, None, None]));
-    EventArguments { signature, sequence_number: Some(77), ..EventArguments::default() }
+fn dims(timeline: &mut Timeline, dims: &[&[i64]]) -> EventArguments {
+    let shaped = timeline.fixture.recorded([Some(shapes(dims)), None, None, None]);
+    EventArguments { sequence_number: Some(77), ..shaped }
 }
 
 /// `aten::topk` as the routing kernel's operator records it.
 fn routing(timeline: &mut Timeline, name: &str, topk: &str) {
-    let texts = ["", topk].map(|text| ArgumentValue::Text(text.to_owned()));
-    let concrete = ArgumentValue::List(texts.to_vec());
-    let signature = Some(timeline.fixture.builder.signature([None, None, None, Some(concrete)]));
-    let arguments = EventArguments { signature, ..EventArguments::default() };
+    let arguments = timeline.fixture.recorded([None, None, None, Some(texts(&["", topk]))]);
     timeline.with_arguments(Operator(name), arguments, |_| {});
 }
 

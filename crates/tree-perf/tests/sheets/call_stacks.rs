@@ -2,7 +2,7 @@
 
 use tree_perf::AnalysisOptions;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 fn stacks(fixture: Fixture) -> Vec<String> {
     let options = AnalysisOptions { include_call_stack: true, ..AnalysisOptions::default() };

@@ -5,7 +5,7 @@ use trace_ingest::{Category, Collective, DistributedInfo, EventArguments, Proces
 use tree_perf::{AnalysisOptions, Notice};
 
 use crate::common::{THEIRS, Table};
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 const SHEET: &str = "coll_analysis";
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::common::{Table, conventions};
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 const KERNELS: [&str; 4] =
     ["gemm", "void at::native::elementwise_kernel", "reduce", "ncclDevKernel_AllReduce"];

@@ -4,7 +4,7 @@ use trace_ingest::{Category, CounterSample};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::common::{THEIRS, Table};
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 /// A sample per millisecond for 100 ms. The device computes from 20 to 60 ms, and until 62 ms it copies, too.
 fn sampled(counter: &str, value: impl Fn(i64) -> f64) -> Fixture {

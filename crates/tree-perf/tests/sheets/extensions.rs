@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use perf_models::{ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value};
+use testdata::trace::correlated;
 use trace_ingest::{Category, Collective, EventArguments};
 use trace2tree::{PseudoOperator, TraceTree};
 use tree_perf::{
@@ -299,17 +300,15 @@ fn a_rule_that_fails_is_a_notice_and_the_report_is_made() {
 /// A forward operator with its autograd node and backward operator.
 fn with_backward() -> Fixture {
     let mut fixture = Fixture::new();
-    let numbered = EventArguments { sequence_number: Some(5), ..EventArguments::default() };
     let shaped = fixture.arguments(&[(&[8, 4], "float", "")]);
     let forward = EventArguments { sequence_number: Some(5), ..shaped };
     fixture.event(Category::CPU_OP, "my::op", (1, 1), (0.0, 10.0), forward);
     fixture.launches(1.0, &[("forward", 7, 1000.0, 20.0)]);
     let node = "autograd::engine::evaluate_function: my::opBackward";
-    fixture.event(Category::CPU_OP, node, (1, 2), (100.0, 30.0), numbered);
-    fixture.event(Category::CPU_OP, "my::opBackward", (1, 2), (105.0, 20.0), numbered);
+    fixture.op_with_sequence(2, node, (100.0, 30.0), 5);
+    fixture.op_with_sequence(2, "my::opBackward", (105.0, 20.0), 5);
     let correlation = fixture.correlation();
-    let launched = EventArguments { correlation: Some(correlation), ..EventArguments::default() };
-    fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (110.0, 1.0), launched);
+    fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (110.0, 1.0), correlated(correlation));
     fixture.device(Category::KERNEL, ("backward", 7, 1100.0, 50.0), correlation);
     fixture
 }

@@ -3,7 +3,7 @@
 use trace_ingest::Category;
 use tree_perf::AnalysisOptions;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 const COLUMNS: &str = "type | time ms | percent";
 

@@ -1,11 +1,10 @@
 //! What work is held against: peaks of a basis, links of copies, the arithmetic that kernels name, caches.
 
 use perf_models::{PeakBasis, architecture};
-use trace_ingest::{Category, EventArguments, MemoryTransfer};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::common::{THEIRS, Table, conventions};
-use crate::fixture::{Fixture, Input};
+use crate::fixture::{Analysed, Fixture, Input};
 
 const UNIFIED: &str = "unified_perf_summary";
 
@@ -19,15 +18,7 @@ fn copied(fixture: &mut Fixture, at: f64, name: &str, bytes: Option<u64>) {
     fixture.modelled_call("aten::copy_", at, &[tensor, tensor, (&[], "Scalar", "False")], &[]);
     let correlation = fixture.correlation();
     fixture.launch("cudaMemcpyAsync", (at + 1.0, 1.0), correlation);
-    let transfer = MemoryTransfer { bytes, ..MemoryTransfer::default() };
-    let arguments = EventArguments {
-        correlation: Some(correlation),
-        device: Some(0),
-        stream: Some(7),
-        transfer: Some(transfer),
-        ..EventArguments::default()
-    };
-    fixture.event(Category::GPU_MEMCPY, name, (0, 7), (1000.0 + at * 100.0, 1000.0), arguments);
+    fixture.transfer((name, 7, 1000.0 + at * 100.0, 1000.0), bytes, correlation);
 }
 
 #[test]

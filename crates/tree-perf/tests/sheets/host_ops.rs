@@ -7,7 +7,7 @@ use trace_ingest::{Category, EventArguments, ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::common::Table;
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 fn recorded(name: &str) -> Analysis {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recorded/cpu").join(name);

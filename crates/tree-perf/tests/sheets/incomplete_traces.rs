@@ -5,7 +5,7 @@ use trace_ingest::Category;
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use crate::common::{Table, conventions};
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 /// Every sheet that can be asked for.
 pub(crate) fn everything() -> AnalysisOptions {

@@ -6,7 +6,7 @@ use trace2tree::TraceTree;
 use tree_perf::{Analysis, AnalysisOptions, ReportLayout, inference_sheets, pytorch_sheets};
 
 use crate::common::{THEIRS, Table};
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 fn by_module() -> AnalysisOptions {
     AnalysisOptions {

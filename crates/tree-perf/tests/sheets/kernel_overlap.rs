@@ -4,7 +4,7 @@ use trace_ingest::{Category, EventArguments};
 use tree_perf::AnalysisOptions;
 
 use crate::common::Table;
-use crate::fixture::{Fixture, Input, Kernel};
+use crate::fixture::{Analysed, Fixture, Input, Kernel};
 
 const SHEET: &str = "ops_all_kl_overlap";
 

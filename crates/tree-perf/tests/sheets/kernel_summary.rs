@@ -1,10 +1,11 @@
 //! Kernels with the operator that launched them.
 
-use trace_ingest::{Category, EventArguments};
+use testdata::trace::correlated;
+use trace_ingest::Category;
 use tree_perf::AnalysisOptions;
 
 use crate::common::{Table, conventions};
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 use crate::launchers::every_kind_of_launcher;
 
 const SHEET: &str = "kernel_summary";
@@ -106,14 +107,11 @@ fn operators_that_start_together_keep_their_categories() {
     // the device ran their work in the opposite order.
     fixture.op("outer", (0.0, 100.0));
     fixture.op("inner", (0.0, 20.0));
-    fixture.event(Category::CPU_OP, "other thread", (1, 2), (0.0, 20.0), EventArguments::default());
-    let launched = |id| EventArguments { correlation: Some(id), ..EventArguments::default() };
-    fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (5.0, 1.0), launched(90));
+    fixture.op_on(2, "other thread", (0.0, 20.0));
+    fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (5.0, 1.0), correlated(90));
     fixture.device(Category::KERNEL, (elementwise, 7, 1000.0, 3.0), 90);
-    fixture.launch("cudaLaunchKernel", (10.0, 1.0), 91);
-    fixture.device(Category::KERNEL, (elementwise, 7, 1010.0, 2.0), 91);
-    fixture.launch("cudaLaunchKernel", (50.0, 1.0), 92);
-    fixture.device(Category::KERNEL, (elementwise, 7, 1020.0, 1.0), 92);
+    fixture.launch_of("cudaLaunchKernel", (10.0, 1.0), &[(elementwise, 7, 1010.0, 2.0)]);
+    fixture.launch_of("cudaLaunchKernel", (50.0, 1.0), &[(elementwise, 7, 1020.0, 1.0)]);
     let rows = fixture.table_with(SHEET, options()).select("Parent op category | Parent cpu_op");
     assert_eq!(rows, ["elementwise | other thread", "elementwise | inner", "elementwise | outer"]);
 }

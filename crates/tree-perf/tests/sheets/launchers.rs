@@ -4,7 +4,7 @@ use trace_ingest::{Category, EventArguments};
 use tree_perf::AnalysisOptions;
 
 use crate::common::{THEIRS, Table};
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 /// The operator sheet as `name | num_kernels | direct | subtree`, by name.
 fn launchers(fixture: Fixture) -> Vec<String> {

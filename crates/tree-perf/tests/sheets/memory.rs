@@ -7,7 +7,7 @@ use trace_ingest::{EventArguments, MemoryDevice, MemoryEvent};
 use tree_perf::{Analysis, AnalysisOptions, Notice};
 
 use crate::common::Table;
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 const MIB: i64 = 1 << 20;
 const GPU: MemoryDevice = MemoryDevice { kind: 1, index: 0 };

@@ -1,10 +1,11 @@
 //! The operator sheets: what is grouped, how it is summed, in which order.
 
+use testdata::trace::correlated;
 use trace_ingest::{Category, EventArguments};
 use tree_perf::AnalysisOptions;
 
 use crate::common::Table;
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 /// Two streams under one operator, an elementwise kernel, and an operator without recorded arguments.
 fn three_operators() -> Fixture {
@@ -65,9 +66,8 @@ fn calls_differ_by_arguments_and_thread() {
     fixture.call_with_dims("aten::mm", 0.0, &[&[2, 2]], &[("k", 7, 1000.0, 1.0)]);
     fixture.call_with_dims("aten::mm", 20.0, &[&[4, 4]], &[("k", 7, 1010.0, 2.0)]);
     fixture.call_with_dims("aten::mm", 40.0, &[&[2, 2]], &[("k", 7, 1020.0, 3.0)]);
-    let launched = |id| EventArguments { correlation: Some(id), ..EventArguments::default() };
-    fixture.event(Category::CPU_OP, "aten::mm", (1, 2), (60.0, 10.0), EventArguments::default());
-    fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (61.0, 1.0), launched(99));
+    fixture.op_on(2, "aten::mm", (60.0, 10.0));
+    fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (61.0, 1.0), correlated(99));
     fixture.device(Category::KERNEL, ("k", 7, 1030.0, 0.5), 99);
     fixture.builder.process(1, Some("python"), Some("CPU"));
     fixture.builder.thread(1, 2, "autograd");
@@ -76,8 +76,8 @@ fn calls_differ_by_arguments_and_thread() {
          | Concrete Inputs | operation_count",
     );
     let expected = [
-        "python | CPU | Unknown | ((2, 2),) | ('float',) | ((1,),) | ('',) | 2",
-        "python | CPU | Unknown | ((4, 4),) | ('float',) | ((1,),) | ('',) | 1",
+        "python | CPU | Unknown | ((2, 2),) | ('float',) | ((2, 1),) | ('',) | 2",
+        "python | CPU | Unknown | ((4, 4),) | ('float',) | ((4, 1),) | ('',) | 1",
         "python | CPU | autograd | - | - | - | - | 1",
     ];
     assert_eq!(rows, expected);

@@ -3,7 +3,7 @@
 use tree_perf::{AnalysisOptions, Notice};
 
 use crate::common::Table;
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 const FUSED: (&str, i64, f64, f64) = ("void aiter::fmoe_bf16_g1u1", 7, 100.0, 40.0);
 const OTHER: (&str, i64, f64, f64) = ("void MoeSorting", 7, 150.0, 10.0);

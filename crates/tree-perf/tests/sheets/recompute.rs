@@ -4,7 +4,7 @@ use operator_sheets::KernelOptions;
 use tree_perf::AnalysisOptions;
 
 use crate::common::Table;
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 const FRAME: &str = "torch/utils/checkpoint.py(1110): recompute_fn";
 

@@ -8,7 +8,7 @@ use trace_ingest::{ReadOptions, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::common::Table;
-use crate::fixture::{Fixture, Input};
+use crate::fixture::{Analysed, Fixture, Input};
 
 const ROOFS: &str = "roofline";
 const POINTS: &str = "roofline_points";

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use perf_models::{PeakBasis, architecture};
+use testdata::trace::correlated;
 use trace_ingest::{Category, DeviceProperties, EventArguments, EventId, ReadOptions, TraceFacts, read_path};
 use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
 
 use crate::common::{Table, conventions};
-use crate::fixture::{Fixture, Input, Kernel};
+use crate::fixture::{Analysed, Fixture, Input, Kernel};
 
 /// Measured peaks of MI300X.
 fn mi300x() -> AnalysisOptions {
@@ -33,17 +34,17 @@ struct Linked<'a> {
 fn linked(fixture: &mut Fixture, sequence_number: i64, linked: &Linked<'_>) -> EventId {
     let numbered = EventArguments { sequence_number: Some(sequence_number), ..EventArguments::default() };
     let start = sequence_number as f64 * 1000.0;
-    let arguments = EventArguments { ..fixture.arguments(linked.inputs) };
-    let forward = EventArguments { sequence_number: Some(sequence_number), ..arguments };
+    let forward =
+        EventArguments { sequence_number: Some(sequence_number), ..fixture.arguments(linked.inputs) };
     fixture.event(Category::CPU_OP, linked.forward, (1, 1), (start, 10.0), forward);
     fixture.launches(start + 1.0, &[("forward", 7, start + 100.0, 20.0)]);
     let node = format!("autograd::engine::evaluate_function: {}", linked.node);
     let node = fixture.event(Category::CPU_OP, &node, (1, 2), (start + 200.0, 100.0), numbered);
     for (position, name) in linked.backward.iter().enumerate() {
         let at = start + 210.0 + position as f64 * 20.0;
-        fixture.event(Category::CPU_OP, name, (1, 2), (at, 10.0), EventArguments::default());
+        fixture.op_on(2, name, (at, 10.0));
         let correlation = fixture.correlation();
-        let launched = EventArguments { correlation: Some(correlation), ..EventArguments::default() };
+        let launched = correlated(correlation);
         fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (at + 1.0, 1.0), launched);
         let kernel = ("backward", 7, start + 400.0 + position as f64 * 60.0, 50.0);
         fixture.device(Category::KERNEL, kernel, correlation);
@@ -456,7 +457,7 @@ fn backward_work_that_no_forward_call_stands_for_has_figures_of_its_own() {
         let arguments = fixture.arguments(inputs);
         fixture.event(Category::CPU_OP, name, (1, 2), (at, 10.0), arguments);
         let correlation = fixture.correlation();
-        let launched = EventArguments { correlation: Some(correlation), ..EventArguments::default() };
+        let launched = correlated(correlation);
         fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (at + 1.0, 1.0), launched);
         fixture.device(Category::KERNEL, ("kernel", 7, at + 200.0, 15.0), correlation);
     }

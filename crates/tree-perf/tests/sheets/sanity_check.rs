@@ -2,7 +2,7 @@
 
 use tree_perf::AnalysisOptions;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 #[test]
 fn tables_that_have_everything_pass() {

@@ -6,7 +6,7 @@ use operator_sheets::KernelOptions;
 use tree_perf::AnalysisOptions;
 
 use crate::common::Table;
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 const HISTOGRAM: &str = "short_kernels_histogram";
 const DETAILS: &str = "short_kernels_all_details";

@@ -6,7 +6,7 @@ use trace_ingest::{Category, EventArguments, TraceBuilder};
 use tree_perf::{Analysis, AnalysisOptions, BudgetBounds, GapParts, TimeBudget};
 
 use crate::common::Table;
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture};
 
 const PARTS: [&str; 7] =
     ["Idle (ms)", "Sync (ms)", "Other Calls (ms)", "Launch (ms)", "Host (ms)", "Queued (ms)", "Unknown (ms)"];

@@ -1,11 +1,12 @@
 //! The unified table and coverage: which operator accounts for a device event, and what is said of it.
 
 use perf_models::architecture;
-use trace_ingest::{Category, EventArguments};
+use testdata::trace::correlated;
+use trace_ingest::Category;
 use tree_perf::AnalysisOptions;
 
 use crate::common::Table;
-use crate::fixture::{Fixture, Input};
+use crate::fixture::{Analysed, Fixture, Input};
 
 const UNIFIED: &str = "unified_perf_summary";
 const SYNTHETIC: &str = "(Synthetic Op)";
@@ -83,8 +84,7 @@ fn the_outermost_modelled_operator_accounts_for_all_below_it() {
 fn launches_of_the_driver_are_launches() {
     let mut fixture = Fixture::new();
     fixture.op("driven", (0.0, 10.0));
-    let launched = EventArguments { correlation: Some(90), ..EventArguments::default() };
-    fixture.event(Category::CUDA_DRIVER, "cuLaunchKernel", (1, 1), (1.0, 1.0), launched);
+    fixture.event(Category::CUDA_DRIVER, "cuLaunchKernel", (1, 1), (1.0, 1.0), correlated(90));
     fixture.device(Category::KERNEL, ("k", 7, 1000.0, 5.0), 90);
     assert_eq!(times(fixture), ["driven | 5"]);
 }

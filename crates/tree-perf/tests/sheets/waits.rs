@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 
 use operator_sheets::KernelOptions;
-use trace_ingest::{Category, EventArguments, MemoryTransfer};
+use trace_ingest::{Category, EventArguments};
 use tree_perf::{AnalysisOptions, pytorch_sheets};
 
 use crate::common::Table;
-use crate::fixture::Fixture;
+use crate::fixture::{Analysed, Fixture, Kernel};
 
 const SHEETS: [&str; 11] = [
     "idle_causes",
@@ -27,14 +27,11 @@ fn options() -> AnalysisOptions {
     AnalysisOptions { waits: true, ..AnalysisOptions::default() }
 }
 
-/// An operator of 10 µs that launches a kernel by this call.
-fn launch(fixture: &mut Fixture, call: (&str, f64, f64), kernels: &[(&str, i64, f64, f64)]) {
-    let correlation = fixture.correlation();
-    fixture.op("aten::mm", (call.1 - 1.0, call.2 + 2.0));
-    fixture.launch(call.0, (call.1, call.2), correlation);
-    for &kernel in kernels {
-        fixture.device(Category::KERNEL, kernel, correlation);
-    }
+/// An operator around this call, which launches kernels.
+fn launch(fixture: &mut Fixture, call: (&str, f64, f64), kernels: &[Kernel<'_>]) {
+    let (name, start, length) = call;
+    fixture.op("aten::mm", (start - 1.0, length + 2.0));
+    fixture.launch_of(name, (start, length), kernels);
 }
 
 /// A kernel of stream 7 until 100 µs; the host is free from 20 µs on.
@@ -44,118 +41,79 @@ fn begun() -> Fixture {
     fixture
 }
 
-type Plant = fn(&mut Fixture);
+/// Gaps between 100 and 310 µs: what the host does in them, then the launch that ends them, each with its time and its
+/// length; last the cause of the gap, the reason, and what was waited for. `data_loader` is an annotation of a thread.
+const GAPS: &str = "
+late launch | - | cudaLaunchKernel 300 5 | host_wait | other | aten::mm
+the host waited for the device when it ran dry | cudaDeviceSynchronize 30 75 | cudaLaunchKernel 300 5 \
+    | host_wait | sync | cudaDeviceSynchronize
+the host waited for something else most of the time | hipStreamSynchronize 120 150 | hipLaunchKernel 300 5 \
+    | host_wait | sync | hipStreamSynchronize
+a short synchronisation before the stream ran dry | cudaStreamSynchronize 30 40 | cudaLaunchKernel 300 5 \
+    | host_wait | other | aten::mm
+data loader, with a synchronisation before it | cudaStreamSynchronize 30 75, data_loader 110 180 1 \
+    | cudaLaunchKernel 300 5 | host_wait | data_loader | LOADER
+data loader of another thread | data_loader 110 180 2 | cudaLaunchKernel 300 5 | host_wait | other | aten::mm
+copy that held the host | cudaMemcpyAsync 30 250 | cudaLaunchKernel 300 5 | host_wait | copy | cudaMemcpyAsync
+copy whose data the host prepares first | - | cudaMemcpyAsync 30 300 | dependency_wait | copy | cudaMemcpyAsync
+launch of a graph that takes long | - | hipGraphLaunch 90 215 | dependency_wait | graph_launch | hipGraphLaunch
+nothing that the trace shows | - | cudaLaunchKernel 30 5 | dependency_wait | unknown | -";
+
+const LOADER: &str = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+
+/// Makes sure that stream 7 idles for this reason, and the device too unless `other_stream` is busy.
+fn assert_idle(case: &str, fixture: Fixture, expected: &str) {
+    let analysis = fixture.analyse(options());
+    let columns = "stream | cause | reason | waited_for | idle_ms | waits";
+    let rows = Table::of_sheet(&analysis, "idle_causes_per_stream").select(columns);
+    assert_eq!(rows[0], format!("7 | {expected} | 1"), "{case}");
+    let finding = analysis.idle_finding().unwrap().to_string();
+    let (cause, reason) = (expected.split(" | ").next().unwrap(), expected.split(" | ").nth(1).unwrap());
+    let named = if reason == "-" { format!("({cause})") } else { format!("({cause}, {reason})") };
+    assert_eq!(finding.contains(&named), reason != "other_stream", "{case}: {finding}");
+}
 
 #[test]
 fn planted_causes_of_idleness_are_named() {
-    let late: Plant = |fixture| launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-    let in_time: Plant = |fixture| launch(fixture, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-    let cases: [(&str, Plant, &str); 14] = [
-        ("late launch", late, "host_wait | other | aten::mm | 0.21 | 1"),
-        (
-            "the host waited for the device when it ran dry",
-            |fixture| {
-                fixture.launch("cudaDeviceSynchronize", (30.0, 75.0), 90);
-                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-            },
-            "host_wait | sync | cudaDeviceSynchronize | 0.21 | 1",
-        ),
-        (
-            "the host waited for something else most of the time",
-            |fixture| {
-                fixture.launch("hipStreamSynchronize", (120.0, 150.0), 90);
-                launch(fixture, ("hipLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-            },
-            "host_wait | sync | hipStreamSynchronize | 0.21 | 1",
-        ),
-        (
-            "a short synchronisation before the stream ran dry",
-            |fixture| {
-                fixture.launch("cudaStreamSynchronize", (30.0, 40.0), 90);
-                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-            },
-            "host_wait | other | aten::mm | 0.21 | 1",
-        ),
-        (
-            "data loader, with a synchronisation before it",
-            |fixture| {
-                fixture.launch("cudaStreamSynchronize", (30.0, 75.0), 90);
-                let loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
-                fixture.annotation(loader, 1, (110.0, 180.0));
-                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-            },
-            "host_wait | data_loader | enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__ | 0.21 | 1",
-        ),
-        (
-            "data loader of another thread",
-            |fixture| {
-                let loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
-                fixture.annotation(loader, 2, (110.0, 180.0));
-                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-            },
-            "host_wait | other | aten::mm | 0.21 | 1",
-        ),
-        (
-            "copy that held the host",
-            |fixture| {
-                fixture.launch("cudaMemcpyAsync", (30.0, 250.0), 90);
-                launch(fixture, ("cudaLaunchKernel", 300.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-            },
-            "host_wait | copy | cudaMemcpyAsync | 0.21 | 1",
-        ),
-        (
-            "copy whose data the host prepares first",
-            |fixture| launch(fixture, ("cudaMemcpyAsync", 30.0, 300.0), &[("k", 7, 310.0, 10.0)]),
-            "dependency_wait | copy | cudaMemcpyAsync | 0.21 | 1",
-        ),
-        (
-            "late launch of a graph",
-            |fixture| {
-                let kernels = [("k", 7, 310.0, 10.0), ("k", 7, 320.0, 10.0)];
-                launch(fixture, ("cudaGraphLaunch", 300.0, 5.0), &kernels);
-            },
-            "host_wait | graph_launch | cudaGraphLaunch | 0.21 | 1",
-        ),
-        (
-            "launch of a graph that takes long",
-            |fixture| launch(fixture, ("hipGraphLaunch", 90.0, 215.0), &[("k", 7, 310.0, 10.0)]),
-            "dependency_wait | graph_launch | hipGraphLaunch | 0.21 | 1",
-        ),
-        (
-            "kernel of another stream",
-            |fixture| {
-                launch(fixture, ("cudaLaunchKernel", 20.0, 5.0), &[("other", 20, 60.0, 245.0)]);
-                launch(fixture, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 310.0, 10.0)]);
-            },
-            "dependency_wait | other_stream | other | 0.21 | 1",
-        ),
-        ("nothing that the trace shows", in_time, "dependency_wait | unknown | - | 0.21 | 1"),
-        (
-            "short gap",
-            |fixture| launch(fixture, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 129.0, 10.0)]),
-            "kernel_wait | - | - | 0.029 | 1",
-        ),
-        (
-            "no launch",
-            |fixture| {
-                fixture.unlinked(("k", 7, 310.0, 10.0));
-            },
-            "unlinked | - | - | 0.21 | 1",
-        ),
-    ];
-    for (case, plant, expected) in cases {
+    for row in GAPS.trim().lines() {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [case, before, last, cause, reason, waited_for] = cells[..] else { panic!("{row}") };
         let mut fixture = begun();
-        plant(&mut fixture);
-        let analysis = fixture.analyse(options());
-        let columns = "stream | cause | reason | waited_for | idle_ms | waits";
-        let rows = Table::of_sheet(&analysis, "idle_causes_per_stream").select(columns);
-        assert_eq!(rows[0], format!("7 | {expected}"), "{case}");
-        let finding = analysis.idle_finding().unwrap().to_string();
-        let (cause, reason) = (expected.split(" | ").next().unwrap(), expected.split(" | ").nth(1).unwrap());
-        let named = if reason == "-" { format!("({cause})") } else { format!("({cause}, {reason})") };
-        // The device as a whole was busy while the other stream was.
-        assert_eq!(finding.contains(&named), case != "kernel of another stream", "{case}: {finding}");
+        for planted in before.split(", ").chain([last]) {
+            let number = |word: &str| word.parse::<f64>().unwrap();
+            match planted.split(' ').collect::<Vec<_>>()[..] {
+                ["data_loader", start, length, thread] => {
+                    fixture.annotation(LOADER, thread.parse().unwrap(), (number(start), number(length)));
+                }
+                [call, start, length] if planted == last => {
+                    launch(&mut fixture, (call, number(start), number(length)), &[("k", 7, 310.0, 10.0)]);
+                }
+                [call, start, length] => {
+                    fixture.launch(call, (number(start), number(length)), 90);
+                }
+                _ => assert_eq!(planted, "-", "{case}"),
+            }
+        }
+        let waited_for = waited_for.replace("LOADER", LOADER);
+        assert_idle(case, fixture, &format!("{cause} | {reason} | {waited_for} | 0.21"));
     }
+}
+
+#[test]
+fn graphs_other_streams_short_gaps_and_unknown_launches_are_causes() {
+    let mut graph = begun();
+    launch(&mut graph, ("cudaGraphLaunch", 300.0, 5.0), &[("k", 7, 310.0, 10.0), ("k", 7, 320.0, 10.0)]);
+    assert_idle("late launch of a graph", graph, "host_wait | graph_launch | cudaGraphLaunch | 0.21");
+    let mut other_stream = begun();
+    launch(&mut other_stream, ("cudaLaunchKernel", 20.0, 5.0), &[("other", 20, 60.0, 245.0)]);
+    launch(&mut other_stream, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 310.0, 10.0)]);
+    assert_idle("kernel of another stream", other_stream, "dependency_wait | other_stream | other | 0.21");
+    let mut short = begun();
+    launch(&mut short, ("cudaLaunchKernel", 30.0, 5.0), &[("k", 7, 129.0, 10.0)]);
+    assert_idle("short gap", short, "kernel_wait | - | - | 0.029");
+    let mut unlinked = begun();
+    unlinked.unlinked(("k", 7, 310.0, 10.0));
+    assert_idle("no launch", unlinked, "unlinked | - | - | 0.21");
 }
 
 #[test]
@@ -200,9 +158,7 @@ fn the_delay_of_a_launch_ends_with_the_start_of_its_first_event() {
     let mut fixture = Fixture::new();
     launch(&mut fixture, ("cudaLaunchKernel", 0.0, 5.0), &[("a", 7, 4.0, 50.0)]);
     launch(&mut fixture, ("cudaGraphLaunch", 20.0, 5.0), &[("b", 7, 80.0, 20.0), ("c", 7, 60.0, 20.0)]);
-    let correlation = fixture.correlation();
-    fixture.launch("cuLaunchKernel", (200.0, 1.0), correlation);
-    fixture.device(Category::KERNEL, ("d", 7, 203.0, 1.0), correlation);
+    fixture.launch_of("cuLaunchKernel", (200.0, 1.0), &[("d", 7, 203.0, 1.0)]);
     let columns = "operator | launches | device_events | launch_delay_ms | launch_calls_ms \
          | launch_delay_us_median | start_to_start_us_max";
     let rows = fixture.table_with("launch_delay", options()).select(columns);
@@ -235,15 +191,9 @@ fn kinds_of_work_at_the_same_time_are_a_matrix() {
 #[test]
 fn copies_at_the_same_time_share_the_link() {
     let mut fixture = Fixture::new();
-    let copies = [(0.0, 10.0, Some(100_000)), (5.0, 10.0, Some(200_000)), (50.0, 10.0, None)];
-    for (start, duration, bytes) in copies {
-        let arguments = EventArguments {
-            device: Some(0),
-            stream: Some(7),
-            transfer: Some(MemoryTransfer { bytes, ..MemoryTransfer::default() }),
-            ..EventArguments::default()
-        };
-        fixture.event(Category::GPU_MEMCPY, "Memcpy HtoD", (0, 7), (start, duration), arguments);
+    for (start, bytes) in [(0.0, Some(100_000)), (5.0, Some(200_000)), (50.0, None)] {
+        let correlation = fixture.correlation();
+        fixture.transfer(("Memcpy HtoD", 7, start, 10.0), bytes, correlation);
     }
     let columns = "kind | bytes | time_ms | GB/s per copy | GB/s concurrent | GB/s concurrent median \
          | GB/s concurrent max | busy_ms | count | without_size";
@@ -313,12 +263,7 @@ fn sheets_of_waits_are_made_when_asked_for() {
     for waits in [false, true] {
         let mut fixture = begun();
         let correlation = fixture.correlation();
-        let arguments = EventArguments {
-            correlation: Some(correlation),
-            transfer: Some(MemoryTransfer { bytes: Some(1000), ..MemoryTransfer::default() }),
-            ..EventArguments::default()
-        };
-        fixture.event(Category::GPU_MEMCPY, "Memcpy HtoD", (0, 7), (200.0, 5.0), arguments);
+        fixture.transfer(("Memcpy HtoD", 7, 200.0, 5.0), Some(1000), correlation);
         fixture.annotation("step", 1, (0.0, 9.0));
         for at in [300.0, 400.0] {
             launch(&mut fixture, ("cudaLaunchKernel", at, 5.0), &[("a", 7, at + 10.0, 5.0)]);
@@ -346,15 +291,12 @@ fn sequences_that_recur_have_the_launch_time_that_one_launch_would_save() {
         fixture.op("outer", (start, 100.0));
         fixture.op("inner", (start + 1.0, 90.0));
         for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
-            let correlation = fixture.correlation();
             let at = start + 10.0 + 20.0 * at as f64;
-            fixture.launch("cudaLaunchKernel", (at, 5.0), correlation);
-            fixture.device(Category::KERNEL, (name, 7, at + 10.0, 18.0), correlation);
+            fixture.launch_of("cudaLaunchKernel", (at, 5.0), &[(name, 7, at + 10.0, 18.0)]);
         }
         // Below no operator, and never the same.
-        let correlation = fixture.correlation();
-        fixture.launch("cudaLaunchKernel", (start + 200.0, 5.0), correlation);
-        fixture.device(Category::KERNEL, (&format!("k{step}"), 7, start + 210.0, 1.0), correlation);
+        let kernel = (&*format!("k{step}"), 7, start + 210.0, 1.0);
+        fixture.launch_of("cudaLaunchKernel", (start + 200.0, 5.0), &[kernel]);
     }
     let rows = fixture.table_with("frequent_sequences", options()).select(columns);
     // Of the two operators around the same kernels, the inner one.
@@ -372,17 +314,13 @@ fn work_of_graphs_and_without_launch_interrupts_sequences() {
     let mut fixture = Fixture::new();
     for step in 0..2 {
         let start = f64::from(step) * 1000.0;
-        let correlation = fixture.correlation();
         fixture.op("replay", (start, 50.0));
-        fixture.launch("cudaGraphLaunch", (start, 5.0), correlation);
-        for at in [10.0, 20.0] {
-            fixture.device(Category::KERNEL, ("of graph", 7, start + at, 5.0), correlation);
-        }
+        let kernels = [10.0, 20.0].map(|at| ("of graph", 7, start + at, 5.0));
+        fixture.launch_of("cudaGraphLaunch", (start, 5.0), &kernels);
         for (at, name) in [(100.0, "a"), (140.0, "b")] {
             launch(&mut fixture, ("cudaLaunchKernel", start + at, 5.0), &[(name, 7, start + at + 10.0, 5.0)]);
         }
-        let correlation = fixture.correlation();
-        fixture.device(Category::KERNEL, ("unlinked", 7, start + 130.0, 5.0), correlation);
+        fixture.unlinked(("unlinked", 7, start + 130.0, 5.0));
     }
     let analysis = fixture.analyse(options());
     assert_eq!(analysis.device_event_count(), 10);
