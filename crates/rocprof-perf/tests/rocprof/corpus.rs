@@ -1,16 +1,18 @@
 //! The sheets of a recorded rocprofv3 profile against TraceLens' own, and figures known by heart.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use operator_sheets::KernelOptions;
 use rocprof_perf::{
     Conventions, Cumulation, KernelCategories, Processes, RocprofAnalysis, RocprofOptions, TimeUnits,
     rocprof_sheets,
 };
-use sheets::{Cell, Layout, Table};
+use sheets::Layout;
 use trace_ingest::ReadOptions;
 use trace_ingest::rocprof::read_profile;
+
+use crate::common::Table;
+use crate::conformance::{Reference, Verdicts};
 
 fn analysis(options: RocprofOptions) -> Option<(PathBuf, RocprofAnalysis)> {
     let folder = testdata::corpus("rocprof/mi300-allreduce")?;
@@ -32,98 +34,34 @@ fn short_categories() -> Conventions {
 
 fn table(analysis: &RocprofAnalysis, name: &str) -> Table {
     let sheets = rocprof_sheets();
-    sheets
-        .iter()
-        .find(|sheet| sheet.name == name)
-        .unwrap()
-        .table_in(analysis, Layout::Listed)
-        .unwrap()
-        .unwrap()
-}
-
-/// The rows, each as the cells of some columns joined by ` | `; whole figures have no point.
-fn select(table: &Table, columns: &[&str]) -> Vec<String> {
-    let text = |row: usize, column: &&str| match table.column(column).unwrap().cell(row) {
-        Cell::Number(number) => number.to_string(),
-        cell => cell.text().into_owned(),
-    };
-    let line = |row| columns.iter().map(|column| text(row, column)).collect::<Vec<_>>().join(" | ");
-    (0..table.height()).map(line).collect()
-}
-
-fn numbers(table: &Table, column: &str) -> Vec<f64> {
-    table.column(column).unwrap().cells().map(|cell| cell.text().parse().unwrap()).collect()
-}
-
-/// Compares a table with TraceLens' CSV, numbers within 1e-6; rows by the column `key`, or in order without one. Returns
-/// how many cells agree.
-fn compare(file: &Path, ours: &Table, key: Option<&str>, wrong: &mut Vec<String>) -> usize {
-    let mut reader = csv::Reader::from_path(file).unwrap();
-    let headers: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
-    let our_headers: Vec<&str> = ours.columns().iter().map(|column| column.name()).collect();
-    assert_eq!(our_headers, headers, "{}", ours.name());
-    let keys = key.map_or_else(Vec::new, |key| select(ours, &[key]));
-    let positions: BTreeMap<&str, usize> =
-        keys.iter().enumerate().map(|(row, key)| (key.as_str(), row)).collect();
-    let key = key.and_then(|key| headers.iter().position(|header| header == key));
-    let mut agreed = 0;
-    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    assert_eq!(records.len(), ours.height(), "{}", ours.name());
-    for (position, record) in records.iter().enumerate() {
-        let name = key.map_or("", |key| &record[key]);
-        let row = if key.is_some() { positions.get(name).copied() } else { Some(position) };
-        let Some(row) = row else {
-            wrong.push(format!("{}: no row {name}", ours.name()));
-            continue;
-        };
-        for (header, theirs) in headers.iter().zip(record) {
-            let cell = ours.column(header).unwrap().cell(row);
-            let agrees = match (theirs.parse::<f64>(), cell.text().parse::<f64>()) {
-                (Ok(theirs), Ok(ours)) => {
-                    (theirs - ours).abs() <= (1e-6 * theirs.abs().max(ours.abs())).max(1e-12)
-                }
-                _ => theirs == cell.text(),
-            };
-            match agrees {
-                true => agreed += 1,
-                false => wrong.push(format!("{}, {name}, {header}: {theirs}, ours {cell:?}", ours.name())),
-            }
-        }
-    }
-    agreed
+    let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
+    Table::new(&sheet.table_in(analysis, Layout::Listed).unwrap().unwrap())
 }
 
 #[test]
 fn sheets_agree_with_tracelens_cell_by_cell() {
-    let sheets = [
-        ("gpu_timeline", Some("type")),
-        ("kernel_summary", Some("name")),
-        ("kernel_summary_by_category", Some("op category")),
-        ("kernel_details", Some("dispatch_id")),
-        ("short_kernels_summary", Some("name")),
-        ("short_kernel_histogram", None),
-    ];
-    for (reference, options) in [("reference", RocprofOptions::default()), ("reference-full", everything())] {
+    for (folder, options) in [("reference", RocprofOptions::default()), ("reference-full", everything())] {
         let options = RocprofOptions { conventions: short_categories(), ..options };
-        let Some((folder, analysis)) = analysis(options) else { return };
-        let (mut wrong, mut agreed) = (Vec::new(), 0);
-        for (name, key) in sheets {
-            let file = folder.join(reference).join(format!("{name}.csv"));
-            if file.exists() {
-                agreed += compare(&file, &table(&analysis, name), key, &mut wrong);
-            }
+        let Some((case, analysis)) = analysis(options) else { return };
+        let mut verdicts = Verdicts::new("", &[]);
+        for (name, file) in testdata::csv_files(&case.join(folder)) {
+            let (reference, ours) = (Reference::read(&file), table(&analysis, &name));
+            assert_eq!(ours.headers, reference.headers, "{name}");
+            verdicts.add(folder, &name, reference.compare(&ours));
         }
+        let (exact, clock) = (verdicts.exact, verdicts.clock);
+        let wrong = verdicts.wrong();
         assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
-        assert!(agreed > 500, "{reference}: {agreed} cells");
+        assert!(exact > 500 && clock == 0, "{folder}: {exact} cells exact, {clock} within the clock");
     }
 }
 
 #[test]
 fn categories_are_those_of_reports_of_traces() {
     let Some((_, analysis)) = analysis(RocprofOptions::default()) else { return };
-    let columns = ["op category", "Count", "total_direct_kernel_time_ms"];
+    let columns = "op category | Count | total_direct_kernel_time_ms";
     assert_eq!(
-        select(&table(&analysis, "kernel_summary_by_category"), &columns),
+        table(&analysis, "kernel_summary_by_category").select(columns),
         [
             "communication | 1310 | 4158.756678",
             "elementwise | 22871 | 109.74336",
@@ -145,15 +83,13 @@ fn categories_are_those_of_reports_of_traces() {
 fn kernels_one_by_one_are_in_order() {
     let Some((_, analysis)) = analysis(everything()) else { return };
     let details = table(&analysis, "kernel_details");
-    let (durations, dispatches) =
-        (numbers(&details, "Kernel duration (µs)"), numbers(&details, "dispatch_id"));
+    let (durations, dispatches) = (details.numbers("Kernel duration (µs)"), details.numbers("dispatch_id"));
     assert_eq!(durations.len(), 43_915);
     let keys: Vec<(f64, f64)> =
         durations.into_iter().zip(dispatches).map(|(duration, dispatch)| (-duration, dispatch)).collect();
     assert!(keys.is_sorted());
-    let columns =
-        ["Kernel duration (µs)", "stream", "dispatch_id", "grid_x", "block_x", "agent_id", "thread_id"];
-    let rows = select(&details, &columns);
+    let columns = "Kernel duration (µs) | stream | dispatch_id | grid_x | block_x | agent_id | thread_id";
+    let rows = details.select(columns);
     assert_eq!(rows[0], "733003.332 | 565 | 2809 | 26624 | 256 | 37946 | 908");
     assert_eq!(rows[5], "127681.08 | 0 | 43915 | 256 | 256 | 37946 | 908");
 }
@@ -167,19 +103,10 @@ fn figures_of_the_reference_are_its_raw_ones() {
         ..short_categories()
     };
     let Some((_, analysis)) = analysis(RocprofOptions { conventions: raw, ..everything() }) else { return };
-    let rows = select(
-        &table(&analysis, "kernel_summary"),
-        &[
-            "name",
-            "Count",
-            "Mean Kernel Time (µs)",
-            "Median Kernel Time (µs)",
-            "Min Kernel Time (µs)",
-            "Max Kernel Time (µs)",
-            "Total Kernel Time (ms)",
-            "Category",
-        ],
-    );
+    let columns = "name | Count | Mean Kernel Time (µs) | Median Kernel Time (µs) | Min Kernel Time (µs) \
+         | Max Kernel Time (µs) | Total Kernel Time (ms) | Category";
+    let summary = table(&analysis, "kernel_summary");
+    let rows = summary.select(columns);
     assert_eq!(rows.len(), 44);
     assert_eq!(
         rows[0],
@@ -189,14 +116,13 @@ fn figures_of_the_reference_are_its_raw_ones() {
         rows[43],
         "compute_num_of_partial_segments | 50 | 2656.04 | 2060 | 600 | 8800 | 132.802 | Other"
     );
-    let cumulated = numbers(&table(&analysis, "kernel_summary"), "Cumulative Percentage (%)");
+    let cumulated = summary.numbers("Cumulative Percentage (%)");
     assert!((cumulated[0] - 97.710_911_456_853_4).abs() < 1e-9, "{}", cumulated[0]);
     assert!((cumulated[43] - 2.399_052_689_735_417).abs() < 1e-9, "{}", cumulated[43]);
 
-    let columns = ["op category", "Count", "total_direct_kernel_time_ms"];
     let categories = table(&analysis, "kernel_summary_by_category");
     assert_eq!(
-        select(&categories, &columns),
+        categories.select("op category | Count | total_direct_kernel_time_ms"),
         [
             "COMM | 1310 | 4158756.678",
             "Elementwise | 21571 | 103507.352",
@@ -218,13 +144,12 @@ fn figures_of_the_reference_are_its_raw_ones() {
         98.14872692932373,
         0.08800969411146116,
     ];
-    for (ours, expected) in numbers(&categories, "Cumulative Percentage (%)").into_iter().zip(expected) {
+    for (ours, expected) in categories.numbers("Cumulative Percentage (%)").into_iter().zip(expected) {
         assert!((ours - expected).abs() < 1e-9, "{ours} {expected}");
     }
-    assert!(table(&analysis, "short_kernels_summary").height() == 0, "no kernel is as short as 10 ns");
-    let rows = select(&table(&analysis, "gpu_timeline"), &["type", "time ms"]);
+    assert!(table(&analysis, "short_kernels_summary").rows.is_empty(), "no kernel is as short as 10 ns");
     assert_eq!(
-        rows,
+        table(&analysis, "gpu_timeline").select("type | time ms"),
         [
             "total_time | 19207.53247",
             "kernel | 4233.112334",
@@ -238,9 +163,8 @@ fn figures_of_the_reference_are_its_raw_ones() {
 #[test]
 fn the_gpu_that_communicates_hides_little_of_it() {
     let Some((_, analysis)) = analysis(RocprofOptions::default()) else { return };
-    let rows = select(&table(&analysis, "gpu_timeline_by_agent"), &["agent", "gpu", "type", "time ms"]);
     assert_eq!(
-        rows,
+        table(&analysis, "gpu_timeline_by_agent").select("agent | gpu | type | time ms"),
         [
             "37946 | 0 | total_time | 15122.023494",
             "37946 | 0 | kernel | 4233.112334",
@@ -270,7 +194,7 @@ fn another_threshold_and_other_bins_are_other_short_kernels() {
             ..everything()
         };
         let Some((_, analysis)) = analysis(options) else { return };
-        assert_eq!(table(&analysis, "short_kernels_summary").height(), names);
-        assert_eq!(numbers(&table(&analysis, "short_kernel_histogram"), "count"), counts);
+        assert_eq!(table(&analysis, "short_kernels_summary").rows.len(), names);
+        assert_eq!(table(&analysis, "short_kernel_histogram").numbers("count"), counts);
     }
 }

@@ -17,6 +17,7 @@ const KEYS: &[(&str, &[&str])] = &[
     ("unified_perf_summary", CALL),
     ("kernel_summary", &["Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream", "name"]),
     ("kernel_summary_by_category", &["op category"]),
+    ("kernel_details", &["dispatch_id"]),
     (
         "short_kernels_summary",
         &["Parent cpu_op", "Input dims", "Input strides", "Concrete Inputs", "Kernel name", "name"],
@@ -45,7 +46,7 @@ pub(crate) const ADDED_COLUMN: &str = "a column that the reference lacks";
 /// A table that another tool wrote.
 pub(crate) struct Reference {
     name: String,
-    headers: Vec<String>,
+    pub(crate) headers: Vec<String>,
     rows: Vec<Vec<Value>>,
 }
 

@@ -4,8 +4,8 @@
 //! The recordings are not part of the repository; `testdata` says where they lie and what their absence means.
 #![allow(clippy::print_stderr)] // how much agrees
 
+#[path = "../../../../tree-perf/tests/conformance/mod.rs"]
 mod conformance;
-mod meant;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -111,7 +111,7 @@ fn compare(
 fn inference_reports_of_the_corpus_agree_with_the_reference_cell_by_cell() {
     let Some(corpus) = testdata::corpus("inference") else { return };
     let output = tempfile::tempdir().unwrap();
-    let mut verdicts = Verdicts::new(meant::MEANT, ADDED_COLUMNS);
+    let mut verdicts = Verdicts::new(include_str!("meant.txt"), ADDED_COLUMNS);
     let mut cases = 0;
     for case in testdata::entries(&corpus).iter().filter(|case| case.join("perf_csvs").is_dir()) {
         let name = case.file_name().unwrap().to_str().unwrap();

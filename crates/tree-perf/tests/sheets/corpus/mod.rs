@@ -7,9 +7,11 @@ mod budget;
 mod conformance;
 mod conservation;
 mod devices;
+mod doubles;
 mod memory;
 mod reference;
 mod roofline;
+mod timeline;
 mod waits;
 
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Compares sheets of recorded profiles with those of TraceLens and of the XLA profiler's own tools, and with figures
 //! known by heart.
 
+#[path = "../../../../tree-perf/tests/conformance/mod.rs"]
 mod conformance;
 mod gpu;
 mod iterations;

@@ -16,61 +16,18 @@ const XDIT: &str = "inference/xdit-sd-3.5/profile_trace_rank_0.json.gz";
 /// copies.
 const FIGURES: [&str; 6] = ["computation", "memcpy", "busy", "idle", "total", "micro idle"];
 
-/// Trace; device events, then those with a launch; figures.
+/// A trace, its device events, those with a launch, and its figures.
 type Row = (&'static str, [usize; 2], [f64; 6]);
 
-const LINKED_BY_FLOW: &[Row] = &[
-    (
-        "pytorch/h100-falconsai-vit/trace.json.gz",
-        [156, 156],
-        [1225.3088, 0.0, 1225.3088, 6334.5352, 7559.844, 12.991],
-    ),
-    (H100_QWEN, [1707, 1198], [31903.1152, 2.3679, 31905.4832, 2986.9358, 34892.4189, 1746.46]),
-    (
-        "pytorch/h100-owlv2-large/trace.json.gz",
-        [5165, 5165],
-        [552189.2139, 14570.259, 566759.4729, 511528.9062, 1078288.3792, 6662.1345],
-    ),
-    (
-        "inference/sglang-qwen3-8b-decode/capture_traces/bs_32_rank0.json.gz",
-        [2, 2],
-        [11.0156, 0.0, 11.0156, 0.001, 11.0166, 0.001],
-    ),
-    (
-        "inference/sglang-qwen3-8b-decode/sglang_Qwen3-8B_decode.json.gz",
-        [558, 558],
-        [9759.752, 13.1768, 9772.9287, 463977.0146, 473749.9434, 0.5479],
-    ),
-    (
-        "inference/vllm-prefilldecode-piecewise/capture_traces/graph_capture_rank_0.1773709679453551615.pt.trace.json.gz",
-        [100, 100],
-        [841.0879, 2.3594, 843.4473, 54328.9561, 55172.4033, 67.418],
-    ),
-    (
-        "inference/vllm-prefilldecode-piecewise/graph_execution.json.gz",
-        [423, 423],
-        [156008.4014, 77.3975, 156085.7988, 380.6172, 156466.416, 25.876],
-    ),
-    (XDIT, [8066, 8065], [712014.0288, 473.8394, 712487.8682, 459140.7876, 1171628.6558, 680.2197]),
-    (MI210, [562, 562], [5343.3701, 0.0, 5343.3701, 636.1328, 5979.5029, 17.0713]),
-    (MI300_QWEN, [1517, 1054], [29743.168, 0.7598, 29743.9277, 3387.4058, 33131.3335, 8.7495]),
-    (
-        "pytorch/mi300-timesformer/trace.json.gz",
-        [449, 449],
-        [118758.8965, 1093.9912, 119852.8877, 1414.3164, 121267.2041, 3.1978],
-    ),
-    (
-        "pytorch/mi300-bert-small/trace.json.gz",
-        [61, 61],
-        [388.3447, 2.4038, 390.7485, 3105.2275, 3495.9761, 4.9316],
-    ),
-    (NORMALIZATION, [173, 168], [991.9912, 0.0, 991.9912, 1067787.8413, 1068779.8325, 33.8862]),
-    (
-        "pytorch/torch-compile-triton/trace.json.gz",
-        [12, 12],
-        [12549.021, 0.0, 12549.021, 0.0112, 12549.0322, 0.0112],
-    ),
-];
+fn linked_by_flow() -> impl Iterator<Item = Row> {
+    let rows = include_str!("timelines.txt").lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| {
+        let (file, numbers) = row.split_once(' ').unwrap();
+        let numbers: Vec<f64> = numbers.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        let [all, linked, figures @ ..] = &numbers[..] else { panic!("{row}") };
+        (file, [*all as usize, *linked as usize], figures.try_into().unwrap())
+    })
+}
 
 /// All device events, those without a launch included.
 const ALL: &[(&str, [f64; 5])] = &[
@@ -143,12 +100,12 @@ fn analyse(file: &str, link_by: LinkBy, include_unlinked_kernels: bool) -> Optio
 
 #[test]
 fn timelines_agree_when_launches_are_linked_by_flow() {
-    for (file, [all, linked], published) in LINKED_BY_FLOW {
+    for (file, events, published) in linked_by_flow() {
         let Some(analysis) = analyse(file, LinkBy::Flow, false) else { return };
         let coverage = analysis.coverage();
         let (counted, unlinked) = (coverage.linked_events, coverage.unlinked_events);
-        assert_eq!((counted + unlinked, counted), (*all, *linked), "{file}");
-        check(file, &analysis, published, BEYOND_TOLERANCE);
+        assert_eq!([counted + unlinked, counted], events, "{file}");
+        check(file, &analysis, &published, BEYOND_TOLERANCE);
     }
 }
 
@@ -162,10 +119,10 @@ fn timelines_agree_when_events_without_a_launch_count() {
 
 #[test]
 fn timelines_agree_when_launches_are_linked_by_correlation() {
-    for (file, _, by_flow) in LINKED_BY_FLOW {
+    for (file, _, by_flow) in linked_by_flow() {
         let Some(analysis) = analyse(file, LinkBy::Correlation, false) else { return };
         // Fills of ROCm, which no flow links, have a correlation.
-        let all = ALL.iter().find(|(of, _)| of == file && [NORMALIZATION, XDIT].contains(of));
+        let all = ALL.iter().find(|(of, _)| *of == file && [NORMALIZATION, XDIT].contains(of));
         let published = all.map_or(&by_flow[..5], |(_, all)| &all[..]);
         check(file, &analysis, published, BEYOND_TOLERANCE);
     }
