@@ -1,57 +1,14 @@
 //! The tables of Holistic Trace Analysis: what its main branch at f4d0062c says of the same files, and tables of small traces.
 
 use reference_tools::{Hta, hta_sheets};
-use sheets::{Cell, Table};
-use trace_ingest::{Category, EventArguments, MemoryTransfer, ReadOptions, TraceBuilder, read_path};
+use testdata::trace::{Fixture, correlated};
+use trace_ingest::{Category, EventArguments, MemoryTransfer, ReadOptions, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
-/// A small trace in the making, with times in µs.
-#[derive(Default)]
-struct Fixture {
-    builder: TraceBuilder,
-    last_correlation: i64,
-}
+use crate::common::Table;
 
-impl Fixture {
-    fn correlation(&mut self) -> i64 {
-        self.last_correlation += 1;
-        self.last_correlation
-    }
-
-    fn event(
-        &mut self,
-        category: Category,
-        name: &str,
-        (process, thread): (i64, i64),
-        (start, duration): (f64, f64),
-        arguments: EventArguments,
-    ) {
-        let track = self.builder.track(process, thread);
-        let [start, duration] = [start, duration].map(|time| (time * 1000.0) as i64);
-        self.builder.event(category, name, track, start, duration, arguments);
-    }
-
-    fn op(&mut self, name: &str, span: (f64, f64)) {
-        self.event(Category::CPU_OP, name, (1, 1), span, EventArguments::default());
-    }
-
-    fn launch(&mut self, name: &str, span: (f64, f64), correlation: i64) {
-        let arguments = EventArguments { correlation: Some(correlation), ..EventArguments::default() };
-        self.event(Category::CUDA_RUNTIME, name, (1, 1), span, arguments);
-    }
-
-    fn kernel(&mut self, (name, stream, start, duration): (&str, i64, f64, f64), correlation: i64) {
-        let arguments = EventArguments {
-            correlation: Some(correlation),
-            stream: Some(stream),
-            ..EventArguments::default()
-        };
-        self.event(Category::KERNEL, name, (0, stream), (start, duration), arguments);
-    }
-
-    fn tree(self) -> TraceTree {
-        TraceTree::build(self.builder.finish(), &TreeOptions::default())
-    }
+fn made_tree(fixture: Fixture) -> TraceTree {
+    TraceTree::build(fixture.finish(), &TreeOptions::default())
 }
 
 /// The tree of a recording; `None` without the corpus.
@@ -63,26 +20,13 @@ fn tree(case: &str) -> Option<TraceTree> {
 }
 
 fn made(hta: &Hta<'_>, name: &str) -> Option<Table> {
-    hta_sheets().iter().find(|sheet| sheet.name == name).unwrap().table(hta).unwrap()
+    let sheets = hta_sheets();
+    let table = sheets.iter().find(|sheet| sheet.name == name).unwrap().table(hta).unwrap();
+    table.map(|table| Table::new(&table))
 }
 
 fn table(tree: &TraceTree, name: &str) -> Table {
     made(&Hta::new(tree, None), name).unwrap()
-}
-
-/// The rows, each as the cells of some columns joined by ` | `; whole figures have no point.
-fn select(table: &Table, columns: &[&str]) -> Vec<String> {
-    let text = |row: usize, column: &&str| match table.column(column).unwrap().cell(row) {
-        Cell::Number(number) => number.to_string(),
-        Cell::Missing => "-".to_owned(),
-        cell => cell.text().into_owned(),
-    };
-    let line = |row| columns.iter().map(|column| text(row, column)).collect::<Vec<_>>().join(" | ");
-    (0..table.height()).map(line).collect()
-}
-
-fn numbers(table: &Table, column: &str) -> Vec<f64> {
-    table.column(column).unwrap().cells().map(|cell| cell.text().parse().unwrap()).collect()
 }
 
 #[test]
@@ -98,9 +42,9 @@ fn times_of_the_device_are_those_of_hta() {
         ("torch-compile-triton", "27 | 12574 | 0 | 12601"),
     ] {
         let Some(tree) = tree(case) else { continue };
-        let columns = ["idle_time(us)", "compute_time(us)", "non_compute_time(us)", "kernel_time(us)"];
+        let columns = "idle_time(us) | compute_time(us) | non_compute_time(us) | kernel_time(us)";
         let table = table(&tree, "hta_temporal_breakdown");
-        assert_eq!(select(&table, &columns), [row], "{case}");
+        assert_eq!(table.select(columns), [row], "{case}");
     }
 }
 
@@ -115,7 +59,7 @@ fn idle_times_of_streams_are_those_of_hta() {
     for (case, rows) in cases {
         let Some(tree) = tree(case) else { continue };
         let table = table(&tree, "hta_idle_time_breakdown");
-        assert_eq!(select(&table, &["stream", "idle_category", "idle_time"]), rows, "{case}");
+        assert_eq!(table.select("stream | idle_category | idle_time"), rows, "{case}");
     }
 }
 
@@ -130,8 +74,8 @@ fn lengths_of_queues_are_those_of_hta() {
     ] {
         let Some(tree) = tree(case) else { continue };
         let table = table(&tree, "hta_queue_length_summary");
-        assert_eq!(select(&table, &["count", "max"]), [format!("{points} | {max}")], "{case}");
-        let found = numbers(&table, "mean")[0];
+        assert_eq!(table.select("count | max"), [format!("{points} | {max}")], "{case}");
+        let found = table.numbers("mean")[0];
         assert!((found / mean - 1.0).abs() < 1e-3, "{case}: {found}, not {mean}");
     }
 }
@@ -142,7 +86,7 @@ fn delays_of_launches_are_those_of_hta() {
         [("h100-falconsai-vit", 107, "4.803738"), ("h100-qwen1.5-0.5b", 1197, "1358.786132")]
     {
         let Some(tree) = tree(case) else { continue };
-        let delays = numbers(&table(&tree, "hta_cuda_kernel_launch_stats"), "launch_delay");
+        let delays = table(&tree, "hta_cuda_kernel_launch_stats").numbers("launch_delay");
         let found = delays.iter().sum::<f64>() / delays.len() as f64;
         assert_eq!((delays.len(), format!("{found:.6}").as_str()), (rows, mean), "{case}");
     }
@@ -154,28 +98,20 @@ fn delays_of_launches_are_those_of_hta() {
 fn time_series_have_a_row_for_each_change() {
     let mut fixture = Fixture::default();
     for (launch, start) in [(10.0, 30.0), (20.0, 40.0)] {
-        let correlation = fixture.correlation();
-        fixture.launch("cudaLaunchKernel", (launch, 1.0), correlation);
-        fixture.kernel(("k", 7, start, 5.0), correlation);
+        fixture.launch_of("cudaLaunchKernel", (launch, 1.0), &[("k", 7, start, 5.0)]);
     }
     for (start, rate) in [(50.0, 2.0), (55.0, 3.0)] {
         let arguments = EventArguments {
-            correlation: Some(fixture.correlation()),
             stream: Some(8),
             transfer: Some(MemoryTransfer { bandwidth_gb_per_s: Some(rate), ..MemoryTransfer::default() }),
-            ..EventArguments::default()
+            ..correlated(fixture.correlation())
         };
-        fixture.event(
-            Category::GPU_MEMCPY,
-            "Memcpy HtoD (Pinned -> Device)",
-            (0, 8),
-            (start, 10.0),
-            arguments,
-        );
+        let (category, name) = (Category::GPU_MEMCPY, "Memcpy HtoD (Pinned -> Device)");
+        fixture.event(category, name, (0, 8), (start, 10.0), arguments);
     }
-    let tree = fixture.tree();
+    let tree = made_tree(fixture);
     let queue = table(&tree, "hta_queue_length_time_series");
-    let rows = select(&queue, &["rank", "ts", "pid", "tid", "stream", "queue_length"]);
+    let rows = queue.select("rank | ts | pid | tid | stream | queue_length");
     assert_eq!(
         rows,
         [
@@ -186,7 +122,7 @@ fn time_series_have_a_row_for_each_change() {
         ]
     );
     let rates = table(&tree, "hta_memory_bw_time_series");
-    let rows = select(&rates, &["rank", "ts", "pid", "name", "memory_bw_gbps"]);
+    let rows = rates.select("rank | ts | pid | name | memory_bw_gbps");
     let expected = [
         "40 | 0 | Memcpy HtoD | 2",
         "45 | 0 | Memcpy HtoD | 5",
@@ -195,26 +131,22 @@ fn time_series_have_a_row_for_each_change() {
     ];
     assert_eq!(rows, expected.map(|row| format!("0 | {row}")));
     let summary = table(&tree, "hta_memory_bw_summary");
-    assert_eq!(select(&summary, &["name", "count", "max"]), ["Memcpy HtoD | 3 | 5"]);
+    assert_eq!(summary.select("name | count | max"), ["Memcpy HtoD | 3 | 5"]);
 }
 
 #[test]
 fn a_kernel_has_the_shortest_annotation_of_its_row() {
     let mut fixture = Fixture::default();
-    let on_stream = |fixture: &mut Fixture, name, start, duration| {
-        let correlation = fixture.correlation();
-        fixture.kernel((name, 7, start, duration), correlation);
-    };
-    on_stream(&mut fixture, "before", 0.0, 10.0);
-    on_stream(&mut fixture, "around", 10.0, 100.0);
-    on_stream(&mut fixture, "inside", 50.0, 5.0);
-    on_stream(&mut fixture, "outer alone", 120.0, 5.0);
+    fixture.unlinked(("before", 7, 0.0, 10.0));
+    fixture.unlinked(("around", 7, 10.0, 100.0));
+    fixture.unlinked(("inside", 7, 50.0, 5.0));
+    fixture.unlinked(("outer alone", 7, 120.0, 5.0));
     for (name, span) in [("inner", (40.0, 20.0)), ("outer", (10.0, 200.0))] {
         fixture.event(Category::GPU_USER_ANNOTATION, name, (0, 7), span, EventArguments::default());
     }
-    let table = table(&fixture.tree(), "hta_gpu_kernels_with_user_annotations");
+    let table = table(&made_tree(fixture), "hta_gpu_kernels_with_user_annotations");
     assert_eq!(
-        select(&table, &["ts", "dur", "stream", "s_name", "user_annotation"]),
+        table.select("ts | dur | stream | s_name | user_annotation"),
         [
             "0 | 10 | 7 | before | -",
             "10 | 100 | 7 | around | inner",
@@ -232,23 +164,21 @@ fn sequences_are_of_the_outermost_operators_of_a_name() {
         // An operator of the name inside another does not count.
         fixture.op("aten::conv2d_inner", (at + 1.0, 40.0));
         for (position, name) in kernels.iter().enumerate() {
-            let correlation = fixture.correlation();
             let start = at + 2.0 + 5.0 * position as f64;
-            fixture.launch("cudaLaunchKernel", (start, 1.0), correlation);
-            fixture.kernel((name, 7, start + 100.0, 4.0), correlation);
+            fixture.launch_of("cudaLaunchKernel", (start, 1.0), &[(name, 7, start + 100.0, 4.0)]);
         }
     };
     call(&mut fixture, 0.0, &["a", "b", "c"]);
     call(&mut fixture, 60.0, &["a", "b"]);
     call(&mut fixture, 120.0, &["a", "b", "c"]);
     call(&mut fixture, 180.0, &["a", "b", "d"]);
-    let tree = fixture.tree();
+    let tree = made_tree(fixture);
     let hta = Hta::new(&tree, Some("conv2d".to_owned()));
     assert_eq!(hta.without_sequences(), None);
     assert_eq!(Hta::new(&tree, Some("matmul".to_owned())).without_sequences(), Some("matmul"));
     let table = made(&hta, "hta_frequent_kernel_sequences").unwrap();
     assert_eq!(
-        select(&table, &["pattern", "count", "GPU kernel duration (us)", "CPU op duration (us)"]),
+        table.select("pattern | count | GPU kernel duration (us) | CPU op duration (us)"),
         ["aten::conv2d|a|b|c | 2 | 24 | 100", "aten::conv2d|a|b|d | 1 | 12 | 50"]
     );
 }

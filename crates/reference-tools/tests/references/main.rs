@@ -3,6 +3,11 @@
 // A test that fails says why by its panic.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "../../../tree-perf/tests/common/table.rs"]
+mod common;
+#[path = "../../../trace-diff/tests/comparison/sides.rs"]
+mod sides;
+
 mod hta;
 mod hta_critical_path;
 mod tracelens_comparison;

@@ -2,30 +2,10 @@
 //! those of TraceLens 171dd747.
 
 use reference_tools::{ParityNotice, ParityTables, SheetGroup, compare_as_tracelens};
-use sheets::{Cell, Column, ColumnKind, Table, TableColumn, Unit};
-use trace_diff::{ReportFormat, Side, is_compared, read_report};
+use sheets::{Cell, Table};
+use trace_diff::{ReportFormat, is_compared, read_report};
 
-/// A table of texts and numbers: columns named in a line, rows in others.
-fn table<const N: usize>(name: &str, headers: [&'static str; N], rows: &[[Cell<'static>; N]]) -> Table {
-    let column = |(position, header): (usize, &&'static str)| {
-        let cells = rows.iter().map(|row| row[position].clone());
-        let is_text = rows.iter().any(|row| matches!(row[position], Cell::Text(_)));
-        let kind = if is_text { ColumnKind::Text } else { ColumnKind::Number(Unit::One) };
-        TableColumn::new(Column::new(header, kind, ""), cells)
-    };
-    Table::new(name, headers.iter().enumerate().map(column).collect()).unwrap()
-}
-
-/// A report of the corpus; `None` without the corpus.
-fn corpus_report(name: &str) -> Option<Side> {
-    let folder = testdata::corpus(&format!("pytorch/{name}/reference"))?;
-    let tables = read_report(&folder, ReportFormat::CsvDirectory, &is_compared).unwrap();
-    Some(Side { name: name.split('-').next().unwrap().to_owned(), tables, steps: None })
-}
-
-fn side(name: &str, tables: Vec<Table>) -> Side {
-    Side { name: name.to_owned(), tables, steps: None }
-}
+use crate::sides::{corpus_report, side, table};
 
 fn all_groups() -> Vec<SheetGroup> {
     SheetGroup::ALL.iter().map(|(_, group)| *group).collect()
@@ -45,22 +25,25 @@ fn find<'t>(made: &'t ParityTables, name: &str) -> &'t Table {
     made.tables.iter().find(|table| table.name() == name).unwrap_or_else(|| panic!("{name}"))
 }
 
-/// The row whose first cell is this, as CSV files show it, in these columns.
-fn row(table: &Table, key: &str, columns: &[&str]) -> Vec<String> {
+/// The row whose first cell is this, as CSV files show it, in these columns, whose names are joined by ` | `.
+fn row(table: &Table, key: &str, columns: &str) -> Vec<String> {
     let row = (0..table.height()).find(|&row| table.columns()[0].cell(row).text() == key).unwrap();
     let cell =
-        |name: &&str| table.column(name).unwrap_or_else(|| panic!("{name}")).cell(row).text().into_owned();
-    columns.iter().map(cell).collect()
+        |name: &str| table.column(name).unwrap_or_else(|| panic!("{name}")).cell(row).text().into_owned();
+    columns.split(" | ").map(cell).collect()
 }
 
-/// Whether texts are equal, numbers up to 1e-6 of their size: the reference reads numbers not quite exactly.
-fn assert_alike(ours: &[String], theirs: &[&str]) {
+/// Whether texts are equal, numbers up to 1e-6 of their size: the reference reads numbers not quite exactly. Theirs are
+/// joined by ` | `.
+fn assert_alike(ours: &[String], theirs: &str) {
+    let theirs: Vec<&str> = theirs.split(" | ").collect();
     let alike = |ours: &str, theirs: &str| match (ours.parse::<f64>(), theirs.parse::<f64>()) {
         // A whole number and one with a fraction look different.
         (Ok(a), Ok(b)) => (a - b).abs() <= 1e-6 * b.abs() && ours.contains('.') == theirs.contains('.'),
         _ => ours == theirs,
     };
-    let all = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| alike(ours, theirs));
+    let all =
+        ours.len() == theirs.len() && ours.iter().zip(&theirs).all(|(ours, theirs)| alike(ours, theirs));
     assert!(all, "{ours:?}, expected {theirs:?}");
 }
 
@@ -70,34 +53,21 @@ fn corpus_timeline_is_in_the_order_of_its_keys() {
     let timeline = find(&made, "gpu_timeline");
     let headers: Vec<&str> = timeline.columns().iter().map(|column| column.name()).collect();
     assert_eq!(
-        headers,
-        [
-            "type",
-            "time ms__mi300_diff",
-            "time ms__mi300_pct",
-            "h100::time ms",
-            "h100::percent",
-            "mi300::time ms",
-            "mi300::percent"
-        ]
+        headers.join(" | "),
+        "type | time ms__mi300_diff | time ms__mi300_pct | h100::time ms | h100::percent | mi300::time ms | mi300::percent"
     );
     let types: Vec<String> = timeline.columns()[0].cells().map(|cell| cell.text().into_owned()).collect();
     assert!(types.is_sorted(), "{types:?}");
-    let columns = ["h100::time ms", "mi300::time ms", "time ms__mi300_diff", "time ms__mi300_pct"];
-    for (kind, expected) in [
-        ("busy_time", ["31.905483154296874", "29.743927734375", "-2.161555419921875", "-6.774871295533938"]),
-        ("exposed_comm_time", ["0.0", "0.0", "0.0", ""]),
-        (
-            "exposed_memcpy_time",
-            ["0.002367919921875", "0.000759765625", "-0.001608154296875", "-67.9142179606145"],
-        ),
-        ("idle_time", ["2.986935791015625", "3.38740576171875", "0.4004699707031252", "13.407384648431176"]),
-        (
-            "total_time",
-            ["34.8924189453125", "33.13133349609375", "-1.761085449218747", "-5.0471864733107985"],
-        ),
+    let columns = "type | h100::time ms | mi300::time ms | time ms__mi300_diff | time ms__mi300_pct";
+    for expected in [
+        "busy_time | 31.905483154296874 | 29.743927734375 | -2.161555419921875 | -6.774871295533938",
+        "exposed_comm_time | 0.0 | 0.0 | 0.0 | ",
+        "exposed_memcpy_time | 0.002367919921875 | 0.000759765625 | -0.001608154296875 | -67.9142179606145",
+        "idle_time | 2.986935791015625 | 3.38740576171875 | 0.4004699707031252 | 13.407384648431176",
+        "total_time | 34.8924189453125 | 33.13133349609375 | -1.761085449218747 | -5.0471864733107985",
     ] {
-        assert_alike(&row(timeline, kind, &columns), &expected);
+        let kind = expected.split(" | ").next().unwrap();
+        assert_alike(&row(timeline, kind, columns), expected);
     }
 }
 
@@ -106,21 +76,16 @@ fn corpus_operators_have_blanks_where_a_report_lacks_them() {
     let Some(made) = qwen() else { return };
     let operators = find(&made, "ops_summary");
     assert_eq!(operators.height(), 21);
-    let columns = [
-        "h100::total_direct_kernel_time_ms",
-        "mi300::total_direct_kernel_time_ms",
-        "total_direct_kernel_time_ms__mi300_diff",
-        "total_direct_kernel_time_ms__mi300_pct",
-        "h100::Count",
-        "mi300::Count",
-    ];
+    let columns = "h100::total_direct_kernel_time_ms | mi300::total_direct_kernel_time_ms \
+         | total_direct_kernel_time_ms__mi300_diff | total_direct_kernel_time_ms__mi300_pct | h100::Count \
+         | mi300::Count";
     let expected =
-        ["6.75289990234375", "4.54128857421875", "-2.2116113281250005", "-32.75054213905065", "220.0", "220"];
-    assert_alike(&row(operators, "aten::mul", &columns), &expected);
+        "6.75289990234375 | 4.54128857421875 | -2.2116113281250005 | -32.75054213905065 | 220.0 | 220";
+    assert_alike(&row(operators, "aten::mul", columns), expected);
     // Sorted by the time of the baseline, those without at the end.
     let last = operators.columns()[0].cell(20);
     assert_eq!(last.text(), "aten::fill_");
-    assert_alike(&row(operators, "aten::fill_", &columns), &["", "0.107544921875", "", "", "", "24"]);
+    assert_alike(&row(operators, "aten::fill_", columns), " | 0.107544921875 |  |  |  | 24");
 }
 
 #[test]
@@ -147,35 +112,20 @@ fn corpus_sheets_are_split_into_three_with_the_columns_that_say_something() {
         ("aten::fill_".into(), "((1,), ())".into())
     );
     let products = find(&made, "GEMM_intersect_mi300");
-    let columns = [
-        "param: B",
-        "param: K",
-        "param: M",
-        "param: N",
-        "h100::Kernel Time (µs)_sum",
-        "mi300::Kernel Time (µs)_sum",
-        "Kernel Time (µs)_sum__mi300_diff",
-        "Kernel Time (µs)_sum__mi300_pct",
-        "name_count__mi300_diff",
-        "h100::TFLOPS/s_mean",
-        "mi300::TFLOPS/s_mean",
-        "TFLOPS/s_mean__mi300_pct",
-    ];
-    let expected = [
-        "1",
-        "1024",
-        "8944",
-        "2816",
-        "4055.25244140625",
-        "5308.2734375",
-        "1253.02099609375",
-        "30.898717507688296",
-        "0",
-        "610.6657102342793",
-        "466.8243456800369",
-        "-23.554845497884315",
-    ];
-    assert_alike(&row(products, "aten::mm", &columns), &expected);
+    for (columns, expected) in [
+        ("param: B | param: K | param: M | param: N", "1 | 1024 | 8944 | 2816"),
+        ("h100::Kernel Time (µs)_sum | mi300::Kernel Time (µs)_sum", "4055.25244140625 | 5308.2734375"),
+        (
+            "Kernel Time (µs)_sum__mi300_diff | Kernel Time (µs)_sum__mi300_pct",
+            "1253.02099609375 | 30.898717507688296",
+        ),
+        (
+            "name_count__mi300_diff | h100::TFLOPS/s_mean | mi300::TFLOPS/s_mean | TFLOPS/s_mean__mi300_pct",
+            "0 | 610.6657102342793 | 466.8243456800369 | -23.554845497884315",
+        ),
+    ] {
+        assert_alike(&row(products, "aten::mm", columns), expected);
+    }
 }
 
 /// The totals of the reports are 45432.7 and 43062.0 µs.
@@ -215,9 +165,9 @@ fn kernels_of_rocprofv3_reports_are_joined_by_their_names() {
     let sides = [side("a", vec![report(27018592.547, 2.0)]), side("b", vec![report(11347820.855, 1.0)])];
     let made = compare_as_tracelens(&sides, &[SheetGroup::KernelSummary]).unwrap();
     let kernels = find(&made, "kernel_summary");
-    let columns = ["Total Kernel Time (ms)__b_diff", "Total Kernel Time (ms)__b_pct", "Count__b_diff"];
-    let expected = ["-15670771.691999998", "-57.99995564069454", "0.0"];
-    assert_alike(&row(kernels, "ncclDevKernel_Generic_1", &columns), &expected);
+    let columns = "Total Kernel Time (ms)__b_diff | Total Kernel Time (ms)__b_pct | Count__b_diff";
+    let expected = "-15670771.691999998 | -57.99995564069454 | 0.0";
+    assert_alike(&row(kernels, "ncclDevKernel_Generic_1", columns), expected);
     assert!(kernels.column("a::Category").is_none() && kernels.column("a::Total Kernel Time (µs)").is_none());
 }
 
@@ -236,12 +186,11 @@ fn counts_stay_whole_where_no_operator_is_missing() {
         report("b", "1559.37419140625", "675.5371708984375"),
     ];
     let made = compare_as_tracelens(&sides, &all_groups()).unwrap();
-    let change = row(find(&made, "gpu_timeline"), "exposed_comm_time", &["time ms__b_pct"]);
-    assert_alike(&change, &["387.9755143245641"]);
-    let columns =
-        ["total_direct_kernel_time_ms__b_pct", "a::Count", "b::Count", "Count__b_diff", "Count__b_pct"];
-    let expected = ["2.4355517326247433", "935", "935", "0", "0.0"];
-    assert_alike(&row(find(&made, "ops_summary"), "aten::mm", &columns), &expected);
+    let change = row(find(&made, "gpu_timeline"), "exposed_comm_time", "time ms__b_pct");
+    assert_alike(&change, "387.9755143245641");
+    let columns = "total_direct_kernel_time_ms__b_pct | a::Count | b::Count | Count__b_diff | Count__b_pct";
+    let expected = "2.4355517326247433 | 935 | 935 | 0 | 0.0";
+    assert_alike(&row(find(&made, "ops_summary"), "aten::mm", columns), expected);
 }
 
 #[test]
@@ -280,8 +229,7 @@ fn three_reports_have_differences_for_each_variant() {
         side("c", vec![report(&[("x", 4.0), ("y", 3.0)])]),
     ];
     let made = compare_as_tracelens(&sides, &[SheetGroup::GpuTimeline]).unwrap();
-    let columns =
-        ["time ms__b_diff", "time ms__c_diff", "time ms__c_pct", "a::time ms", "b::time ms", "c::time ms"];
-    assert_alike(&row(&made.tables[0], "x", &columns), &["", "3.0", "300.0", "1.0", "", "4.0"]);
-    assert_alike(&row(&made.tables[0], "y", &columns), &["", "", "", "", "2.0", "3.0"]);
+    let columns = "time ms__b_diff | time ms__c_diff | time ms__c_pct | a::time ms | b::time ms | c::time ms";
+    assert_alike(&row(&made.tables[0], "x", columns), " | 3.0 | 300.0 | 1.0 |  | 4.0");
+    assert_alike(&row(&made.tables[0], "y", columns), " |  |  |  | 2.0 | 3.0");
 }

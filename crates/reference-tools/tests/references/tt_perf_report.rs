@@ -28,35 +28,15 @@ struct Run {
     id_range: Option<IdRange>,
 }
 
+const WHOLE: Run =
+    Run { file: "", advice: true, ignore_signposts: true, merge_devices: true, id_range: None };
+const FROM_20_TO_120: IdRange = IdRange { first: Some(20), last: Some(120) };
+
 const RUNS: [Run; 4] = [
-    Run {
-        file: "ref_default.csv",
-        advice: true,
-        ignore_signposts: false,
-        merge_devices: true,
-        id_range: None,
-    },
-    Run {
-        file: "ref_ignore_signposts.csv",
-        advice: false,
-        ignore_signposts: true,
-        merge_devices: true,
-        id_range: None,
-    },
-    Run {
-        file: "ref_no_merge.csv",
-        advice: true,
-        ignore_signposts: true,
-        merge_devices: false,
-        id_range: None,
-    },
-    Run {
-        file: "ref_id_20_120.csv",
-        advice: true,
-        ignore_signposts: true,
-        merge_devices: true,
-        id_range: Some(IdRange { first: Some(20), last: Some(120) }),
-    },
+    Run { file: "ref_default.csv", ignore_signposts: false, ..WHOLE },
+    Run { file: "ref_ignore_signposts.csv", advice: false, ..WHOLE },
+    Run { file: "ref_no_merge.csv", merge_devices: false, ..WHOLE },
+    Run { file: "ref_id_20_120.csv", id_range: Some(FROM_20_TO_120), ..WHOLE },
 ];
 
 impl Run {

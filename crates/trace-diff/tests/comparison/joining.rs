@@ -3,15 +3,11 @@
 use proptest::prelude::*;
 use sheets::{Cell, Table};
 use trace_diff::{
-    CompareNotice, CompareOptions, Comparison, Joined, Limit, Match, NameClasses, Row, Side, Status, Subject,
+    CompareNotice, CompareOptions, Comparison, Joined, Limit, Match, NameClasses, Row, Status, Subject,
     compare, comparison_sheets, markdown, waterfall,
 };
 
-use crate::{corpus_report, table};
-
-fn side(name: &str, tables: Vec<Table>) -> Side {
-    Side { name: name.to_owned(), tables, steps: None }
-}
+use crate::sides::{corpus_report, side, table};
 
 fn compared(a: Vec<Table>, b: Vec<Table>) -> Comparison {
     compare(&side("a", a), &side("b", b), &CompareOptions::default())
@@ -180,7 +176,7 @@ fn reports_with_other_columns_are_joined_by_what_they_share() {
     assert_eq!(keys.len(), 2, "{keys:?}");
     assert!(keys[0].contains("`Input type`, which the report of b does not have"), "{keys:?}");
     // Times of the device and times of the host are not the same figure.
-    let host = crate::table("ops_summary", ["name", "host_us"], &[["x".into(), 1.0.into()]]);
+    let host = crate::sides::table("ops_summary", ["name", "host_us"], &[["x".into(), 1.0.into()]]);
     let comparison = compared(vec![operators(&[("x", 1.0, 1)])], vec![host]);
     assert_eq!(comparison.notices, [CompareNotice::NoTime { sheet: "ops_summary".into() }]);
 }
