@@ -45,6 +45,16 @@ fn answer(extension: &Extension) -> Result<ExtensionModel, Undefined> {
     extension.model(&call).unwrap()
 }
 
+/// The rows of a file of `files`: what an extension says or does, and what is answered, with ` => ` between. `\n` in what
+/// it says is a line break; the file begins with a comment.
+fn rows(table: &str) -> impl Iterator<Item = (String, &str)> {
+    let rows = table.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| {
+        let (said, answer) = row.split_once(" => ").unwrap_or_else(|| panic!("no => in {row}"));
+        (said.replace("\\n", "\n"), answer)
+    })
+}
+
 fn dims(shapes: &[&[i64]]) -> Vec<Value> {
     shapes.iter().map(|shape| Value::from(*shape)).collect()
 }

@@ -5,7 +5,7 @@ use perf_models::{Family, Gap, OpCall, Value};
 use tree_perf::AnalysisExtension;
 
 use super::fixture::{Fixture, shapes};
-use super::{answer, dims, load, refusal, texts, with_attention_call};
+use super::{answer, dims, load, refusal, rows, texts, with_attention_call};
 
 const MY_ATTENTION: &str = include_str!("../../../../examples/extensions/my_attention.py");
 const FOR_TRACELENS: &str = include_str!("files/attention_tracelens.py");
@@ -42,39 +42,7 @@ fn a_fork_of_attention_is_modelled_with_other_argument_positions() {
 #[test]
 fn classes_of_tracelens_have_the_figures_of_its_documentation() {
     let Some(_) = testdata::python3() else { return };
-    let extension = load(
-        r#"
-from TraceLens.PerfModel import *
-from TraceLens import PerfModel
-
-class mm(PerfModel.GEMM):
-    def get_param_details(self, event):
-        return {"M": 40960, "N": 6144, "K": 1536, "bias": False, "dtype_A_B": ("c10::BFloat16", "c10::BFloat16")}
-
-class unary(UnaryElementwise):
-    def get_param_details(self, event):
-        return {"op_shape": (4, 8), "dtype_in_out": ("float", None)}
-
-class binary(BinaryElementwise):
-    def get_param_details(self, event):
-        return {"shape_in1": (1, 559, 64), "shape_in2": (), "dtype_in1_in2_out": ("float", "double", None)}
-
-class layer_norm(Normalization):
-    def get_param_details(self, event):
-        return {"op_shape": (4, 197, 768), "dtype_in_out": ("c10::BFloat16", None), "num_channels": 768,
-                "has_bias": True, "is_affine": True, "is_training": True}
-
-class plain:
-    category = "NORM_fwd"
-    def __init__(self, event, arch=None, python_path=None):
-        self.n = event["args"]["Input Dims"][0][1] * event["args"]["topk"]
-    def flops(self): return self.n
-    def bytes(self): return None
-
-perf_model_extension = {c.__name__: c for c in (mm, unary, binary, layer_norm)}
-perf_model_extension["op"] = plain
-"#,
-    );
+    let extension = load(include_str!("files/classes_of_tracelens.py"));
     for (name, flops, bytes, spec, family) in [
         ("mm", 773_094_113_280.0, 648_019_968.0, "matrix_bf16", Family::Gemm),
         ("unary", 32.0, 256.0, "vector_fp32", Family::UnaryElementwise),
@@ -94,36 +62,7 @@ perf_model_extension["op"] = plain
 #[test]
 fn classes_of_single_operators_have_the_built_in_model() {
     let Some(_) = testdata::python3() else { return };
-    let extension = load(
-        r#"
-from TraceLens.PerfModel.perf_model import aten_mm, flash_attention
-from TraceLens.PerfModel.extensions import vllm_unified_attention_with_output as unified, mla_decode_fwd
-from TraceLens.PerfModel.torch_op_mapping import op_to_perf_model_class_map
-
-assert mla_decode_fwd.category == "InferenceAttention" and "my::op" not in op_to_perf_model_class_map
-
-class with_output(aten_mm):
-    def bytes(self):
-        return super().bytes() + 1000
-
-class half(aten_mm):
-    @staticmethod
-    def get_param_details(event):
-        details = aten_mm.get_param_details(event)
-        details["M"] //= 2
-        return details
-    def bytes(self):
-        return super().bytes(bpe_mat1=1, bpe_mat2=1, bpe_bias=1, bpe_output=2)
-
-class fork(flash_attention):
-    def get_param_details(self, event):
-        return {**super().get_param_details(event), "causal": False}
-
-op_to_perf_model_class_map["my::addmm"] = op_to_perf_model_class_map["aten::addmm"]
-perf_model_extension = {"mm": aten_mm, "with_output": with_output, "half": half, "flash": flash_attention, "fork": fork,
-                        "unified": unified}
-"#,
-    );
+    let extension = load(include_str!("files/classes_of_operators.py"));
     let bf16 = texts(&["c10::BFloat16"; 6]);
     let (query, key) = (&[2, 4096, 32, 128][..], &[2, 4096, 8, 128][..]);
     let attention = dims(&[query, key, key, &[], &[], &[]]);
@@ -195,23 +134,8 @@ def get_additional_dataframes_extension(tree):
             "mixed: value Text: 1, x",
         ]
     );
-    for (body, reason) in [
-        (
-            "return [1]",
-            "get_additional_dataframes_extension must return a dict from name to table, found a list",
-        ),
-        (
-            "return {'x': 1}",
-            "the table x must be a list of dicts, a dict of lists or a data frame, found a int",
-        ),
-        ("return {'a/b': []}", "`a/b` cannot name a table"),
-        ("return {'x': {'a': [1], 'b': []}}", "column `b` of table `x` has 0 cells and the first column 1"),
-        ("tree.nothing()", "my.py:2: AttributeError: the tree has no nothing"),
-    ] {
-        let extension = load(&format!(
-            "def get_additional_dataframes_extension(tree):
-    {body}"
-        ));
+    for (body, reason) in rows(include_str!("files/dataframes_refused.txt")) {
+        let extension = load(&format!("def get_additional_dataframes_extension(tree):\n    {body}"));
         assert!(extension.tables(&tree).is_empty());
         let notices = extension.notices();
         assert!(notices[0].to_string().contains(reason), "{notices:?}");
@@ -254,40 +178,7 @@ def f(event):
 #[test]
 fn a_call_that_a_function_cannot_read_has_no_figures_and_a_reason() {
     let Some(_) = testdata::python3() else { return };
-    for (body, expected) in [
-        ("return event.dims[9]", "my.py:3: IndexError: tuple index out of range"),
-        ("return event.shape", "my.py:3: AttributeError: an event has no shape; it has name, args"),
-        ("fail('only two dimensions')", "my.py:3: only two dimensions"),
-        ("raise ValueError('no')", "my.py:3: ValueError: no"),
-        ("assert len(event.dims) == 2", "my.py:3: AssertionError: assert len(event.dims) == 2"),
-        ("import no_such_module", "my.py:3: ModuleNotFoundError: No module named 'no_such_module'"),
-        ("return 5", "my.py: the function for op must return model(…), work(…) or None, found a int"),
-        ("return model('gem')", "my.py:3: there is no model family \"gem\"; there are gemm, grouped_gemm"),
-        ("return model('gemm', m = 1)", "my.py:3: gemm needs the parameter \"n\""),
-        ("return model('gemm', M = 1)", "my.py:3: gemm has no parameter \"M\"; it has m, n, k, dtype"),
-        (
-            "return model('gemm', m = -1, n = 1, k = 1, dtype = 'float')",
-            "my.py:3: gemm needs a whole number of at least 0 as m, found -1",
-        ),
-        (
-            "return work(flops = -1, category = 'x')",
-            "my.py:3: flops must be a number of at least 0, found -1",
-        ),
-        (
-            "return work(flops = float('nan'), category = 'x')",
-            "my.py:3: flops must be a number of at least 0",
-        ),
-        ("return work(flops = f, category = 'x')", "my.py:3: TypeError: flops must be a number, text, flag"),
-        ("return work(spec = 'fast', category = 'x')", "my.py:3: spec must be like \"matrix_bf16\""),
-        ("return work(category = 5)", "my.py:3: the category is missing"),
-        ("return element_size('nothing')", "my.py:3: element type \"nothing\" has no known size"),
-        ("return f(event)", "my.py:3: functions call each other too deeply"),
-        ("raise SystemExit(3)", "my.py:3: SystemExit: 3"),
-        (
-            "from TraceLens.PerfModel import Nothing\n    class A(Nothing): pass",
-            "my.py:4: ImportError: TraceLens.PerfModel.Nothing is not there in tracelens; there are BinaryElementwise,",
-        ),
-    ] {
+    for (body, expected) in rows(include_str!("files/calls_refused.txt")) {
         let found = reason(&format!("def f(event):\n    {body}"));
         assert!(found.starts_with(expected), "{body}: {found}");
     }
@@ -303,46 +194,8 @@ fn a_call_that_a_function_cannot_read_has_no_figures_and_a_reason() {
 #[test]
 fn a_failure_while_loading_names_its_line() {
     let Some(_) = testdata::python3() else { return };
-    for (text, expected) in [
-        ("x = 1\ny = x // 0", "my.py:2: ZeroDivisionError: integer division or modulo by zero (in loading)"),
-        ("x = 1\ny = torch", "my.py:2: NameError: name 'torch' is not defined (in loading)"),
-        ("x = (1\n", "my.py:1: SyntaxError: '(' was never closed (in loading)"),
-        ("def f():\n    raise KeyError('a')\n\nf()", "my.py:2: KeyError: 'a' (in loading)"),
-        (
-            "import os\nos._exit(3)",
-            "my.py: the process of the file ended without an answer (exit status: 3) (in loading)",
-        ),
-        ("\nexit(4)", "my.py:2: SystemExit: 4 (in loading)"),
-        (
-            "\nperf_model_extension = [1]",
-            "my.py:2: perf_model_extension must be a dict from operator name to function, or to class with a category, \
-             found a list (in loading)",
-        ),
-        (
-            "perf_model_extension = {'a': 1}",
-            "my.py:1: perf_model_extension must be a dict from operator name to function, or to class with a category, \
-             found a int for a (in loading)",
-        ),
-        (
-            "class A: pass\nperf_model_extension = {'a': A}",
-            "my.py:2: perf_model_extension must be a dict from operator name to function, or to class with a category, \
-             found a type for a (in loading)",
-        ),
-        (
-            "op_category_extension = {1: 'GEMM'}",
-            "my.py:1: op_category_extension must be a dict from operator name to category, found the key 1 (in loading)",
-        ),
-        (
-            "dict_cat2names_extension = {'GEMM': 'x'}",
-            "my.py:1: dict_cat2names_extension must be a dict from sheet to list of operator names, found a str for \
-             GEMM (in loading)",
-        ),
-        (
-            "tree_postprocess_extension = 'x'",
-            "my.py:1: tree_postprocess_extension must be a function of the tree, found a str (in loading)",
-        ),
-    ] {
-        assert_eq!(refusal("my.py", text), expected);
+    for (text, expected) in rows(include_str!("files/files_refused.txt")) {
+        assert_eq!(refusal("my.py", &text), expected, "{text}");
     }
 }
 

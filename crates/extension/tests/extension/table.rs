@@ -4,7 +4,7 @@ use extension::{Extension, Form, Python};
 use perf_models::{Family, OpCall, Value};
 use tree_perf::AnalysisExtension;
 
-use super::{answer, dims, refusal, texts, with_attention_call};
+use super::{answer, dims, refusal, rows, texts, with_attention_call};
 
 fn load(text: &str) -> Extension {
     // A table needs no Python.
@@ -106,36 +106,8 @@ fn every_family_can_be_named() {
 
 #[test]
 fn what_a_table_cannot_say_is_refused_with_its_line() {
-    for (table, expected) in [
-        ("x = 1", "my.toml:1: unknown field `x`"),
-        ("\n[operator.op]\nflop = 1", "my.toml:3: unknown field `flop`"),
-        (
-            "[operator.op]\ncategory = 'x'",
-            "my.toml:1: an operator needs one of `like`, `family`, and `flops`",
-        ),
-        ("[operator.op]\nflops = 1", "my.toml:1: an operator with figures of its own needs a category"),
-        ("[operator.op]\ncategory = 'x'\nflops = '1 +'", "my.toml:3: a value is missing at the end"),
-        (
-            "[operator.op]\ncategory = 'x'\nflops = 1\nspec = 'fast'",
-            "my.toml:4: spec must be like \"matrix_bf16\"",
-        ),
-        (
-            "[operator.op]\nlike = 'no::such'",
-            "my.toml:2: no built-in model knows operators called \"no::such\"",
-        ),
-        ("[operator.op]\nfamily = 'gem'", "my.toml:2: there is no model family \"gem\"; there are gemm"),
-        ("[operator.op]\nfamily = 'gemm'\ninputs = [1]", "my.toml:1: inputs, types and concrete belong to"),
-        (
-            "[operator.op]\nlike = 'aten::mm'\ntypes = { x = 1 }",
-            "my.toml:3: \"x\" is no position of an input",
-        ),
-        ("x = [1", "my.toml:1: "),
-        (
-            "[operator.op]\ncategory = 'x'\nflops = 1979-05-27",
-            "my.toml:3: a datetime is no value of an expression",
-        ),
-    ] {
-        let found = refusal("my.toml", table);
+    for (table, expected) in rows(include_str!("files/tables_refused.txt")) {
+        let found = refusal("my.toml", &table);
         assert!(found.starts_with(expected), "{table}: {found}");
         assert!(found.ends_with(" (in loading)"), "{found}");
     }

@@ -8,7 +8,7 @@ use trace2tree::{EventLabel, TraceTree, TreeOptions};
 use tree_perf::AnalysisExtension;
 
 use super::fixture::{Fixture, shapes, unified_rows, words};
-use super::load;
+use super::{load, rows};
 
 const MY_BLOCK: &str = include_str!("../../../../examples/extensions/my_block.py");
 
@@ -23,20 +23,7 @@ fn two_kernels() -> TraceTree {
 #[test]
 fn a_tree_is_walked_and_gets_operators() {
     let Some(_) = testdata::python3() else { return };
-    let extension = load(
-        "
-def tree_postprocess_extension(tree):
-    for op in tree.events_by_name('moe'):
-        kernels = tree.gpu_events(op)
-        inserted = [tree.isolate(kernel, 'pseudo_' + kernel.name, args = {'part': kernel.name}) for kernel in kernels]
-        tree.wrap_children(op, 'all parts', sequence_number = 9)
-        top = tree.insert_above(op, 'top', donor = op)
-        tree.set_arg(inserted[0], 'topk', 2)
-        print([e.name for e in tree.ancestors(kernels[0])], tree.parent(top), op.dims, op.sequence_number)
-        print([e.name for e in tree.children(op)], [(e.name, e.args['part'], e.args['topk']) for e in tree.events_by_name('pseudo_up')])
-        print([r.name for r in tree.roots()], tree.operator(kernels[1]).name, len(tree.descendants(top)))
-",
-    );
+    let extension = load(include_str!("files/insert_operators.py"));
     let mut tree = two_kernels();
     let done = extension.change_tree(&mut tree).unwrap();
     let printed: Vec<_> = done.notices.iter().map(ToString::to_string).collect();
@@ -81,52 +68,11 @@ def tree_postprocess_extension(tree):
 #[test]
 fn insertions_that_cannot_be_made_are_refused_where_they_are_asked_for() {
     let Some(_) = testdata::python3() else { return };
-    for (body, expected) in [
-        (
-            "tree.isolate(tree.roots()[0], 'p')",
-            "event 0 (moe) is not a device event with a launch in the tree",
-        ),
-        (
-            "tree.insert_above(tree.gpu_events(tree.roots()[0])[0], 'p')",
-            "event 2 (up) is not a host event of the tree",
-        ),
-        (
-            "tree.wrap_children(tree.children(tree.roots()[0])[0], 'p')",
-            "event 1 (cudaLaunchKernel) has no host children to wrap",
-        ),
-        ("tree.children({'UID': 77})", "the tree has no event 77"),
-        ("tree.children('moe')", "expected an event of the tree, found a str"),
-        (
-            "tree.set_arg(tree.roots()[0], 'x', tree.roots)",
-            "TypeError: an argument must be a number, text, flag, None or a list of them, found a method",
-        ),
-        (
-            "tree.insert_above(tree.roots()[0], 'p', donnor = None)",
-            "there is no argument 'donnor'; there are donor, sequence_number, args, dims, types, strides, concrete",
-        ),
-        (
-            "tree.insert_above(tree.roots()[0], 'p', sequence_number = 'x')",
-            "sequence_number must be a whole number, found a str",
-        ),
-        ("tree.insert_above(tree.roots()[0], 'p', dims = 4)", "TypeError: 'int' object is not iterable"),
-        ("tree.insert_above(tree.roots()[0], 'p', donor = {'UID': 9})", "the tree has no event 9"),
-        ("tree.rename({'UID': 9}, 'p')", "the tree has no event 9"),
-        (
-            "tree.charge_with_subtree(tree.roots()[0])",
-            "event 0 (moe) was recorded; only inserted operators are charged with all below them",
-        ),
-        ("tree.link_backward(tree.roots()[0], tree.roots()[0])", "event 0 (moe) cannot be its own backward"),
-        (
-            "tree.link_backward(tree.roots()[0], tree.gpu_events(tree.roots()[0])[0])",
-            "event 2 (up) is not a host event of the tree",
-        ),
-        ("raise ValueError('no such luck')", "ValueError: no such luck"),
-        ("tree_postprocess_extension(tree)", "functions call each other too deeply"),
-    ] {
+    for (body, expected) in rows(include_str!("files/insertions_refused.txt")) {
         let extension = load(&format!("def tree_postprocess_extension(tree):\n    {body}"));
         let mut tree = two_kernels();
         let error = extension.change_tree(&mut tree).unwrap_err().to_string();
-        assert_eq!(error, format!("my.py:2: {expected} (in tree_postprocess_extension)"));
+        assert_eq!(error, format!("my.py:2: {expected} (in tree_postprocess_extension)"), "{body}");
         assert_eq!(tree.trace().events().len(), 5);
     }
     assert_eq!(load("x = 1").change_tree(&mut two_kernels()).unwrap(), Default::default());
@@ -142,25 +88,7 @@ fn events_are_renamed_linked_and_charged() {
     for (number, start) in [(1, 200), (2, 300)] {
         fixture.op(&format!("backward_{number}"), 1, (start, 50), None, [const { None }; 4]);
     }
-    let extension = load(
-        "
-def tree_postprocess_extension(tree):
-    layer, first, second = tree.roots()
-    whole = tree.wrap_children(layer, 'whole', dims = [(2, 3), ()], types = ['float', ''])
-    tree.charge_with_subtree(whole)
-    tree.rename(layer, 'my layer')
-    tree.rename(whole, 'all of it')
-    tree.link_backward(layer, second)
-    tree.link_backward(layer, first)
-    tree.link_backward(layer, first)
-    outer = tree.insert_above(layer, 'outer')
-    wrapped = tree.insert_above(second, 'wrapped')
-    tree.link_backward(outer, wrapped)
-    print([e.name for e in tree.backward_events(layer)], tree.forward_event(first).name)
-    print([e.name for e in tree.backward_events_of_subtree(outer)])
-    print([(e.dims, e.types, e.strides) for e in tree.events_by_name('all of it')], tree.names()[:3])
-",
-    );
+    let extension = load(include_str!("files/link_and_charge.py"));
     let mut tree = fixture.tree();
     let done = extension.change_tree(&mut tree).unwrap();
     let printed: Vec<_> = done.notices.iter().map(ToString::to_string).collect();
@@ -192,28 +120,7 @@ fn a_field_that_is_not_there_is_answered_with_those_that_are() {
 #[test]
 fn events_that_are_changed_in_place_are_changed_in_the_tree() {
     let Some(_) = testdata::python3() else { return };
-    let extension = load(
-        "
-def add(tree, name, children, gpu_events=()):
-    uid = len(tree.events)
-    event = {'name': name, 'cat': 'cpu_op', 'args': {'Input Dims': [[3]], 'note': name}, 'children': children,
-             'gpu_events': list(gpu_events), 'UID': uid}
-    tree.events.append(event)
-    return uid
-
-def tree_postprocess_extension(tree):
-    [moe] = [tree.get_UID2event(uid) for uid in tree.name2event_uids['moe']]
-    moe['args']['topk'] = 4
-    moe['name'] = 'my moe'
-    up, down = moe['gpu_events']
-    launches = list(moe['children'])
-    assert [tree.events[uid]['name'] for uid in launches] == ['cudaLaunchKernel'] * 2
-    assert [event['name'] for event in tree.events[:3]] == ['my moe', 'cudaLaunchKernel', 'up']
-    assert tree.get_parent_event(tree.get_UID2event(up))['UID'] == launches[0]
-    both = add(tree, 'both', launches, [up, down])
-    moe['children'][:] = [both]
-",
-    );
+    let extension = load(include_str!("files/change_in_place.py"));
     let mut tree = two_kernels();
     let done = extension.change_tree(&mut tree).unwrap();
     let [moe] = tree.find_by_name("my moe") else { panic!("one operator") };
