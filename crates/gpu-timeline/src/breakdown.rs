@@ -247,65 +247,33 @@ mod tests {
 
     #[test]
     fn exposed_time_is_what_nothing_more_useful_hides() {
-        // name, events, [computation, exposed communication, exposed memcpy, busy, idle, total,
-        // communication, memcpy]
-        type Case = (&'static str, &'static [(i64, i64, Activity)], [i64; 8]);
-        let cases: [Case; 9] = [
-            (
-                "computation and copy apart",
-                &[(0, 100, Computation), (200, 250, Memcpy)],
-                [100, 0, 50, 150, 100, 250, 0, 50],
-            ),
-            (
-                "two streams at once",
-                &[(1050, 1100, Computation), (1060, 1110, Computation), (1250, 1300, Computation)],
-                [110, 0, 0, 110, 140, 250, 0, 0],
-            ),
-            (
-                "communication half hidden",
-                &[(0, 100, Computation), (50, 150, Communication)],
-                [100, 50, 0, 150, 0, 150, 100, 0],
-            ),
-            (
-                "communication hidden in the middle",
-                &[(0, 100, Communication), (40, 60, Computation)],
-                [20, 80, 0, 100, 0, 100, 100, 0],
-            ),
-            (
-                "copy behind communication behind computation",
-                &[(0, 30, Memcpy), (0, 20, Communication), (0, 10, Computation)],
-                [10, 10, 10, 30, 0, 30, 20, 30],
-            ),
-            (
-                "listed out of order",
-                &[(200, 250, Memcpy), (0, 100, Computation)],
-                [100, 0, 50, 150, 100, 250, 0, 50],
-            ),
-            ("one event of length zero", &[(5, 5, Computation)], [0; 8]),
-            (
-                "an event of length zero at the end extends the span",
-                &[(0, 10, Computation), (30, 30, Memcpy)],
-                [10, 0, 0, 10, 20, 30, 0, 0],
-            ),
-            (
-                "a reversed event counts as length zero",
-                &[(0, 10, Computation), (20, 4, Communication), (30, 40, Computation)],
-                [20, 0, 0, 20, 20, 40, 0, 0],
-            ),
-        ];
-        for (case, list, expected) in cases {
-            let b = breakdown(list);
-            let actual = [
-                b.computation,
-                b.exposed_communication,
-                b.exposed_memcpy,
-                b.busy,
-                b.idle,
-                b.total,
-                b.total_communication,
-                b.total_memcpy,
-            ];
-            assert_eq!(actual, expected, "{case}");
+        // A name, events, then computation, exposed communication, exposed copies, busy, idle, total, communication, copies.
+        let cases = "
+            computation and copy apart | computation 0..100, memcpy 200..250 | 100 0 50 150 100 250 0 50
+            two streams at once | computation 1050..1100, computation 1060..1110, computation 1250..1300 | 110 0 0 110 140 250 0 0
+            communication half hidden | computation 0..100, communication 50..150 | 100 50 0 150 0 150 100 0
+            communication hidden in the middle | communication 0..100, computation 40..60 | 20 80 0 100 0 100 100 0
+            copy behind communication behind computation | memcpy 0..30, communication 0..20, computation 0..10 | 10 10 10 30 0 30 20 30
+            listed out of order | memcpy 200..250, computation 0..100 | 100 0 50 150 100 250 0 50
+            one event of length zero | computation 5..5 | 0 0 0 0 0 0 0 0
+            an event of length zero at the end extends the span | computation 0..10, memcpy 30..30 | 10 0 0 10 20 30 0 0
+            a reversed event counts as length zero | computation 0..10, communication 20..4, computation 30..40 | 20 0 0 20 20 40 0 0";
+        for row in cases.trim().lines() {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let [case, events, expected] = cells[..] else { panic!("{row}") };
+            let event = |text: &str| {
+                let (kind, span) = text.split_once(' ').unwrap();
+                let activities =
+                    [("computation", Computation), ("communication", Communication), ("memcpy", Memcpy)];
+                let activity = activities.into_iter().find(|(name, _)| *name == kind).unwrap().1;
+                let (start, end) = span.split_once("..").unwrap();
+                (start.parse().unwrap(), end.parse().unwrap(), activity)
+            };
+            let b = breakdown(&events.split(", ").map(event).collect::<Vec<_>>());
+            let shown = [b.computation, b.exposed_communication, b.exposed_memcpy, b.busy, b.idle, b.total];
+            let totals = [b.total_communication, b.total_memcpy];
+            let found: Vec<String> = shown.iter().chain(&totals).map(ToString::to_string).collect();
+            assert_eq!(found.join(" "), expected, "{case}");
         }
     }
 

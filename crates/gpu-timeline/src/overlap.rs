@@ -272,79 +272,48 @@ mod tests {
 
     #[test]
     fn events_overlap_when_they_share_enough_time_on_different_streams() {
-        const S: [Option<i64>; 4] = [Some(0), Some(1), Some(2), None];
-        const NONE: Option<u32> = None;
-        let us = |(start, end, stream, owner): (f64, f64, Option<i64>, Option<u32>)| {
-            event((start * 1e3) as i64, (end * 1e3) as i64, stream, owner)
+        // Events of a start and an end in µs, a stream and an owner, neither of which must be known; then the pairs.
+        let cases = "
+            nothing |  |
+            single | 0..10 0 - |
+            disjoint | 0..10 0 -, 20..30 1 - |
+            touching | 0..10 0 -, 10..30 1 - |
+            partial | 0..10 0 -, 5..30 1 - | 0-1
+            containment marks every pair | 0..100 0 -, 10..60 1 -, 20..50 2 - | 0-1 0-2 1-2
+            identical | 0..10 0 -, 0..10 1 - | 0-1
+            listed later, starts earlier | 5..30 1 -, 0..10 0 - | 0-1
+            same stream | 0..10 0 -, 5..30 0 - |
+            same stream, other owner | 0..10 0 1, 5..30 0 2 |
+            stream unknown on one side | 0..10 0 -, 5..30 - - | 0-1
+            stream unknown on both sides | 0..10 - -, 5..30 - - | 0-1
+            same owner | 0..10 0 1, 5..30 1 1 |
+            same owner, stream unknown | 0..10 - 1, 5..30 - 1 |
+            different owners | 0..10 0 1, 5..30 1 2 | 0-1
+            owner unknown on one side | 0..10 0 1, 5..30 1 - | 0-1
+            0.2 us shared | 0..10 0 -, 9.8..30 1 - |
+            0.999 us shared | 0..10 0 -, 9.001..30 1 - |
+            exactly 1 us shared | 0..10 0 -, 9..30 1 - | 0-1
+            exactly 1 us long | 0..10 0 -, 4..5 1 - | 0-1
+            2 us shared | 0..10 0 -, 8..30 1 - | 0-1
+            an event of length zero disturbs nothing | 0..10 0 -, 5..5 1 -, 5..30 2 - | 0-2
+            a long event outlives short ones between | 0..100 0 -, 1..5 1 -, 6..9 1 -, 50..60 2 - | 0-1 0-2 0-3
+            two events of one op do not overlap each other, only the copy beside them | 1050..1100 0 1, 1060..1110 1 1, 1055..1070 2 2 | 0-2 1-2";
+        let known = |word: &str| (word != "-").then(|| word.parse::<i64>().unwrap());
+        let nanoseconds = |us: &str| (us.parse::<f64>().unwrap() * 1e3) as i64;
+        let read = |text: &str| {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let [span, stream, owner] = words[..] else { panic!("{text}") };
+            let (start, end) = span.split_once("..").unwrap();
+            let owner = known(owner).map(|owner| owner as u32);
+            event(nanoseconds(start), nanoseconds(end), known(stream), owner)
         };
-        type Events = Vec<(f64, f64, Option<i64>, Option<u32>)>;
-        type Pairs = Vec<(u32, u32)>;
-        let cases: Vec<(&str, Events, Pairs)> = vec![
-            ("nothing", vec![], vec![]),
-            ("single", vec![(0., 10., S[0], NONE)], vec![]),
-            ("disjoint", vec![(0., 10., S[0], NONE), (20., 30., S[1], NONE)], vec![]),
-            ("touching", vec![(0., 10., S[0], NONE), (10., 30., S[1], NONE)], vec![]),
-            ("partial", vec![(0., 10., S[0], NONE), (5., 30., S[1], NONE)], vec![(0, 1)]),
-            (
-                "containment marks every pair",
-                vec![(0., 100., S[0], NONE), (10., 60., S[1], NONE), (20., 50., S[2], NONE)],
-                vec![(0, 1), (0, 2), (1, 2)],
-            ),
-            ("identical", vec![(0., 10., S[0], NONE), (0., 10., S[1], NONE)], vec![(0, 1)]),
-            (
-                "listed later, starts earlier",
-                vec![(5., 30., S[1], NONE), (0., 10., S[0], NONE)],
-                vec![(0, 1)],
-            ),
-            ("same stream", vec![(0., 10., S[0], NONE), (5., 30., S[0], NONE)], vec![]),
-            ("same stream, other owner", vec![(0., 10., S[0], Some(1)), (5., 30., S[0], Some(2))], vec![]),
-            ("stream unknown on one side", vec![(0., 10., S[0], NONE), (5., 30., S[3], NONE)], vec![(0, 1)]),
-            (
-                "stream unknown on both sides",
-                vec![(0., 10., S[3], NONE), (5., 30., S[3], NONE)],
-                vec![(0, 1)],
-            ),
-            ("same owner", vec![(0., 10., S[0], Some(1)), (5., 30., S[1], Some(1))], vec![]),
-            ("same owner, stream unknown", vec![(0., 10., S[3], Some(1)), (5., 30., S[3], Some(1))], vec![]),
-            ("different owners", vec![(0., 10., S[0], Some(1)), (5., 30., S[1], Some(2))], vec![(0, 1)]),
-            (
-                "owner unknown on one side",
-                vec![(0., 10., S[0], Some(1)), (5., 30., S[1], NONE)],
-                vec![(0, 1)],
-            ),
-            ("0.2 us shared", vec![(0., 10., S[0], NONE), (9.8, 30., S[1], NONE)], vec![]),
-            ("0.999 us shared", vec![(0., 10., S[0], NONE), (9.001, 30., S[1], NONE)], vec![]),
-            ("exactly 1 us shared", vec![(0., 10., S[0], NONE), (9., 30., S[1], NONE)], vec![(0, 1)]),
-            ("exactly 1 us long", vec![(0., 10., S[0], NONE), (4., 5., S[1], NONE)], vec![(0, 1)]),
-            ("2 us shared", vec![(0., 10., S[0], NONE), (8., 30., S[1], NONE)], vec![(0, 1)]),
-            (
-                "an event of length zero disturbs nothing",
-                vec![(0., 10., S[0], NONE), (5., 5., S[1], NONE), (5., 30., S[2], NONE)],
-                vec![(0, 2)],
-            ),
-            (
-                "a long event outlives short ones between",
-                vec![
-                    (0., 100., S[0], NONE),
-                    (1., 5., S[1], NONE),
-                    (6., 9., S[1], NONE),
-                    (50., 60., S[2], NONE),
-                ],
-                vec![(0, 1), (0, 2), (0, 3)],
-            ),
-            (
-                "two events of one op do not overlap each other, only the copy beside them",
-                vec![
-                    (1050., 1100., S[0], Some(1)),
-                    (1060., 1110., S[1], Some(1)),
-                    (1055., 1070., S[2], Some(2)),
-                ],
-                vec![(0, 2), (1, 2)],
-            ),
-        ];
-        for (case, list, expected) in cases {
-            let events: Vec<_> = list.into_iter().map(us).collect();
-            assert_eq!(pairs(&overlaps(&events, MICROSECOND), events.len()), expected, "{case}");
+        for row in cases.trim().lines() {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let [case, events, expected] = cells[..] else { panic!("{row}") };
+            let events: Vec<_> = events.split(", ").filter(|event| !event.is_empty()).map(read).collect();
+            let found = pairs(&overlaps(&events, MICROSECOND), events.len());
+            let found: Vec<String> = found.iter().map(|(a, b)| format!("{a}-{b}")).collect();
+            assert_eq!(found.join(" "), expected, "{case}");
         }
     }
 

@@ -499,33 +499,33 @@ mod tests {
         concrete: Vec<Value>,
     }
 
-    fn tensor<'a>(of: &'a str, shape: &[i64], strides: &[i64]) -> (&'a str, Value, Value, &'a str) {
-        (of, Value::tuple(shape.iter().copied()), Value::tuple(strides.iter().copied()), "")
-    }
-
-    fn number(text: &str) -> (&str, Value, Value, &str) {
-        ("Scalar", Value::tuple([]), Value::tuple([]), text)
-    }
-
-    fn list(text: &str) -> (&str, Value, Value, &str) {
-        ("ScalarList", Value::tuple([]), Value::tuple([]), text)
-    }
-
-    fn nothing() -> (&'static str, Value, Value, &'static str) {
-        ("", Value::tuple([]), Value::tuple([]), "")
+    /// The numbers of a list such as `[8,4]`.
+    fn numbers(list: &str) -> Vec<i64> {
+        let numbers = list.trim_matches(['[', ']']).split(',').filter(|number| !number.is_empty());
+        numbers.map(|number| number.parse().unwrap()).collect()
     }
 
     impl Recorded {
-        fn new<'a>(
-            name: &'static str,
-            arguments: impl IntoIterator<Item = (&'a str, Value, Value, &'a str)>,
-        ) -> Self {
+        /// Arguments with blanks in between: `float[8,4]` is a tensor, which is contiguous unless its strides follow
+        /// (`float[8,4]@[1,8]`); `[1,2]` is a list of numbers, `-` is nothing, and any other word is a number or a flag.
+        fn new(name: &'static str, arguments: &str) -> Self {
             let (types, dims, strides, concrete) = (vec![], vec![], vec![], vec![]);
             let mut recorded = Recorded { name, types, dims, strides, concrete };
-            for (of, dims, strides, value) in arguments {
+            for word in arguments.split_whitespace() {
+                let (of, shape, value) = match word.find('[') {
+                    Some(0) => ("ScalarList", "", word.replace(',', ", ")),
+                    Some(at) => (&word[..at], &word[at..], String::new()),
+                    None if word == "-" => ("", "", String::new()),
+                    None => ("Scalar", "", word.to_owned()),
+                };
+                let (shape, strides) = shape.split_once('@').unwrap_or((shape, ""));
+                let (shape, mut strides) = (numbers(shape), numbers(strides));
+                if strides.is_empty() {
+                    strides = (0..shape.len()).map(|at| shape[at + 1..].iter().product()).collect();
+                }
                 recorded.types.push(of.into());
-                recorded.dims.push(dims);
-                recorded.strides.push(strides);
+                recorded.dims.push(Value::tuple(shape));
+                recorded.strides.push(Value::tuple(strides));
                 recorded.concrete.push(value.into());
             }
             recorded
@@ -563,16 +563,8 @@ mod tests {
 
     #[test]
     fn matrix_products_have_the_arguments_that_tracelens_writes() {
-        let recorded = Recorded::new(
-            "aten::addmm",
-            [
-                tensor(BF16, &[768], &[1]),
-                tensor(BF16, &[788, 768], &[768, 1]),
-                tensor(BF16, &[768, 768], &[1, 768]),
-                number("1"),
-                number("1"),
-            ],
-        );
+        let arguments = "c10::BFloat16[768] c10::BFloat16[788,768] c10::BFloat16[768,768]@[1,768] 1 1";
+        let recorded = Recorded::new("aten::addmm", arguments);
         let value = |shape: Json, strides: Json| json!({"shape": shape, "dtype": BF16, "strides": strides, "init": "normal"});
         assert_eq!(
             recorded.json(),
@@ -592,57 +584,25 @@ mod tests {
 
     #[test]
     fn attention_has_ten_positional_and_five_named_arguments() {
-        let operand = || tensor(BF16, &[4, 197, 12, 64], &[151_296, 64, 12_608, 1]);
-        let mut arguments = vec![operand(), operand(), operand(), nothing(), nothing()];
-        arguments.extend([
-            number("197"),
-            number("197"),
-            number("0."),
-            number("False"),
-            number("False"),
-            number("0.125"),
-        ]);
-        // Later versions of PyTorch have more parameters.
-        arguments.extend([nothing(), nothing(), nothing(), nothing()]);
-        let json = Recorded::new("aten::_flash_attention_forward", arguments).json();
+        let operand = "c10::BFloat16[4,197,12,64]@[151296,64,12608,1]";
+        // Later versions of PyTorch have more parameters: the last four.
+        let arguments = format!("{operand} {operand} {operand} - - 197 197 0. False False 0.125 - - - -");
+        let json = Recorded::new("aten::_flash_attention_forward", &arguments).json();
         let lengths = ["list_pos_args", "list_kwargs"].map(|list| json[list].as_array().unwrap().len());
         assert_eq!(lengths, [10, 5]);
         let shown: Vec<_> =
             values(&json).into_iter().skip(3).map(|(name, value)| format!("{name} {value}")).collect();
-        assert_eq!(
-            shown[..8],
-            [
-                "cum_seq_q null",
-                "cum_seq_k null",
-                "max_q 197",
-                "max_k 197",
-                "dropout_p 0.0",
-                "is_causal false",
-                "return_debug_mask false",
-                "scale 0.125"
-            ]
-        );
+        let expected = "cum_seq_q null, cum_seq_k null, max_q 197, max_k 197, dropout_p 0.0, is_causal false, \
+            return_debug_mask false, scale 0.125";
+        assert_eq!(shown[..8].join(", "), expected);
         assert!(shown[8..].iter().all(|shown| shown.ends_with(" null")));
     }
 
     #[test]
     fn backward_convolutions_keep_lists_of_numbers_and_flags() {
-        let recorded = Recorded::new(
-            "aten::convolution_backward",
-            [
-                tensor(BF16, &[4, 768, 14, 14], &[150_528, 1, 10_752, 768]),
-                tensor(BF16, &[4, 3, 224, 224], &[150_528, 50_176, 224, 1]),
-                tensor(BF16, &[768, 3, 16, 16], &[768, 256, 16, 1]),
-                list("[0]"),
-                list("[16, 16]"),
-                list("[0, 0]"),
-                list("[1, 1]"),
-                number("False"),
-                list("[0, 0]"),
-                number("1"),
-                list("[True, True, False]"),
-            ],
-        );
+        let arguments = "c10::BFloat16[4,768,14,14]@[150528,1,10752,768] c10::BFloat16[4,3,224,224] \
+            c10::BFloat16[768,3,16,16] [0] [16,16] [0,0] [1,1] False [0,0] 1 [True,True,False]";
+        let recorded = Recorded::new("aten::convolution_backward", arguments);
         let values = values(&recorded.json());
         assert_eq!(values[3], ("bias_sizes".to_owned(), json!([0])));
         assert_eq!(values[4], ("stride".to_owned(), json!([16, 16])));
@@ -651,29 +611,25 @@ mod tests {
 
     #[test]
     fn overloads_are_told_apart_by_what_was_recorded() {
-        let float = || tensor("float", &[8, 4], &[4, 1]);
         for (name, arguments, expected) in [
-            ("aten::add", vec![float(), float(), number("1")], "Tensor"),
-            ("aten::add", vec![float(), number("2"), number("1")], "Scalar"),
-            ("aten::sum", vec![float(), nothing()], ""),
-            ("aten::sum", vec![float(), list("[-1]"), number("True"), nothing()], "dim_IntList"),
-            ("aten::sum", vec![float(), nothing(), number("True"), nothing()], "dim_IntList"),
-            ("aten::fill_", vec![float(), number("0.")], "Scalar"),
-            (
-                "aten::arange",
-                vec![number("0"), number("9"), nothing(), nothing(), nothing(), nothing()],
-                "start",
-            ),
-            ("aten::to", vec![float(), number("6"), number("False"), number("False"), nothing()], "dtype"),
-            ("aten::to", vec![float(), float(), number("False"), number("False"), nothing()], "other"),
+            ("aten::add", "float[8,4] float[8,4] 1", "Tensor"),
+            ("aten::add", "float[8,4] 2 1", "Scalar"),
+            ("aten::sum", "float[8,4] -", ""),
+            ("aten::sum", "float[8,4] [-1] True -", "dim_IntList"),
+            ("aten::sum", "float[8,4] - True -", "dim_IntList"),
+            ("aten::fill_", "float[8,4] 0.", "Scalar"),
+            ("aten::arange", "0 9 - - - -", "start"),
+            ("aten::to", "float[8,4] 6 False False -", "dtype"),
+            ("aten::to", "float[8,4] float[8,4] False False -", "other"),
         ] {
-            assert_eq!(Recorded::new(name, arguments).read().unwrap().overload, Some(expected), "{name}");
+            let overload = Recorded::new(name, arguments).read().unwrap().overload;
+            assert_eq!(overload, Some(expected), "{name} {arguments}");
         }
     }
 
     #[test]
     fn what_was_not_recorded_is_assumed_and_said() {
-        let gelu = Recorded::new("aten::gelu", [tensor(BF16, &[8], &[1]), nothing()]).read().unwrap();
+        let gelu = Recorded::new("aten::gelu", "c10::BFloat16[8] -").read().unwrap();
         assert_eq!(gelu.assumed, ["approximate = \"none\""]);
         let without_values = |name, types: &[&str]| {
             let types: Vec<Value> = types.iter().map(|&name| name.into()).collect();
@@ -694,52 +650,32 @@ mod tests {
 
     #[test]
     fn calls_that_cannot_run_again_say_why() {
-        let float = || tensor("float", &[8, 4], &[4, 1]);
-        let reason = |name, arguments: Vec<_>| Recorded::new(name, arguments).read().unwrap_err().to_string();
+        let graph = "replays a captured graph, whose operators are not in the recording";
+        let launch = "is a launch of the runtime, around which no operator was recorded";
+        let generated = "is a kernel that Inductor generated with Triton; its source is not in the recording";
+        let function = "is no operator of PyTorch's dispatcher; replay the operators that it calls";
+        let autograd = "is a step of autograd; replay the operators that it calls";
         for (name, arguments, expected) in [
-            ("c10d::allreduce_", vec![float()], COLLECTIVE),
-            ("vllm::all_reduce", vec![float()], COLLECTIVE),
-            ("record_param_comms", vec![], COLLECTIVE),
-            ("cudaGraphLaunch", vec![], "replays a captured graph, whose operators are not in the recording"),
-            (
-                "hipModuleLaunchKernel",
-                vec![],
-                "is a launch of the runtime, around which no operator was recorded",
-            ),
-            (
-                "triton_poi_fused_add_0",
-                vec![float()],
-                "is a kernel that Inductor generated with Triton; its source is not in the recording",
-            ),
-            (
-                "FlashAttnFunc",
-                vec![float()],
-                "is no operator of PyTorch's dispatcher; replay the operators that it calls",
-            ),
-            (
-                "autograd::engine::evaluate_function: MmBackward0",
-                vec![],
-                "is a step of autograd; replay the operators that it calls",
-            ),
-            (
-                "torch::autograd::AccumulateGrad",
-                vec![float()],
-                "is a step of autograd; replay the operators that it calls",
-            ),
-            ("aten::index", vec![float(), nothing()], "the value of indices (Tensor?[]) was not recorded"),
-            (
-                "aten::mm",
-                vec![float(), number("1")],
-                "mat2 is recorded as a number, and aten::mm takes Tensor",
-            ),
+            ("c10d::allreduce_", "float[8,4]", COLLECTIVE),
+            ("vllm::all_reduce", "float[8,4]", COLLECTIVE),
+            ("record_param_comms", "", COLLECTIVE),
+            ("cudaGraphLaunch", "", graph),
+            ("hipModuleLaunchKernel", "", launch),
+            ("triton_poi_fused_add_0", "float[8,4]", generated),
+            ("FlashAttnFunc", "float[8,4]", function),
+            ("autograd::engine::evaluate_function: MmBackward0", "", autograd),
+            ("torch::autograd::AccumulateGrad", "float[8,4]", autograd),
+            ("aten::index", "float[8,4] -", "the value of indices (Tensor?[]) was not recorded"),
+            ("aten::mm", "float[8,4] 1", "mat2 is recorded as a number, and aten::mm takes Tensor"),
         ] {
-            assert_eq!(reason(name, arguments), expected, "{name}");
+            let refusal = Recorded::new(name, arguments).read().unwrap_err();
+            assert_eq!(refusal.to_string(), expected, "{name}");
         }
-        let large = Recorded::new("aten::neg", [tensor("float", &[1 << 20], &[1])]);
+        let large = Recorded::new("aten::neg", "float[1048576]");
         let refused =
             large.with(&[], |call| Operation::read(call, &SeenTensors::default(), Some((1 << 22) - 1)));
         assert_eq!(refused.unwrap_err().to_string(), "its tensors have 4194304 bytes, more than 4194303");
-        let communicates = Recorded::new("aten::neg", [float()]);
+        let communicates = Recorded::new("aten::neg", "float[8,4]");
         let kernels = ["ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"];
         let refused =
             communicates.with(&kernels, |call| Operation::read(call, &SeenTensors::default(), None));
@@ -748,8 +684,7 @@ mod tests {
 
     #[test]
     fn tensors_of_the_host_stay_there() {
-        let half = || tensor("c10::Half", &[8], &[1]);
-        let places = |name, arguments: Vec<_>, kernels: &[&str]| {
+        let places = |name, arguments, kernels: &[&str]| {
             let recorded = Recorded::new(name, arguments);
             let read = recorded.with(kernels, |call| Operation::read(call, &SeenTensors::default(), None));
             let json = serde_json::to_value(read.unwrap()).unwrap();
@@ -760,27 +695,13 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let (device, host, pinned) = ((false, false), (true, false), (true, true));
+        let copied = "c10::Half[8] c10::Half[8] False";
         for (name, arguments, kernels, expected) in [
-            ("aten::mul", vec![half(), tensor("double", &[], &[])], &[][..], [device, host]),
-            ("aten::mul", vec![half(), half()], &[], [device, device]),
-            (
-                "aten::copy_",
-                vec![half(), half(), number("False")],
-                &["Memcpy HtoD (Pinned -> Device)"],
-                [device, pinned],
-            ),
-            (
-                "aten::copy_",
-                vec![half(), half(), number("False")],
-                &["Memcpy DtoH (Device -> Pageable)"],
-                [host, device],
-            ),
-            (
-                "aten::copy_",
-                vec![half(), half(), number("False")],
-                &["Memcpy DtoD (Device -> Device)"],
-                [device, device],
-            ),
+            ("aten::mul", "c10::Half[8] double[]", &[][..], [device, host]),
+            ("aten::mul", "c10::Half[8] c10::Half[8]", &[], [device, device]),
+            ("aten::copy_", copied, &["Memcpy HtoD (Pinned -> Device)"], [device, pinned]),
+            ("aten::copy_", copied, &["Memcpy DtoH (Device -> Pageable)"], [host, device]),
+            ("aten::copy_", copied, &["Memcpy DtoD (Device -> Device)"], [device, device]),
         ] {
             assert_eq!(places(name, arguments, kernels), expected, "{name} {kernels:?}");
         }

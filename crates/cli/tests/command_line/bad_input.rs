@@ -15,63 +15,23 @@ fn report(content: impl AsRef<[u8]>) -> crate::program::Outcome {
 
 #[test]
 fn faulty_events_are_counted_and_the_others_reported() {
-    for (event, warnings) in [
-        // Raw control characters in a text are read as they are.
-        (
-            "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\u{1}\u{1b}[31mb\", \"pid\": 1, \"tid\": 1, \"ts\": 300, \"dur\": 1}",
-            &[][..],
-        ),
-        (
-            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": NaN, "dur": 1}"#,
-            &["warning: events without a readable time (ts), which are in no figure: 1 (first: event 3)"],
-        ),
-        (
-            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300, "dur": Infinity}"#,
-            &["warning: events without a readable duration (dur), counted as zero long: 1 (first: event 3)"],
-        ),
-        (
-            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "dur": 1}"#,
-            &["warning: events without a readable time (ts), which are in no figure: 1 (first: event 3)"],
-        ),
-        (
-            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300}"#,
-            &["warning: events without a readable duration (dur), counted as zero long: 1 (first: event 3)"],
-        ),
-        (
-            r#"{"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 300, "dur": 1}"#,
-            &["warning: events without a name: 1 (first: event 3)"],
-        ),
-        (
-            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300, "dur": -5}"#,
-            &["warning: negative durations read as zero: 1 (first: event 3)"],
-        ),
-        (
-            r#"{"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 300}, {"ph": "E", "pid": 1, "tid": 1, "ts": 310}"#,
-            &[],
-        ),
-        (
-            r#"{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 300}"#,
-            &[
-                "warning: spans that begin and do not end (B without E), taken to last to the end of their track: 1 (first: event 3)",
-            ],
-        ),
-        (
-            r#"{"ph": "E", "pid": 1, "tid": 1, "ts": 300}"#,
-            &["warning: ends of spans that do not begin (E without B), left out: 1 (first: event 3)"],
-        ),
-        ("", &[]), // a trailing comma
-        ("17", &["warning: malformed events, which are in no figure: 1"]),
-        (
-            r#"{"ph": "C", "name": "a", "pid": 1, "ts": 300}"#,
-            &["warning: counter samples (ph C), which no figure needs, left out: 1"],
-        ),
-    ] {
-        let outcome = report(one_operator_and(event)).exits_with(0).with_summary(FIGURES);
-        assert_eq!(outcome.out.matches("warning: ").count(), warnings.len(), "{outcome:#?}");
-        assert_eq!(outcome.err, "");
-        assert!(!outcome.out.contains(['\u{1}', '\u{1b}']), "{outcome:#?}");
-        outcome.with_summary(warnings);
+    // Raw control characters in a text are read as they are.
+    let control = r#"{"ph": "X", "cat": "cpu_op", "name": "a?b", "pid": 1, "tid": 1, "ts": 300, "dur": 1}"#;
+    check_event(&control.replace('?', "\u{1}\u{1b}[31m"), "");
+    for row in include_str!("faulty_events.txt").lines().filter(|line| !line.starts_with('#')) {
+        let (event, warning) = row.split_once("=>").unwrap();
+        check_event(event.trim(), warning.trim());
     }
+}
+
+/// Makes sure of the one warning of an event, or of none, and that the report is that of the others.
+fn check_event(event: &str, warning: &str) {
+    let outcome = report(one_operator_and(event)).exits_with(0).with_summary(FIGURES);
+    let expected = usize::from(!warning.is_empty());
+    assert_eq!(outcome.out.matches("warning: ").count(), expected, "{event}: {outcome:#?}");
+    assert_eq!(outcome.err, "", "{event}");
+    assert!(!outcome.out.contains(['\u{1}', '\u{1b}']), "{event}: {outcome:#?}");
+    outcome.with_summary(&[warning]);
 }
 
 #[test]
