@@ -160,6 +160,28 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// Hardware counters were collected in another run of the program than the trace.
+    #[error(
+        "{file} is a counter pass of another run than {trace}: its times are in no figure, and counters of {joined} of its \
+         {dispatches} dispatches are"
+    )]
+    #[diagnostic(
+        code("reading/counter-pass"),
+        severity(Warning),
+        help(
+            "dispatches are joined by id where these name the same kernels, else kernel by kernel in their order"
+        )
+    )]
+    CounterPass {
+        /// The file with the counters.
+        file: String,
+        /// The file with the trace.
+        trace: String,
+        /// Dispatches that were found in the trace.
+        joined: u64,
+        /// Dispatches of the file.
+        dispatches: u64,
+    },
     /// Records with a fault of their own.
     #[error("{fault}: {count}")]
     #[diagnostic(code("reading/records"), severity(Warning), forward(fault))]

@@ -118,6 +118,11 @@ impl ProfileBuilder {
         position
     }
 
+    /// Whether a counter has a value during a dispatch among the first `before` values.
+    pub(crate) fn has_counter_value(&self, dispatch: u32, counter: u32, before: usize) -> bool {
+        self.counter_values.get(&(dispatch, counter)).is_some_and(|&position| position < before)
+    }
+
     /// Adds to the value of a counter during a dispatch.
     pub(crate) fn add_counter_value(&mut self, dispatch: u32, counter: u32, value: f64) {
         let values = &mut self.profile.counter_values;

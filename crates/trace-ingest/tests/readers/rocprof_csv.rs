@@ -219,6 +219,152 @@ fn counters_alone_make_the_dispatches() {
     assert_eq!(values, [(0, 0, 4.0), (0, 1, 1.5), (1, 0, 7.0)]);
 }
 
+const TRACE_HEADER: &str =
+    "Agent_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp";
+
+/// Writes a trace of these kernels, from a time on: each with its number.
+fn trace(directory: &Path, prefix: &str, from: i64, agent: u32, kernels: &[(u32, &str)]) {
+    let row = |(at, (id, name)): (i64, &(u32, &str))| {
+        let start = from + 100 * at;
+        format!("Agent {agent},9,{id},2,{name},{id},{start},{}", start + 50)
+    };
+    let rows: Vec<String> = (0..).zip(kernels).map(row).collect();
+    write(directory, &format!("{prefix}_kernel_trace.csv"), TRACE_HEADER, &rows);
+}
+
+/// Writes a file of one counter over these kernels; the value is the number of the dispatch.
+fn pass(directory: &Path, prefix: &str, (pid, from): (u32, i64), counter: &str, kernels: &[(u32, &str)]) {
+    let row = |(at, (id, name)): (i64, &(u32, &str))| {
+        let start = from + 100 * at;
+        format!(
+            "{id},{id},\"Agent 1\",1,{pid},{pid},64,2,\"{name}\",64,0,0,8,0,16,{counter},{id},{start},{}",
+            start + 60
+        )
+    };
+    let rows: Vec<String> = (0..).zip(kernels).map(row).collect();
+    write(directory, &format!("{prefix}_counter_collection.csv"), COUNTER_HEADER, &rows);
+}
+
+/// Starts of the dispatches; dispatch, counter and value of each counter; the passes with what was joined of them.
+type Read = (Vec<i64>, Vec<(u32, String, f64)>, Vec<(String, String, u64, u64)>);
+
+fn with_passes(directory: &Path) -> Read {
+    let profile = read(directory).unwrap();
+    assert!(profile.dispatches.iter().all(|dispatch| (dispatch.process as usize) < profile.processes.len()));
+    let values = profile.counter_values.iter().map(|value| {
+        let name = profile.counters[value.counter as usize].name.clone();
+        (value.dispatch, name, value.value)
+    });
+    let passes = profile.warnings.iter().map(|warning| match warning {
+        Warning::CounterPass { file, trace, joined, dispatches } => {
+            (file.clone(), trace.clone(), *joined, *dispatches)
+        }
+        other => panic!("{other}"),
+    });
+    (profile.dispatches.iter().map(|d| d.start.0).collect(), values.collect(), passes.collect())
+}
+
+const KERNELS: [(u32, &str); 4] = [(4, "a"), (5, "b"), (6, "a"), (7, "c")];
+
+#[test]
+fn counters_of_other_runs_join_to_the_trace_by_number_and_add_nothing_to_its_timeline() {
+    let directory = TempDir::new().unwrap();
+    let folder = directory.path();
+    trace(folder, "run", 1_000, 1, &KERNELS);
+    pass(folder, "run_a", (7, 90_000), "A", &[(2, "a"), (4, "a"), (5, "b")]);
+    pass(folder, "run_b", (8, 170_000), "B", &[(4, "a"), (7, "c")]);
+    // What the host did in a pass is of that run, too.
+    write(folder, "run_b_hip_api_trace.csv", CALL_HEADER, &["HIP,hipFree,8,8,1,170000,170100".to_string()]);
+    let (starts, values, passes) = with_passes(folder);
+    assert_eq!(starts, [1_000, 1_100, 1_200, 1_300]);
+    let value = |dispatch, counter: &str, value| (dispatch, counter.to_string(), value);
+    assert_eq!(values, [value(0, "A", 4.0), value(1, "A", 5.0), value(0, "B", 4.0), value(3, "B", 7.0)]);
+    let told = |name: &str, joined, of| {
+        (format!("{name}_counter_collection.csv"), "run_kernel_trace.csv".to_string(), joined, of)
+    };
+    assert_eq!(passes, [told("run_a", 2, 3), told("run_b", 2, 2)]);
+    let profile = read(folder).unwrap();
+    assert_eq!((profile.processes.len(), profile.calls.len()), (1, 0));
+
+    // A file of the trace's own prefix may be of another run as well.
+    pass(folder, "run", (9, 250_000), "C", &KERNELS);
+    let (starts, values, passes) = with_passes(folder);
+    assert_eq!((starts.len(), passes.len()), (4, 3));
+    assert_eq!(values[..4].iter().map(|value| value.2).collect::<Vec<_>>(), [4.0, 5.0, 6.0, 7.0]);
+    // What several passes count is taken once.
+    pass(folder, "run_b", (8, 170_000), "C", &KERNELS);
+    let counted = with_passes(folder).1;
+    assert_eq!(counted.iter().filter(|value| value.1 == "C").map(|value| value.2).sum::<f64>(), 22.0);
+}
+
+#[test]
+fn counters_whose_numbers_name_other_kernels_join_kernel_by_kernel() {
+    let directory = TempDir::new().unwrap();
+    trace(directory.path(), "run", 1_000, 1, &KERNELS);
+    // One number on; the kernel `b` ran twice.
+    let shifted = [(5, "a"), (6, "b"), (7, "a"), (8, "c"), (9, "b")];
+    pass(directory.path(), "pmc", (7, 90_000), "A", &shifted);
+    let (starts, values, passes) = with_passes(directory.path());
+    assert_eq!(starts.len(), 4);
+    let values: Vec<_> = values.iter().map(|(dispatch, _, value)| (*dispatch, *value)).collect();
+    assert_eq!(values, [(0, 5.0), (2, 7.0), (3, 8.0)]);
+    assert_eq!((passes[0].2, passes[0].3), (3, 5));
+}
+
+#[test]
+fn counters_that_could_be_of_several_processes_are_joined_to_none() {
+    let directory = TempDir::new().unwrap();
+    let folder = directory.path();
+    trace(folder, "41", 1_000, 1, &KERNELS);
+    trace(folder, "42", 1_000, 1, &KERNELS);
+    pass(folder, "pmc", (7, 90_000), "A", &KERNELS);
+    let (starts, values, passes) = with_passes(folder);
+    assert_eq!((starts.len(), values.len()), (8, 0));
+    assert_eq!((&passes[0].1[..], passes[0].2), ("2 recordings of this folder", 0));
+    // The GPU tells which.
+    trace(folder, "42", 1_000, 2, &KERNELS);
+    let (_, values, passes) = with_passes(folder);
+    assert_eq!((values.len(), &passes[0].1[..]), (4, "41_kernel_trace.csv"));
+}
+
+#[test]
+fn counters_of_one_time_are_of_processes_of_one_job() {
+    let directory = TempDir::new().unwrap();
+    let folder = directory.path();
+    trace(folder, "41", 1_000, 1, &KERNELS);
+    pass(folder, "42", (42, 1_010), "A", &KERNELS);
+    let (starts, values, passes) = with_passes(folder);
+    assert_eq!((starts.len(), values.len(), passes.len()), (8, 4, 0));
+    // The same process under another prefix has these dispatches already.
+    pass(folder, "41_more", (41, 1_010), "B", &KERNELS);
+    let (starts, values, _) = with_passes(folder);
+    assert_eq!((starts.len(), values.len()), (8, 8));
+    assert_eq!(read(folder).unwrap().processes.len(), 2);
+}
+
+#[test]
+fn of_passes_without_a_trace_the_first_is_the_timeline() {
+    let directory = TempDir::new().unwrap();
+    let folder = directory.path();
+    pass(folder, "a", (7, 1_000), "A", &KERNELS);
+    pass(folder, "b", (8, 90_000), "B", &KERNELS);
+    pass(folder, "c", (9, 170_000), "C", &[(1, "of another program")]);
+    let (starts, values, passes) = with_passes(folder);
+    assert_eq!(starts, [1_000, 1_100, 1_200, 1_300, 170_000]);
+    assert_eq!((values.len(), passes.len()), (9, 1));
+}
+
+#[test]
+fn counter_passes_beside_a_recorded_trace_are_not_on_its_timeline() {
+    let Some(folder) = testdata::corpus("field/recordings/rocprofv3-llm-decode") else { return };
+    let (starts, values, passes) = with_passes(&folder);
+    assert_eq!(starts.len(), 144);
+    // 20 dispatches have a number of the trace: one counter in a pass, ten in the other.
+    assert_eq!(values.len(), 20 + 200);
+    let joined: Vec<_> = passes.iter().map(|(_, trace, joined, of)| (&trace[..], *joined, *of)).collect();
+    assert_eq!(joined, [("decode_kernel_trace.csv", 20, 34), ("decode_kernel_trace.csv", 20, 34)]);
+}
+
 #[test]
 fn counters_of_kernels_of_one_graph_stay_apart() {
     // All kernels of a graph share the number of the call that launched it.

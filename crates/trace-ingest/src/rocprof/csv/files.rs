@@ -64,6 +64,29 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// Whether a file of this content is there.
+    pub(super) fn has(&self, content: Content) -> bool {
+        self.files.iter().any(|(of, _)| *of == content)
+    }
+
+    /// Whether there are records of nothing but counters.
+    pub(super) fn has_counters_alone(&self) -> bool {
+        let is_no_other =
+            |content| matches!(content, Content::Agents | Content::Counters | Content::Statistics);
+        self.files.iter().all(|&(content, _)| is_no_other(content))
+    }
+
+    /// Its files. Counters come behind the kernel trace that they belong to, and first where there is none: they tell of
+    /// which run all is.
+    pub(super) fn in_reading_order(&self) -> impl Iterator<Item = (Content, &Path)> {
+        let is_early = |content: Content| {
+            content == Content::Agents || content == Content::Counters && !self.has(Content::Kernels)
+        };
+        let (early, late): (Vec<_>, Vec<_>) =
+            self.files.iter().map(|(content, path)| (*content, &**path)).partition(|file| is_early(file.0));
+        early.into_iter().chain(late)
+    }
+
     /// Number of the process, where the profiler named the files by it.
     pub(super) fn pid(&self) -> Option<i64> {
         numeric(&self.prefix)

@@ -10,6 +10,7 @@ mod table;
 
 use std::path::Path;
 
+use self::counters::Recorded;
 use self::files::{Content, Group};
 use self::records::Records;
 use self::table::Table;
@@ -89,7 +90,10 @@ fn read_groups(groups: &[Group], named: Option<(&Path, TextSource<'_>)>) -> Resu
     let mut machines = Machines::default();
     let mut read = 0;
     let mut first_error = None;
-    for group in groups {
+    let mut recorded = Recorded::default();
+    // Counters without a kernel trace of their own may be a pass over what others traced.
+    let (traced, others): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.has(Content::Kernels));
+    for group in traced.into_iter().chain(others) {
         let process = builder.profile.processes.len() as u32;
         builder.profile.processes.push(Process {
             pid: group.pid(),
@@ -97,8 +101,10 @@ fn read_groups(groups: &[Group], named: Option<(&Path, TextSource<'_>)>) -> Resu
             ..Process::default()
         });
         let mut records = Records::new(&mut builder, &mut machines, group.host.clone(), process);
-        for (content, path) in &group.files {
-            if *content == Content::Statistics {
+        let mut is_pass = false;
+        for (content, path) in group.in_reading_order() {
+            // What the host did in a pass is on no timeline either.
+            if content == Content::Statistics || is_pass && content != Content::Counters {
                 continue;
             }
             let is_named = named.is_some_and(|named| named.file_name() == path.file_name());
@@ -106,18 +112,30 @@ fn read_groups(groups: &[Group], named: Option<(&Path, TextSource<'_>)>) -> Resu
                 Some(source) => Table::new(path, source),
                 None => Table::open(path),
             };
-            match table.and_then(|table| read_one(&mut records, *content, table)) {
-                Ok(()) if *content == Content::Agents => {}
-                Ok(()) => read += 1,
+            match table.and_then(|table| read_one(&mut records, content, table, &recorded)) {
+                Ok(_) if content == Content::Agents => {}
+                Ok(is_of_other_run) => {
+                    read += 1;
+                    is_pass = is_of_other_run && !group.has(Content::Kernels);
+                    if matches!(content, Content::Kernels | Content::Counters) && !is_of_other_run {
+                        let is_trace = content == Content::Kernels;
+                        let profile = &records.builder.profile;
+                        recorded.add(profile, process, file_name(path), is_trace);
+                    }
+                }
                 // A kind of which nothing was recorded may leave an empty file.
                 Err(IngestError::Empty { .. }) if !is_named => {}
-                Err(error) if is_named || *content == Content::Kernels => return Err(error),
+                Err(error) if is_named || content == Content::Kernels => return Err(error),
                 Err(error) => {
                     let warning = Warning::UnreadFile { name: file_name(path), detail: reason(&error) };
                     records.builder.profile.warnings.push(warning);
                     first_error.get_or_insert(error);
                 }
             }
+        }
+        let has_dispatches = builder.profile.dispatches.last().is_some_and(|last| last.process == process);
+        if !has_dispatches && !recorded.is_empty() && (is_pass || group.has_counters_alone()) {
+            builder.profile.processes.pop();
         }
     }
     match first_error {
@@ -129,17 +147,23 @@ fn read_groups(groups: &[Group], named: Option<(&Path, TextSource<'_>)>) -> Resu
     }
 }
 
-fn read_one(records: &mut Records<'_>, content: Content, mut table: Table<'_>) -> Result<(), IngestError> {
+/// Reads a file; returns whether it has counters of another run than all that was recorded before it.
+fn read_one(
+    records: &mut Records<'_>,
+    content: Content,
+    mut table: Table<'_>,
+    recorded: &Recorded,
+) -> Result<bool, IngestError> {
     let outcome = match content {
-        Content::Agents => records.describe_agents(&mut table),
-        Content::Kernels => records.dispatches(&mut table),
-        Content::Copies => records.copies(&mut table),
-        Content::Allocations => records.allocations(&mut table),
-        Content::Scratch => records.scratch(&mut table),
-        Content::Calls => records.calls(&mut table),
-        Content::Samples => records.samples(&mut table),
-        Content::Counters => records.counters(&mut table),
-        Content::Statistics => Ok(()),
+        Content::Counters => records.counters(&mut table, recorded),
+        Content::Agents => records.describe_agents(&mut table).map(|()| false),
+        Content::Kernels => records.dispatches(&mut table).map(|()| false),
+        Content::Copies => records.copies(&mut table).map(|()| false),
+        Content::Allocations => records.allocations(&mut table).map(|()| false),
+        Content::Scratch => records.scratch(&mut table).map(|()| false),
+        Content::Calls => records.calls(&mut table).map(|()| false),
+        Content::Samples => records.samples(&mut table).map(|()| false),
+        Content::Statistics => Ok(false),
     };
     records.builder.profile.warnings.append(&mut table.warnings);
     outcome

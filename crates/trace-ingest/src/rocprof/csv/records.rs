@@ -24,7 +24,7 @@ pub(super) struct Records<'b> {
     pub(super) machines: &'b mut Machines,
     pub(super) agents: Agents,
     pub(super) process: u32,
-    kernels: HashMap<(Option<u64>, StringId), u32>,
+    kernels: HashMap<(u32, Option<u64>, StringId), u32>,
 }
 
 /// Columns of when and where something was done, and by whom.
@@ -93,6 +93,16 @@ impl DispatchColumns {
     }
 }
 
+/// A dispatch as a row has it.
+pub(super) struct DispatchRow {
+    pub(super) place: Place,
+    number: Option<u64>,
+    kernel_id: Option<u64>,
+    pub(super) kernel: StringId,
+    pub(super) agent: StringId,
+    launch: Launch,
+}
+
 impl<'b> Records<'b> {
     pub(super) fn new(
         builder: &'b mut ProfileBuilder,
@@ -114,14 +124,35 @@ impl<'b> Records<'b> {
     }
 
     /// Adds the dispatch of a row; returns its position.
-    pub(super) fn dispatch(&mut self, row: &Row<'_>, columns: &DispatchColumns) -> Result<u32, Fault> {
-        let place = columns.place.read(row, self.process)?;
-        let (number, kernel_id) = (row.unsigned(columns.number)?, row.unsigned(columns.kernel_id)?);
-        let launch = columns.configuration.read(row)?;
-        let agent = self.agent(row.bytes(columns.agent), AgentKind::Gpu);
-        let kernel = self.kernel(kernel_id, row.bytes(columns.kernel));
+    fn dispatch(&mut self, row: &Row<'_>, columns: &DispatchColumns) -> Result<u32, Fault> {
+        let row = self.dispatch_row(row, columns)?;
+        Ok(self.add_dispatch(self.process, row))
+    }
+
+    /// What a row says of a dispatch.
+    pub(super) fn dispatch_row(
+        &mut self,
+        row: &Row<'_>,
+        columns: &DispatchColumns,
+    ) -> Result<DispatchRow, Fault> {
+        Ok(DispatchRow {
+            place: columns.place.read(row, self.process)?,
+            number: row.unsigned(columns.number)?,
+            kernel_id: row.unsigned(columns.kernel_id)?,
+            launch: columns.configuration.read(row)?,
+            agent: self.builder.intern_bytes(row.bytes(columns.agent)),
+            kernel: self.builder.intern_bytes(row.bytes(columns.kernel)),
+        })
+    }
+
+    /// Adds a dispatch of a process; returns its position.
+    pub(super) fn add_dispatch(&mut self, process: u32, row: DispatchRow) -> u32 {
+        let DispatchRow { place, number, kernel_id, kernel, agent, launch } = row;
+        let agent = self.builder.profile.text(agent).as_bytes().to_vec();
+        let agent = self.agent(&agent, AgentKind::Gpu);
+        let kernel = self.kernel(process, kernel_id, kernel);
         let launch = self.builder.launch(launch);
-        Ok(self.builder.dispatch(place, number.unwrap_or(0), agent, kernel, launch))
+        self.builder.dispatch(Place { process, ..place }, number.unwrap_or(0), agent, kernel, launch)
     }
 
     pub(super) fn calls(&mut self, table: &mut Table<'_>) -> Result<(), IngestError> {
@@ -136,7 +167,7 @@ impl<'b> Records<'b> {
             .unwrap_or_default();
         table.rows(|row| {
             let place = columns.read(row, self.process)?;
-            self.note_process(row.integer(process)?);
+            self.note_process(self.process, row.integer(process)?);
             let kind = match row.bytes(kind) {
                 b"" => self.builder.profile.strings.intern(domain_of_file),
                 kind => self.builder.intern_bytes(kind),
@@ -216,22 +247,16 @@ impl<'b> Records<'b> {
 
     /// A kernel by its number and the name that the files have of it. The truncated name is put in at the end, when
     /// it is known which name that was.
-    fn kernel(&mut self, id: Option<u64>, name: &[u8]) -> u32 {
-        let formatted = self.builder.intern_bytes(name);
-        let Records { builder, process, kernels, .. } = self;
-        *kernels.entry((id, formatted)).or_insert_with(|| {
-            builder.named_kernel(Kernel {
-                process: *process,
-                id,
-                formatted: Some(formatted),
-                ..Kernel::default()
-            })
+    fn kernel(&mut self, process: u32, id: Option<u64>, formatted: StringId) -> u32 {
+        let Records { builder, kernels, .. } = self;
+        *kernels.entry((process, id, formatted)).or_insert_with(|| {
+            builder.named_kernel(Kernel { process, id, formatted: Some(formatted), ..Kernel::default() })
         })
     }
 
     /// The number of the process where its files are not named by it.
-    pub(super) fn note_process(&mut self, pid: Option<i64>) {
-        let process = &mut self.builder.profile.processes[self.process as usize];
+    pub(super) fn note_process(&mut self, process: u32, pid: Option<i64>) {
+        let process = &mut self.builder.profile.processes[process as usize];
         process.pid = process.pid.or(pid);
     }
 
