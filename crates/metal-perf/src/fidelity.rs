@@ -198,57 +198,37 @@ pub(crate) fn fidelity_verdict(
 mod tests {
     use super::*;
 
-    /// Name, datatypes that belong to it, verdicts at HiFi4, HiFi3, HiFi2 and LoFi: `=` sufficient, `>` too high,
-    /// `<` too low; `+` has a hint.
-    type MatrixRow = (&'static str, &'static [[&'static str; 3]], [&'static str; 4]);
-
-    const MATRIX: &[MatrixRow] = &[
-        (
-            "bfloat16 activations, wide output",
-            &[
-                ["BFLOAT16", "BFLOAT16", "BFLOAT16"],
-                ["BFLOAT16", "BFLOAT8_B", "BFLOAT8_B"],
-                ["BFLOAT16", "BFLOAT4_B", "FLOAT32"],
-            ],
-            ["=+", "<+", "<+", "<+"],
-        ),
-        (
-            "bfloat16 activations, 4-bit output",
-            &[["BFLOAT16", "BFLOAT16", "BFLOAT4_B"], ["BFLOAT16", "BFLOAT4_B", "BFLOAT4_B"]],
-            [">+", ">+", "=+", "<+"],
-        ),
-        (
-            "wide weights and output",
-            &[["BFLOAT8_B", "BFLOAT8_B", "BFLOAT16"], ["FLOAT32", "BFLOAT16", "BFLOAT8_B"]],
-            [">+", ">+", "=", "<+"],
-        ),
-        (
-            "wide weights, 4-bit output",
-            &[["BFLOAT8_B", "BFLOAT8_B", "BFLOAT4_B"], ["BFLOAT4_B", "FLOAT32", "BFLOAT4_B"]],
-            [">+", ">+", "=+", "<+"],
-        ),
-        (
-            "4-bit weights",
-            &[["BFLOAT8_B", "BFLOAT4_B", "BFLOAT16"], ["BFLOAT4_B", "BFLOAT4_B", "BFLOAT4_B"]],
-            [">+", ">+", ">+", "="],
-        ),
-    ];
+    /// Name, types of activations, weights and output that belong to it, verdicts at HiFi4, HiFi3, HiFi2 and LoFi: `=`
+    /// sufficient, `>` too high, `<` too low; `+` has a hint.
+    const MATRIX: &str = "
+        bfloat16 activations, wide output | BFLOAT16 BFLOAT16 BFLOAT16 | =+ <+ <+ <+
+        bfloat16 activations, wide output | BFLOAT16 BFLOAT8_B BFLOAT8_B | =+ <+ <+ <+
+        bfloat16 activations, wide output | BFLOAT16 BFLOAT4_B FLOAT32 | =+ <+ <+ <+
+        bfloat16 activations, 4-bit output | BFLOAT16 BFLOAT16 BFLOAT4_B | >+ >+ =+ <+
+        bfloat16 activations, 4-bit output | BFLOAT16 BFLOAT4_B BFLOAT4_B | >+ >+ =+ <+
+        wide weights and output | BFLOAT8_B BFLOAT8_B BFLOAT16 | >+ >+ = <+
+        wide weights and output | FLOAT32 BFLOAT16 BFLOAT8_B | >+ >+ = <+
+        wide weights, 4-bit output | BFLOAT8_B BFLOAT8_B BFLOAT4_B | >+ >+ =+ <+
+        wide weights, 4-bit output | BFLOAT4_B FLOAT32 BFLOAT4_B | >+ >+ =+ <+
+        4-bit weights | BFLOAT8_B BFLOAT4_B BFLOAT16 | >+ >+ >+ =
+        4-bit weights | BFLOAT4_B BFLOAT4_B BFLOAT4_B | >+ >+ >+ =";
 
     #[test]
     fn verdicts_follow_from_bits_of_the_mantissas() {
-        for (row, datatypes, expected) in MATRIX {
-            for [activations, weights, output] in *datatypes {
-                for (fidelity, expected) in ["HiFi4", "HiFi3", "HiFi2", "LoFi"].into_iter().zip(expected) {
-                    let found = fidelity_verdict(fidelity, activations, weights, output).unwrap();
-                    let sign = match found.verdict {
-                        Verdict::Sufficient => "=",
-                        Verdict::TooHigh => ">",
-                        Verdict::TooLow => "<",
-                        other => panic!("{other:?}"),
-                    };
-                    let found = format!("{sign}{}", if found.hint.is_some() { "+" } else { "" });
-                    assert_eq!(&found, expected, "{row}: {fidelity} {activations} {weights} {output}");
-                }
+        for row in MATRIX.trim().lines() {
+            let cells: Vec<Vec<&str>> =
+                row.split('|').map(|cell| cell.split_whitespace().collect()).collect();
+            let (datatypes, expected) = (&cells[1], &cells[2]);
+            for (fidelity, expected) in ["HiFi4", "HiFi3", "HiFi2", "LoFi"].into_iter().zip(expected) {
+                let found = fidelity_verdict(fidelity, datatypes[0], datatypes[1], datatypes[2]).unwrap();
+                let sign = match found.verdict {
+                    Verdict::Sufficient => "=",
+                    Verdict::TooHigh => ">",
+                    Verdict::TooLow => "<",
+                    other => panic!("{other:?}"),
+                };
+                let found = format!("{sign}{}", if found.hint.is_some() { "+" } else { "" });
+                assert_eq!(&found, expected, "{fidelity} of {row}");
             }
         }
     }

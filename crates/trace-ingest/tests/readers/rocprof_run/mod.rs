@@ -124,40 +124,10 @@ pub(crate) const COUNTER_HEADER: &str = "Correlation_Id,Dispatch_Id,Agent_Id,Que
     Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp";
 
 /// Tables of a run with their columns, without the id of the run.
-const TABLES: [(&str, &str); 15] = [
-    ("string", "id, guid, string"),
-    ("info_node", "id, guid, hostname"),
-    ("info_process", "id, guid, nid, pid, init, fini"),
-    ("info_thread", "id, guid, nid, pid, tid"),
-    (
-        "info_agent",
-        "id, guid, nid, pid, type, absolute_index, logical_index, type_index, name, product_name, extdata",
-    ),
-    (
-        "info_kernel_symbol",
-        "id, guid, nid, pid, kernel_name, display_name, arch_vgpr_count, accum_vgpr_count, sgpr_count, extdata",
-    ),
-    ("info_pmc", "id, guid, agent_id, name, description, block, expression"),
-    ("event", "id, guid, category_id, stack_id, parent_stack_id, correlation_id, extdata"),
-    (
-        "kernel_dispatch",
-        "id, guid, nid, pid, tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, start, \"end\", \
-         private_segment_size, group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, \
-         grid_size_x, grid_size_y, grid_size_z, event_id",
-    ),
-    (
-        "memory_copy",
-        "id, guid, nid, pid, tid, start, \"end\", name_id, dst_agent_id, src_agent_id, size, stream_id, event_id",
-    ),
-    (
-        "memory_allocate",
-        "id, guid, pid, tid, agent_id, type, level, start, \"end\", address, size, queue_id, event_id",
-    ),
-    ("region", "id, guid, nid, pid, tid, start, \"end\", name_id, event_id"),
-    ("track", "id, guid, nid, pid, tid, name_id"),
-    ("sample", "id, guid, track_id, timestamp, event_id"),
-    ("pmc_event", "id, guid, event_id, pmc_id, value"),
-];
+fn tables() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = include_str!("tables.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split_once(": ").unwrap())
+}
 
 /// How the tables of a run are named.
 #[derive(Clone, Copy, PartialEq)]
@@ -172,7 +142,7 @@ pub(crate) enum Naming {
 /// Adds the run as one of the process `pid` to a database.
 pub(crate) fn write_rocpd(database: &Connection, run: &str, pid: i64, host: &str, naming: Naming) {
     let suffix = if naming == Naming::Plain { String::new() } else { format!("_{}", run.replace('-', "_")) };
-    for (table, columns) in TABLES {
+    for (table, columns) in tables() {
         let name = format!("rocpd_{table}{suffix}");
         database.execute_batch(&format!("CREATE TABLE IF NOT EXISTS \"{name}\" ({columns})")).unwrap();
         if naming == Naming::Views {

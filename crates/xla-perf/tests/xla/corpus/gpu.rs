@@ -74,58 +74,12 @@ fn sheets_differ_from_the_reference_where_it_is_wrong() {
 #[test]
 fn figures_of_a_recorded_convolution_are_right() {
     let Some((_, analysis)) = analysis(WorkRule::Instruction) else { return };
-    for (sheet, columns, row, expected) in [
-        // The GPU that only copied, then the one that computed.
-        ("gpu_timeline", "type | time ms | gpu_pid", 2, "exposed_memcpy_time | 0.889028 | 1"),
-        ("gpu_timeline", "type | time ms | gpu_pid", 8, "computation_time | 3.586493 | 8"),
-        ("gpu_timeline", "type | time ms | gpu_pid", 13, "total_time | 15.761301 | 8"),
-        ("gpu_events_averages", "type | time ms | gpus", 0, "computation_time | 1.7932465 | 2"),
-        ("gpu_events_averages_overlap", "type | time ms", 6, "overlapped_comm | 0"),
-        (
-            "kernel_launchers",
-            "name | UID | pid | tid | total_direct_kernel_time | GPU_kernel_launch_latency",
-            0,
-            "loop_transpose_fusion | 53 | 8 | 1 | 6.89 | 20.942",
-        ),
-        ("kernel_launchers", "UID | GPU_kernel_launch_latency", 1, "54 | 12.159"),
-        (
-            "kernel_launchers_summary",
-            "name | Count | time ms per gpu",
-            0,
-            "input_transpose_fusion | 5 | 1.95096",
-        ),
-        ("df_xla_perf", "UID | total_input_bytes", 0, "53 | 655360"),
-        ("df_xla_perf", "UID | total_input_bytes", 1, "54 | 6389760"),
-        // Reference figures would be 2.288 GFLOP.
-        (
-            "op_conv",
-            "name | GFLOPS_first | Data Moved (MB)_first | name_count | UID_first",
-            0,
-            "cudnn-conv | 36.60972032 | 552.24609375 | 5 | 55",
-        ),
-        (
-            "gpu_events_categorized_mean",
-            "name | count | time ms | time ms per gpu",
-            0,
-            "Uncategorized Events | 15 | 2.046661 | 1.0233305",
-        ),
-        ("gpu_events_categorized_mean", "name | count | time ms", 1, "GEMM | 5 | 1.458753"),
-        ("gpu_events_categorized_mean", "name | count | time ms", 2, "Conv | 5 | 0.081079"),
-        (
-            "steps_summary",
-            "hlo_module | gpu_pid | steps | warm_up_steps | warm_up busy ms",
-            0,
-            "jit_forward_3d_conv | 8 | 5 | 1 | 0.832749",
-        ),
-        (
-            "ops_all",
-            "op category | hlo_module | operation_count | num_kernels",
-            1,
-            "CONV_fwd | jit_forward_3d_conv | 5 | 2",
-        ),
-        ("roofline_points", "name | Compute Spec | operation_count", 0, "cudnn-conv | matrix_bf16 | 5"),
-    ] {
-        assert_eq!(table(&analysis, sheet).select(columns)[row], expected, "{sheet}");
+    for line in include_str!("convolution.txt").lines().filter(|line| !line.starts_with('#')) {
+        let (asked, expected) = line.split_once(" => ").unwrap();
+        let (row, columns) = asked.split_once(": ").unwrap();
+        let (sheet, row) = row.split_once(' ').unwrap();
+        let rows = table(&analysis, sheet).select(columns);
+        assert_eq!(rows[row.parse::<usize>().unwrap()], expected, "{asked}");
     }
     let finding = jax_finding(&analysis).unwrap();
     assert_eq!(
