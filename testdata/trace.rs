@@ -165,7 +165,7 @@ impl Fixture {
     }
 
     /// A call of the runtime with all the kernels that it launches.
-    pub fn launch_of(&mut self, name: &str, span: (f64, f64), kernels: &[Kernel<'_>]) {
+    pub fn launch_kernels(&mut self, name: &str, span: (f64, f64), kernels: &[Kernel<'_>]) {
         let correlation = self.correlation();
         self.launch(name, span, correlation);
         for &kernel in kernels {
@@ -176,7 +176,7 @@ impl Fixture {
     /// Launches, one after the other from `at` on, each with its kernel.
     pub fn launches(&mut self, at: f64, kernels: &[Kernel<'_>]) {
         for (position, &kernel) in kernels.iter().enumerate() {
-            self.launch_of("cudaLaunchKernel", (at + position as f64 * 0.2, 0.1), &[kernel]);
+            self.launch_kernels("cudaLaunchKernel", (at + position as f64 * 0.2, 0.1), &[kernel]);
         }
     }
 

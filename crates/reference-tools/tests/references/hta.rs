@@ -98,7 +98,7 @@ fn delays_of_launches_are_those_of_hta() {
 fn time_series_have_a_row_for_each_change() {
     let mut fixture = Fixture::default();
     for (launch, start) in [(10.0, 30.0), (20.0, 40.0)] {
-        fixture.launch_of("cudaLaunchKernel", (launch, 1.0), &[("k", 7, start, 5.0)]);
+        fixture.launch_kernels("cudaLaunchKernel", (launch, 1.0), &[("k", 7, start, 5.0)]);
     }
     for (start, rate) in [(50.0, 2.0), (55.0, 3.0)] {
         let arguments = EventArguments {
@@ -165,7 +165,7 @@ fn sequences_are_of_the_outermost_operators_of_a_name() {
         fixture.op("aten::conv2d_inner", (at + 1.0, 40.0));
         for (position, name) in kernels.iter().enumerate() {
             let start = at + 2.0 + 5.0 * position as f64;
-            fixture.launch_of("cudaLaunchKernel", (start, 1.0), &[(name, 7, start + 100.0, 4.0)]);
+            fixture.launch_kernels("cudaLaunchKernel", (start, 1.0), &[(name, 7, start + 100.0, 4.0)]);
         }
     };
     call(&mut fixture, 0.0, &["a", "b", "c"]);

@@ -110,8 +110,8 @@ fn operators_that_start_together_keep_their_categories() {
     fixture.op_on(2, "other thread", (0.0, 20.0));
     fixture.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", (1, 2), (5.0, 1.0), correlated(90));
     fixture.device(Category::KERNEL, (elementwise, 7, 1000.0, 3.0), 90);
-    fixture.launch_of("cudaLaunchKernel", (10.0, 1.0), &[(elementwise, 7, 1010.0, 2.0)]);
-    fixture.launch_of("cudaLaunchKernel", (50.0, 1.0), &[(elementwise, 7, 1020.0, 1.0)]);
+    fixture.launch_kernels("cudaLaunchKernel", (10.0, 1.0), &[(elementwise, 7, 1010.0, 2.0)]);
+    fixture.launch_kernels("cudaLaunchKernel", (50.0, 1.0), &[(elementwise, 7, 1020.0, 1.0)]);
     let rows = fixture.table_with(SHEET, options()).select("Parent op category | Parent cpu_op");
     assert_eq!(rows, ["elementwise | other thread", "elementwise | inner", "elementwise | outer"]);
 }

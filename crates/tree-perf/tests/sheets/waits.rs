@@ -31,7 +31,7 @@ fn options() -> AnalysisOptions {
 fn launch(fixture: &mut Fixture, call: (&str, f64, f64), kernels: &[Kernel<'_>]) {
     let (name, start, length) = call;
     fixture.op("aten::mm", (start - 1.0, length + 2.0));
-    fixture.launch_of(name, (start, length), kernels);
+    fixture.launch_kernels(name, (start, length), kernels);
 }
 
 /// A kernel of stream 7 until 100 µs; the host is free from 20 µs on.
@@ -158,7 +158,7 @@ fn the_delay_of_a_launch_ends_with_the_start_of_its_first_event() {
     let mut fixture = Fixture::new();
     launch(&mut fixture, ("cudaLaunchKernel", 0.0, 5.0), &[("a", 7, 4.0, 50.0)]);
     launch(&mut fixture, ("cudaGraphLaunch", 20.0, 5.0), &[("b", 7, 80.0, 20.0), ("c", 7, 60.0, 20.0)]);
-    fixture.launch_of("cuLaunchKernel", (200.0, 1.0), &[("d", 7, 203.0, 1.0)]);
+    fixture.launch_kernels("cuLaunchKernel", (200.0, 1.0), &[("d", 7, 203.0, 1.0)]);
     let columns = "operator | launches | device_events | launch_delay_ms | launch_calls_ms \
          | launch_delay_us_median | start_to_start_us_max";
     let rows = fixture.table_with("launch_delay", options()).select(columns);
@@ -292,11 +292,11 @@ fn sequences_that_recur_have_the_launch_time_that_one_launch_would_save() {
         fixture.op("inner", (start + 1.0, 90.0));
         for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
             let at = start + 10.0 + 20.0 * at as f64;
-            fixture.launch_of("cudaLaunchKernel", (at, 5.0), &[(name, 7, at + 10.0, 18.0)]);
+            fixture.launch_kernels("cudaLaunchKernel", (at, 5.0), &[(name, 7, at + 10.0, 18.0)]);
         }
         // Below no operator, and never the same.
         let kernel = (&*format!("k{step}"), 7, start + 210.0, 1.0);
-        fixture.launch_of("cudaLaunchKernel", (start + 200.0, 5.0), &[kernel]);
+        fixture.launch_kernels("cudaLaunchKernel", (start + 200.0, 5.0), &[kernel]);
     }
     let rows = fixture.table_with("frequent_sequences", options()).select(columns);
     // Of the two operators around the same kernels, the inner one.
@@ -316,7 +316,7 @@ fn work_of_graphs_and_without_launch_interrupts_sequences() {
         let start = f64::from(step) * 1000.0;
         fixture.op("replay", (start, 50.0));
         let kernels = [10.0, 20.0].map(|at| ("of graph", 7, start + at, 5.0));
-        fixture.launch_of("cudaGraphLaunch", (start, 5.0), &kernels);
+        fixture.launch_kernels("cudaGraphLaunch", (start, 5.0), &kernels);
         for (at, name) in [(100.0, "a"), (140.0, "b")] {
             launch(&mut fixture, ("cudaLaunchKernel", start + at, 5.0), &[(name, 7, start + at + 10.0, 5.0)]);
         }
