@@ -28,6 +28,8 @@ pub use tracelens_engine::tracelens_engine_kernel;
 pub use work_kind::WorkKind;
 pub use xla::{XlaKernel, custom_call_category};
 
+use std::borrow::Cow;
+
 use crate::Category;
 
 /// Libraries of collectives.
@@ -115,9 +117,56 @@ fn without_arguments(name: &str) -> String {
     name.chars().filter(outside).collect()
 }
 
+/// The words of a name in lower case, each between blanks: parts of the rules with blanks around them are whole words.
+/// `ncclDevKernel_AllReduce_Sum` is ` nccl dev kernel all reduce sum `.
+fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 16);
+    words.push(' ');
+    let mut before = ' ';
+    for c in name.chars() {
+        let starts_word = c.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
+        if (starts_word || !c.is_ascii_alphanumeric()) && !words.ends_with(' ') {
+            words.push(' ');
+        }
+        if c.is_ascii_alphanumeric() {
+            words.push(c.to_ascii_lowercase());
+        }
+        before = c;
+    }
+    if !words.ends_with(' ') {
+        words.push(' ');
+    }
+    words
+}
+
+/// The name as it stands in a program, of a name that the compiler mangled: its namespaces and the function, and in angle
+/// brackets what follows them. Other names are as they are. Lengths that reach beyond the name end it.
+fn readable(name: &str) -> Cow<'_, str> {
+    let Some(mut rest) = name.strip_prefix("_Z") else { return Cow::Borrowed(name) };
+    rest = rest.strip_prefix('N').unwrap_or(rest).trim_start_matches(['K', 'V']);
+    let mut readable = String::with_capacity(name.len());
+    loop {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let Ok(length) = rest[..digits].parse::<usize>() else { break };
+        let part = rest.get(digits..digits.saturating_add(length)).unwrap_or(&rest[digits..]);
+        rest = &rest[digits + part.len()..];
+        if !readable.is_empty() {
+            readable.push_str("::");
+        }
+        readable.push_str(if part.starts_with("_GLOBAL__N_") { "(anonymous namespace)" } else { part });
+    }
+    if readable.is_empty() {
+        return Cow::Borrowed(name);
+    }
+    readable.push('<');
+    readable.push_str(rest);
+    readable.push('>');
+    Cow::Owned(readable)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::bare_kernel_name;
+    use super::{bare_kernel_name, readable, words};
 
     #[test]
     fn names_lose_their_parameters_and_nothing_else() {
@@ -133,5 +182,33 @@ mod tests {
         ] {
             assert_eq!(bare_kernel_name(name), bare);
         }
+    }
+    #[test]
+    fn mangled_names_are_readable() {
+        for (name, text) in [
+            (
+                "_ZN7deep_ep9intranode7combineI13__nv_bfloat16EEvPT_",
+                "deep_ep::intranode::combine<I13__nv_bfloat16EEvPT_>",
+            ),
+            ("_Z21kuserbuffers_pushsendPi", "kuserbuffers_pushsend<Pi>"),
+            (
+                "_ZN12_GLOBAL__N_114dispatchKernelILj10EEEvPi",
+                "(anonymous namespace)::dispatchKernel<ILj10EEEvPi>",
+            ),
+            ("_ZN5aiter99mla_a8w8E", "aiter::mla_a8w8E<>"),
+            ("_ZN99999999999999999999999x", "_ZN99999999999999999999999x"),
+            ("_ZN3é", "é<>"),
+            ("_Zebra", "_Zebra"),
+            ("void f<int>(int)", "void f<int>(int)"),
+        ] {
+            assert_eq!(readable(name), text);
+        }
+    }
+
+    #[test]
+    fn words_are_cut_at_signs_and_capitals() {
+        assert_eq!(words("ncclDevKernel_AllReduce_Sum"), " nccl dev kernel all reduce sum ");
+        assert_eq!(words("void f<int, 4>(x)"), " void f int 4 x ");
+        assert_eq!(words(""), " ");
     }
 }

@@ -1,6 +1,7 @@
 //! What kernels do, by our rules: the first that fits decides.
 
-use super::{CommunicationPatterns, has, without_arguments};
+use super::communication::prepares_exchange;
+use super::{CommunicationPatterns, has, readable, without_arguments, words};
 use crate::Category;
 
 /// What a kernel, copy or fill does, as its name says.
@@ -20,11 +21,15 @@ pub struct KernelClass {
 /// Cheap, but not free: a caller that meets a name many times should keep the answer.
 #[must_use]
 pub fn kernel_class(name: &str, communication: &CommunicationPatterns) -> Option<KernelClass> {
-    let whole = words(name);
+    let name_in_program = readable(name);
+    let whole = words(&name_in_program);
     if communication.is_communication(name) {
         return COMMUNICATION.decide(&whole);
     }
-    let own = words(&without_arguments(name));
+    let own = words(&without_arguments(&name_in_program));
+    if prepares_exchange(&own) {
+        return Some(MOE_AUXILIARY);
+    }
     let by = |rules: &[KindRule<KernelClass>], words: &str| rules.iter().find_map(|rule| rule.decide(words));
     by(RULES, &own).or_else(|| by(RULES, &whole)).or_else(|| by(LIBRARIES, &whole))
 }
@@ -58,31 +63,13 @@ impl<K: Copy> KindRule<K> {
     }
 }
 
-/// The words of a name in lower case, each between blanks: parts of the rules with blanks around them are whole words.
-/// `ncclDevKernel_AllReduce_Sum` is ` nccl dev kernel all reduce sum `.
-fn words(name: &str) -> String {
-    let mut words = String::with_capacity(name.len() + 16);
-    words.push(' ');
-    let mut before = ' ';
-    for c in name.chars() {
-        let starts_word = c.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
-        if (starts_word || !c.is_ascii_alphanumeric()) && !words.ends_with(' ') {
-            words.push(' ');
-        }
-        if c.is_ascii_alphanumeric() {
-            words.push(c.to_ascii_lowercase());
-        }
-        before = c;
-    }
-    if !words.ends_with(' ') {
-        words.push(' ');
-    }
-    words
-}
-
 const fn class(detail: &'static str, category: Category) -> KernelClass {
     KernelClass { category, detail }
 }
+
+/// What is done around the products of experts: routing, permutation, activation, and what stays on the device of the
+/// libraries that exchange tokens.
+const MOE_AUXILIARY: KernelClass = class("MoE-Generic", Category::MoeAuxiliary);
 
 const BACKWARD: &[&str] = &["bwd", "backward", "bprop"];
 const FORWARD: &[&str] = &["fwd", "forward", "fprop"];
@@ -132,6 +119,7 @@ const RULES: &[KindRule<KernelClass>] = &[
             "gated delta",
             " mamba",
             " ssd ",
+            " ssm ",
         ],
         &[(BACKWARD, class("SSM-Backward", Category::StateSpaceBackward))],
         class("SSM-Forward", Category::StateSpaceForward),
@@ -176,6 +164,7 @@ const RULES: &[KindRule<KernelClass>] = &[
             "set kv buffer",
             "kv cache",
             "kvcache update",
+            "append paged kvcache",
         ],
         &[
             (&["rope", "rotary"], class("Fused-QKRoPECache", Category::FusedRope)),
@@ -200,6 +189,8 @@ const RULES: &[KindRule<KernelClass>] = &[
             " pa reduce",
             " pa bf16",
             " pa fp16",
+            // Ragged paged attention of vLLM on TPUs.
+            " rpa ",
         ],
         &[(&["reduce"], class("PagedAttention-Reduce", Category::InferenceAttention))],
         class("PagedAttention-Compute", Category::InferenceAttention),
@@ -211,6 +202,26 @@ const RULES: &[KindRule<KernelClass>] = &[
             " attn",
             " mha",
             " mla ",
+            " mlapaged",
+            " mladecode",
+            "flashmla",
+            " mmha ",
+            " xqa",
+            "multihead",
+            "multi head",
+            " sage",
+            "flash decod",
+            // Decode and prefill of one request (FlashInfer), and of many in two stages (SGLang's Triton kernels).
+            "single decode",
+            "single prefill",
+            "with kvcache",
+            "paged kvcache",
+            "ragged kvcache",
+            " fwd kernel stage",
+            " fwd grouped kernel stage",
+            "merge state",
+            // The scores that DeepSeek's sparse attention selects by.
+            "mqa logits",
             "flash fwd",
             "flash bwd",
             "flash fprop",
@@ -240,17 +251,59 @@ const RULES: &[KindRule<KernelClass>] = &[
         class("Attention-Generic", Category::SdpaForward),
     ),
     rule(
-        &["moe", "expert", "grouped topk", "topk gating", "bitmatrix", " routing"],
         &[
-            (&[" fmoe ", "moe ck2stages", "moe stage1 stage2"], class("MoE-Fused", Category::MoeFused)),
-            (&["fused moe", "moe gemm", "moe wna16"], class("MoE-GEMM", Category::MoeUnfused)),
+            "moe",
+            "expert",
+            "grouped topk",
+            "topk gating",
+            "bitmatrix",
+            " routing",
+            "dispatch layout",
+            // Scattering of the results of triton_kernels' products, and TensorRT-LLM's permutation.
+            "finalize matmul",
+            "expand input rows",
+            // ggml: rows of experts.
+            " mm ids helper ",
+            // vLLM: experts of equal numbers of tokens.
+            " batched triton kernel ",
+        ],
+        &[
+            (&["finalize matmul", "expand input rows", " mm ids helper "], MOE_AUXILIARY),
+            (&[" fmoe ", "moe stage1 stage2"], class("MoE-Fused", Category::MoeFused)),
+            (
+                &[
+                    "gemm",
+                    "matmul",
+                    "flatmm",
+                    "fused moe",
+                    "moe wna16",
+                    "marlin",
+                    " mul mat",
+                    " batched triton kernel ",
+                ],
+                class("MoE-GEMM", Category::MoeUnfused),
+            ),
+            (&["moe ck2stages"], class("MoE-Fused", Category::MoeFused)),
             (&["quant"], class("Quant-Generic", Category::GroupQuant)),
         ],
-        class("MoE-Generic", Category::MoeAuxiliary),
+        MOE_AUXILIARY,
     ),
     rule(
-        &["grouped gemm", "group gemm", "gemm grouped", "matmul ogs"],
-        &[(&["mxfp4", "fp4"], class("GEMM-FP4", Category::GroupedGemmForward))],
+        &[
+            "grouped gemm",
+            "group gemm",
+            "gemm grouped",
+            "matmul ogs",
+            // CUTLASS: the shape of the problem, and the way that operands are addressed.
+            "group problem shape",
+            "ptr array",
+        ],
+        &[
+            (&["mxfp4", "fp4"], class("GEMM-FP4", Category::GroupedGemmForward)),
+            (&[" m grouped "], class("GEMM-Grouped", Category::GroupedGemmForward)),
+            // DeepSeek has dense products in this namespace, too.
+            (&[" dpsk grouped gemm "], class("GEMM-Generic", Category::Gemm)),
+        ],
         class("GEMM-Grouped", Category::GroupedGemmForward),
     ),
     rule(
@@ -284,11 +337,25 @@ const RULES: &[KindRule<KernelClass>] = &[
         ],
         class("Conv-Generic", Category::ConvForward),
     ),
-    rule(
-        &[
+    rule(&["marlin repack"], &[], class("Memory-Transpose", Category::CopyFill)),
+    // ggml: products of quantised matrices, and the quantisation of what they multiply.
+    KindRule {
+        any: &[" mul mat", " mul mm ", " mul mv ", " mmq ", " mmvq", " mmvf ", " mmf ", " mmv "],
+        unless: &[" quantize "],
+        kinds: &[],
+        otherwise: class("GEMM-GGML", Category::Gemm),
+    },
+    KindRule {
+        any: &[
             "gemm",
             " cijk ",
             "matmul",
+            " bmm ",
+            "marlin",
+            "machete",
+            "flatmm",
+            "matvec",
+            "mat vec",
             "cublas",
             "nvjet",
             " mfma",
@@ -307,9 +374,11 @@ const RULES: &[KindRule<KernelClass>] = &[
             " s1688",
             " s16816",
         ],
-        &[
-            (&["mxfp4", "fp4", "int4", "f4gemm"], class("GEMM-FP4", Category::Gemm)),
-            (&["fp8", "int8", "f8gemm", "i8gemm", " f8"], class("GEMM-FP8", Category::Gemm)),
+        // What DeepGEMM is given.
+        unless: &["quant deep gemm"],
+        kinds: &[
+            (&["mxfp4", "fp4", "int4", "f4gemm", " e2m1"], class("GEMM-FP4", Category::Gemm)),
+            (&["fp8", "int8", "f8gemm", "i8gemm", " f8", " e4m3"], class("GEMM-FP8", Category::Gemm)),
             (&[" cijk "], class("GEMM-Tensile", Category::Gemm)),
             (&["cublas"], class("GEMM-cuBLAS", Category::Gemm)),
             (&["nvjet"], class("GEMM-NVJET", Category::Gemm)),
@@ -320,8 +389,8 @@ const RULES: &[KindRule<KernelClass>] = &[
             (&[" wmma"], class("GEMM-WMMA", Category::Gemm)),
             (&["tensor op", "tensorop"], class("GEMM-TensorOp", Category::Gemm)),
         ],
-        class("GEMM-Generic", Category::Gemm),
-    ),
+        otherwise: class("GEMM-Generic", Category::Gemm),
+    },
     rule(&["multi tensor apply"], &[], class("Optimizer", Category::MultiTensorApply)),
     rule(
         &["adamw", " adam ", "optimizer", " lamb ", " sgd ", "adagrad"],
@@ -418,6 +487,8 @@ const RULES: &[KindRule<KernelClass>] = &[
             "compact init",
             "take along",
             "repeat interleave",
+            " get rows",
+            " set rows",
         ],
         // Element by element, each told its place.
         unless: &["elementwise kernel with index"],
@@ -452,14 +523,15 @@ const RULES: &[KindRule<KernelClass>] = &[
             "nhwc to nchw",
             "cat array",
             "chunk cat",
+            " concat ",
             "copy out contiguous",
             "sub tensor op",
         ],
-        &[(&["cat array", "chunk cat"], class("Memory-Concatenation", Category::CopyFill))],
+        &[(&["cat array", "chunk cat", " concat "], class("Memory-Concatenation", Category::CopyFill))],
         class("Memory-Transpose", Category::CopyFill),
     ),
     rule(
-        &["act and mul", "relu", "gelu", "silu", "swish", "sigmoid", "tanh", "activation"],
+        &["act and mul", "relu", "gelu", "silu", "swish", "swiglu", "sigmoid", "tanh", "activation"],
         &[
             (
                 &["act and mul", "silu and mul", "gelu and mul"],
@@ -471,11 +543,20 @@ const RULES: &[KindRule<KernelClass>] = &[
         class("Activation-Generic", Category::Elementwise),
     ),
     rule(
-        &["elementwise", "pointwise", "dropout", "scale packed tensor", " transform kernel "],
+        &[
+            "elementwise",
+            "pointwise",
+            "dropout",
+            "scale packed tensor",
+            " transform kernel ",
+            " unary ",
+            " bcast ",
+            " scale ",
+        ],
         &[],
         class("Elementwise", Category::Elementwise),
     ),
-    rule(&[" copy", "memcpy"], &[], class("Memory-Copy", Category::CopyFill)),
+    rule(&[" copy", " cpy ", "memcpy"], &[], class("Memory-Copy", Category::CopyFill)),
     rule(&["memset", " fill"], &[], class("Memory-Set", Category::CopyFill)),
     rule(
         &[
@@ -516,13 +597,6 @@ const LIBRARIES: &[KindRule<KernelClass>] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_cut_at_signs_and_capitals() {
-        assert_eq!(words("ncclDevKernel_AllReduce_Sum"), " nccl dev kernel all reduce sum ");
-        assert_eq!(words("void f<int, 4>(x)"), " void f int 4 x ");
-        assert_eq!(words(""), " ");
-    }
 
     #[test]
     fn names_say_what_kernels_do() {

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 
-use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, has};
+use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, has, readable, without_arguments, words};
 
 /// Names of the kernels that communicate with other devices.
 ///
@@ -25,9 +25,10 @@ use super::{COLLECTIVE_LIBRARIES, CUSTOM_ALL_REDUCE, has};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommunicationPatterns {
+    /// They decide before what this file knows.
     patterns: Vec<Pattern>,
-    /// Words for collectives decide where no pattern does.
-    guesses: bool,
+    /// What this file knows of libraries and collectives decides where no pattern does.
+    knows_libraries: bool,
     any: AnyWord,
 }
 
@@ -51,8 +52,15 @@ struct Pattern {
     collective: Option<String>,
 }
 
+/// What a name says of communication.
+struct Evidence<'a> {
+    collective: Option<&'a str>,
+    /// Only a word for a collective says it.
+    is_guess: bool,
+}
+
 /// Parts of the names of kernels that libraries communicate with, and the collective that a part says.
-const LIBRARIES: [(&str, Option<&str>); 25] = [
+const LIBRARIES: [(&str, Option<&str>); 34] = [
     // NCCL and RCCL: ncclDevKernel_AllReduce_…, rcclGenericKernel.
     ("nccl", None),
     ("rccl", None),
@@ -61,6 +69,9 @@ const LIBRARIES: [(&str, Option<&str>); 25] = [
     ("hccl", None),
     ("xccl", None),
     ("hcom_", None),
+    // Tasks of Ascend that wait for another device, where the operation that they are part of is not recorded.
+    ("notify wait", None),
+    ("notify_wait", None),
     // The custom all-reduce of vLLM, SGLang and AITER.
     (CUSTOM_ALL_REDUCE, Some("allreduce")),
     ("reduce_scatter_cross_device", Some("reducescatter")),
@@ -83,14 +94,81 @@ const LIBRARIES: [(&str, Option<&str>); 25] = [
     // NVSHMEM and rocSHMEM.
     ("nvshmem", None),
     ("rocshmem", None),
-    // DeepEP: dispatch and combine of experts.
-    ("deep_ep", None),
     // Microsoft's MSCCL++.
     ("mscclpp", None),
     ("msccl", None),
-    // AMD's MORI: dispatch and combine of experts.
-    ("mori::", None),
+    // The userbuffers of Transformer Engine and TensorRT-LLM (kuserbuffers_pushsend, userbuffers_fp16_sum_inplace_gpu_rw).
+    ("userbuffers", None),
+    // Instructions of XLA (all-reduce-start.3). Names of functions have no hyphens.
+    ("all-reduce", Some("allreduce")),
+    ("all-gather", Some("allgather")),
+    ("reduce-scatter", Some("reducescatter")),
+    ("all-to-all", Some("alltoall")),
+    ("collective-permute", None),
+    ("collective-broadcast", Some("broadcast")),
+    ("async-collective", None),
+    // The exchange of splits before PyTorch's all_to_all_vdev.
+    ("exchangesplitandoffset", None),
 ];
+
+/// Instructions of XLA that send to and receive from one device.
+const POINT_TO_POINT: [&str; 4] = ["send", "send-done", "recv", "recv-done"];
+
+/// Words of the names of kernels that exchange tokens between the devices of experts: the namespace of a library, or the
+/// stem of its functions. `dispatch` and `combine` alone prove nothing.
+const EXPERT_EXCHANGE: [&str; 14] = [
+    // DeepEP, whatever namespace others put it in: deep_ep::internode, dpsk::ep::intranode, uccl::internode_ll.
+    " deep ep ",
+    " internode ",
+    " intranode ",
+    " uccl ",
+    " hybrid ep ",
+    " nccl ep ",
+    " mooncake ",
+    " pplx ",
+    " mori ",
+    // MORI's functions: EpDispatchIntraNodeKernel, EpCombineSyncBarrier.
+    " ep dispatch",
+    " ep combine",
+    // FlashInfer and TensorRT-LLM: moeA2ADispatchKernel.
+    " moe a2 adispatch ",
+    " moe a2 acombine ",
+    // DeepGEMM: dispatch, both products and combine in one kernel.
+    " mega moe ",
+];
+
+/// Texts of which one stands in every name with these words.
+const EXPERT_STEMS: [&str; 12] = [
+    "deep_ep", "deepep", "node", "uccl", "hybrid", "nccl", "mooncake", "pplx", "mori", "dispatch", "combine",
+    "mega",
+];
+
+/// The same words, without a library, in the anonymous namespace that pplx-kernels have theirs in.
+const UNNAMED_EXPERT_EXCHANGE: [&str; 2] =
+    ["(anonymous namespace)::dispatchkernel", "(anonymous namespace)::combinekernel"];
+
+/// What functions of these libraries are called that stay on the device: they prepare what is sent and put together what
+/// came.
+const LOCAL_TO_THE_DEVICE: [&str; 12] = [
+    " layout ",
+    " epilogue ",
+    "permute",
+    " scan ",
+    " staging ",
+    " convert",
+    " pad ",
+    " combine all ",
+    " local expert",
+    " routing map ",
+    " prob",
+    " expected value",
+];
+
+/// Whether a kernel is what a library that exchanges tokens between the devices of experts does on one device. `own` are
+/// the words outside of template arguments.
+pub(super) fn prepares_exchange(own: &str) -> bool {
+    has(own, &EXPERT_EXCHANGE) && has(own, &LOCAL_TO_THE_DEVICE)
+}
 
 /// Words for collectives. A kernel that has one may well communicate.
 const COLLECTIVES: [(&str, &str); 9] = [
@@ -111,10 +189,10 @@ const WITHIN_A_DEVICE: [&str; 7] = ["block", "warp", "wave", "subgroup", "at::na
 
 impl Default for CommunicationPatterns {
     fn default() -> Self {
-        static DEFAULT: LazyLock<CommunicationPatterns> = LazyLock::new(|| {
-            let none = CommunicationPatterns { patterns: Vec::new(), guesses: true, any: AnyWord::default() };
-            let libraries = LIBRARIES.iter();
-            libraries.fold(none, |all, &(text, collective)| all.with(text, collective.map(str::to_owned)))
+        static DEFAULT: LazyLock<CommunicationPatterns> = LazyLock::new(|| CommunicationPatterns {
+            patterns: Vec::new(),
+            knows_libraries: true,
+            any: AnyWord::default(),
         });
         DEFAULT.clone()
     }
@@ -125,7 +203,7 @@ impl CommunicationPatterns {
     /// default custom collectives.
     #[must_use]
     pub fn libraries_only() -> Self {
-        let none = Self { patterns: Vec::new(), guesses: false, any: AnyWord::default() };
+        let none = Self { patterns: Vec::new(), knows_libraries: false, any: AnyWord::default() };
         COLLECTIVE_LIBRARIES.iter().fold(none, |all, library| all.with_pattern(library))
     }
 
@@ -162,54 +240,73 @@ impl CommunicationPatterns {
     /// Whether a kernel of this name communicates with other devices.
     #[must_use]
     pub fn is_communication(&self, name: &str) -> bool {
-        if !self.has_any_word(name) {
-            return false;
-        }
-        let lower = name.to_ascii_lowercase();
-        self.known(&lower).next().is_some() || self.guess(&lower).is_some()
-    }
-
-    /// Whether a name has any pattern or word for a collective.
-    fn has_any_word(&self, name: &str) -> bool {
-        let any = self.any.0.get_or_init(|| {
-            let patterns = self.patterns.iter().map(|pattern| pattern.text.as_str());
-            let words = patterns.chain(COLLECTIVES.iter().map(|&(word, _)| word));
-            AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
-        });
-        any.as_ref().is_none_or(|any| any.is_match(name))
+        self.evidence(name).is_some()
     }
 
     /// Whether a kernel of this name is taken for communication for a word in it alone, such as `all_gather`; no
     /// pattern knows it.
     #[must_use]
     pub fn is_guess(&self, name: &str) -> bool {
-        let lower = name.to_ascii_lowercase();
-        self.known(&lower).next().is_none() && self.guess(&lower).is_some()
+        self.evidence(name).is_some_and(|evidence| evidence.is_guess)
     }
 
     /// The collective that a kernel of this name implements, by the first pattern that matches and
     /// says so, or by a word for it; `None` for the kernels of collective libraries, whose traces name it elsewhere.
     #[must_use]
     pub fn collective(&self, name: &str) -> Option<&str> {
-        let lower = name.to_ascii_lowercase();
-        let mut known = self.known(&lower).peekable();
-        if known.peek().is_none() {
-            return self.guess(&lower);
+        self.evidence(name)?.collective
+    }
+
+    /// Whether a name has any text that [`evidence`](Self::evidence) rests on.
+    fn may_communicate(&self, name: &str) -> bool {
+        let any = self.any.0.get_or_init(|| {
+            let patterns = self.patterns.iter().map(|pattern| pattern.text.as_str());
+            let known = || {
+                let libraries = LIBRARIES.iter().map(|&(text, _)| text);
+                let words = COLLECTIVES.iter().map(|&(word, _)| word);
+                libraries.chain(words).chain(POINT_TO_POINT).chain(EXPERT_STEMS)
+            };
+            let known = self.knows_libraries.then(known).into_iter().flatten();
+            AhoCorasick::builder().ascii_case_insensitive(true).build(patterns.chain(known)).ok()
+        });
+        any.as_ref().is_none_or(|any| any.is_match(name))
+    }
+
+    fn evidence(&self, name: &str) -> Option<Evidence<'_>> {
+        if !self.may_communicate(name) {
+            return None;
         }
-        known.find_map(|pattern| pattern.collective.as_deref())
+        let lower = name.to_ascii_lowercase();
+        let mut patterns = self.patterns.iter().filter(|pattern| lower.contains(&pattern.text)).peekable();
+        if patterns.peek().is_some() {
+            let collective = patterns.find_map(|pattern| pattern.collective.as_deref());
+            return Some(Evidence { collective, is_guess: false });
+        }
+        self.knows_libraries.then(|| known(name, &lower))?
     }
+}
 
-    /// The patterns that a name in lower case has.
-    fn known<'a>(&'a self, lower: &str) -> impl Iterator<Item = &'a Pattern> {
-        self.patterns.iter().filter(move |pattern| lower.contains(&pattern.text))
+/// What this file knows of a name, which in lower case is `lower`.
+fn known(name: &str, lower: &str) -> Option<Evidence<'static>> {
+    let certain = |collective| Some(Evidence { collective, is_guess: false });
+    let readable = readable(name);
+    let own = words(&without_arguments(&readable));
+    if has(&own, &EXPERT_EXCHANGE) {
+        return if prepares_exchange(&own) { None } else { certain(None) };
     }
-
-    /// What a word in a name in lower case says.
-    fn guess(&self, lower: &str) -> Option<&'static str> {
-        let word = || COLLECTIVES.iter().find(|(word, _)| lower.contains(word));
-        let (_, collective) = self.guesses.then(word)??;
-        (!has(lower, &WITHIN_A_DEVICE)).then_some(*collective)
+    let mut libraries = LIBRARIES.iter().filter(|(text, _)| lower.contains(text)).peekable();
+    if libraries.peek().is_some() {
+        return certain(libraries.find_map(|&(_, collective)| collective));
     }
+    let instruction = lower.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit());
+    let unnamed = readable.strip_prefix("void ").unwrap_or(&readable).to_ascii_lowercase();
+    if POINT_TO_POINT.contains(&instruction)
+        || UNNAMED_EXPERT_EXCHANGE.iter().any(|start| unnamed.starts_with(start))
+    {
+        return certain(None);
+    }
+    let (_, collective) = COLLECTIVES.iter().find(|(word, _)| lower.contains(word))?;
+    (!has(lower, &WITHIN_A_DEVICE)).then_some(Evidence { collective: Some(collective), is_guess: true })
 }
 
 /// What a kernel of the ROCm runtime does with memory.
@@ -252,6 +349,7 @@ mod tests {
             ("void rcclGenericKernel<1>", true, None),
             ("hccl::all_reduce", true, None),
             ("hcom_broadcast__123_0", true, None),
+            ("Notify Wait", true, None),
             ("Cross_Device_Reduce_1stage", true, None),
             ("my_nccl_thing", true, None),
             ("NCCL", true, None),
@@ -309,6 +407,65 @@ mod tests {
             assert_eq!(default.collective(name), collective, "{name}");
         }
         assert!(!CommunicationPatterns::tracelens().is_communication("multimem_all_reduce_kernel"));
+    }
+
+    #[test]
+    fn kernels_that_exchange_tokens_of_experts_communicate() {
+        let default = CommunicationPatterns::default();
+        for name in [
+            "void dpsk::ep::internode::cached_notify<false>(int, int, int)",
+            "void mine::ep::intranode::notify_dispatch<8>(int const*)",
+            "void deep_ep::elastic::hybrid_dispatch_impl<(bool)1, (int)7168>(void*)",
+            "_ZN4dpsk2ep12internode_ll8dispatchILb1ELi7168EEEvPv",
+            "void uccl::internode::dispatch<false, 8>(int4*)",
+            "void hybrid_ep::dispatch_kernel<x>(x)",
+            "void hybrid_ep::device_sync_kernel()",
+            "nccl_ep_jit_ht_dispatch_kernel",
+            "void mooncake::combine<true, 7168>(void*)",
+            "EpDispatchIntraNodeKernel_bf16",
+            "EpCombineSyncBarrier",
+            "mori_ep_combine_tdm_bf16_ws8_h7168_k8_64x16",
+            "mori_shmem_barrier_all_block",
+            "void (anonymous namespace)::dispatchKernel<10u, true, false>(int)",
+            "_ZN12_GLOBAL__N_113combineKernelILj10EEEvPi",
+            "void tensorrt_llm::kernels::moe_alltoall::moeA2ADispatchKernel<x>(x)",
+            "exchangeSplitAndOffset_2d",
+            "void deep_gemm::sm100_fp8_mega_moe_impl<1, 2>(int)",
+            "kuserbuffers_pushsend(int*, int*)",
+            "void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<8>(int, int, int, int)",
+            "all-reduce-start.3",
+            "reduce-scatter.1",
+            "ragged-all-to-all.2",
+            "collective-permute-done.12",
+            "send-done.4",
+        ] {
+            assert!(default.is_communication(name) && !default.is_guess(name), "{name}");
+        }
+        for name in [
+            "void deep_ep::layout::get_dispatch_layout<256, 32, 8>(long const*)",
+            "void deep_ep::elastic::combine_reduce_epilogue_impl<8>(void*)",
+            "void hybrid_ep::unpermute_kernel<bf16>(x)",
+            "nccl_ep_jit_ht_scan_kernel",
+            "void mori_ConvertDispatchOutput<x>(x)",
+            "moeA2APrepareDispatchKernel",
+            "flash_fwd_splitkv_combine_kernel",
+            "flash_fwd_mla_combine_kernel",
+            "deepep_permute_triton_kernel",
+            "dispatch_work_kernel",
+            "combine",
+            "void f<deep_ep::internode::X>(deep_ep::Config)",
+            "sendrecv_free",
+            "reduce.1",
+            "copy-start.2",
+        ] {
+            assert!(!default.is_communication(name), "{name}");
+        }
+        assert_eq!(default.collective("all-gather-start.7"), Some("allgather"));
+        assert!(
+            !CommunicationPatterns::tracelens().is_communication("void deep_ep::intranode::combine<x>()")
+        );
+        let named = default.with_pattern("get_dispatch_layout");
+        assert!(named.is_communication("void deep_ep::layout::get_dispatch_layout<256, 32, 8>(long const*)"));
     }
 
     #[test]

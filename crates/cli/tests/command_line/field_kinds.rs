@@ -1,0 +1,81 @@
+//! What kernels of strangers' recordings do: cases after public reports, and whole recordings with figures that others
+//! counted.
+
+use serde_json::Value;
+use testdata::corpus;
+
+use crate::program::{Sheets, Workplace};
+
+/// The sheets of a recording of the corpus; `None` where there is no corpus.
+fn sheets(recording: &str) -> Option<Sheets> {
+    let file = corpus(recording)?;
+    let report = ["report", file.to_str().unwrap(), "--json"];
+    let kernels = matches!(file.extension(), Some(end) if end == "json" || end == "gz");
+    let kernels = kernels.then_some("--enable_kernel_summary");
+    let arguments: Vec<&str> = report.into_iter().chain(kernels).collect();
+    Some(Sheets::parse(&Workplace::with("").run(&arguments).exits_with(0).out))
+}
+
+/// Categories of kernels by their names, shortened to what tells them apart.
+#[track_caller]
+fn assert_categories(sheets: &Sheets, name: &str, category: &str, expected: &[(&str, &str)]) {
+    let kernels = sheets.column("kernel_summary", name);
+    let categories = sheets.column("kernel_summary", category);
+    for (part, expected) in expected {
+        let is_named = |kernel: &&Value| kernel.as_str().unwrap().contains(part);
+        let row = kernels.iter().position(is_named).unwrap_or_else(|| panic!("no kernel {part}"));
+        assert_eq!(categories[row], expected, "{part}");
+    }
+}
+
+#[test]
+fn libraries_that_exchange_tokens_and_buffers_communicate() {
+    let Some(case) = sheets("field/cases/04-communication-kernels/kernels.json") else { return };
+    assert_eq!(case.timeline("total_comm_time"), 16.736);
+    let Some(training) = sheets("experts/h800-deepseek-v3-train/trace.json.gz") else { return };
+    assert_eq!(training.timeline("total_comm_time"), 113.03);
+    assert_eq!(training.timeline("exposed_comm_time"), 4.158);
+}
+
+#[test]
+fn kernels_of_engines_are_products_and_attention() {
+    let Some(sheets) = sheets("field/cases/20-kernels-of-no-category/kernels.json") else { return };
+    assert_categories(
+        &sheets,
+        "Kernel name",
+        "Parent op category",
+        &[
+            ("marlin", "GEMM"),
+            ("_fwd_grouped_kernel_stage1", "SDPA_fwd"),
+            ("mla_a8w8", "SDPA_fwd"),
+            ("bmm_E4m3", "GEMM"),
+            ("SingleDecodeWithKVCacheKernel", "SDPA_fwd"),
+            ("dequantize_mul_mat_vec", "GEMM"),
+        ],
+    );
+}
+
+#[test]
+fn products_of_quantised_matrices_are_products() {
+    let Some(case) = sheets("field/cases/06-ggml-matmul/77_kernel_trace.csv") else { return };
+    assert_categories(
+        &case,
+        "name",
+        "Category",
+        &[
+            ("mul_mat_q", "GEMM"),
+            ("mul_mat_vec_q", "GEMM"),
+            ("mul_mat_vec_dq", "GEMM"),
+            ("quantize_mmq", "GroupQuant"),
+            ("k_bin_bcast", "elementwise"),
+        ],
+    );
+    let Some(decode) = sheets("field/recordings/rocprofv3-llm-decode") else { return };
+    assert_categories(
+        &decode,
+        "name",
+        "Category",
+        &[("mul_mat_vec_q", "GEMM"), ("scale_f32", "elementwise")],
+    );
+    assert!(!decode.column("kernel_summary_by_category", "op category").contains(&&Value::from("other")));
+}
