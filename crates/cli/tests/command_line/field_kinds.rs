@@ -79,3 +79,20 @@ fn products_of_quantised_matrices_are_products() {
     );
     assert!(!decode.column("kernel_summary_by_category", "op category").contains(&&Value::from("other")));
 }
+
+#[test]
+fn collectives_of_ascend_are_its_communication() {
+    let Some(case) = sheets("field/cases/03-ascend-communication/trace_view.json") else { return };
+    let times = ["computation_time", "exposed_comm_time", "total_comm_time"].map(|kind| case.timeline(kind));
+    assert_eq!(times, [0.3, 2.1, 2.1]);
+    // The vendor's step_trace_time.csv: computing, communication that is not overlapped, all communication.
+    let Some(rank) = sheets("field/recordings/ascend-level1-rank0/trace_view.json.gz") else { return };
+    for (kind, vendor) in [
+        ("computation_time", 8.873_756),
+        ("exposed_comm_time", 101.963_203),
+        ("total_comm_time", 105.991_878),
+    ] {
+        let ours = rank.timeline(kind);
+        assert!((ours - vendor).abs() < 0.001, "{kind}: {ours}");
+    }
+}
