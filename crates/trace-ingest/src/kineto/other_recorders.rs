@@ -32,7 +32,12 @@ const DERIVED_BY_ASCEND: [&str; 2] = ["Overlap Analysis", "AI Core Freq"];
 
 /// Beginnings of the names of processes that stand for devices where XProf writes a profile as a trace, and the names of
 /// their threads that have work: one per stream of a GPU, one of a TPU. Others put the same work together.
-const DEVICES_OF_XPROF: [(&str, &str); 2] = [("/device:GPU:", "Stream #"), ("/device:TPU:", "XLA Ops")];
+const TPU_OF_XPROF: &str = "/device:TPU:";
+const DEVICES_OF_XPROF: [(&str, &str); 2] = [("/device:GPU:", "Stream #"), (TPU_OF_XPROF, "XLA Ops")];
+
+/// Threads of these processes that show runs of programs and marked steps, and the categories that XPlane profiles have
+/// for them.
+const RUNS_OF_XPROF: [(&str, &str); 2] = [("XLA Modules", "xla_module"), ("Steps", "xla_step")];
 
 /// Beginning of the names of kernels that carry metrics of Intel's GPUs.
 const METRICS: &str = "metrics: ";
@@ -143,25 +148,59 @@ fn settle_xprof(trace: &mut Trace) {
         allocations: false,
         ..trace.facts.recorder
     };
-    let device = |track: TrackId| {
-        let (process, thread) = names(trace, track)?;
-        let (prefix, _) = DEVICES_OF_XPROF
-            .iter()
-            .find(|(prefix, work)| process.starts_with(prefix) && thread.starts_with(work))?;
-        process[prefix.len()..].split(' ').next()?.parse().ok()
-    };
-    let of_device: Vec<Option<i64>> = trace.tracks.ids().map(device).collect();
+    let of_xprof: Vec<Option<OfXprof>> =
+        trace.tracks.ids().map(|track| OfXprof::of_track(trace, track)).collect();
+    if of_xprof.iter().flatten().any(|track| track.is_tpu) {
+        trace.facts.accelerator = Some(Accelerator::Tpu);
+    }
+    let runs = RUNS_OF_XPROF.map(|(_, category)| trace.intern_category(category));
     let mut columns = [SparseColumn::default(), SparseColumn::default()];
     for event in trace.events.ids() {
         let (row, track) = (event.index(), trace.events.track(event));
-        let Some(device) = of_device[track.index()] else { continue };
-        trace.events.category[row] = category_of_work(trace.strings.get(trace.events.name(event)));
+        let Some(OfXprof { device, is_tpu, runs_as }) = of_xprof[track.index()] else { continue };
+        let name = trace.strings.get(trace.events.name(event));
+        trace.events.category[row] = match runs_as {
+            Some(kind) => runs[kind],
+            None if is_tpu && is_copy_of_xla(name) => Category::GPU_MEMCPY,
+            None => category_of_work(name),
+        };
+        if runs_as.is_some() {
+            continue;
+        }
         columns[0].push(row, device);
         if let RowId::Number(stream) = trace.tracks.get(track).tid {
             columns[1].push(row, stream);
         }
     }
     [trace.events.arguments.device, trace.events.arguments.stream] = columns;
+}
+
+/// What the events of a thread of XProf are.
+#[derive(Clone, Copy)]
+struct OfXprof {
+    device: i64,
+    is_tpu: bool,
+    /// Their position in [`RUNS_OF_XPROF`], where they are no work.
+    runs_as: Option<usize>,
+}
+
+impl OfXprof {
+    /// `None` of threads of the host, and of those that put work together.
+    fn of_track(trace: &Trace, track: TrackId) -> Option<OfXprof> {
+        let (process, thread) = names(trace, track)?;
+        let (prefix, work) = DEVICES_OF_XPROF.iter().find(|(prefix, _)| process.starts_with(prefix))?;
+        let runs_as = RUNS_OF_XPROF.iter().position(|(runs, _)| thread == *runs);
+        if runs_as.is_none() && !thread.starts_with(work) {
+            return None;
+        }
+        let device = process[prefix.len()..].split(' ').next()?.parse().ok()?;
+        Some(OfXprof { device, is_tpu: *prefix == TPU_OF_XPROF, runs_as })
+    }
+}
+
+/// Whether an instruction of XLA copies: `copy.4`, `copy-start.2`.
+fn is_copy_of_xla(name: &str) -> bool {
+    matches!(name.split('.').next(), Some("copy" | "copy-start" | "copy-done"))
 }
 
 /// Copies and fills by their names, which begin as CUPTI names them; all else is a kernel.

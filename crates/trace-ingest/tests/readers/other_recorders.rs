@@ -159,6 +159,38 @@ fn tasks_of_collective_operations_of_ascend_are_none_beside_them() {
 }
 
 #[test]
+fn tpus_of_xprof_run_programs_of_operations() {
+    let mut events = vec![
+        r#"{"ph":"M","name":"process_name","pid":3,"tid":0,"args":{"name":"/device:TPU:1"}}"#.to_owned(),
+    ];
+    for (tid, thread, name) in [
+        (1, "XLA Modules", "jit_step(2)"),
+        (2, "Steps", "7"),
+        (3, "XLA Ops", "fusion.3"),
+        (3, "XLA Ops", "copy-start.2"),
+        (3, "XLA Ops", "copy_bitcast_fusion"),
+        (4, "Async XLA Ops", "copy.4"),
+    ] {
+        events.push(format!(
+            r#"{{"ph":"M","name":"thread_name","pid":3,"tid":{tid},"args":{{"name":"{thread}"}}}}"#
+        ));
+        events.push(format!(r#"{{"ph":"X","name":"{name}","pid":3,"tid":{tid},"ts":1,"dur":1}}"#));
+    }
+    let trace = parse(&events.join(","));
+    assert_eq!(trace.facts().accelerator, Some(Accelerator::Tpu));
+    assert_eq!(
+        rows(&trace, |category| category != Category::NONE),
+        [
+            "jit_step(2) xla_module - - -",
+            "7 xla_step - - -",
+            "fusion.3 kernel 1 3 -",
+            "copy-start.2 gpu_memcpy 1 3 -",
+            "copy_bitcast_fusion kernel 1 3 -",
+        ]
+    );
+}
+
+#[test]
 fn queues_of_mtia_repeat_the_work_of_its_streams() {
     let row = |tid: u32, name: &str, thread: &str| {
         format!(
