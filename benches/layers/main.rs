@@ -141,7 +141,7 @@ fn iterations(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("measure", name), |bencher| {
             bencher.iter_batched(
                 || found.clone(),
-                |found| MeasuredIterations::new(&tree, found, &device_events),
+                |found| MeasuredIterations::new(&tree, found, &device_events, &tree.unrecorded().time),
                 criterion::BatchSize::SmallInput,
             );
         });

@@ -103,7 +103,7 @@ impl Advice {
         };
         findings.retain(is_worth_it);
         let parts = parts_of(&facts.breakdown).map(|(bucket, time)| (bucket, facts.us(time)));
-        Advice::of_findings(facts.us(facts.window()), parts.to_vec(), findings)
+        Advice::of_findings(facts.us(facts.window()), parts.collect(), findings)
     }
 
     /// Findings that others made, ranked. `parts_us` add up to the window, or are empty.
@@ -136,14 +136,16 @@ impl Advice {
     }
 }
 
-/// The parts of the window; they add up to it.
-fn parts_of(breakdown: &Breakdown) -> [(Bucket, i64); 4] {
-    [
+/// The parts of the window; they add up to it. Most recordings have no time in which nobody knows what the device did.
+fn parts_of(breakdown: &Breakdown) -> impl Iterator<Item = (Bucket, i64)> {
+    let parts = [
         (Bucket::Computation, breakdown.computation),
         (Bucket::ExposedCommunication, breakdown.exposed_communication),
         (Bucket::ExposedCopy, breakdown.exposed_memcpy),
         (Bucket::Idle, breakdown.idle),
-    ]
+        (Bucket::NotRecorded, breakdown.unrecorded),
+    ];
+    parts.into_iter().filter(|&(bucket, time)| bucket != Bucket::NotRecorded || time > 0)
 }
 
 /// What claims have taken so far. Causes of one wait divide it. Claims on one device event are about the same excess of its

@@ -25,6 +25,8 @@ pub struct Facts {
     /// Stretches of time in which nothing ran on a device, by start: the events are those of [`Facts::works`], and what late
     /// launches waited for are [`Facts::holds`], where that is known.
     pub idle: Vec<Wait<u32>>,
+    /// Stretches in which devices may have worked without a record, by start.
+    pub unrecorded: Vec<Interval>,
     /// Stretches in which a thread that launches was held, by start.
     pub holds: Vec<Hold>,
     /// Launches that held the host because the device's queue was full, by start.
@@ -219,7 +221,7 @@ impl Input {
 /// A stretch in which a thread that launches work was held.
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
-    /// By what: a data loader, a copy or the device.
+    /// By what: a data loader, a copy, the device, an allocation or a first use.
     pub kind: HostActivity,
     /// When.
     pub time: Interval,
@@ -227,6 +229,14 @@ pub struct Hold {
     pub name: u32,
     /// How it is known in the recording.
     pub uid: u32,
+}
+
+impl Hold {
+    /// Whether the host waited for the device, after which the two are in step.
+    #[must_use]
+    pub fn waits_for_device(&self) -> bool {
+        matches!(self.kind, HostActivity::Sync | HostActivity::Copy)
+    }
 }
 
 /// What a device can do at most, as far as rules need it.

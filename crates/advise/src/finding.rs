@@ -15,6 +15,8 @@ pub enum Bucket {
     ExposedCopy,
     /// Time with nothing.
     Idle,
+    /// Time without an event in which the device may have worked.
+    NotRecorded,
     /// No time: the finding is about the recording itself.
     Recording,
 }
@@ -28,6 +30,7 @@ impl Bucket {
             Bucket::ExposedCommunication => "exposed communication",
             Bucket::ExposedCopy => "exposed copy",
             Bucket::Idle => "idle",
+            Bucket::NotRecorded => "not recorded",
             Bucket::Recording => "recording",
         }
     }

@@ -36,7 +36,14 @@ pub struct LateLaunch {
 /// Launches between two holds that belong together.
 const FEW_LAUNCHES: usize = 8;
 
-const KINDS: [HostActivity; 3] = [HostActivity::DataLoader, HostActivity::Copy, HostActivity::Sync];
+/// In their order, so that a kind is its place.
+const KINDS: [HostActivity; 5] = [
+    HostActivity::DataLoader,
+    HostActivity::Copy,
+    HostActivity::Sync,
+    HostActivity::Allocation,
+    HostActivity::Initialisation,
+];
 
 /// Time that is left to holds of each kind to answer for, and the last hold of the kind.
 #[derive(Clone, Copy, Default)]
@@ -57,11 +64,17 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
     let mut late = Vec::new();
     let mut credits = [Credit::default(); KINDS.len()];
     let mut holds = by_end.iter().copied().peekable();
+    let mut unrecorded = facts.unrecorded.iter().peekable();
     for (idle, position) in facts.idle.iter().zip(0..) {
+        // Nobody knows what held the host before work that is not recorded.
+        while let Some(missing) = unrecorded.next_if(|missing| missing.start < idle.span.end) {
+            while holds.next_if(|&hold| facts.holds[hold as usize].time.start < missing.end).is_some() {}
+            credits = [Credit::default(); KINDS.len()];
+        }
         while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.span.end) {
             let of_hold = &facts.holds[hold as usize];
             let kind = of_hold.kind as usize;
-            if of_hold.kind != HostActivity::DataLoader && of_hold.time.length() > usual {
+            if of_hold.waits_for_device() && of_hold.time.length() > usual {
                 credits[HostActivity::DataLoader as usize].left = 0;
             }
             // Behind more than a few launches the host was ahead again, and what was left of earlier holds is void.

@@ -6,7 +6,7 @@
 //! is the forward pass over dependencies of `critical-path`'s what-if, of a device whose queues are one and of a host that is one
 //! thread.
 
-use gpu_timeline::{HostActivity, lower_median};
+use gpu_timeline::lower_median;
 
 use crate::facts::Facts;
 use crate::late_launches::usual_wait;
@@ -39,7 +39,7 @@ impl Shift {
         let events = || facts.works.iter().map(|work| work.event);
         let leads = events().map(|event| Some((event.span.start - event.launch? - latency).max(0)));
         let usual = usual_wait(facts);
-        let holds = facts.holds.iter().filter(|hold| hold.kind != HostActivity::DataLoader);
+        let holds = facts.holds.iter().filter(|hold| hold.waits_for_device());
         let mut waits: Vec<(i64, i64)> = holds
             .map(|hold| hold.time)
             .chain(facts.full_queue.iter().copied())
@@ -84,7 +84,7 @@ impl Shift {
 
 #[cfg(test)]
 mod tests {
-    use gpu_timeline::{Interval, Wait, WaitCause};
+    use gpu_timeline::{HostActivity, Interval, Wait, WaitCause};
 
     use super::*;
     use crate::facts::Hold;

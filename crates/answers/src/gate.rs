@@ -242,7 +242,9 @@ fn recording(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) 
     let timeline = work.iter().map(|&(event, part)| {
         (DeviceEvent::new(events.start(event), events.end(event), part.activity), part)
     });
-    for (StepPart { part, activity, unit }, breakdown) in Breakdown::by_part(timeline, None) {
+    for (StepPart { part, activity, unit }, breakdown) in
+        Breakdown::by_part(timeline, None, analysis.unrecorded())
+    {
         let Some(at) = place_of(part) else { continue };
         made.idle[at] += ns(breakdown.idle);
         let busy = match (activity, own_times.get_mut(unit as usize)) {
@@ -495,8 +497,8 @@ fn setup(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) -> S
         modules,
         truncated: lost_events(trace),
         // Where the recorder cannot know launches, none is missing.
-        linked_percent: match analysis.options().include_unlinked_kernels {
-            false if linked + unlinked > 0.0 => 100.0 * linked / (linked + unlinked),
+        linked_percent: match analysis.knows_all_launches() {
+            true if linked + unlinked > 0.0 => 100.0 * linked / (linked + unlinked),
             _ => 100.0,
         },
         faults: faults.map(|finding| format!("{} ({})", finding.text, finding.rule.id)).collect(),

@@ -94,7 +94,11 @@ fn times(summary: &Summary, facts: &mut Vec<Fact>) {
             ("exposed communication", breakdown.exposed_communication),
             ("exposed copies", breakdown.exposed_memcpy),
             ("idle", breakdown.idle),
+            ("not recorded", breakdown.unrecorded),
         ] {
+            if item == "not recorded" && part == 0 {
+                continue;
+            }
             let item = format!("{}: {item}, share of the span", timeline.device);
             facts.push(percent("time", item, breakdown.percent_of_total(part)));
         }

@@ -227,7 +227,7 @@ pub(crate) fn iterations(
             busy_ms: ms(busy),
             phase: match figures.mark {
                 None => 0,
-                Some(Mark::WarmUp | Mark::Partial) => 1,
+                Some(Mark::WarmUp | Mark::Partial | Mark::NoDeviceWork) => 1,
                 Some(Mark::Slow | Mark::Fast) => 2,
                 Some(Mark::Different) => 3,
             },

@@ -12,11 +12,19 @@ pub(crate) fn step_count(analysis: &impl Iterated) -> Option<u64> {
     analysis.iterations()?.steps().map(|(level, _)| level.iterations.len() as u64)
 }
 
+/// Confidence from which on steps are claimed; less sure ones stand in the sheets only.
+const SURE: f64 = 0.7;
+
+/// The steps of the program and their figures, where it is sure that they are steps.
+pub(crate) fn sure_steps(analysis: &impl Iterated) -> Option<(&Level, &Measured)> {
+    analysis.iterations()?.steps().filter(|(level, _)| level.confidence >= SURE)
+}
+
 /// How many steps the program took, how long, how evenly, and which are odd.
 pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     /// Odd steps that are named.
     const NAMED: usize = 3;
-    let (level, measured) = analysis.iterations()?.steps()?;
+    let (level, measured) = sure_steps(analysis)?;
     let time = |time: f64| duration(analysis.ms(time) * 1e3);
     let took = |index: usize| level.iterations.get(index).map(|of| measured.iterations[index].duration(of));
     let steady = steady_durations(level, measured);
@@ -55,8 +63,18 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         )
         .ok()?;
     }
-    let marked: Vec<(usize, Mark)> =
-        measured.iterations.iter().enumerate().filter_map(|(index, of)| Some((index, of.mark?))).collect();
+    let marked = measured.iterations.iter().enumerate().filter_map(|(index, of)| Some((index, of.mark?)));
+    let (without_work, marked): (Vec<(usize, Mark)>, Vec<_>) =
+        marked.partition(|&(_, mark)| mark == Mark::NoDeviceWork);
+    if !without_work.is_empty() {
+        write!(
+            sentence,
+            "; {} of {} {noun} have no device work in the recording",
+            grouped(without_work.len() as u128),
+            grouped(count as u128),
+        )
+        .ok()?;
+    }
     for &(index, mark) in marked.iter().take(NAMED) {
         let took = took(index).map_or_else(String::new, |took| format!(" ({})", time(took as f64)));
         write!(sentence, "; {} is {}{took}", level.first + index, mark.as_str()).ok()?;

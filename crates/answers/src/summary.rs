@@ -110,7 +110,7 @@ pub struct Timeline {
     pub total_us: f64,
     /// Time with at least one event in µs.
     pub busy_us: f64,
-    /// Time without any event in µs.
+    /// Time without any event in which it did nothing, in µs.
     pub idle_us: f64,
     /// The whole in parts that add up to it.
     pub breakdown: Breakdown,
@@ -128,7 +128,7 @@ impl Timeline {
         let us = |time: i64| {
             if breakdown.total == 0 { 0.0 } else { total_us * time as f64 / breakdown.total as f64 }
         };
-        json!({
+        let mut timeline = json!({
             "device": device,
             "total_us": total_us,
             "busy_us": busy_us,
@@ -136,7 +136,11 @@ impl Timeline {
             "computation_us": us(breakdown.computation),
             "exposed_communication_us": us(breakdown.exposed_communication),
             "exposed_memcpy_us": us(breakdown.exposed_memcpy),
-        })
+        });
+        if breakdown.unrecorded > 0 {
+            timeline["unrecorded_us"] = us(breakdown.unrecorded).into();
+        }
+        timeline
     }
 
     pub(crate) fn new(device: impl Into<String>, breakdown: Breakdown, us: impl Fn(i64) -> f64) -> Self {

@@ -77,16 +77,23 @@ fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {
     let Timeline { device, total_us, busy_us, idle_us, breakdown } = timeline;
     let device = escaped(device);
     let (total, busy, idle) = (duration(*total_us), duration(*busy_us), duration(*idle_us));
-    let _ = writeln!(out, "\n{device} span {total} (first start to last end): busy {busy}, idle {idle}");
+    let _ = write!(out, "\n{device} span {total} (first start to last end): busy {busy}, idle {idle}");
+    if breakdown.unrecorded > 0 {
+        let unrecorded = total_us * breakdown.unrecorded as f64 / breakdown.total as f64;
+        let _ = write!(out, ", not recorded {}", duration(unrecorded));
+    }
+    out.push('\n');
     let parts = [
         ("computation", breakdown.computation, Color::Green),
         ("exposed comm", breakdown.exposed_communication, Color::Magenta),
         ("exposed copies", breakdown.exposed_memcpy, Color::Yellow),
         ("idle", breakdown.idle, Color::Gray),
+        ("not recorded", breakdown.unrecorded, Color::Blue),
     ];
+    let shown = if breakdown.unrecorded > 0 { 5 } else { 4 };
     let segment =
         |(label, time, color)| Segment { label, fraction: breakdown.percent_of_total(time) / 100.0, color };
-    out.push_str(&bar(&parts.map(segment), style));
+    out.push_str(&bar(&parts.map(segment)[..shown], style));
 }
 
 fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Style) {

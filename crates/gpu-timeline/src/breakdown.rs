@@ -5,8 +5,8 @@ use crate::{Activity, DeviceEvent, Interval, IntervalSet};
 /// What the device did between the start of its first and the end of its last event.
 ///
 /// Every instant counts once: for computation if any runs, else for communication, else for copying,
-/// else as idle. So, exactly,
-/// `computation + exposed_communication + exposed_memcpy == busy` and `busy + idle == total`.
+/// else as idle, unless the recording does not tell whether the device worked. So, exactly,
+/// `computation + exposed_communication + exposed_memcpy == busy` and `busy + idle + unrecorded == total`.
 ///
 /// All times are in the unit of the events.
 ///
@@ -22,8 +22,10 @@ pub struct Breakdown {
     pub exposed_memcpy: i64,
     /// Time with at least one event.
     pub busy: i64,
-    /// Time without any event.
+    /// Time without any event in which the device did nothing.
     pub idle: i64,
+    /// Time without any event in which the device may have worked: the recording does not tell.
+    pub unrecorded: i64,
     /// The idle time, split by the length of the gaps; present if a threshold was given.
     pub idle_split: Option<IdleSplit>,
     /// Time from the first start to the last end.
@@ -98,27 +100,39 @@ impl Breakdown {
         events: impl IntoIterator<Item = DeviceEvent>,
         micro_idle_threshold: Option<i64>,
     ) -> Option<Self> {
-        let whole = Self::by_part(events.into_iter().map(|event| (event, ())), micro_idle_threshold);
-        whole.into_values().next()
+        Self::from_partial_events(events, micro_idle_threshold, &IntervalSet::EMPTY)
+    }
+
+    /// The same of a recording that does not tell what the device did in a part of the time.
+    pub fn from_partial_events(
+        events: impl IntoIterator<Item = DeviceEvent>,
+        micro_idle_threshold: Option<i64>,
+        unrecorded: &IntervalSet,
+    ) -> Option<Self> {
+        let events = events.into_iter().map(|event| (event, ()));
+        Self::by_part(events, micro_idle_threshold, unrecorded).into_values().next()
     }
 
     /// The same, divided among parts that the events belong to, such as the iterations of a program.
     ///
     /// Every instant belongs to one part, so that the breakdowns add up to that of all events, field by field: while
     /// events of several parts run, to the least of these; while none runs, to that of the event which ends the wait.
+    /// Waits in `unrecorded` are no idle time.
     pub fn by_part<P: Ord + Copy>(
         events: impl IntoIterator<Item = (DeviceEvent, P)>,
         micro_idle_threshold: Option<i64>,
+        unrecorded: &IntervalSet,
     ) -> BTreeMap<P, Self> {
         // No more than what is needed of each event: there are millions.
         let needed = events.into_iter().map(|(event, part)| (event.span, event.activity, part));
-        Self::of_parts(needed.collect(), micro_idle_threshold)
+        Self::of_parts(needed.collect(), micro_idle_threshold, unrecorded)
     }
 
     /// The same, whatever gave the events.
     fn of_parts<P: Ord + Copy>(
         mut events: Vec<(Interval, Activity, P)>,
         micro_idle_threshold: Option<i64>,
+        unrecorded: &IntervalSet,
     ) -> BTreeMap<P, Self> {
         // Mostly in order, or a few runs that are, which a stable sort sees.
         events.sort_by_key(|&(span, _, part)| (span.start, part));
@@ -162,7 +176,13 @@ impl Breakdown {
             if let Some(&(.., part)) = next
                 && slab_end > from
             {
-                sums.of(part).add_idle(slab_end - from, micro_idle_threshold);
+                let missing = unrecorded.shared_time(Interval::new(from, slab_end));
+                let sum = sums.of(part);
+                sum.unrecorded += missing;
+                sum.total += missing;
+                if slab_end - from > missing {
+                    sum.add_idle(slab_end - from - missing, micro_idle_threshold);
+                }
             }
         }
         sums.of_parts.into_iter().collect()
@@ -195,6 +215,18 @@ impl Breakdown {
                 false => split.macro_idle += gap,
             }
         }
+    }
+
+    /// The same within a longer window, in the rest of which the device is idle.
+    #[must_use]
+    pub fn within(mut self, window: i64) -> Self {
+        let rest = (window - self.total).max(0);
+        self.idle += rest;
+        self.total += rest;
+        if let Some(split) = &mut self.idle_split {
+            split.macro_idle += rest;
+        }
+        self
     }
 
     /// `time` as a percentage of [`Breakdown::total`]; NaN if the total is zero.
@@ -329,6 +361,7 @@ mod tests {
                 (event(150, 200, Computation), 2),
             ],
             None,
+            &IntervalSet::EMPTY,
         );
         let times = |part: i32| {
             let b = parts[&part];
@@ -365,17 +398,23 @@ mod tests {
         fn breakdowns_of_parts_add_up_to_that_of_all(
             events in prop::collection::vec((some_event(), 0..5_u8), 1..40),
             threshold in 0..40_i64,
+            missing in -250..250_i64,
         ) {
-            let whole = Breakdown::from_events(events.iter().map(|&(event, _)| event), Some(threshold)).unwrap();
-            let parts = Breakdown::by_part(events.iter().copied(), Some(threshold));
+            let unrecorded: IntervalSet = [Interval::new(missing, missing + 60)].into_iter().collect();
+            let whole = events.iter().map(|&(event, _)| event);
+            let whole = Breakdown::from_partial_events(whole, Some(threshold), &unrecorded).unwrap();
+            prop_assert_eq!(whole.busy + whole.idle + whole.unrecorded, whole.total);
+            let all_told = Breakdown::from_events(events.iter().map(|&(event, _)| event), None).unwrap();
+            prop_assert_eq!(whole.idle + whole.unrecorded, all_told.idle);
+            let parts = Breakdown::by_part(events.iter().copied(), Some(threshold), &unrecorded);
             let fields = |b: &Breakdown| {
                 let split = b.idle_split.unwrap();
                 [
                     b.computation, b.exposed_communication, b.exposed_memcpy, b.busy, b.idle, b.total,
-                    b.total_communication, b.total_memcpy, split.micro_idle, split.macro_idle,
+                    b.total_communication, b.total_memcpy, split.micro_idle, split.macro_idle, b.unrecorded,
                 ]
             };
-            let mut sums = [0; 10];
+            let mut sums = [0; 11];
             for part in parts.values() {
                 sums.iter_mut().zip(fields(part)).for_each(|(sum, time)| *sum += time);
             }

@@ -18,6 +18,9 @@ pub struct IntervalSet {
 }
 
 impl IntervalSet {
+    /// The set without any instant.
+    pub const EMPTY: IntervalSet = IntervalSet { intervals: Vec::new() };
+
     /// Sum of the lengths of the intervals.
     #[must_use]
     pub fn total_length(&self) -> i64 {

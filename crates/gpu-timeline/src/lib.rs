@@ -30,4 +30,6 @@ pub use queue_length::QueueLength;
 pub use sequences::{RepeatedSequence, repeated_sequences};
 pub use sort_few::SortFew;
 pub use summary::{Spread, Summary, lower_median, median, percentile, quantile, summaries, upper_median};
-pub use waits::{Dependency, HostActivity, LINKED_ENOUGH, Wait, WaitCause, device_waits, stream_waits};
+pub use waits::{
+    Dependency, HostActivity, LINKED_ENOUGH, Wait, WaitCause, device_waits, stream_waits, with_unrecorded,
+};

@@ -1,6 +1,6 @@
 //! Why a stream had nothing to run.
 
-use crate::{DeviceEvent, Interval};
+use crate::{DeviceEvent, Interval, IntervalSet};
 
 /// Share of the device time, in percent, whose launches a recording has to know for what it says of causes to be trusted.
 pub const LINKED_ENOUGH: f64 = 95.0;
@@ -17,6 +17,8 @@ pub enum WaitCause {
     Kernel,
     /// The event was in the queue already and the wait is long.
     Dependency(Dependency),
+    /// The recording does not tell whether the device did nothing.
+    NotRecorded,
 }
 
 /// What the host did before a late launch, on the thread of the launch.
@@ -28,6 +30,11 @@ pub enum HostActivity {
     Copy,
     /// It waited for the device.
     Sync,
+    /// It was in a call that allocates or frees memory.
+    Allocation,
+    /// It was in a call that took long because something was used for the first time: kernels were loaded, a library or the
+    /// device was set up.
+    Initialisation,
     /// Anything else; the launch was that of a graph.
     GraphLaunch,
     /// Anything else, or not known.
@@ -52,7 +59,7 @@ pub enum Dependency {
 }
 
 impl WaitCause {
-    /// `unlinked`, `host_wait`, `kernel_wait` or `dependency_wait`.
+    /// `unlinked`, `host_wait`, `kernel_wait`, `dependency_wait` or `not_recorded`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,6 +67,7 @@ impl WaitCause {
             WaitCause::Host(_) => "host_wait",
             WaitCause::Kernel => "kernel_wait",
             WaitCause::Dependency(_) => "dependency_wait",
+            WaitCause::NotRecorded => "not_recorded",
         }
     }
 
@@ -67,11 +75,13 @@ impl WaitCause {
     #[must_use]
     pub const fn reason(self) -> Option<&'static str> {
         match self {
-            WaitCause::Unlinked | WaitCause::Kernel => None,
+            WaitCause::Unlinked | WaitCause::Kernel | WaitCause::NotRecorded => None,
             WaitCause::Host(activity) => Some(match activity {
                 HostActivity::DataLoader => "data_loader",
                 HostActivity::Copy => "copy",
                 HostActivity::Sync => "sync",
+                HostActivity::Allocation => "allocation",
+                HostActivity::Initialisation => "initialisation",
                 HostActivity::GraphLaunch => "graph_launch",
                 HostActivity::Other => "other",
             }),
@@ -151,6 +161,33 @@ pub fn stream_waits(events: &[DeviceEvent], short: i64) -> Vec<Wait> {
 #[must_use]
 pub fn device_waits(events: &[DeviceEvent], short: i64) -> Vec<Wait> {
     waits(events, |_| None, short, |_, _| None)
+}
+
+/// The waits with what lies in `unrecorded` as [`WaitCause::NotRecorded`]: a wait may become several, whose lengths add up to
+/// its own.
+#[must_use]
+pub fn with_unrecorded<E: Copy, W: Copy>(
+    waits: Vec<Wait<E, W>>,
+    unrecorded: &IntervalSet,
+) -> Vec<Wait<E, W>> {
+    if unrecorded.as_slice().is_empty() {
+        return waits;
+    }
+    let mut divided = Vec::with_capacity(waits.len());
+    for wait in waits {
+        let mut from = wait.span.start;
+        for missing in unrecorded.clipped(wait.span) {
+            if missing.start > from {
+                divided.push(Wait { span: Interval::new(from, missing.start), ..wait });
+            }
+            divided.push(Wait { span: missing, cause: WaitCause::NotRecorded, waited_for: None, ..wait });
+            from = missing.end;
+        }
+        if from < wait.span.end || wait.span.is_empty() {
+            divided.push(Wait { span: Interval::new(from, wait.span.end), ..wait });
+        }
+    }
+    divided
 }
 
 fn waits(
@@ -234,6 +271,24 @@ mod tests {
             one.prop_map(|(stream, start, length, launch)| event(stream, start, start + length, launch)),
             0..60,
         )
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_taken_out_of_waits() {
+        let unrecorded: IntervalSet = [Interval::new(20, 40), Interval::new(90, 200)].into_iter().collect();
+        let waits = device_waits(&[event(1, 0, 10, Some(0)), event(1, 100, 110, Some(95))], 30);
+        let divided = with_unrecorded(waits, &unrecorded);
+        let parts: Vec<_> =
+            divided.iter().map(|wait| (wait.span.start, wait.span.end, wait.cause.name())).collect();
+        assert_eq!(
+            parts,
+            [
+                (10, 20, "host_wait"),
+                (20, 40, "not_recorded"),
+                (40, 90, "host_wait"),
+                (90, 100, "not_recorded")
+            ]
+        );
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, SortFew, Summary, median};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, IntervalSet, SortFew, Summary, median};
 use hashbrown::HashMap;
 use trace_ingest::{Category, EventId, StringId, TrackId};
 use trace2tree::{EventSet, TraceTree};
@@ -36,14 +36,20 @@ pub struct MeasuredIterations {
 }
 
 impl MeasuredIterations {
-    /// Measures all levels by these device events and what the device does during each.
+    /// Measures all levels by these device events and what the device does during each. Waits in `unrecorded` are no idle
+    /// time.
     #[must_use]
-    pub fn new(tree: &TraceTree, detected: Iterations, device_events: &[(EventId, Activity)]) -> Self {
+    pub fn new(
+        tree: &TraceTree,
+        detected: Iterations,
+        device_events: &[(EventId, Activity)],
+        unrecorded: &IntervalSet,
+    ) -> Self {
         let work = LaunchedWork::new(tree);
         let device_events = counted_events(tree, &work, device_events.iter().copied());
         let measure = |level: &Level| {
             let division = Division::of(&work, tree.trace(), &level.iterations);
-            Measured::of(tree, &level.iterations, &division, &device_events)
+            Measured::of(tree, &level.iterations, &division, &device_events, unrecorded)
         };
         let measured = detected.levels().iter().map(measure).collect();
         MeasuredIterations { detected, measured }
@@ -68,9 +74,11 @@ impl MeasuredIterations {
     /// the mean of one.
     #[must_use]
     pub fn several_whole_steps(&self) -> Option<usize> {
-        let steps = &self.detected.steps()?.iterations;
-        let whole = steps.iter().all(|step| step.whole);
-        Some(steps.len()).filter(|&count| count > 1 && whole)
+        let (level, measured) = self.steps()?;
+        let whole = level.iterations.iter().all(|step| step.whole);
+        let has_work = measured.iterations.iter().all(|figures| figures.device_events > 0);
+        Some(level.iterations.len())
+            .filter(|&count| count > 1 && whole && (has_work || !measured.has_device_work()))
     }
 
     /// The steps with their figures, where there are some.
@@ -87,6 +95,8 @@ pub struct Figures {
     pub device_span: Option<Interval>,
     /// What the device did in the time that is the part's own: also idle, waiting for the part's events.
     pub breakdown: Breakdown,
+    /// Of that time what lies between two cycles of the recorder, which is nobody's.
+    pub between_cycles: i64,
     /// Device events: kernels, copies and fills.
     pub device_events: usize,
     /// Kernels among them; on a TPU its operations.
@@ -104,7 +114,7 @@ impl Figures {
     #[must_use]
     pub fn duration(&self, iteration: &Iteration) -> i64 {
         if self.device_events > 0 {
-            self.breakdown.total
+            self.breakdown.total - self.between_cycles
         } else {
             iteration.end.saturating_sub(iteration.start)
         }
@@ -125,6 +135,8 @@ pub enum Mark {
     Slow,
     /// It does what others do, and takes less time.
     Fast,
+    /// The recording has no device event of it, and has some of others.
+    NoDeviceWork,
 }
 
 impl Mark {
@@ -137,6 +149,7 @@ impl Mark {
             Mark::Different => "different",
             Mark::Slow => "slow",
             Mark::Fast => "fast",
+            Mark::NoDeviceWork => "no device work",
         }
     }
 }
@@ -187,7 +200,8 @@ impl Measured {
     ) -> Measured {
         let work = LaunchedWork::new(tree);
         let division = Division::of(&work, tree.trace(), iterations);
-        Self::of(tree, iterations, &division, &counted_events(tree, &work, device_events))
+        let counted = counted_events(tree, &work, device_events);
+        Self::of(tree, iterations, &division, &counted, &IntervalSet::EMPTY)
     }
 
     fn of(
@@ -195,6 +209,7 @@ impl Measured {
         iterations: &[Iteration],
         division: &Division,
         device_events: &[CountedEvent],
+        unrecorded: &IntervalSet,
     ) -> Measured {
         let events = tree.trace().events();
         let mut by_part: Vec<(u32, &CountedEvent)> = Vec::with_capacity(device_events.len());
@@ -204,7 +219,14 @@ impl Measured {
             let (start, end) = (events.start(counted.event), events.end(counted.event));
             Some((DeviceEvent::new(start, end, counted.activity), part))
         });
-        let breakdowns = Breakdown::by_part(timeline, None);
+        let breakdowns = Breakdown::by_part(timeline, None, unrecorded);
+        // The wait between two cycles is that of the first event behind it.
+        let cycles: Vec<(Interval, u32)> = (tree.unrecorded().between_cycles.iter())
+            .filter_map(|&(gap, _)| {
+                let next = by_part.partition_point(|(_, counted)| events.start(counted.event) < gap.end);
+                Some((gap, by_part.get(next)?.0))
+            })
+            .collect();
         by_part.sort_by_key(|&(part, _)| part);
 
         let mut contents = Contents::default();
@@ -229,6 +251,8 @@ impl Measured {
                 figures.launches += usize::from(launch.is_some_and(|launch| seen.insert(launch)));
             }
             figures.device_span = Some(Interval::new(start, end));
+            let gaps = cycles.iter().filter(|&&(_, part)| part == place).map(|(gap, _)| gap.length());
+            figures.between_cycles = gaps.sum::<i64>().min(figures.breakdown.unrecorded);
             match Part::at(place) {
                 Part::Iteration(index) => {
                     let names = own().map(|counted| events.name(counted.event));
@@ -277,7 +301,12 @@ impl Measured {
             .zip(iterations)
             .map(|(figures, iteration)| figures.duration(iteration))
             .collect();
-        let whole: Vec<usize> = (0..iterations.len()).filter(|&index| iterations[index].whole).collect();
+        // The time of the host says nothing of what the device takes.
+        let has_device_work = self.has_device_work();
+        let lacks_work = |figures: &Figures| has_device_work && figures.device_events == 0;
+        let whole: Vec<usize> = (0..iterations.len())
+            .filter(|&index| iterations[index].whole && !lacks_work(&self.iterations[index]))
+            .collect();
         let mut usual: BTreeMap<Option<usize>, Vec<i64>> = BTreeMap::new();
         for &index in &whole {
             usual.entry(self.iterations[index].group).or_default().push(durations[index]);
@@ -302,7 +331,11 @@ impl Measured {
             // What has too few like it to say what is usual is held against all.
             let is_warm_up = is_slow(limit.or(limit_of_main))
                 || (limit.is_none() && longest_of_all.is_some_and(|longest| duration as f64 > longest));
-            figures.mark = if !iteration.whole || (is_fast && first_on_device == Some(index)) {
+            figures.mark = if lacks_work(figures) {
+                Some(Mark::NoDeviceWork)
+            } else if !iteration.whole
+                || (is_fast && (first_on_device == Some(index) || figures.between_cycles > 0))
+            {
                 Some(Mark::Partial)
             } else if is_first && is_warm_up {
                 Some(Mark::WarmUp)
@@ -316,7 +349,7 @@ impl Measured {
             } else {
                 None
             };
-            is_first &= matches!(figures.mark, Some(Mark::Partial | Mark::WarmUp));
+            is_first &= matches!(figures.mark, Some(Mark::Partial | Mark::WarmUp | Mark::NoDeviceWork));
         }
     }
 
@@ -359,7 +392,8 @@ impl Measured {
         let work = LaunchedWork::new(tree);
         let division = Division::of(&work, tree.trace(), iterations);
         let device_events = work.working(tree.trace()).map(|event| (event, Activity::Computation));
-        Self::of(tree, iterations, &division, &counted_events(tree, &work, device_events))
+        let counted = counted_events(tree, &work, device_events);
+        Self::of(tree, iterations, &division, &counted, &IntervalSet::EMPTY)
     }
 
     /// Whether the recording has device work. Where it has none, the breakdowns of [`Figures`] are zero because nothing is

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, IntervalSet};
 use hashbrown::HashMap;
 use iterations::{Level, Part};
 use operator_sheets::Iterated;
@@ -199,7 +199,8 @@ impl<'a> HostMap<'a> {
         let device = &self.device[position];
         let in_parts =
             device.iter().map(|work| (self.timeline(work), work.event.part.unwrap_or(Part::Before)));
-        let times: HashMap<Part, Breakdown> = Breakdown::by_part(in_parts, None).into_iter().collect();
+        let times: HashMap<Part, Breakdown> =
+            Breakdown::by_part(in_parts, None, &IntervalSet::EMPTY).into_iter().collect();
         let mut kernels = vec![0_usize; level.iterations.len()];
         for step in device.iter().filter(|work| work.event.category.is_some()).filter_map(Work::step) {
             kernels[step] += 1;

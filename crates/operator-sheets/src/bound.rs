@@ -5,6 +5,8 @@
 pub struct TimeShares {
     /// Of the span from first start to last end: nothing runs.
     pub idle: f64,
+    /// Of that span: nothing is recorded, and devices may have worked.
+    pub unrecorded: f64,
     /// Of the time in which something runs: communication beside which nothing computes.
     pub exposed_communication: f64,
     /// Of that time: memory is copied and no kernel runs.
@@ -14,6 +16,8 @@ pub struct TimeShares {
 /// What bounds the work on devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
+    /// Nobody knows: of most of the time nothing is recorded.
+    NotRecorded,
     /// Devices are idle most of the time although they begin at once what they are given.
     Launches,
     /// Devices are idle most of the time.
@@ -34,8 +38,10 @@ impl Bound {
     /// of its kernel, where that is known.
     #[must_use]
     pub fn from_shares(shares: &TimeShares, queue_delay: Option<f64>) -> Self {
-        let TimeShares { idle, exposed_communication, exposed_copies } = *shares;
-        if idle > 0.5 {
+        let TimeShares { idle, unrecorded, exposed_communication, exposed_copies } = *shares;
+        if unrecorded > 0.5 {
+            Bound::NotRecorded
+        } else if idle > 0.5 {
             match queue_delay {
                 Some(delay) if delay <= AT_ONCE => Bound::Launches,
                 _ => Bound::Idle,
@@ -58,6 +64,7 @@ mod tests {
     fn what_takes_most_of_the_time_is_the_bound() {
         let shares = |idle, exposed_communication, exposed_copies| TimeShares {
             idle,
+            unrecorded: 0.0,
             exposed_communication,
             exposed_copies,
         };
@@ -71,5 +78,7 @@ mod tests {
         ] {
             assert_eq!(Bound::from_shares(&shares, queue_delay), bound, "{shares:?}");
         }
+        let lost = TimeShares { unrecorded: 0.6, ..shares(0.3, 0.9, 0.0) };
+        assert_eq!(Bound::from_shares(&lost, None), Bound::NotRecorded);
     }
 }

@@ -16,6 +16,9 @@ pub fn kinds_of_time(breakdown: &Breakdown) -> Vec<(&'static str, i64)> {
             times.extend([("micro_idle_time", split.micro_idle), ("macro_idle_time", split.macro_idle)]);
         }
     }
+    if breakdown.unrecorded > 0 {
+        times.push(("unrecorded_time", breakdown.unrecorded));
+    }
     times.extend([
         ("total_time", breakdown.total),
         ("total_comm_time", breakdown.total_communication),

@@ -10,7 +10,7 @@ use rocprof_perf::{
     Cumulation, KernelCategories, LaunchRule, OverlapRule, Processes, TimeUnits, TimelineRule,
 };
 use sheets::{Layout, Scope};
-use tree_perf::{CategoryRule, CommunicationRule, MessageTypes, RecomputeRule, RooflineRule};
+use tree_perf::{CategoryRule, CommunicationRule, MessageTypes, RecomputeRule, RooflineRule, UnlinkedRule};
 use xla_perf::WorkRule;
 
 /// The conventions of each kind of report. The default is ours.
@@ -35,6 +35,7 @@ pub fn tracelens() -> Conventions {
         traces: tree_perf::Conventions {
             scope: Scope::Core,
             layout: Layout::Listed,
+            unlinked: UnlinkedRule::LeftOut,
             categories: CategoryRule::FirstKernel,
             communication: CommunicationRule::LeftOut,
             models: Tables::Common,

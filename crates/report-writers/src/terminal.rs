@@ -106,7 +106,7 @@ pub struct Segment<'a> {
 }
 
 /// Marks that tell parts apart without colour.
-const UNICODE_MARKS: [char; 4] = ['█', '▓', '▒', '░'];
+const UNICODE_MARKS: [char; 5] = ['█', '▓', '▒', '░', '·'];
 const ASCII_MARKS: [char; 6] = ['#', '=', '-', '+', ':', '.'];
 
 /// A stacked bar of `style.width` cells, then a legend with each part's label and percentage,

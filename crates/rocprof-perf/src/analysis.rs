@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use gpu_timeline::{Activity, Interval, Summary};
+use gpu_timeline::{Activity, Interval, IntervalSet, Summary};
 use hashbrown::HashMap;
 use iterations::{DetectOptions, Iterations, MeasuredIterations, Selected, Window, WindowError};
 use operator_sheets::Iterated;
@@ -175,7 +175,7 @@ impl RocprofAnalysis {
             _ => Some((event, Activity::Computation)),
         });
         let device_events: Vec<_> = device_events.collect();
-        MeasuredIterations::new(tree, detected, &device_events)
+        MeasuredIterations::new(tree, detected, &device_events, &IntervalSet::EMPTY)
     }
 
     fn counts(&self, process: u32) -> bool {

@@ -58,6 +58,7 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
     let busy = sum(|breakdown| breakdown.busy);
     let shares = TimeShares {
         idle: sum(|breakdown| breakdown.idle) / sum(|breakdown| breakdown.total),
+        unrecorded: sum(|breakdown| breakdown.unrecorded) / sum(|breakdown| breakdown.total),
         exposed_communication: sum(|breakdown| breakdown.exposed_communication) / busy,
         exposed_copies: sum(|breakdown| breakdown.exposed_memcpy) / busy,
     };
@@ -104,6 +105,11 @@ impl fmt::Display for RocprofFinding {
                 f,
                 "work is bound by launches: GPUs are idle {idle:.1} % of the time and begin kernels {delay:.1} µs \
                  after the call (median), so they wait for the host"
+            )?,
+            Bound::NotRecorded => write!(
+                f,
+                "what the GPUs did is not recorded for {:.1} % of the time between their first and last work",
+                percent(self.shares.unrecorded)
             )?,
             Bound::Idle => write!(
                 f,

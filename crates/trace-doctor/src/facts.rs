@@ -29,7 +29,6 @@ pub(crate) struct Facts<'t> {
     pub(crate) captures: Vec<CaptureSpan>,
     /// What several rules ask for, made when the first of them does.
     pub(crate) unlinked_by_id: OnceLock<Unlinked>,
-    pub(crate) lost_launches: OnceLock<LostLaunches>,
 }
 
 /// Device events without a known launch, by what their correlation id says of it. Each list is by start.
@@ -41,19 +40,6 @@ pub(crate) struct Unlinked {
     pub(crate) without_id: Vec<EventId>,
     /// Whether a smaller id means an earlier call.
     pub(crate) ids_grow: bool,
-}
-
-/// Launches without a device event that nothing explains. Each list is by start.
-pub(crate) struct LostLaunches {
-    /// All launches.
-    pub(crate) launches: u64,
-    /// Before the first launch with device work.
-    pub(crate) before: Vec<EventId>,
-    pub(crate) between: Vec<EventId>,
-    /// After the last launch with device work.
-    pub(crate) after: Vec<EventId>,
-    /// Fills, launches in captures and of graphs, which may have no device event.
-    pub(crate) explained: u64,
 }
 
 /// A runtime or driver call.
@@ -236,7 +222,6 @@ impl<'t> Facts<'t> {
             unlinked_time,
             captures: capture_spans(trace),
             unlinked_by_id: OnceLock::new(),
-            lost_launches: OnceLock::new(),
         }
     }
 
@@ -273,10 +258,6 @@ impl<'t> Facts<'t> {
     /// Device events with the call that launched them, by start.
     pub(crate) fn linked(&self) -> impl Iterator<Item = (EventId, EventId)> + Clone + '_ {
         self.device.iter().zip(&self.launches).filter_map(|(&event, &launch)| Some((event, launch?)))
-    }
-
-    pub(crate) fn is_linked(&self, call: EventId) -> bool {
-        !self.tree.device_events(call).is_empty()
     }
 
     /// Whether a call was recorded into a graph instead of starting work.

@@ -21,6 +21,7 @@ mod launchers;
 mod layout;
 mod linking;
 mod lookup;
+mod missing_work;
 mod modules;
 mod names;
 mod nesting;
@@ -31,6 +32,7 @@ mod pseudo_operators;
 mod recompute;
 mod row;
 mod tree;
+mod unrecorded;
 mod warning;
 
 #[cfg(test)]
@@ -58,4 +60,5 @@ pub use names::{CallKind, HostWait, is_graph_launch, is_module_frame, module_cla
 pub use pass::{PassError, TreePass, run_passes};
 pub use passes::{insert_pseudo_operators, normalise_names, pseudo_operator_passes};
 pub use tree::{TraceTree, TreeOptions};
+pub use unrecorded::{LostLaunches, Unrecorded};
 pub use warning::{TreeStatistics, TreeWarning};

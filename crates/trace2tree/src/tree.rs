@@ -17,6 +17,7 @@ use crate::names::NameClasses;
 use crate::nesting;
 use crate::pseudo_operators::PseudoOperators;
 use crate::row::{NONE, some};
+use crate::unrecorded::{LostLaunches, Unrecorded};
 use crate::warning::{TreeStatistics, TreeWarning};
 
 /// What the tree is built from.
@@ -60,6 +61,8 @@ pub struct TraceTree {
     pub(crate) warnings: Vec<TreeWarning>,
     pub(crate) by_name: OnceLock<NameIndex>,
     pub(crate) by_external_id: OnceLock<ExternalIdIndex>,
+    pub(crate) lost_launches: OnceLock<LostLaunches>,
+    pub(crate) unrecorded: OnceLock<Unrecorded>,
 }
 
 impl TraceTree {
@@ -107,6 +110,8 @@ impl TraceTree {
             warnings,
             by_name: OnceLock::new(),
             by_external_id: OnceLock::new(),
+            lost_launches: OnceLock::new(),
+            unrecorded: OnceLock::new(),
         }
     }
 
@@ -117,6 +122,8 @@ impl TraceTree {
         self.layout = Layout::new(&self.trace, &self.names, &hosts, &self.parent);
         self.by_name = OnceLock::new();
         self.by_external_id = OnceLock::new();
+        self.lost_launches = OnceLock::new();
+        self.unrecorded = OnceLock::new();
     }
 
     pub(crate) fn layout(&self) -> &Layout {

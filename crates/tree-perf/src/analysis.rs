@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, Overlaps, busy_time, overlaps};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, IntervalSet, Overlaps, busy_time, overlaps};
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
 use operator_sheets::{Iterated, IterationWork};
 use perf_models::{Architecture, Device, OpCall, architecture_of_device};
@@ -299,7 +299,14 @@ impl Analysis {
             .options
             .micro_idle_thresh_us
             .map(|us| (us * self.trace().time_unit().per_microsecond() as f64).round() as i64);
-        Breakdown::from_events(positions.map(|at| self.device.timeline_event(self.trace(), at)), threshold)
+        let events = positions.map(|at| self.device.timeline_event(self.trace(), at));
+        Breakdown::from_partial_events(events, threshold, self.unrecorded())
+    }
+
+    /// Time in which devices may have worked without a record, which is no idle time.
+    pub fn unrecorded(&self) -> &IntervalSet {
+        static NONE: IntervalSet = IntervalSet::EMPTY;
+        if self.options.conventions.is_full() { &self.tree.unrecorded().time } else { &NONE }
     }
 
     /// Breakdown of everything that the timeline counts; `None` without device events. Computed once.
@@ -339,7 +346,8 @@ impl Analysis {
     }
 
     fn measured(&self, detected: Iterations) -> MeasuredIterations {
-        MeasuredIterations::new(&self.tree, detected, &self.counted_activities().collect::<Vec<_>>())
+        let counted: Vec<_> = self.counted_activities().collect();
+        MeasuredIterations::new(&self.tree, detected, &counted, self.unrecorded())
     }
 
     /// How much device time the figures cover. Computed once.

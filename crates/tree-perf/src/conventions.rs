@@ -11,6 +11,8 @@ pub struct Conventions {
     pub scope: Scope,
     /// Which columns tables have, and in which order.
     pub layout: Layout,
+    /// Whether the timeline and the tables of work have device events whose launch is not recorded.
+    pub unlinked: UnlinkedRule,
     /// What decides the kind of work of device events.
     pub categories: CategoryRule,
     /// Whether operators account for communication.
@@ -27,6 +29,17 @@ pub struct Conventions {
     pub recompute: RecomputeRule,
     /// Which element types of collectives have a size.
     pub message_types: MessageTypes,
+}
+
+/// Whether the timeline and the tables of work have device events whose launch is not recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnlinkedRule {
+    /// As all others: the device was busy with them.
+    #[default]
+    Counted,
+    /// Only where [`AnalysisOptions::include_unlinked_kernels`](crate::AnalysisOptions::include_unlinked_kernels) asks for
+    /// them, in the timeline alone.
+    LeftOut,
 }
 
 /// What decides the kind of work of device events.
@@ -83,6 +96,10 @@ pub enum MessageTypes {
 impl Conventions {
     pub(crate) fn is_full(&self) -> bool {
         self.scope == Scope::Full
+    }
+
+    pub(crate) fn counts_unlinked(&self) -> bool {
+        self.unlinked == UnlinkedRule::Counted
     }
 
     pub(crate) fn divides_by_kernel(&self) -> bool {

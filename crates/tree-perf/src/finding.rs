@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpu_timeline::{SortFew, Summary};
+use gpu_timeline::{Breakdown, SortFew, Summary};
 use operator_sheets::{Bound, OpCategory, TimeShares};
-use perf_models::{Category, kernel_class};
+use sheets::numbers::duration;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
 use crate::IndexMap;
@@ -18,8 +18,14 @@ use crate::analysis::Analysis;
 pub struct TraceFinding {
     /// What it is.
     pub bound: Bound,
-    /// Shares of the GPUs' time.
+    /// Shares of the GPUs' time, all GPUs together.
     pub shares: TimeShares,
+    /// Share of its span in which each GPU is idle, where there are several.
+    pub idle_of_devices: Vec<f64>,
+    /// Whether the GPUs run one after the other and hardly at the same time.
+    pub take_turns: bool,
+    /// Time in µs between cycles of the recorder, which the shares leave out.
+    pub between_cycles_us: f64,
     /// Kind of work with the most device time, and its share of the device time.
     pub category: (OpCategory, f64),
     /// Median time in µs from the end of a launch to the start of its kernel, 0 where the kernel starts before; `None`
@@ -41,16 +47,39 @@ pub struct KernelTotal {
     pub percent: f64,
 }
 
+/// GPUs take turns if together they are busy no longer than so many times the time in which any of them is.
+const AT_THE_SAME_TIME: f64 = 1.1;
+/// Least share of the busy time of all that each GPU has which takes turns.
+const LEAST_TURN: f64 = 0.05;
+
 impl Analysis {
     /// What bounds the work on the GPUs; `None` when nothing ran that the timeline counts.
     pub fn finding(&self) -> Option<TraceFinding> {
         let timeline = self.timeline().filter(|timeline| timeline.busy > 0)?;
         let share = |part: i64, whole: i64| part as f64 / whole as f64;
-        let shares = TimeShares {
-            idle: share(timeline.idle, timeline.total),
-            exposed_communication: share(timeline.exposed_communication, timeline.busy),
-            exposed_copies: share(timeline.exposed_memcpy, timeline.busy),
+        // One timeline of several devices would hide that some of them are idle.
+        let devices = match self.timelines_of_devices() {
+            several if several.len() > 1 => several.into_iter().map(|(_, of_device)| of_device).collect(),
+            _ => vec![timeline],
         };
+        let sum = |part: fn(&Breakdown) -> i64| devices.iter().map(part).sum::<i64>();
+        // What lies between two cycles of the recorder says nothing of the program.
+        let gaps = &self.tree().unrecorded().between_cycles;
+        let gaps: i64 = gaps.iter().map(|(gap, _)| self.unrecorded().shared_time(*gap)).sum();
+        let between_cycles = gaps.min(timeline.unrecorded);
+        let all_between = between_cycles * devices.len() as i64;
+        let (busy, total) = (sum(|of| of.busy), sum(|of| of.total) - all_between);
+        let shares = TimeShares {
+            idle: share(sum(|of| of.idle), total),
+            unrecorded: share(sum(|of| of.unrecorded) - all_between, total),
+            exposed_communication: share(sum(|of| of.exposed_communication), busy),
+            exposed_copies: share(sum(|of| of.exposed_memcpy), busy),
+        };
+        let several = devices.len() > 1;
+        let take_turns = several
+            && timeline.idle <= timeline.busy
+            && busy as f64 <= AT_THE_SAME_TIME * timeline.busy as f64
+            && devices.iter().all(|of| share(of.busy, busy) >= LEAST_TURN);
         let mut times: BTreeMap<OpCategory, i64> = BTreeMap::new();
         let mut add = |category: &OpCategory, time: i64| match times.get_mut(category) {
             Some(sum) => *sum += time,
@@ -59,8 +88,10 @@ impl Analysis {
         for part in self.launchers.all_parts() {
             add(&part.category, part.direct_time);
         }
-        for event in self.counted_device_events().filter(|&event| !self.tree().contains(event)) {
-            add(&self.class(event), self.trace().events().duration(event));
+        if self.options().include_unlinked_kernels {
+            for unlinked in self.unlinked_events() {
+                add(&unlinked.class.into(), self.trace().events().duration(unlinked.event));
+            }
         }
         let all: i64 = times.values().sum();
         let (category, time) =
@@ -69,6 +100,13 @@ impl Analysis {
         Some(TraceFinding {
             bound: Bound::from_shares(&shares, launch_delay_us),
             shares,
+            idle_of_devices: if several {
+                devices.iter().map(|of| share(of.idle, of.total - between_cycles)).collect()
+            } else {
+                Vec::new()
+            },
+            take_turns,
+            between_cycles_us: self.us(between_cycles),
             category: (category, share(time, all)),
             launch_delay_us,
         })
@@ -102,15 +140,6 @@ impl Analysis {
         self.counted().map(|position| self.device.ids[position])
     }
 
-    /// What a device event without a launch does, as its name says.
-    pub fn class(&self, event: EventId) -> OpCategory {
-        if self.trace().events().category(event) == EventCategory::GPU_MEMCPY {
-            return Category::CopyFill.into();
-        }
-        let class = kernel_class(self.trace().name(event), &self.options().communication);
-        class.map_or(Category::Other, |class| class.category).into()
-    }
-
     fn launch_delay_us(&self) -> Option<f64> {
         let (tree, events) = (self.tree(), self.trace().events());
         let kernels =
@@ -124,18 +153,36 @@ impl Analysis {
 
 impl fmt::Display for TraceFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [idle, communication, copies] =
-            [self.shares.idle, self.shares.exposed_communication, self.shares.exposed_copies]
-                .map(|share| share * 100.0);
+        let [idle, unrecorded, communication, copies] = [
+            self.shares.idle,
+            self.shares.unrecorded,
+            self.shares.exposed_communication,
+            self.shares.exposed_copies,
+        ]
+        .map(|share| share * 100.0);
         let (category, share) = (&self.category.0, self.category.1 * 100.0);
+        let several = !self.idle_of_devices.is_empty();
+        let gpus = if several { "GPUs are" } else { "GPU is" };
         match (self.bound, self.launch_delay_us) {
+            (Bound::NotRecorded, _) => {
+                write!(
+                    f,
+                    "what the GPU{} did is not recorded for {unrecorded:.1}% of the span",
+                    if several { "s" } else { "" },
+                )?;
+            }
+            (Bound::Launches | Bound::Idle, _) if self.take_turns => {
+                write!(f, "the GPUs take turns: {}", self.idle())?;
+            }
             (Bound::Launches, Some(delay)) => write!(
                 f,
-                "bound by the host: the GPU is idle {idle:.1}% of the span and starts kernels {delay:.1} µs after \
-                 their launch (median)"
+                "bound by the host: the {gpus} idle {idle:.1}% of the span and start{} kernels {delay:.1} µs after \
+                 their launch (median)",
+                if several { "" } else { "s" },
             )?,
             (Bound::Launches | Bound::Idle, _) => {
-                write!(f, "bound by what feeds the GPU: idle {idle:.1}% of the span")?;
+                let fed = if several { "GPUs" } else { "GPU" };
+                write!(f, "bound by what feeds the {fed}: {}", self.idle())?;
             }
             (Bound::Communication, _) => {
                 write!(
@@ -147,13 +194,45 @@ impl fmt::Display for TraceFinding {
                 write!(f, "bound by copies: {copies:.1}% of busy time has no kernel beside it")?
             }
             (Bound::Kernels, _) => {
-                return write!(
-                    f,
-                    "bound by {category}: {share:.1}% of device time; idle {idle:.1}% of the span"
-                );
+                write!(f, "bound by {category}: {share:.1}% of device time; {}", self.idle())?;
+                return self.fmt_unrecorded(f);
             }
         }
+        if self.bound != Bound::NotRecorded {
+            self.fmt_unrecorded(f)?;
+        }
         write!(f, "; of device time {category} takes {share:.1}%")
+    }
+}
+
+impl TraceFinding {
+    /// How idle the GPUs are.
+    fn idle(&self) -> String {
+        let [least, most] = [f64::min, f64::max].map(|of| self.idle_of_devices.iter().copied().reduce(of));
+        let idle = self.shares.idle * 100.0;
+        match (least, most) {
+            (Some(least), Some(most)) if most - least < 0.01 => {
+                format!("each GPU is idle {idle:.1}% of the span")
+            }
+            (Some(least), Some(most)) => format!(
+                "each GPU is idle {:.1}% to {:.1}% of its span, {idle:.1}% on average",
+                least * 100.0,
+                most * 100.0
+            ),
+            _ => format!("idle {idle:.1}% of the span"),
+        }
+    }
+
+    fn fmt_unrecorded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unrecorded = self.shares.unrecorded * 100.0;
+        if unrecorded >= 0.05 {
+            write!(f, ", not recorded {unrecorded:.1}%")?;
+        }
+        if self.between_cycles_us > 0.0 {
+            let left_out = duration(self.between_cycles_us);
+            write!(f, " (without the {left_out} between two cycles of the profiler)")?;
+        }
+        Ok(())
     }
 }
 

@@ -26,7 +26,7 @@ pub struct GapParts {
     pub launch: i64,
     /// Launched and not started: the queue, a dependency, a busy copy engine.
     pub queued: i64,
-    /// The launch is not in the recording.
+    /// The launch is not in the recording, or the recording does not tell whether the device worked.
     pub unknown: i64,
 }
 
@@ -184,11 +184,17 @@ pub(crate) struct GapCauses {
     /// By thread: loading; by process: the profiler's own work.
     loading: BTreeMap<TrackId, IntervalSet>,
     profiler: BTreeMap<RowId, IntervalSet>,
+    /// Time in which devices may have worked without a record.
+    unrecorded: IntervalSet,
 }
 
 impl GapCauses {
     /// Of the device events that count.
-    pub(crate) fn new(trace: &Trace, counted: impl Iterator<Item = (EventId, Activity)>) -> Self {
+    pub(crate) fn new(
+        trace: &Trace,
+        counted: impl Iterator<Item = (EventId, Activity)>,
+        unrecorded: IntervalSet,
+    ) -> Self {
         let events = trace.events();
         let time = |event: EventId| interval(trace, event);
         let mut work: BTreeMap<i64, Vec<(EventId, Activity)>> = BTreeMap::new();
@@ -226,6 +232,7 @@ impl GapCauses {
             calls: calls.into_iter().map(|(track, calls)| (track, calls.map(set))).collect(),
             loading: loading.into_iter().map(|(track, intervals)| (track, set(intervals))).collect(),
             profiler: profiler.into_iter().map(|(process, intervals)| (process, set(intervals))).collect(),
+            unrecorded,
         }
     }
 
@@ -261,24 +268,34 @@ impl GapCauses {
             return Gap { device, time, parts, next, call, loading: 0, profiler: 0 };
         };
         let track = events.track(launch);
-        let clipped = |start: i64, end: i64| {
-            let start = start.clamp(time.start, time.end);
-            Interval::new(start, end.clamp(start, time.end))
-        };
         let (begins, ends) = (events.start(launch), events.end(launch));
-        let before = clipped(time.start, begins);
-        let [sync, all] = self
-            .calls
-            .get(&track)
-            .map_or([0, 0], |[sync, all]| [sync.shared_time(before), all.shared_time(before)]);
-        let parts = GapParts {
-            sync,
-            other_calls: all - sync,
-            host: before.length() - all,
-            launch: clipped(begins, ends).length(),
-            queued: clipped(ends, time.end).length(),
-            unknown: 0,
+        // What the thread of the launch did in a stretch of the gap.
+        let meanwhile = |time: Interval| {
+            let clipped = |start: i64, end: i64| {
+                let start = start.clamp(time.start, time.end);
+                Interval::new(start, end.clamp(start, time.end))
+            };
+            let before = clipped(time.start, begins);
+            let [sync, all] = self
+                .calls
+                .get(&track)
+                .map_or([0, 0], |[sync, all]| [sync.shared_time(before), all.shared_time(before)]);
+            GapParts {
+                sync,
+                other_calls: all - sync,
+                host: before.length() - all,
+                launch: clipped(begins, ends).length(),
+                queued: clipped(ends, time.end).length(),
+                unknown: 0,
+            }
         };
+        let (mut parts, mut from) = (GapParts::default(), time.start);
+        for missing in self.unrecorded.clipped(time) {
+            let unknown = GapParts { unknown: missing.length(), ..GapParts::default() };
+            parts = parts + meanwhile(Interval::new(from, missing.start)) + unknown;
+            from = missing.end;
+        }
+        parts = parts + meanwhile(Interval::new(from, time.end));
         let process = trace.tracks().get(track).pid;
         let of = |set: Option<&IntervalSet>| set.map_or(0, |set| set.shared_time(time));
         let (loading, profiler) = (of(self.loading.get(&track)), of(self.profiler.get(&process)));

@@ -115,7 +115,8 @@ pub struct Utilization {
 
 impl Analysis {
     fn gap_causes(&self) -> &GapCauses {
-        self.derived.gap_causes.get_or_init(|| GapCauses::new(self.trace(), self.counted_activities()))
+        let causes = || GapCauses::new(self.trace(), self.counted_activities(), self.unrecorded().clone());
+        self.derived.gap_causes.get_or_init(causes)
     }
 
     /// The gaps of each device between its first and its last work, by device and start.

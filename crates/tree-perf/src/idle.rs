@@ -6,10 +6,11 @@ use std::fmt;
 
 use gpu_timeline::{
     Activity, Dependency, DeviceEvent, HostActivity, Interval, SortFew, Wait, WaitCause, busy_time,
-    device_waits, stream_waits,
+    device_waits, lower_median, stream_waits, with_unrecorded,
 };
+use hashbrown::{HashMap, HashSet};
 use sheets::numbers::{decimal, duration};
-use trace_ingest::{Category, EventId, PerString, StringId, TrackId};
+use trace_ingest::{Category, EventId, PerString, StringId, Trace, TrackId};
 use trace2tree::{HostWait, is_graph_launch};
 
 use crate::IndexMap;
@@ -39,10 +40,17 @@ impl fmt::Display for IdleFinding {
             }
             WaitCause::Host(HostActivity::Copy) => "waits for a launch after the host was held by a copy",
             WaitCause::Host(HostActivity::Sync) => "waits for a launch after the host waited for the device",
+            WaitCause::Host(HostActivity::Allocation) => {
+                "waits for a launch while the host allocates or frees memory"
+            }
+            WaitCause::Host(HostActivity::Initialisation) => {
+                "waits for a launch while something is used for the first time"
+            }
             WaitCause::Host(HostActivity::GraphLaunch) => "waits for the launch of a graph",
             WaitCause::Host(HostActivity::Other) => "waits for a late launch",
             WaitCause::Kernel => "lies in short gaps between launched kernels",
             WaitCause::Dependency(_) => "lies in long gaps before kernels that were launched in time",
+            WaitCause::NotRecorded => "is not recorded: the device may have worked",
         };
         write!(
             f,
@@ -103,7 +111,7 @@ fn idle_rows(analysis: &Analysis) -> IdleRows {
             let wait = blocking.cause(analysis, wait, &ids);
             (wait.cause, wait.waited_for.map(|event| events.name(event)))
         };
-        let of_device = device_waits(&launched, short);
+        let of_device = with_unrecorded(device_waits(&launched, short), analysis.unrecorded());
         let around = |a: Interval, b: Interval| Interval::new(a.start.min(b.start), a.end.max(b.end));
         let mut spans: BTreeMap<Option<i64>, Interval> = BTreeMap::new();
         for &DeviceEvent { span, stream, .. } in &launched {
@@ -111,7 +119,7 @@ fn idle_rows(analysis: &Analysis) -> IdleRows {
         }
         let span = spans.values().copied().reduce(around).map_or(0, Interval::length);
         rows.of_devices.extend(rows_of((device, None), span, &of_device, &mut cause_of));
-        let of_streams = stream_waits(&launched, short);
+        let of_streams = with_unrecorded(stream_waits(&launched, short), analysis.unrecorded());
         for waits in of_streams.chunk_by(|a, b| launched[a.event].stream == launched[b.event].stream) {
             let stream = launched[waits[0].event].stream;
             rows.of_streams.extend(rows_of((device, stream), spans[&stream].length(), waits, &mut cause_of));
@@ -148,16 +156,18 @@ fn rows_of(
 pub struct HostHold {
     /// The call.
     pub event: EventId,
-    /// [`HostActivity::DataLoader`], [`HostActivity::Copy`] or [`HostActivity::Sync`].
+    /// One of those that hold the host: [`HostActivity::DataLoader`], a copy, a wait for the device, an allocation, a first use.
     pub activity: HostActivity,
 }
 
 impl Analysis {
     /// The stretches in which no counted device event ran, by start: they add up to [`Breakdown::idle`] of
-    /// [`Analysis::timeline`]. What they waited for is the call that held the host, where one did. With them the calls that
-    /// held threads which launch, those inside another of their kind left out, by start.
+    /// [`Analysis::timeline`], and those of [`WaitCause::NotRecorded`] to [`Breakdown::unrecorded`]. What they waited for is the
+    /// call that held the host, where one did. With them the calls that held threads which launch, those inside another of
+    /// their kind left out, by start.
     ///
     /// [`Breakdown::idle`]: gpu_timeline::Breakdown::idle
+    /// [`Breakdown::unrecorded`]: gpu_timeline::Breakdown::unrecorded
     pub fn idle_stretches(&self) -> (Vec<Wait<EventId>>, Vec<HostHold>) {
         let (tree, events) = (self.tree(), self.trace().events());
         let (ids, launched): (Vec<EventId>, Vec<DeviceEvent>) = self
@@ -165,8 +175,8 @@ impl Analysis {
             .map(|(event, activity)| (event, self.device_event(event, activity)))
             .unzip();
         let blocking = BlockingCalls::new(self);
-        let waits =
-            device_waits(&launched, short_wait(self)).into_iter().filter(|wait| !wait.span.is_empty());
+        let waits = with_unrecorded(device_waits(&launched, short_wait(self)), self.unrecorded()).into_iter();
+        let waits = waits.filter(|wait| !wait.span.is_empty());
         let stretches = waits.map(|wait| {
             let wait = blocking.cause(self, &wait, &ids);
             let waited_for = match wait.cause {
@@ -185,6 +195,11 @@ impl Analysis {
                 calls.iter().map(move |call| HostHold { event: call.event, activity })
             })
             .collect();
+        // A wait for work that is not recorded says nothing of the host.
+        holds.retain(|hold| {
+            let time = Interval::new(events.start(hold.event), events.end(hold.event));
+            2 * self.unrecorded().shared_time(time) <= time.length()
+        });
         holds.sort_by_key(|hold| (events.start(hold.event), hold.event));
         (stretches, holds)
     }
@@ -197,8 +212,21 @@ fn short_wait(analysis: &Analysis) -> i64 {
 }
 
 /// Kinds of calls that hold the host.
-const BLOCKING: [HostActivity; 3] = [HostActivity::DataLoader, HostActivity::Copy, HostActivity::Sync];
+const BLOCKING: [HostActivity; 5] = [
+    HostActivity::DataLoader,
+    HostActivity::Copy,
+    HostActivity::Sync,
+    HostActivity::Allocation,
+    HostActivity::Initialisation,
+];
 const SYNC: usize = 2;
+const ALLOCATION: usize = 3;
+const INITIALISATION: usize = 4;
+
+/// Length in µs from which on a call that usually returns at once is a first use,
+const FIRST_USE_US: i64 = 1_000;
+/// and how many times the median of the calls of its name that is.
+const FIRST_USE_TIMES: i64 = 20;
 
 #[derive(Clone, Copy)]
 struct BlockingCall {
@@ -215,10 +243,12 @@ struct BlockingCalls {
 impl BlockingCalls {
     fn new(analysis: &Analysis) -> Self {
         let (trace, events) = (analysis.trace(), analysis.trace().events());
-        let mut kind_of_call = PerString::new(trace.strings(), |name| match HostWait::of_call(name)? {
-            wait if wait.is_synchronization() => Some(HostActivity::Sync),
-            wait => wait.is_copy().then_some(HostActivity::Copy),
+        let mut kind_of_call = PerString::new(trace.strings(), |name| match HostWait::of_call(name) {
+            Some(wait) if wait.is_synchronization() => Some(HostActivity::Sync),
+            Some(wait) => wait.is_copy().then_some(HostActivity::Copy),
+            None => is_allocation(name).then_some(HostActivity::Allocation),
         });
+        let first_uses = FirstUses::new(trace);
         let mut is_data_loader = PerString::new(trace.strings(), |name| {
             name.contains("DataLoader") || name.contains("dataloader.py")
         });
@@ -226,6 +256,7 @@ impl BlockingCalls {
         for event in events.ids() {
             let (category, name) = (events.category(event), events.name(event));
             let kind = match category {
+                _ if first_uses.contains(event) => Some(HostActivity::Initialisation),
                 _ if category.is_launch_api() => *kind_of_call.get(name),
                 Category::CPU_OP | Category::USER_ANNOTATION | Category::PYTHON_FUNCTION => {
                     is_data_loader.get(name).then_some(HostActivity::DataLoader)
@@ -254,9 +285,15 @@ impl BlockingCalls {
     /// waited for.
     fn cause(&self, analysis: &Analysis, wait: &Wait, ids: &[EventId]) -> Wait<EventId> {
         let event = ids[wait.event];
-        let (cause, waited_for) = match (wait.cause, analysis.tree().recorded_launch(event)) {
+        let launch = analysis.tree().recorded_launch(event);
+        if let Some(launch) = launch.filter(|_| wait.cause != WaitCause::Kernel)
+            && let Some((activity, call)) = self.covered_by_call(analysis, launch, wait.span)
+        {
+            return Wait { span: wait.span, event, cause: WaitCause::Host(activity), waited_for: Some(call) };
+        }
+        let (cause, waited_for) = match (wait.cause, launch) {
             (WaitCause::Host(_), Some(launch)) => {
-                let (activity, call) = self.before_launch(analysis, launch, wait.span.start);
+                let (activity, call) = self.before_launch(analysis, launch, wait.span);
                 (WaitCause::Host(activity), Some(call))
             }
             (WaitCause::Dependency(Dependency::Unknown), Some(launch)) => {
@@ -276,12 +313,31 @@ impl BlockingCalls {
         calls.get(from..until).unwrap_or_default()
     }
 
+    /// The call that allocates or uses something for the first time and takes at least half of a wait, on the thread of the
+    /// launch and no later than it.
+    fn covered_by_call(
+        &self,
+        analysis: &Analysis,
+        launch: EventId,
+        wait: Interval,
+    ) -> Option<(HostActivity, EventId)> {
+        let events = analysis.trace().events();
+        let time = Interval::new(wait.start, events.end(launch).clamp(wait.start, wait.end));
+        [ALLOCATION, INITIALISATION].into_iter().find_map(|kind| {
+            let calls = self.during(events.track(launch), kind, time);
+            let taken = busy_time(calls.iter().map(|call| call.time.intersection(time)), &mut Vec::new());
+            let longest = calls.iter().max_by_key(|call| call.time.shared_time(time))?;
+            (2 * taken >= wait.length()).then_some((BLOCKING[kind], longest.event))
+        })
+    }
+
     /// What the host did between the end of the stream's work and a late launch. A kind of call that takes at least half of
     /// that time counts, data loaders first; else a call that ran when the stream ran dry: the host could launch nothing
     /// meanwhile. With it the call, or the operator that launched.
-    fn before_launch(&self, analysis: &Analysis, launch: EventId, dry: i64) -> (HostActivity, EventId) {
+    fn before_launch(&self, analysis: &Analysis, launch: EventId, wait: Interval) -> (HostActivity, EventId) {
         let events = analysis.trace().events();
-        let time = Interval::new(dry, events.start(launch));
+        let dry = wait.start;
+        let time = Interval::new(dry, events.start(launch).clamp(dry, wait.end));
         let mut held: Option<(i64, HostActivity, EventId)> = None;
         for (kind, activity) in BLOCKING.into_iter().enumerate() {
             let calls = self.during(events.track(launch), kind, time);
@@ -326,5 +382,61 @@ impl BlockingCalls {
             Some(call) => (Dependency::Sync, Some(call.event)),
             None => (Dependency::Unknown, None),
         }
+    }
+}
+
+/// Whether a call of the runtime or driver allocates or frees memory.
+fn is_allocation(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is = |word: &str| name.contains(word);
+    (is("malloc") || is("free") || is("alloc")) && !is("memcpy") && !is("memset")
+}
+
+/// Calls that took long because something was used for the first time.
+struct FirstUses(HashSet<EventId>);
+
+impl FirstUses {
+    fn new(trace: &Trace) -> Self {
+        let events = trace.events();
+        let long = FIRST_USE_US * trace.time_unit().per_microsecond();
+        let mut returns_at_once =
+            PerString::new(trace.strings(), |name| HostWait::of_call(name).is_none() && !is_allocation(name));
+        let is_call = |event: &EventId| events.category(*event).is_launch_api();
+        let long_calls: Vec<EventId> = events
+            .ids()
+            .filter(|event| events.duration(*event) >= long && is_call(event))
+            .filter(|&event| *returns_at_once.get(events.name(event)))
+            .collect();
+        let mut durations: HashMap<StringId, Vec<i64>> =
+            long_calls.iter().map(|&event| (events.name(event), Vec::new())).collect();
+        if durations.is_empty() {
+            return FirstUses(HashSet::new());
+        }
+        let mut firsts: HashMap<StringId, EventId> = HashMap::new();
+        for event in events.ids().filter(is_call) {
+            let name = events.name(event);
+            if let Some(durations) = durations.get_mut(&name) {
+                durations.push(events.duration(event));
+                let first = firsts.entry(name).or_insert(event);
+                if (events.start(event), event) < (events.start(*first), *first) {
+                    *first = event;
+                }
+            }
+        }
+        let medians: HashMap<StringId, i64> = durations
+            .into_iter()
+            .filter_map(|(name, durations)| Some((name, lower_median(durations)?)))
+            .collect();
+        let is_first_use = |&event: &EventId| {
+            let name = events.name(event);
+            let usual = medians.get(&name).copied().unwrap_or(0);
+            firsts.get(&name) == Some(&event)
+                || events.duration(event) >= FIRST_USE_TIMES.saturating_mul(usual)
+        };
+        FirstUses(long_calls.into_iter().filter(is_first_use).collect())
+    }
+
+    fn contains(&self, event: EventId) -> bool {
+        !self.0.is_empty() && self.0.contains(&event)
     }
 }

@@ -33,11 +33,12 @@ mod sanity_check;
 mod sheets;
 mod step_annotations;
 mod unified;
+mod unlinked;
 
 pub use analysis::{Analysis, Coverage, WorkOfSteps};
 pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
 pub use conventions::{
-    CategoryRule, CommunicationRule, Conventions, MessageTypes, RecomputeRule, RooflineRule,
+    CategoryRule, CommunicationRule, Conventions, MessageTypes, RecomputeRule, RooflineRule, UnlinkedRule,
 };
 pub use finding::{KernelTotal, TraceFinding};
 pub use gap_causes::{Gap, GapParts, TimeBudget};
@@ -55,6 +56,7 @@ pub use sheets::kernel_summary::{KernelRow, KernelTable};
 pub use sheets::launches::{StreamQueue, StreamQueueOverTime};
 pub use sheets::{all_sheets, budget_sheets, inference_sheets, pytorch_sheets};
 pub use unified::{ChargedWork, ModelledCall};
+pub use unlinked::UnlinkedEvent;
 
 /// A map in the order in which its keys were first seen.
 pub(crate) type IndexMap<K, V> = indexmap::IndexMap<K, V, hashbrown::DefaultHashBuilder>;

@@ -123,9 +123,9 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub topk_roofline_ops: Option<usize>,
 
-    /// Count device events whose launch is not in the trace in the timeline too
+    /// With --parity, count device events whose launch is not in the trace too; without it they always count
     //
-    // On where the recorder cannot know launches: the timeline would be empty, or lack a part.
+    // On where the recorder cannot know launches, too: the timeline would be empty, or lack a part.
     #[cfg_attr(feature = "clap", arg(long))]
     pub include_unlinked_kernels: bool,
 
@@ -305,9 +305,8 @@ impl AnalysisOptions {
 
     /// Turns on what a trace without host calls, or without those of some work, needs, where its recorder cannot know them.
     pub(crate) fn adapt_to(&mut self, facts: &TraceFacts) {
-        let links_all = facts.accelerator.is_none_or(Accelerator::links_all_work);
-        let RecorderFacts { launches, all_launches, operators, kind, .. } = facts.recorder;
-        self.include_unlinked_kernels |= !(launches && all_launches && links_all);
+        let RecorderFacts { operators, kind, .. } = facts.recorder;
+        self.include_unlinked_kernels |= self.conventions.counts_unlinked() || !links_all_work(facts);
         // Users of Nsight Systems look for its table of kernels first.
         self.kernel_summary |= !operators || kind == Some(RecordingKind::Nsys);
     }
@@ -326,12 +325,18 @@ impl AnalysisOptions {
     }
 }
 
+/// Whether the recorder of a trace knows the launches of all device work.
+pub(crate) fn links_all_work(facts: &TraceFacts) -> bool {
+    let RecorderFacts { launches, all_launches, .. } = facts.recorder;
+    launches && all_launches && facts.accelerator.is_none_or(Accelerator::links_all_work)
+}
+
 #[cfg(test)]
 mod tests {
     use trace_ingest::{Category, EventArguments, RecorderFacts, TraceBuilder};
 
     use super::*;
-    use crate::Analysis;
+    use crate::{Analysis, UnlinkedRule};
 
     #[test]
     fn kernels_are_in_the_timeline_where_no_launch_could_be_recorded() {
@@ -343,9 +348,15 @@ mod tests {
             let stream = builder.track(0, 7);
             builder.event(Category::KERNEL, "gemm", stream, 0, 1_000, EventArguments::default());
             builder.facts(TraceFacts { recorder, ..TraceFacts::default() });
-            let analysis = Analysis::new(builder.finish(), AnalysisOptions::default());
-            assert_eq!(analysis.timeline().is_some(), !recorder.launches || !recorder.all_launches);
-            assert_eq!(analysis.options().kernel_summary, !recorder.operators);
+            let trace = builder.finish();
+            let analysis = |unlinked| {
+                let conventions = Conventions { unlinked, ..Conventions::default() };
+                Analysis::new(trace.clone(), AnalysisOptions { conventions, ..AnalysisOptions::default() })
+            };
+            assert!(analysis(UnlinkedRule::Counted).timeline().is_some());
+            let left_out = analysis(UnlinkedRule::LeftOut);
+            assert_eq!(left_out.timeline().is_some(), !recorder.launches || !recorder.all_launches);
+            assert_eq!(left_out.options().kernel_summary, !recorder.operators);
         }
     }
 }

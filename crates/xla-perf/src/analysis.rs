@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, SortFew, Spread, Summary};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, IntervalSet, SortFew, Spread, Summary};
 use hlo_cost::{HloModule, InstructionRef};
 use iterations::{
     DetectOptions, Division, Iterations, MeasuredIterations, Part, Selected, Window, WindowError,
@@ -298,7 +298,7 @@ fn measured_iterations(
     let tree = take_tree(profile);
     let detected = known.unwrap_or_else(|| Iterations::detect(&tree, &DetectOptions::default()));
     let of_all: Vec<_> = activities.iter().map(|&(_, event, activity)| (event, activity)).collect();
-    let measured = MeasuredIterations::new(&tree, detected, &of_all);
+    let measured = MeasuredIterations::new(&tree, detected, &of_all, &IntervalSet::EMPTY);
     let division = measured.steps().map(|(steps, _)| Division::new(&tree, &steps.iterations));
     let parts =
         division.as_ref().map_or_else(Vec::new, |division| device_parts(&tree, division, &activities));
@@ -329,7 +329,7 @@ fn device_parts(
         let of_device = of_device.into_iter().map(|(event, activity, part)| {
             (DeviceEvent::new(events.start(event), events.end(event), activity), part)
         });
-        let of_device = Breakdown::by_part(of_device, None).into_iter();
+        let of_device = Breakdown::by_part(of_device, None, &IntervalSet::EMPTY).into_iter();
         parts.extend(of_device.map(|(part, breakdown)| DevicePart { device, part, breakdown }));
     }
     parts.sort_few_by_key(|of| (of.part, of.device));

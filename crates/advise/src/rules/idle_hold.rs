@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use gpu_timeline::HostActivity;
+use perf_models::CopyDirection;
 use sheets::numbers::{counted, duration};
 
 use crate::facts::Program;
@@ -11,8 +12,17 @@ use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 /// The host waits for the device, and then the device for the host.
 pub(super) struct IdleSync;
 
-/// The host gets its next batch, or does something else for long, while the device waits.
+/// The host gets its next batch while the device waits.
 pub(super) struct IdleData;
+
+/// The host does something for long that is in no recorded call, while the device waits.
+pub(super) struct IdleHost;
+
+/// The host allocates or frees memory while the device waits.
+pub(super) struct IdleAllocation;
+
+/// Something is used for the first time while the device waits.
+pub(super) struct IdleInitialisation;
 
 impl Rule for IdleSync {
     fn id(&self) -> &'static str {
@@ -38,7 +48,7 @@ impl Rule for IdleSync {
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
-        held_by(look, |kind| kind != HostActivity::DataLoader)
+        held_by(look, |kind| matches!(kind, HostActivity::Sync | HostActivity::Copy))
     }
 }
 
@@ -48,44 +58,122 @@ impl Rule for IdleData {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits while the host loads data or is busy with something else"
+        "the device waits while the host loads data"
     }
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
-            Program::Xla => {
-                "load ahead: prefetch batches to the device on another thread (grain, tf.data), and keep the loop in Python free of work"
-            }
+            Program::Xla => "load ahead: prefetch batches to the device on another thread (grain, tf.data)",
             Program::PyTorch | Program::Hip => {
-                "load ahead: more workers, prefetch_factor, persistent_workers and pin_memory of the data loader; move what the host \
-                 does out of the step or onto another thread"
+                "load ahead: more workers, prefetch_factor, persistent_workers and pin_memory of the data loader"
             }
         }
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
-        let (facts, limits) = (look.facts, look.limits);
         let mut claims = held_by(look, |kind| kind == HostActivity::DataLoader);
-        let busy = look.late_launches().iter().filter(|late| late.blame == Blame::Busy);
-        let parts: Vec<Part> =
-            busy.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect();
-        if let Some(longest) = parts.iter().max_by_key(|part| part.mid) {
-            let text = format!(
-                "{} of {} and more, the longest {}: the host launches nothing, and no call that holds it is recorded",
-                counted(parts.len(), "wait", "waits"),
-                duration(limits.long_hold_us),
-                duration(facts.us(longest.mid))
-            );
-            claims.push(
-                Claim::new("the host launches nothing", parts)
-                    .with_range(0.75, 1.0)
-                    .with_confidence(Confidence::Medium)
-                    .with_evidence(text)
-                    .with_row(facts.sheets.idle_causes, "host_wait"),
-            );
+        let waits = busy_waits(look, true);
+        if let Some(claim) = busy(look, "the host launches nothing before it copies a batch", waits) {
+            claims.push(claim);
         }
         claims
     }
+}
+
+impl Rule for IdleHost {
+    fn id(&self) -> &'static str {
+        "IDLE-HOST"
+    }
+
+    fn what(&self) -> &'static str {
+        "the device waits while the host is busy outside of recorded calls"
+    }
+
+    fn remedy(&self, _: Program) -> &'static str {
+        "record Python's frames (with_stack=True) to see what the host does there; move it out of the step or onto another thread"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let waits = busy_waits(look, false);
+        busy(look, "the host launches nothing", waits).into_iter().collect()
+    }
+}
+
+impl Rule for IdleAllocation {
+    fn id(&self) -> &'static str {
+        "IDLE-ALLOC"
+    }
+
+    fn what(&self) -> &'static str {
+        "the device waits while the host allocates or frees memory"
+    }
+
+    fn remedy(&self, program: Program) -> &'static str {
+        match program {
+            Program::Hip => {
+                "allocate before the loop and use the memory again, or allocate in the order of a stream (hipMallocAsync)"
+            }
+            Program::PyTorch => {
+                "keep memory: no empty_cache() in the loop, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where shapes change, \
+                 pinned buffers that are used again"
+            }
+            Program::Xla => {
+                "let XLA keep its memory (XLA_PYTHON_CLIENT_PREALLOCATE=true), and donate buffers"
+            }
+        }
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        held_by(look, |kind| kind == HostActivity::Allocation)
+    }
+}
+
+impl Rule for IdleInitialisation {
+    fn id(&self) -> &'static str {
+        "IDLE-INIT"
+    }
+
+    fn what(&self) -> &'static str {
+        "the device waits while something is used for the first time: kernels are loaded, libraries are set up"
+    }
+
+    fn remedy(&self, _: Program) -> &'static str {
+        "it happens once: let the profiler wait and warm up for a few steps to see the steady part"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        held_by(look, |kind| kind == HostActivity::Initialisation)
+    }
+}
+
+/// The waits for a host that launches nothing: those that end with a copy to the device, such as that of a batch, or the
+/// others.
+fn busy_waits(look: &Inspection<'_>, of_batches: bool) -> Vec<Part> {
+    let facts = look.facts;
+    let copies_to_device = |idle: u32| {
+        let copy = look.work(facts.idle[idle as usize].event).copy;
+        copy.is_some_and(|copy| copy.direction == CopyDirection::HostToDevice)
+    };
+    let late = look.late_launches().iter();
+    let busy = late.filter(|late| late.blame == Blame::Busy && copies_to_device(late.idle) == of_batches);
+    busy.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect()
+}
+
+fn busy(look: &Inspection<'_>, subject: &str, waits: Vec<Part>) -> Option<Claim> {
+    let (facts, limits) = (look.facts, look.limits);
+    let longest = waits.iter().max_by_key(|part| part.mid)?;
+    let text = format!(
+        "{} of {} and more, the longest {}: the host launches nothing, and no call that holds it is recorded",
+        counted(waits.len(), "wait", "waits"),
+        duration(limits.long_hold_us),
+        duration(facts.us(longest.mid))
+    );
+    let claim = Claim::new(subject, waits)
+        .with_range(0.75, 1.0)
+        .with_confidence(Confidence::Medium)
+        .with_evidence(text)
+        .with_row(facts.sheets.idle_causes, "host_wait");
+    Some(claim)
 }
 
 /// Waits that calls of these kinds answer for, by the name of the call.

@@ -22,8 +22,11 @@ use crate::rule::Rule;
 
 /// All rules. Of rules that claim the same time the first has it: a special explanation comes before a general one.
 pub(crate) const RULES: &[&dyn Rule] = &[
+    &idle_hold::IdleInitialisation,
+    &idle_hold::IdleAllocation,
     &idle_hold::IdleSync,
     &idle_hold::IdleData,
+    &idle_hold::IdleHost,
     &short_kernels::ShortKernels,
     &idle_launch::IdleLaunch,
     &exposed::CommExposed,

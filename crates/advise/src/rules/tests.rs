@@ -113,8 +113,8 @@ fn holds_of_several_threads_may_overlap() {
 fn long_waits_without_a_call_are_a_busy_host() {
     let program = ordinary(Program::new(), 1).late(5000.0);
     let advice = advice(&ordinary(program, 1).facts());
-    assert_eq!(rules(&advice), ["IDLE-DATA"]);
-    assert!((gain(&advice, "IDLE-DATA") - 4999.0).abs() < 0.1);
+    assert_eq!(rules(&advice), ["IDLE-HOST"]);
+    assert!((gain(&advice, "IDLE-HOST") - 4999.0).abs() < 0.1);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod facts;
 mod job;
 mod regression;
 mod serving;
+mod take_turns;
 mod tenstorrent;
 mod trace;
 mod trace_rules;

@@ -6,7 +6,7 @@ use advise::{
     Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, Input, LeastTime, Limits, Operator,
     Product, Program, RecordingGap, Rule, Tile, Work,
 };
-use gpu_timeline::{Interval, LINKED_ENOUGH, QueueLength, Wait};
+use gpu_timeline::{Interval, LINKED_ENOUGH, QueueLength, Wait, WaitCause};
 use hashbrown::{HashMap, HashSet};
 use operator_sheets::RooflineShares;
 use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
@@ -20,7 +20,7 @@ use tree_perf::{Analysis, ChargedWork, all_sheets};
 
 use super::facts::{Names, copied, least_time, machine, steps};
 use super::trace_rules::{Examined, TraceRules};
-use super::{regression, serving};
+use super::{regression, serving, take_turns};
 use crate::report::lost_events;
 
 /// Duration in µs from which on a launch into such a queue waited for room in it.
@@ -29,7 +29,7 @@ const LONG_LAUNCH_US: f64 = 100.0;
 const MODULE_DEPTH: usize = 64;
 
 /// The rules that look at more than [`Facts`], in the order in which they claim time: before those of `advise`.
-pub(super) const TRACE_RULES: &[TraceRules] = &[regression::RULES, serving::RULES];
+pub(super) const TRACE_RULES: &[TraceRules] = &[regression::RULES, serving::RULES, take_turns::RULES];
 
 /// Where reports of traces show what findings rest on.
 const SHEETS: EvidenceSheets = EvidenceSheets {
@@ -149,6 +149,7 @@ impl<'a> Builder<'a> {
             calls,
             operators,
             idle,
+            unrecorded: self.analysis.unrecorded().as_slice().to_vec(),
             holds,
             breakdown,
             machine: self.analysis.architecture().map(|known| machine(known, self.multiprocessors())),
@@ -307,7 +308,9 @@ impl<'a> Builder<'a> {
         let work_of: HashMap<u32, u32> = works.iter().zip(0..).map(|(work, at)| (work.uid, at)).collect();
         let hold_of: HashMap<EventId, u32> =
             holding.iter().zip(0..).map(|(hold, at)| (hold.event, at)).collect();
-        let idle = stretches.into_iter().filter_map(|Wait { span, event, cause, waited_for }| {
+        // Nobody knows whether the device was idle where nothing is recorded.
+        let known = stretches.into_iter().filter(|wait| wait.cause != WaitCause::NotRecorded);
+        let idle = known.filter_map(|Wait { span, event, cause, waited_for }| {
             let waited_for = waited_for.and_then(|held_by| hold_of.get(&held_by).copied());
             Some(Wait { span, event: *work_of.get(&events.uid(event))?, cause, waited_for })
         });
@@ -374,23 +377,7 @@ impl<'a> Builder<'a> {
         };
         let gpu_only = self.analysis.is_gpu_only();
         let lacks_launches = !gpu_only && 100.0 * unlinked >= 100.0 - LINKED_ENOUGH;
-        // A queue runs in the order of launches: what has none in the recording comes first.
-        let began_before = || {
-            let events = trace.events();
-            let queue = |event: EventId| (events.device(event), events.stream(event));
-            let launched: Vec<(EventId, bool)> = (self.analysis.device_events())
-                .map(|event| (event, self.analysis.tree().recorded_launch(event).is_some()))
-                .collect();
-            let mut first_launched: HashMap<_, i64> = HashMap::new();
-            for &(event, _) in launched.iter().filter(|(_, is_launched)| *is_launched) {
-                let first = first_launched.entry(queue(event)).or_insert(i64::MAX);
-                *first = (*first).min(events.start(event));
-            }
-            let mut without = launched.iter().filter(|(_, is_launched)| !is_launched);
-            without.all(|&(event, _)| {
-                first_launched.get(&queue(event)).is_none_or(|&first| events.start(event) < first)
-            })
-        };
+        let began_before = || self.analysis.unlinked_events().iter().all(|unlinked| unlinked.is_from_before);
         let lacks = [
             (RecordingGap::CutOff, lost_events(trace)),
             (RecordingGap::Operators, gpu_only && is_pytorch),

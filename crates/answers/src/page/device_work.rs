@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, HostActivity, SortFew, Wait, WaitCause, device_waits};
+use gpu_timeline::{
+    Activity, Breakdown, DeviceEvent, HostActivity, IntervalSet, SortFew, Wait, WaitCause, device_waits,
+};
 use hashbrown::HashMap;
 use iterations::{MeasuredIterations, Part};
 use report_writers::page::{
@@ -16,6 +18,7 @@ use crate::advice::short_wait;
 pub(super) const COMMUNICATION: &str = "exposed communication";
 pub(super) const COPIES: &str = "exposed copies";
 pub(super) const IDLE: &str = "idle";
+pub(super) const NOT_RECORDED: &str = "not recorded";
 pub(super) const EXPOSED: &str = "Every moment counts once: for computation if any runs, else for communication, else for copies, else as idle.";
 
 /// Without a device or a stream.
@@ -87,7 +90,7 @@ const fn idle(name: &'static str, kind: &'static str, what: &'static str) -> Idl
 }
 
 /// In the order in which the page lists them.
-pub(super) const IDLE_KINDS: [IdleKind; 7] = [
+pub(super) const IDLE_KINDS: [IdleKind; 10] = [
     idle("idle: late launch", "late launch", "late launch: the device had run dry before"),
     idle("idle: data loader", "data loader", "late launch: the host waited for its data loader"),
     idle("idle: synchronisation", "synchronisation", "late launch: the host waited for the device"),
@@ -95,6 +98,9 @@ pub(super) const IDLE_KINDS: [IdleKind; 7] = [
     idle("idle: between kernels", "between kernels", "between kernels: launched in time, a short wait"),
     idle("idle: launched in time", "launched in time", "launched in time, a long wait"),
     idle("idle: unknown launch", "unknown launch", "the launch of what follows is not recorded"),
+    idle("not recorded", "not recorded", "not recorded: the device may have worked"),
+    idle("idle: allocation", "allocation", "late launch: the host allocated or freed memory"),
+    idle("idle: initialisation", "initialisation", "late launch: something was used for the first time"),
 ];
 
 /// The place of a cause's kind in [`IDLE_KINDS`].
@@ -105,6 +111,9 @@ const fn idle_kind(cause: WaitCause) -> usize {
         WaitCause::Host(HostActivity::Copy) => 3,
         WaitCause::Kernel => 4,
         WaitCause::Unlinked => 6,
+        WaitCause::NotRecorded => 7,
+        WaitCause::Host(HostActivity::Allocation) => 8,
+        WaitCause::Host(HostActivity::Initialisation) => 9,
         _ if cause.is_late_launch() => 0,
         WaitCause::Host(_) | WaitCause::Dependency(_) => 5,
     }
@@ -125,6 +134,8 @@ pub(super) struct DeviceWork {
     /// Stretches in which a device ran nothing: the device (the smallest number where several count as one), and the wait,
     /// whose event is the number of its name.
     pub(super) idle: Vec<(i64, Wait<u32>)>,
+    /// Time in which devices may have worked without a record.
+    pub(super) unrecorded: IntervalSet,
     /// Names of the lanes, by device and stream.
     pub(super) lanes: BTreeMap<(i64, i64), String>,
     pub(super) devices: BTreeMap<i64, String>,
@@ -148,6 +159,7 @@ impl DeviceWork {
             numbers_of_places: HashMap::new(),
             events: Vec::new(),
             idle: Vec::new(),
+            unrecorded: IntervalSet::default(),
             lanes: BTreeMap::new(),
             devices: BTreeMap::new(),
         }
@@ -205,8 +217,12 @@ impl DeviceWork {
             categories.iter().map(|&category| self.names.text(category).to_owned()).collect();
         let count = parts.len();
         parts.extend([COMMUNICATION, COPIES, IDLE].map(ToOwned::to_owned));
+        if !self.unrecorded.as_slice().is_empty() {
+            parts.push(NOT_RECORDED.to_owned());
+        }
+        let all = parts.len();
         let times = |breakdowns: &mut dyn Iterator<Item = (&BarPart, &Breakdown)>| {
-            let mut times = vec![0; count + 3];
+            let mut times = vec![0; all];
             for (part, breakdown) in breakdowns {
                 let place = match part.activity {
                     Activity::Computation => part.category,
@@ -215,6 +231,9 @@ impl DeviceWork {
                 };
                 times[place] += breakdown.busy;
                 times[count + 2] += breakdown.idle;
+                if let Some(time) = times.get_mut(count + 3) {
+                    *time += breakdown.unrecorded;
+                }
             }
             times
         };
@@ -228,7 +247,7 @@ impl DeviceWork {
                 let category = if activity == Activity::Computation { place_of[&category] } else { 0 };
                 (event, BarPart { part, activity, category })
             });
-            Breakdown::by_part(timeline, None)
+            Breakdown::by_part(timeline, None, &self.unrecorded)
         };
         let breakdowns: Vec<_> =
             self.devices.iter().map(|(&device, name)| (name.as_str(), of_device(device))).collect();

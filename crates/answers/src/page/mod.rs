@@ -18,7 +18,7 @@ use crate::diagnostic::in_one_line;
 use crate::notice::Notice;
 use crate::numbers::{decimal, duration, grouped};
 use crate::report::{Analysed, Report};
-use crate::steps::steady_durations;
+use crate::steps::{steady_durations, sure_steps};
 use crate::summary::{Summary, Timeline};
 
 /// The page of a report that was made with these options. What a recorder does not tell, the page does not have.
@@ -126,6 +126,9 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
         figures.push(figure("time on the device", duration(timeline.total_us), &note));
         figures.push(figure("busy", percent(breakdown.busy), &duration(timeline.busy_us)));
         figures.push(figure("idle", percent(breakdown.idle), &duration(timeline.idle_us)));
+        if breakdown.unrecorded > 0 {
+            figures.push(figure("not recorded", percent(breakdown.unrecorded), "the device may have worked"));
+        }
         let exposed = breakdown.exposed_communication + breakdown.exposed_memcpy;
         figures.push(figure(
             "exposed communication and copies",
@@ -147,7 +150,7 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
 
 /// How long a step takes, where there are several.
 fn step_figure(analysis: &impl Iterated) -> Option<PageFigure> {
-    let (level, measured) = analysis.iterations()?.steps()?;
+    let (level, measured) = sure_steps(analysis)?;
     let times = steady_durations(level, measured);
     let statistics = Statistics::from_values(&times).filter(|_| times.len() > 1)?;
     Some(PageFigure {

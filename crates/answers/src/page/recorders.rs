@@ -38,7 +38,8 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
     let steps = Iterated::iterations(analysis).and_then(|iterations| iterations.steps());
     let division = steps.map(|(level, _)| Division::new(tree, &level.iterations));
     let mut places: HashMap<Option<EventId>, u32> = HashMap::new();
-    let device = trace.facts().kind_of_devices();
+    let device =
+        trace.facts().accelerator.map_or_else(|| "GPU".to_owned(), |accelerator| accelerator.to_string());
     for (event, activity) in analysis.activities() {
         let head = tree.operator(event).or_else(|| tree.launch(event));
         let place = match places.get(&head) {
@@ -75,6 +76,7 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
         });
     }
     work.devices.insert(0, device);
+    work.unrecorded = analysis.unrecorded().clone();
     for Wait { span, event, cause, .. } in analysis.idle_stretches().0 {
         let event = work.names.number(trace.name(event));
         // All devices of a trace are idle at the same time: their lane stands above those of all.

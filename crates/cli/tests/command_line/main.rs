@@ -13,6 +13,7 @@ mod critical_path;
 mod diff;
 mod doctor;
 mod extensions;
+mod field_corpus;
 mod field_kinds;
 mod gate;
 mod handbook;

@@ -143,21 +143,22 @@ fn the_trace_is_written_with_counters_when_asked_for() {
 }
 
 #[test]
-fn unlinked_kernels_are_counted_when_asked_for() {
+fn unlinked_kernels_are_counted_but_under_the_rules_of_the_reference() {
     let mut events = one_operator();
     events.push(kernel("early", 99, 500.0, 25.0));
     let place = Workplace::with(trace(&events));
-    assert_eq!(place.sheets("").timeline("busy_time"), 0.1);
-    assert_eq!(place.sheets("--include_unlinked_kernels").timeline("busy_time"), 0.125);
+    assert_eq!(place.sheets("").timeline("busy_time"), 0.125);
+    assert_eq!(place.sheets("--parity tracelens").timeline("busy_time"), 0.1);
+    assert_eq!(place.sheets("--parity tracelens --include_unlinked_kernels").timeline("busy_time"), 0.125);
 
     place.run("report trace.json").exits_with(0).with_summary(&[
         "1 of 2 device events linked to their launch (80.0% of device time)",
-        "warning: 1 device event (25.00 µs) without a launch in the trace: in no figure",
+        "(25.00 µs) without a launch in the trace: in the timeline, but in no operator",
     ]);
     place
-        .run("report trace.json --include_unlinked_kernels")
+        .run("report trace.json --parity tracelens")
         .exits_with(0)
-        .with_summary(&["(25.00 µs) without a launch in the trace: in the timeline, but in no operator"]);
+        .with_summary(&["warning: 1 device event (25.00 µs) without a launch in the trace: in no figure"]);
 }
 
 #[test]

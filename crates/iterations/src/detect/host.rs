@@ -367,6 +367,11 @@ fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Ve
         let busy = |stream: &&TrackId| items_of(stream).map(|item| item.work).sum::<i64>();
         let Some(&busiest) = streams.iter().max_by_key(busy) else { continue };
         let mut items = std::mem::take(&mut of_stream[busiest.index()]);
+        // A stream of one kernel tells no cycle; with the others it may.
+        let is_one = |pair: &[Item]| pair[0].symbol == pair[1].symbol;
+        if items.windows(2).all(is_one) {
+            items.extend(streams.iter().flat_map(|stream| std::mem::take(&mut of_stream[stream.index()])));
+        }
         items.sort_by_key(|item| (item.start, item.event));
         let begin = items.first().map_or(0, |item| item.start);
         let work = Work::new(work);

@@ -86,7 +86,11 @@ pub(crate) fn find(
         };
         let evidence = if process.has_operators { 0.8 } else { 0.7 };
         // That one call comes again and again says little.
-        let length = if repeat.length < 3 { 0.5 } else { 1.0 };
+        let length = match repeat.length {
+            0 | 1 => 0.5,
+            2 => 0.75,
+            _ => 1.0,
+        };
         evidence * numbers * length * repeat.alike * covered.min(1.0)
     };
     let mut confidence = certainty(repeat, *covered);

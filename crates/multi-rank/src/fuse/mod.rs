@@ -295,14 +295,9 @@ fn stretches(
 
 /// Whether it is of interest where nothing is counted.
 fn concerns_events(diagnostic: &Diagnostic) -> bool {
-    use Diagnostic::{ClockAlone, ClockJump, CutOff, NoRank, OtherJob, RankByOrder};
+    use Diagnostic::{ClockAlone, ClockJump, CutOff, OtherJob, RankByOrder};
     matches!(
         diagnostic,
-        OtherJob { .. }
-            | NoRank { .. }
-            | RankByOrder { .. }
-            | CutOff { .. }
-            | ClockJump { .. }
-            | ClockAlone { .. }
+        OtherJob { .. } | RankByOrder { .. } | CutOff { .. } | ClockJump { .. } | ClockAlone { .. }
     )
 }

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, SortFew};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, SortFew};
 use perf_models::{MemoryKernel, rocm_memory_kernel};
 use trace_ingest::Category;
 use trace2tree::TraceTree;
@@ -22,6 +22,8 @@ pub enum LedgerItem {
     ExposedCopies,
     /// Time without any device event, between the first and the last.
     Idle,
+    /// Such time in which the device may have worked: the recording does not tell.
+    Unrecorded,
     /// Time from the start of the first to the end of the last device event.
     Total,
 }
@@ -35,6 +37,7 @@ impl LedgerItem {
             LedgerItem::ExposedCommunication => "exposed communication".to_owned(),
             LedgerItem::ExposedCopies => "exposed memory copies".to_owned(),
             LedgerItem::Idle => "idle".to_owned(),
+            LedgerItem::Unrecorded => "not recorded".to_owned(),
             LedgerItem::Total => "total".to_owned(),
         }
     }
@@ -68,6 +71,9 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
             for (item, breakdown) in breakdown(tree, &self.options, self.scales[side]) {
                 lines.entry(item).or_default()[side] += breakdown.busy;
                 lines.entry(LedgerItem::Idle).or_default()[side] += breakdown.idle;
+                if breakdown.unrecorded > 0 {
+                    lines.entry(LedgerItem::Unrecorded).or_default()[side] += breakdown.unrecorded;
+                }
                 total[side] += breakdown.total;
             }
         }
@@ -83,16 +89,18 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
 fn breakdown(tree: &TraceTree, options: &DiffOptions, scale: i64) -> BTreeMap<LedgerItem, Breakdown> {
     let trace = tree.trace();
     let events = trace.events();
+    let scaled = |time: i64| time.saturating_mul(scale);
     let mut items = hashbrown::HashMap::new();
     let device = events.ids().filter(|&event| events.category(event).is_device());
     let parts = device.map(|event| {
         let key = (events.name(event), events.category(event));
         let (item, activity) =
             *items.entry(key).or_insert_with(|| item(trace.text(key.0), events.category(event), options));
-        let scaled = |time: i64| time.saturating_mul(scale);
         (DeviceEvent::new(scaled(events.start(event)), scaled(events.end(event)), activity), item)
     });
-    Breakdown::by_part(parts, None)
+    let unrecorded = &tree.unrecorded().time;
+    let unrecorded = unrecorded.iter().map(|gap| Interval::new(scaled(gap.start), scaled(gap.end)));
+    Breakdown::by_part(parts, None, &unrecorded.collect())
 }
 
 /// The line of a device event, by the rules of the timelines of reports.

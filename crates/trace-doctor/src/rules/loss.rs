@@ -3,20 +3,15 @@
 use hashbrown::{HashMap, HashSet};
 use sheets::numbers::{counted, decimal, duration, grouped};
 use trace_ingest::EventId;
-use trace2tree::{CallKind, busy_time};
+use trace2tree::busy_time;
 
-use crate::facts::{Facts, IdSet, LostLaunches, Unlinked};
+use crate::facts::{Facts, IdSet, Unlinked};
 use crate::finding::{Found, Severity, Verdict};
 
 impl Facts<'_> {
     /// Made when a rule first asks for them.
     pub(super) fn unlinked_by_id(&self) -> &Unlinked {
         self.unlinked_by_id.get_or_init(|| Unlinked::new(self))
-    }
-
-    /// Made when a rule first asks for them.
-    pub(super) fn lost_launches(&self) -> &LostLaunches {
-        self.lost_launches.get_or_init(|| LostLaunches::new(self))
     }
 
     /// Time in which at least one of these events ran.
@@ -74,65 +69,6 @@ fn ids_grow(facts: &Facts<'_>) -> bool {
     grow * 100 >= all * 95
 }
 
-impl LostLaunches {
-    fn new(facts: &Facts<'_>) -> LostLaunches {
-        let launches: Vec<_> = facts.calls.iter().filter(|call| call.kind.starts_device_work()).collect();
-        let mut lost = LostLaunches {
-            launches: launches.len() as u64,
-            before: Vec::new(),
-            between: Vec::new(),
-            after: Vec::new(),
-            explained: 0,
-        };
-        let is_linked = |position: &usize| facts.is_linked(launches[*position].event);
-        let positions = 0..launches.len();
-        let (Some(first), Some(last)) =
-            (positions.clone().find(is_linked), positions.clone().rev().find(is_linked))
-        else {
-            return lost;
-        };
-        let mut fills = Vec::new();
-        for position in positions.filter(|position| !is_linked(position)) {
-            let call = launches[position];
-            // Several records of one launch share its id; the device work hangs below one of them.
-            let shares_id = facts.events.correlation(call.event).is_some_and(|id| facts.has_device_event(id));
-            if shares_id || facts.is_captured(call.event) || call.kind == CallKind::GraphLaunch {
-                lost.explained += 1;
-            } else if call.kind == CallKind::Memset {
-                fills.push((position, call.event));
-            } else if position < first {
-                lost.before.push(call.event);
-            } else if position > last {
-                lost.after.push(call.event);
-            } else {
-                lost.between.push(call.event);
-            }
-        }
-        // Fills of no bytes have no device event. Where other work is missing too, theirs may be as well.
-        if lost.between.is_empty() {
-            lost.explained += fills.len() as u64;
-        } else {
-            let (between, outside): (Vec<_>, Vec<_>) =
-                fills.into_iter().partition(|&(position, _)| (first..=last).contains(&position));
-            lost.explained += outside.len() as u64;
-            lost.between.extend(between.into_iter().map(|(_, event)| event));
-            lost.between.sort_by_key(|&event| facts.events.start(event));
-        }
-        lost
-    }
-}
-
-impl Facts<'_> {
-    /// Whether a device event with this correlation id was linked to a call.
-    fn has_device_event(&self, id: i64) -> bool {
-        let from = self.called.partition_point(|&(other, _)| other < id);
-        self.called[from..]
-            .iter()
-            .take_while(|&&(other, _)| other == id)
-            .any(|&(_, call)| self.is_linked(call))
-    }
-}
-
 pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
     const FEW: usize = 10;
     let launches: Vec<EventId> =
@@ -165,7 +101,7 @@ pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
     if let Some(reason) = facts.links_are_unknown() {
         return Verdict::NotExamined(reason);
     }
-    let lost = facts.lost_launches();
+    let lost = facts.tree.lost_launches();
     let count = lost.between.len() as u64;
     if count == 0 {
         return Verdict::Sound { guarded: lost.explained };
@@ -185,6 +121,27 @@ pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
         first: lost.between.first().copied(),
         ..Found::new(severity, count, text)
     })
+}
+
+pub(super) fn lost_replays(facts: &Facts<'_>) -> Verdict {
+    if let Some(reason) = facts.links_are_unknown() {
+        return Verdict::NotExamined(reason);
+    }
+    let lost = facts.tree.lost_launches();
+    let count = lost.replays.len() as u64;
+    let found = (count > 0).then(|| {
+        let text = format!(
+            "{} of {} have no device event: what the device did in them is not recorded",
+            grouped(count.into()),
+            counted(lost.graph_launches as usize, "graph replay", "graph replays"),
+        );
+        Found {
+            of: Some(lost.graph_launches),
+            first: lost.replays.first().copied(),
+            ..Found::new(Severity::Error, count, text)
+        }
+    });
+    Verdict::from(found).unless_of_foreign_device(facts)
 }
 
 pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
@@ -389,7 +346,10 @@ mod tests {
         assert_eq!(seen(&["cudaLaunchKernel"; 50]), (Some((Severity::Error, 50, 0)), 0));
         assert_eq!(seen(&["cudaMemsetAsync", "cudaMemsetAsync"]), (None, 2));
         assert_eq!(seen(&["cudaMemsetAsync", "cudaMemcpyAsync"]), (Some((Severity::Warning, 2, 0)), 0));
-        assert_eq!(seen(&["cudaGraphLaunch"]), (None, 1));
+        assert_eq!(seen(&["cudaGraphLaunch"]), (None, 0));
+        let replays = lossy(&["cudaGraphLaunch", "cudaGraphLaunch"]);
+        let found = replays.find("L8").map(|found| (found.severity, found.count, found.of));
+        assert_eq!(found, Some((Severity::Error, 2, Some(2))));
         assert_eq!(seen(&["cudaLaunchHostFunc", "cudaStreamSynchronize"]), (None, 0));
         let captured = ["cudaStreamBeginCapture", "cudaLaunchKernel", "cudaStreamEndCapture"];
         assert_eq!(seen(&captured), (None, 1));

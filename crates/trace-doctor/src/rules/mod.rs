@@ -31,6 +31,18 @@ const FIGURES_WITH_LOSS: &[Figure] = &[
     Figure::GpuTimeline,
     Figure::CriticalPath,
 ];
+/// What suffers where nobody knows whether the device worked.
+const FIGURES_OF_ABSENCE: &[Figure] = &[
+    Figure::OpsSummary,
+    Figure::OpsAll,
+    Figure::Unified,
+    Figure::Coverage,
+    Figure::SharesOfDeviceTime,
+    Figure::GpuTimeline,
+    Figure::IdleTime,
+    Figure::CausesOfIdleTime,
+    Figure::CriticalPath,
+];
 const MEMORY: &[Figure] = &[
     Figure::MemorySummary,
     Figure::MemoryOwners,
@@ -44,7 +56,7 @@ const CLOCKS: &[Figure] =
     &[Figure::QueueTimes, Figure::LaunchDelays, Figure::CausesOfIdleTime, Figure::CriticalPath];
 
 /// All rules.
-pub static RULES: [Rule; 52] = [
+pub static RULES: [Rule; 53] = [
     Rule {
         id: "F1",
         looks_for: "a file that ends early or is damaged",
@@ -116,14 +128,6 @@ pub static RULES: [Rule; 52] = [
         harm: Harm::Unreliable(MEMORY_CLAIMS),
         consequence: Some("the owners of memory are incomplete"),
         examine: file::lost_memory_events,
-    },
-    Rule {
-        id: "F10",
-        looks_for: "another trace behind the end of the trace",
-        remedy: "Give each process a file of its own. Report the traces one by one.",
-        harm: Harm::Missing(&[Figure::Everything]),
-        consequence: Some("the figures are of the first trace alone"),
-        examine: file::second_trace,
     },
     Rule {
         id: "R1",
@@ -270,6 +274,14 @@ pub static RULES: [Rule; 52] = [
         examine: window::outlasting_events,
     },
     Rule {
+        id: "W7",
+        looks_for: "steps between two cycles of the profiler",
+        remedy: "None is needed: the time between the cycles counts as not recorded.",
+        harm: Harm::None,
+        consequence: None,
+        examine: window::between_cycles,
+    },
+    Rule {
         id: "L1",
         looks_for: "launches without any device event",
         remedy: "Stop other profilers that hold CUPTI or ROCprofiler, CUPTI's range profiler among them, and check the permission \
@@ -325,6 +337,14 @@ pub static RULES: [Rule; 52] = [
         harm: Harm::Unreliable(&[Figure::GraphReplays]),
         consequence: None,
         examine: loss::uneven_replays,
+    },
+    Rule {
+        id: "L8",
+        looks_for: "graph replays without device events",
+        remedy: "Update the recorder (CUPTI, roctracer or rocprofiler-sdk), or record without graphs: it leaves out the kernels of graphs.",
+        harm: Harm::Unreliable(FIGURES_OF_ABSENCE),
+        consequence: Some("the device may have worked where no event is recorded"),
+        examine: loss::lost_replays,
     },
     Rule {
         id: "C1",

@@ -69,7 +69,7 @@ pub(super) fn device_records_shorter(facts: &Facts<'_>) -> Verdict {
     if let Some(reason) = facts.links_are_unknown() {
         return Verdict::NotExamined(reason);
     }
-    let lost = facts.lost_launches();
+    let lost = facts.tree.lost_launches();
     let (head, tail) = (lost.before.len(), lost.after.len());
     if head + tail == 0 {
         return Verdict::Sound { guarded: 0 };
@@ -98,6 +98,21 @@ pub(super) fn work_after_last_step(facts: &Facts<'_>) -> Verdict {
             duration(facts.microseconds(end - last))
         );
         Found { time: Some(end - last), ..Found::tally(Severity::Info, &late, text) }
+    });
+    found.into()
+}
+
+pub(super) fn between_cycles(facts: &Facts<'_>) -> Verdict {
+    let gaps = &facts.tree.unrecorded().between_cycles;
+    let found = (!gaps.is_empty()).then(|| {
+        let steps: u64 = gaps.iter().map(|&(_, steps)| steps).sum();
+        let time: i64 = gaps.iter().map(|(gap, _)| gap.length()).sum();
+        let text = format!(
+            "{} not recorded between two cycles of the profiler ({})",
+            counted(steps as usize, "step was", "steps were"),
+            duration(facts.microseconds(time)),
+        );
+        Found { time: Some(time), ..Found::new(Severity::Note, steps, text) }
     });
     found.into()
 }
@@ -238,6 +253,24 @@ mod tests {
         assert_eq!(seen(5, 1, "cudaMemsetAsync"), None);
         assert_eq!(seen(5, 1, "cudaLaunchHostFunc"), None);
         assert_eq!(seen(5, 1, "cudaGraphLaunch"), None);
+    }
+
+    #[test]
+    fn steps_between_cycles_were_not_recorded() {
+        let seen = |numbers: &[(u64, f64)], call_at: f64| {
+            let mut recording = Recording::new();
+            for &(number, start) in numbers {
+                let name = format!("ProfilerStep#{number}");
+                recording.host("user_annotation", &name, (start, 100.0), EventArguments::default());
+            }
+            recording.call("cudaStreamSynchronize", (call_at, 1.0), 9);
+            found(recording, "W7").map(|found| (found.count, found.time))
+        };
+        assert_eq!(seen(&[(3, 0.0), (4, 100.0), (9, 1_200.0)], 50.0), Some((4, Some(1_000_000))));
+        // The longest stretch without a call is that between the cycles, and only where it is most of the gap.
+        assert_eq!(seen(&[(3, 0.0), (9, 1_100.0)], 201.0), Some((5, Some(898_000))));
+        assert_eq!(seen(&[(3, 0.0), (9, 1_100.0)], 600.0), Some((5, Some(500_000))));
+        assert_eq!(seen(&[(3, 0.0), (4, 1_100.0)], 50.0), None);
     }
 
     #[test]

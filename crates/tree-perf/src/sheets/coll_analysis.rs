@@ -232,7 +232,8 @@ fn duration<'a>(column: Column, time: fn(&Summary) -> Option<f64>) -> KindField<
 }
 
 fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
-    if analysis.options().disable_coll_analysis || analysis.is_gpu_only() {
+    let options = analysis.options();
+    if options.disable_coll_analysis || (!options.conventions.is_full() && analysis.is_gpu_only()) {
         return None;
     }
     let (trace, events) = (analysis.trace(), analysis.trace().events());

@@ -1,13 +1,17 @@
 //! Where the device's time went.
 
-use gpu_timeline::Breakdown;
+use std::collections::BTreeMap;
+
+use gpu_timeline::{Breakdown, Interval};
 use operator_sheets::{kinds_of_time, per_iteration};
 use sheets::columns::{IS_RECOMPUTE, TIME_MS, TIME_SHARE, TIME_TYPE};
 use sheets::names;
 use sheets::names::GPU_TIMELINE;
 use sheets::{Chart, ChartShape, Column, Field, Figure, Role, Sheet};
+use trace_ingest::RowId;
 
 use crate::analysis::Analysis;
+use crate::device::interval;
 
 const DEVICE: Column = Column::identifier("device", "Index of the device.").with_role(Role::Name);
 
@@ -99,17 +103,54 @@ fn rows_per_device(analysis: &Analysis) -> Option<Vec<Row>> {
     (devices.len() > 1).then(|| rows.collect())
 }
 
+/// The device events of a device that the timeline counts.
+struct OfDevice {
+    /// Their positions.
+    events: Vec<usize>,
+    /// From the first start to the last end.
+    window: Interval,
+    /// The process that launches on it, as far as it is recorded.
+    process: Option<RowId>,
+}
+
+impl OfDevice {
+    fn new(window: Interval) -> Self {
+        OfDevice { events: Vec::new(), window, process: None }
+    }
+}
+
+fn around(a: Interval, b: Interval) -> Interval {
+    Interval::new(a.start.min(b.start), a.end.max(b.end))
+}
+
 impl Analysis {
-    /// The breakdown of each device that has events in the timeline, by its index.
+    /// The breakdown of each device that has events in the timeline, by its index. Devices that one process uses have one
+    /// window: from the first start on any of them to the last end.
     pub fn timelines_of_devices(&self) -> Vec<(i64, Breakdown)> {
-        let events = self.trace().events();
-        let device_of = |position: usize| events.device(self.device.ids[position]);
-        let mut devices: Vec<i64> = self.counted().filter_map(device_of).collect();
-        devices.sort_unstable();
-        devices.dedup();
-        let breakdown = |device| {
-            let chosen = self.counted().filter(move |&position| device_of(position) == Some(device));
-            Some((device, self.breakdown(chosen)?))
+        let (trace, events) = (self.trace(), self.trace().events());
+        let mut devices: BTreeMap<i64, OfDevice> = BTreeMap::new();
+        for position in self.counted() {
+            let event = self.device.ids[position];
+            let Some(device) = events.device(event) else { continue };
+            let span = interval(trace, event);
+            let of_device = devices.entry(device).or_insert_with(|| OfDevice::new(span));
+            of_device.events.push(position);
+            of_device.window = around(of_device.window, span);
+            if of_device.process.is_none() {
+                let launch = self.tree().recorded_launch(event);
+                of_device.process = launch.map(|launch| trace.tracks().get(events.track(launch)).pid);
+            }
+        }
+        let mut windows: BTreeMap<RowId, Interval> = BTreeMap::new();
+        for OfDevice { process, window, .. } in devices.values() {
+            if let &Some(process) = process {
+                let shared = windows.entry(process).or_insert(*window);
+                *shared = around(*shared, *window);
+            }
+        }
+        let breakdown = |(device, OfDevice { events, window, process })| {
+            let window = process.and_then(|process| windows.get(&process).copied()).unwrap_or(window);
+            Some((device, self.breakdown(events.into_iter())?.within(window.length())))
         };
         devices.into_iter().filter_map(breakdown).collect()
     }

@@ -48,12 +48,12 @@ fn fields<'a>() -> Vec<Field<&'a Analysis, IdleRow>> {
     vec![
         Column::text(
             "cause",
-            "Why nothing ran, the first that holds: unlinked (the launch of the event that ended the wait is not in the trace), host_wait (the launch began after the work before had ended), kernel_wait (launched in time, and the wait is shorter than --kernel_wait_threshold_us), dependency_wait (launched in time, and the wait is long).",
+            "Why nothing ran, the first that holds: unlinked (the launch of the event that ended the wait is not in the trace), host_wait (the launch began after the work before had ended), kernel_wait (launched in time, and the wait is shorter than --kernel_wait_threshold_us), dependency_wait (launched in time, and the wait is long), not_recorded (the recording does not tell whether the device worked: launches without device events, or time between two cycles of the profiler).",
         )
         .field(|row: &IdleRow| row.cause.name().into()),
         Column::text(
             "reason",
-            "Of a host_wait what the host did on the launching thread between the end of the work before and the launch: data_loader, copy, sync (such calls took at least half of the time, or the copy or synchronisation ran when the work ended), graph_launch (anything else before the launch of a graph), other. Of a dependency_wait: other_stream (an event of another stream ended during the wait), graph_launch, copy, launch (the launching call still ran), sync (a synchronisation on the launching thread ended during the wait), unknown. Inferred from times.",
+            "Of a host_wait what the host did on the launching thread between the end of the work before and the launch: data_loader, copy, sync (such calls took at least half of the time, or the copy or synchronisation ran when the work ended), allocation (calls that allocate or free memory took at least half), initialisation (so did calls that took a millisecond and more and 20 times what is usual, or were the first of their name: kernels are loaded, libraries set up), graph_launch (anything else before the launch of a graph), other. Of a dependency_wait: other_stream (an event of another stream ended during the wait), graph_launch, copy, launch (the launching call still ran), sync (a synchronisation on the launching thread ended during the wait), unknown. Inferred from times.",
         )
         .field(|row: &IdleRow| row.cause.reason().into()),
         WAITED_FOR

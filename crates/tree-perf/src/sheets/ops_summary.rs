@@ -18,6 +18,7 @@ use crate::derived::HostOperator;
 use crate::launchers::{Launcher, LauncherPart};
 use crate::options::ReportLayout;
 use crate::sheets::host_ops::{HOST_CUMULATIVE, HOST_SHARE, HOST_TOTAL_US};
+use crate::unlinked::UnlinkedEvent;
 
 /// What calls of one row have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -245,7 +246,15 @@ fn by_operator(analysis: &Analysis) -> Option<(&Analysis, Vec<Row<'_>>)> {
         subtree: launcher.subtree_time,
         categories: analysis.launchers.parts(launcher).iter().map(|part| part.category.as_str()),
     };
-    launched(analysis).then(|| rows(analysis, analysis.launchers.iter().map(call)))
+    if analysis.is_gpu_only() || analysis.launchers.is_empty() {
+        return None;
+    }
+    let mut rows = Rows::new(analysis);
+    analysis.launchers.iter().for_each(|launcher| rows.add(call(launcher)));
+    for unlinked in rows.unlinked() {
+        rows.add_unlinked(unlinked.operator(), unlinked);
+    }
+    Some((analysis, rows.sorted()))
 }
 
 /// The work of the calls by its kind.
@@ -257,12 +266,15 @@ fn by_category<'a>(analysis: &'a Analysis) -> Option<(&'a Analysis, Vec<Row<'a>>
         subtree: part.subtree_time,
         categories: [part.category.as_str()],
     };
-    launched(analysis).then(|| rows(analysis, analysis.launchers.all_parts().map(call)))
-}
-
-/// Whether operators of the trace launched device work.
-fn launched(analysis: &Analysis) -> bool {
-    !analysis.is_gpu_only() && !analysis.launchers.is_empty()
+    if analysis.is_gpu_only() && !analysis.options().conventions.counts_unlinked() {
+        return None;
+    }
+    let mut rows = Rows::new(analysis);
+    analysis.launchers.all_parts().for_each(|part| rows.add(call(part)));
+    for unlinked in rows.unlinked() {
+        rows.add_unlinked(unlinked.class.as_str(), unlinked);
+    }
+    (!rows.groups.is_empty()).then(|| (analysis, rows.sorted()))
 }
 
 /// The calls that the host ran, by the names that `name` gives them.
@@ -277,23 +289,33 @@ fn on_host<'a>(
         subtree: analysis.trace().events().duration(operator.operator),
         categories: [operator.category.as_str()],
     };
-    analysis.is_host_only().then(|| rows(analysis, analysis.host_operators().iter().map(call)))
+    analysis.is_host_only().then(|| {
+        let mut rows = Rows::new(analysis);
+        analysis.host_operators().iter().for_each(|operator| rows.add(call(operator)));
+        (analysis, rows.sorted())
+    })
 }
 
-/// The calls by their names, most direct time first.
-fn rows<'a>(
+/// Collects the rows of a table.
+struct Rows<'a> {
     analysis: &'a Analysis,
-    calls: impl Iterator<Item = Call<'a, impl IntoIterator<Item = &'a str>>>,
-) -> (&'a Analysis, Vec<Row<'a>>) {
-    let mut groups: BTreeMap<Key<'a>, Totals<'a>> = BTreeMap::new();
-    for call in calls {
+    groups: BTreeMap<Key<'a>, Totals<'a>>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(analysis: &'a Analysis) -> Self {
+        Rows { analysis, groups: BTreeMap::new() }
+    }
+
+    fn add(&mut self, call: Call<'a, impl IntoIterator<Item = &'a str>>) {
+        let analysis = self.analysis;
         let module = || parent_module(analysis.tree(), call.event);
         let key = Key {
             name: call.name,
             module: analysis.options().group_by_parent_module.then(module),
             is_recompute: analysis.is_recompute(call.event),
         };
-        let totals = groups.entry(key).or_insert_with(|| Totals {
+        let totals = self.groups.entry(key).or_insert_with(|| Totals {
             first: call.event,
             calls: 0,
             direct: 0,
@@ -305,8 +327,26 @@ fn rows<'a>(
         totals.subtree += call.subtree;
         totals.categories.extend(call.categories);
     }
-    let mut rows: Vec<Row<'a>> = groups.into_iter().collect();
-    // Stable: rows of equal time stay in the order of their keys.
-    rows.sort_few_by_key(|(_, totals)| Reverse(totals.direct));
-    (analysis, rows)
+
+    /// The work of no operator that the tables have, too.
+    fn unlinked(&self) -> Vec<UnlinkedEvent> {
+        match self.analysis.options().conventions.counts_unlinked() {
+            true => self.analysis.unlinked_events(),
+            false => Vec::new(),
+        }
+    }
+
+    fn add_unlinked(&mut self, name: &'static str, unlinked: UnlinkedEvent) {
+        let time = self.analysis.trace().events().duration(unlinked.event);
+        let categories = [unlinked.class.as_str()];
+        self.add(Call { name, event: unlinked.event, direct: time, subtree: time, categories });
+    }
+
+    /// Most direct time first.
+    fn sorted(self) -> Vec<Row<'a>> {
+        let mut rows: Vec<Row<'a>> = self.groups.into_iter().collect();
+        // Stable: rows of equal time stay in the order of their keys.
+        rows.sort_few_by_key(|(_, totals)| Reverse(totals.direct));
+        rows
+    }
 }

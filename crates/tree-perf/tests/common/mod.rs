@@ -8,7 +8,7 @@ use perf_models::{PeakBasis, Tables};
 use sheets::{Layout, Scope, Sheet};
 use tree_perf::{
     Analysis, CategoryRule, CommunicationRule, Conventions, MessageTypes, RecomputeRule, RooflineRule,
-    all_sheets,
+    UnlinkedRule, all_sheets,
 };
 
 pub(crate) use table::Table;
@@ -17,6 +17,7 @@ pub(crate) use table::Table;
 pub(crate) const THEIRS: Conventions = Conventions {
     scope: Scope::Core,
     layout: Layout::Listed,
+    unlinked: UnlinkedRule::LeftOut,
     categories: CategoryRule::FirstKernel,
     communication: CommunicationRule::LeftOut,
     models: Tables::Common,

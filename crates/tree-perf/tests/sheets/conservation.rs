@@ -131,9 +131,13 @@ proptest! {
 
     #[test]
     fn the_operator_sheets_agree_on_the_direct_time(
-        steps in prop::collection::vec(step(), 0..8),
+        mut steps in prop::collection::vec(step(), 0..8),
         are_theirs in any::<bool>(),
     ) {
+        if !are_theirs {
+            // What was launched before the recording has rows of its own, which the next property looks at.
+            steps.iter_mut().for_each(|step| step.unlinked.clear());
+        }
         let analysis = analyse(&steps, are_theirs);
         // The figures of TraceLens leave communication out.
         let counts = |kernel: &&Kernel| !are_theirs || computes(kernel);
@@ -238,8 +242,8 @@ proptest! {
         // The launchers account for the same, but for what they leave out.
         let direct = Table::build(&analysis, "ops_summary")
             .map_or(0, |table| nanoseconds(&table, "total_direct_kernel_time_ms", 1e6));
-        let left_out = if are_theirs { communication } else { 0 };
-        prop_assert_eq!(direct + left_out + unlinked, total);
+        let left_out = if are_theirs { communication + unlinked } else { 0 };
+        prop_assert!(direct + left_out == total || (direct == 0 && unlinked == total));
         if total > 0 {
             let shares: f64 = coverage.numbers("Percentage (%)").iter().sum();
             prop_assert!((shares - 100.0).abs() < 1e-9, "{}", shares);
@@ -261,19 +265,19 @@ proptest! {
 
     #[test]
     fn computation_exposed_and_idle_time_add_up_to_the_total(steps in prop::collection::vec(step(), 1..8)) {
-        let linked = || steps.iter().flat_map(|step| step.kernels.iter().chain(&step.inner));
+        let all = || steps.iter().flat_map(|step| step.kernels.iter().chain(&step.inner).chain(&step.unlinked));
         let Some(table) = Table::build(&analyse(&steps, false), "gpu_timeline") else {
-            prop_assert_eq!(linked().count(), 0);
+            prop_assert_eq!(all().count(), 0);
             return Ok(());
         };
         let times: Vec<i64> = table.numbers("time ms").iter().map(|ms| (ms * 1e6).round() as i64).collect();
         let [computation, communication, memcpy, busy, idle, total, ..] = times[..] else {
-            prop_assert_eq!(linked().count(), 0);
+            prop_assert_eq!(all().count(), 0);
             return Ok(());
         };
         prop_assert_eq!(computation + communication + memcpy, busy);
         prop_assert_eq!(busy + idle, total);
-        prop_assert_eq!(computation, covered(linked().filter(|kernel| computes(kernel))));
-        prop_assert_eq!(busy, covered(linked()));
+        prop_assert_eq!(computation, covered(all().filter(|kernel| computes(kernel))));
+        prop_assert_eq!(busy, covered(all()));
     }
 }

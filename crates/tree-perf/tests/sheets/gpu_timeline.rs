@@ -1,7 +1,7 @@
 //! Where the device's time went.
 
 use trace_ingest::Category;
-use tree_perf::AnalysisOptions;
+use tree_perf::{AnalysisOptions, Conventions, UnlinkedRule};
 
 use crate::fixture::{Analysed, Fixture};
 
@@ -73,11 +73,17 @@ fn a_span_of_length_zero_has_times_and_no_percentages() {
 }
 
 #[test]
-fn events_without_a_launch_count_only_when_asked_for() {
-    for (include, total) in [(false, "total_time | 0.1"), (true, "total_time | 0.3")] {
+fn events_without_a_launch_count_but_under_the_rules_of_the_reference() {
+    for (include, unlinked, total) in [
+        (false, UnlinkedRule::Counted, "total_time | 0.3"),
+        (false, UnlinkedRule::LeftOut, "total_time | 0.1"),
+        (true, UnlinkedRule::LeftOut, "total_time | 0.3"),
+    ] {
         let mut fixture = device_events(&[(Category::KERNEL, "gemm", 7, 1200.0, 100.0)]);
         fixture.unlinked(("before the recording", 7, 1000.0, 20.0));
-        let options = AnalysisOptions { include_unlinked_kernels: include, ..AnalysisOptions::default() };
+        let conventions = Conventions { unlinked, ..Conventions::default() };
+        let options =
+            AnalysisOptions { include_unlinked_kernels: include, conventions, ..AnalysisOptions::default() };
         let analysis = fixture.analyse(options);
         let coverage = analysis.coverage();
         assert_eq!((coverage.linked_events, coverage.unlinked_events), (1, 1));
@@ -106,5 +112,7 @@ fn each_device_of_several_has_its_own_rows() {
     fixture.event(Category::KERNEL, "gemm", (1, 7), (1050.0, 30.0), arguments);
     let rows = fixture.table("gpu_timeline_per_device").select("device | type | time ms");
     assert_eq!(rows.len(), 16);
-    assert_eq!((rows[5].as_str(), rows[13].as_str()), ("0 | total_time | 0.1", "1 | total_time | 0.03"));
+    // One process uses both, so that both have its window.
+    assert_eq!((rows[5].as_str(), rows[13].as_str()), ("0 | total_time | 0.1", "1 | total_time | 0.1"));
+    assert_eq!(rows[11], "1 | busy_time | 0.03");
 }

@@ -2,7 +2,7 @@
 
 use operator_sheets::KernelOptions;
 use trace_ingest::Category;
-use tree_perf::{Analysis, AnalysisOptions, pytorch_sheets};
+use tree_perf::{Analysis, AnalysisOptions, Conventions, UnlinkedRule, pytorch_sheets};
 
 use crate::common::{Table, conventions};
 use crate::fixture::{Analysed, Fixture};
@@ -41,9 +41,11 @@ fn a_trace_of_device_events_alone_has_the_sheets_of_the_device() {
     let expected = [
         "gpu_timeline: 8",
         "time_budget: 1",
+        "ops_summary_by_category: 2",
         "kernel_summary: 2",
         "short_kernels_histogram: 100",
         "short_kernels_all_details: 1",
+        "coll_analysis: 1",
     ];
     assert_eq!(sheets(&analysis), expected);
 }
@@ -62,7 +64,8 @@ fn a_trace_without_linked_work_has_no_operator_sheets() {
     fixture.unlinked(("gemm", 7, 1000.0, 20.0));
     let analysis = fixture.analyse(everything());
     let expected = [
-        "gpu_timeline: 0",
+        "gpu_timeline: 8",
+        "ops_summary_by_category: 1",
         "host_ops: 1",
         "coverage: 1",
         "kernel_summary: 1",
@@ -70,7 +73,12 @@ fn a_trace_without_linked_work_has_no_operator_sheets() {
         "short_kernels_all_details: 0",
     ];
     assert_eq!(sheets(&analysis), expected);
-    assert_eq!(analysis.timeline(), None);
+    let conventions = Conventions { unlinked: UnlinkedRule::LeftOut, ..Conventions::default() };
+    let theirs = Analysis::from_tree(
+        analysis.tree().clone(),
+        AnalysisOptions { conventions, ..AnalysisOptions::default() },
+    );
+    assert_eq!((analysis.timeline().map(|all| all.busy), theirs.timeline()), (Some(20_000), None));
 }
 
 #[test]
@@ -142,6 +150,7 @@ fn launches_without_operators_are_no_operators() {
         "gpu_timeline: 8",
         "time_budget: 1",
         "gpu_gap_causes: 2",
+        "ops_summary_by_category: 2",
         "kernel_summary: 2",
         "short_kernels_histogram: 100",
         "short_kernels_all_details: 2",

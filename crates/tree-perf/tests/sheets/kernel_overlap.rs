@@ -1,7 +1,7 @@
 //! Operators told apart by what ran beside them.
 
 use trace_ingest::{Category, EventArguments};
-use tree_perf::AnalysisOptions;
+use tree_perf::{AnalysisOptions, Conventions, UnlinkedRule};
 
 use crate::common::Table;
 use crate::fixture::{Analysed, Fixture, Input, Kernel};
@@ -157,10 +157,13 @@ fn overlap_is_the_same_whichever_sheet_is_made_first() {
 
 #[test]
 fn kernels_without_a_launch_take_part_only_when_they_count() {
-    for (include, expected) in [(false, "A | - | -"), (true, "A | ['early'] | 0.5")] {
+    for (unlinked, expected) in
+        [(UnlinkedRule::LeftOut, "A | - | -"), (UnlinkedRule::Counted, "A | ['early'] | 0.5")]
+    {
         let mut fixture = operators(&[&[("ka", 7, 1000.0, 100.0)]]);
         fixture.unlinked(("early", 8, 950.0, 100.0));
-        let options = AnalysisOptions { include_unlinked_kernels: include, ..options() };
+        let conventions = Conventions { unlinked, ..Conventions::default() };
+        let options = AnalysisOptions { conventions, ..options() };
         let rows =
             fixture.table_with(SHEET, options).select("name | overlapping_kernel_names | overlap_pct_mean");
         assert_eq!(rows, [expected]);

@@ -205,6 +205,7 @@ fn operators_graph_launches_and_bare_calls_share_one_table() {
         "outer | 0.009 | 0.009",
         "cudaLaunchKernel | 0.0075 | 0.0075",
         "cudaGraphLaunch | 0.007 | 0.007",
+        "(launched before recording) | 0.002 | 0.002",
     ];
     assert_eq!(rows, expected);
 }

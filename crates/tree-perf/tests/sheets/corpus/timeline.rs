@@ -1,7 +1,7 @@
 //! Timelines of recorded traces against those published for them, in µs.
 
 use trace2tree::LinkBy;
-use tree_perf::{Analysis, AnalysisOptions};
+use tree_perf::{Analysis, AnalysisOptions, Conventions, UnlinkedRule};
 
 use super::doubles::Timeline;
 use crate::corpus;
@@ -92,6 +92,7 @@ fn analyse(file: &str, link_by: LinkBy, include_unlinked_kernels: bool) -> Optio
     let options = AnalysisOptions {
         link_by,
         include_unlinked_kernels,
+        conventions: Conventions { unlinked: UnlinkedRule::LeftOut, ..Conventions::default() },
         micro_idle_thresh_us: Some(5.0),
         ..AnalysisOptions::default()
     };

@@ -1,0 +1,34 @@
+//! What a recording does not have.
+
+use gpu_timeline::{Interval, IntervalSet};
+use trace_ingest::EventId;
+
+/// Launches without a device event. Each list is by start.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct LostLaunches {
+    /// All calls that start device work.
+    pub launches: u64,
+    /// Launches of graphs among them.
+    pub graph_launches: u64,
+    /// Before the first launch with device work.
+    pub before: Vec<EventId>,
+    /// Between the first and the last launch with device work, launches of graphs left out.
+    pub between: Vec<EventId>,
+    /// After the last launch with device work.
+    pub after: Vec<EventId>,
+    /// Launches of graphs that the device has worked off, as the recording shows.
+    pub replays: Vec<EventId>,
+    /// Launches that may have no device event: fills of no bytes, calls during the capture of a graph, second records.
+    pub explained: u64,
+}
+
+/// Time in which a device may have worked without a record.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Unrecorded {
+    /// All of it.
+    pub time: IntervalSet,
+    /// The part between two cycles of a profiler, whose step numbers jump, with the number of steps left out.
+    pub between_cycles: Vec<(Interval, u64)>,
+}

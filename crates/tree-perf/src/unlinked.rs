@@ -1,0 +1,81 @@
+//! Device work whose launch is not recorded.
+
+use hashbrown::HashMap;
+use perf_models::{Category, kernel_class};
+use trace_ingest::{Category as EventCategory, EventId, PerString};
+
+use crate::analysis::Analysis;
+use crate::options::links_all_work;
+
+/// A device event whose launch is not recorded.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct UnlinkedEvent {
+    /// The event.
+    pub event: EventId,
+    /// Kind of work, as its name says.
+    pub class: Category,
+    /// Whether it was launched before the recording began: its correlation id is smaller than that of any recorded call, or it
+    /// ran before all others of its queue whose launch is recorded.
+    pub is_from_before: bool,
+}
+
+impl UnlinkedEvent {
+    /// What stands for the operator in tables.
+    pub(crate) fn operator(&self) -> &'static str {
+        if self.is_from_before { "(launched before recording)" } else { "(launch not recorded)" }
+    }
+}
+
+impl Analysis {
+    /// The device events whose launch is not recorded, in file order.
+    pub fn unlinked_events(&self) -> Vec<UnlinkedEvent> {
+        let (trace, events) = (self.trace(), self.trace().events());
+        let queue = |event: EventId| (events.device(event), events.stream(event));
+        let mut first_launched: HashMap<_, i64> = HashMap::new();
+        let all = || self.device.ids.iter().copied().zip(self.device.linked.iter().copied());
+        for (event, _) in all().filter(|&(_, linked)| linked) {
+            let first = first_launched.entry(queue(event)).or_insert(i64::MAX);
+            *first = (*first).min(events.start(event));
+        }
+        let first_call = self
+            .tree()
+            .host_events()
+            .iter()
+            .filter(|&&event| events.category(event).is_launch_api())
+            .filter_map(|&event| events.correlation(event).filter(|&id| id > 0))
+            .min();
+        let is_earlier_call = |event: EventId| {
+            let id = events.correlation(event).filter(|&id| id > 0);
+            id.zip(first_call).is_some_and(|(id, first)| id < first)
+        };
+        let mut class_of_kernel = PerString::new(trace.strings(), |name| self.class_of_kernel(name));
+        let unlinked = all().filter(|&(_, linked)| !linked).map(|(event, _)| UnlinkedEvent {
+            event,
+            class: match events.category(event) {
+                EventCategory::GPU_MEMCPY => Category::CopyFill,
+                _ => *class_of_kernel.get(events.name(event)),
+            },
+            is_from_before: is_earlier_call(event)
+                || first_launched.get(&queue(event)).is_some_and(|&first| events.start(event) < first),
+        });
+        unlinked.collect()
+    }
+
+    fn class_of_kernel(&self, name: &str) -> Category {
+        kernel_class(name, &self.options().communication).map_or(Category::Other, |class| class.category)
+    }
+
+    /// What a device event does, as its name says.
+    pub fn class(&self, event: EventId) -> Category {
+        match self.trace().events().category(event) {
+            EventCategory::GPU_MEMCPY => Category::CopyFill,
+            _ => self.class_of_kernel(self.trace().name(event)),
+        }
+    }
+
+    /// Whether the recorder knows the launches of all device work, so that one without is missing.
+    pub fn knows_all_launches(&self) -> bool {
+        links_all_work(self.trace().facts())
+    }
+}
