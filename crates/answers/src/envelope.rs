@@ -263,6 +263,7 @@ impl Lost {
                 lost(bytes_lost, 0)
             }
             ReadingWarning::MalformedEvents { count, bytes_skipped, .. } => lost(bytes_skipped, count),
+            ReadingWarning::SecondTrace { bytes, events } => lost(bytes, events),
             ReadingWarning::MalformedRecords { count, .. }
             | ReadingWarning::Records { fault: RecordFault::LostPacket | RecordFault::NotCollected, count }
             | ReadingWarning::Events { fault: EventFault::WithoutTimestamp, count, .. } => lost(0, count),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use advise::{ADVICE, Limits};
+use iterations::with_article;
 use multi_rank::{
     CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions,
     RankFolder, RankPattern, RankTables, Source, Straggler, job_sheets,
@@ -113,8 +114,11 @@ impl RankMapper<'_> {
             let events = trace.events().len() + trace.skipped_frames() as usize;
             let notices = Notice::all_of_reading(path, &trace);
             let communication = self.options.communication.clone();
-            let analysis =
-                Analysis::new(trace, AnalysisOptions { communication, ..AnalysisOptions::default() });
+            // A kernel takes the device's time wherever its launch is.
+            let include_unlinked_kernels = true;
+            let options =
+                AnalysisOptions { communication, include_unlinked_kernels, ..AnalysisOptions::default() };
+            let analysis = Analysis::new(trace, options);
             let tables = Box::new(tables_of_rank(&analysis, path, keep_events, waits_too));
             Ok(ReadRank::New { tables, source, events, notices })
         })
@@ -411,7 +415,9 @@ fn statements(finding: &JobFinding) -> Vec<String> {
 fn waited_for(straggler: &Straggler, finding: &JobFinding) -> String {
     let per_step = finding.steps.as_ref().filter(|steps| steps.count > 0);
     let late = match per_step {
-        Some(steps) => format!("{} a {}", time(straggler.lateness / steps.count as i64), steps.kind),
+        Some(steps) => {
+            format!("{} {}", time(straggler.lateness / steps.count as i64), with_article(&steps.kind))
+        }
         None => time(straggler.lateness),
     };
     let since = straggler.since.map_or_else(String::new, |step| format!(", since step {step}"));

@@ -405,7 +405,8 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
         0 | 1 => analysis.timeline().map(|all| timeline(device(analysis), all)).into_iter().collect(),
         _ => {
             let shown = of_devices.iter().take(Summary::MOST_TIMELINES);
-            shown.map(|(device, breakdown)| timeline(format!("GPU {device}"), *breakdown)).collect()
+            let kind = analysis.trace().facts().kind_of_devices();
+            shown.map(|(device, breakdown)| timeline(format!("{kind} {device}"), *breakdown)).collect()
         }
     };
     Summary {
@@ -441,11 +442,14 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
 /// What the devices whose time the timeline has are called: GPUs, or the device by its number where others have only one.
 fn device(analysis: &Analysis) -> String {
     let trace = analysis.trace();
-    let Some(accelerator) = trace.facts().accelerator else { return "GPU".to_owned() };
+    let kind = trace.facts().kind_of_devices();
+    if trace.facts().accelerator.is_none() {
+        return kind;
+    }
     let mut devices = analysis.device_events().map(|event| trace.events().device(event));
     match devices.next().flatten().filter(|&first| devices.all(|other| other == Some(first))) {
-        Some(only) => format!("{accelerator} {only}"),
-        None => accelerator.to_string(),
+        Some(only) => format!("{kind} {only}"),
+        None => kind,
     }
 }
 

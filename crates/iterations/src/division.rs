@@ -156,7 +156,11 @@ impl LaunchedWork {
             let (event, time) = self.runs.as_ref()?.launch(tree.trace(), event)?;
             Some(Launch { event, track: None, time })
         };
-        if events.category(event).is_device() { tree.launch(event).map(call) } else { run() }
+        match events.category(event).is_device() {
+            // XProf shows what runs of programs launched on TPUs as if it were kernels.
+            true => tree.launch(event).map(call).or_else(run),
+            false => run(),
+        }
     }
 }
 

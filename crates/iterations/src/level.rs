@@ -92,6 +92,13 @@ impl LevelKind {
     }
 }
 
+/// The name of a kind with its article: `an engine step`.
+#[must_use]
+pub fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {name}")
+}
+
 impl fmt::Display for LevelKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

@@ -14,7 +14,7 @@ mod window_options;
 
 pub use detect::{DetectOptions, Iterations};
 pub use division::{Division, Part};
-pub use level::{Evidence, Iteration, Level, LevelKind};
+pub use level::{Evidence, Iteration, Level, LevelKind, with_article};
 pub use measure::{Figures, Group, Mark, Measured, MeasuredIterations};
 pub use program::Program;
 pub use reason::Reason;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::level::LevelKind;
+use crate::level::{LevelKind, with_article};
 
 /// Why [`crate::Iterations::steps`] is the level that it is. Displays as a sentence without its full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,8 @@ impl fmt::Display for Reason {
             }
             Reason::OneImage => f.write_str("one image was made, so its denoising steps are the steps"),
             Reason::SinglePass(Some(parts)) => {
-                write!(f, "one pass alone was recorded; what repeats in it is a {parts}")
+                let part = with_article(parts.as_str());
+                write!(f, "one pass alone was recorded; what repeats in it is {part}")
             }
             Reason::SinglePass(None) => f.write_str("one pass alone was recorded"),
             Reason::Capture => f.write_str("graphs were captured, and nothing ran that repeats"),

@@ -34,6 +34,15 @@ pub enum Diagnostic {
         /// The number that it got.
         rank: u32,
     },
+    /// The recording of a process that is no rank of the job; it is left out.
+    #[error("{path}: is no rank of the job and is left out: {why}")]
+    #[diagnostic(code("job/no-rank"), severity(Warning))]
+    NoRank {
+        /// Its path.
+        path: String,
+        /// How that is known.
+        why: &'static str,
+    },
     /// The recording was cut off or damaged.
     #[error("rank {rank}: its recording is cut off or damaged ({path})")]
     #[diagnostic(code("job/cut-off"), severity(Error))]
@@ -198,6 +207,7 @@ impl Diagnostic {
             Diagnostic::RanksMissing { .. } => "ranks missing",
             Diagnostic::OtherJob { .. } => "other job",
             Diagnostic::RankByOrder { .. } => "rank not known",
+            Diagnostic::NoRank { .. } => "no rank",
             Diagnostic::CutOff { .. } => "cut off",
             Diagnostic::Unreliable { .. } => "unreliable recording",
             Diagnostic::NoCollectives { .. } => "no collectives",

@@ -20,7 +20,7 @@ use crate::tables::{EachTable, EventRow, PathRow, RankRow, RankTables};
 
 /// Version of the tables. Folders of another version are mapped again.
 // The queries of `cluster/` name columns of these tables: run its tests after a change.
-pub const SCHEMA: u32 = 6;
+pub const SCHEMA: u32 = 7;
 
 /// The manifest of a rank, written last.
 pub(crate) const MANIFEST: &str = "manifest.json";

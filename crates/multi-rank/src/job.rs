@@ -106,6 +106,7 @@ impl Job {
             read.push((rank, row, groups, folder));
         }
         leave_out_other_jobs(&mut read, &mut diagnostics);
+        set_aside_other_processes(&mut read, &mut diagnostics);
         let world_size = read.iter().find_map(|(_, row, ..)| usize::try_from(row.world_size?).ok());
         let mut recordings = Vec::new();
         let mut of_recordings = Vec::new();
@@ -213,6 +214,34 @@ fn leave_out_other_jobs(read: &mut Vec<Read>, diagnostics: &mut Vec<Diagnostic>)
     });
 }
 
+/// Leaves out recordings of processes that are no ranks, such as a server that hands work to them. Those say neither a rank nor
+/// a number of ranks, and do nothing on a device where others do, or are more than the job has ranks.
+fn set_aside_other_processes(read: &mut Vec<Read>, diagnostics: &mut Vec<Diagnostic>) {
+    let rank = |(given, row, ..): &Read| given.or_else(|| u32::try_from(row.rank?).ok());
+    let works = |(_, row, ..): &Read| row.busy_ns > 0 || row.collectives > 0;
+    let some_work = read.iter().any(works);
+    let present = Members::new(read.iter().filter_map(rank));
+    let world_size = read.iter().find_map(|(_, row, ..)| usize::try_from(row.world_size?).ok());
+    let is_whole = world_size.is_some_and(|size| {
+        present.len() >= size
+            && (0..u32::try_from(size).unwrap_or(u32::MAX)).all(|rank| present.contains(rank))
+    });
+    read.retain(|recording| {
+        let (_, row, _, folder) = recording;
+        let why = if rank(recording).is_some() || row.world_size.is_some() {
+            None
+        } else if some_work && !works(recording) {
+            Some("it has no device work, no collectives, no distributedInfo and no rank in its name")
+        } else if is_whole {
+            Some("it tells no rank, and every rank of the job has a recording")
+        } else {
+            None
+        };
+        diagnostics.extend(why.map(|why| Diagnostic::NoRank { path: folder.source().path.clone(), why }));
+        why.is_none()
+    });
+}
+
 /// Gives a number to recordings whose rank is not known: the lowest that are free, in the order of their paths.
 fn numbered(
     mut read: Vec<Read>,
@@ -243,17 +272,23 @@ fn numbered(
     numbered
 }
 
-/// Which recordings share a clock: those of one host. Where no path tells the host, ranks that fit the devices which a
-/// process sees stand on one host, and else each recording is thought to have a clock of its own.
+/// Which recordings share a clock: those of one host. Where no path tells the host, ranks that fit the devices of a host
+/// stand on one, and else each recording is thought to have a clock of its own.
 fn clock_domains(recordings: &mut [Recording]) -> Vec<ClockDomain> {
     let ranks = recordings.len();
+    let of_host = devices_of_host(recordings).unwrap_or(0);
+    let shares_device = |a: &Recording, b: &Recording| a.row.device == b.row.device && a.rank != b.rank;
+    let mut by_device: Vec<&Recording> = recordings.iter().filter(|of| of.row.device.is_some()).collect();
+    by_device.sort_few_by_key(|recording| recording.row.device);
+    let has_own_devices = by_device.windows(2).all(|pair| !shares_device(pair[0], pair[1]));
     let mut domains: Vec<(String, bool, Vec<u32>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for recording in recordings {
-        let devices = u32::try_from(recording.row.visible_devices).unwrap_or(0);
+        let visible = u32::try_from(recording.row.visible_devices).unwrap_or(0);
+        let devices = of_host.max(visible);
         let (name, is_host) = match &recording.row.host {
             Some(host) => (host.to_string(), true),
-            None if ranks <= devices as usize => ("host 0".to_owned(), true),
+            None if ranks <= visible as usize && has_own_devices => ("host 0".to_owned(), true),
             None if devices > 1 => (format!("host {}", recording.rank / devices), true),
             None => (format!("host of rank {}", recording.rank), false),
         };
@@ -265,6 +300,15 @@ fn clock_domains(recordings: &mut [Recording]) -> Vec<ClockDomain> {
     }
     let domain = |(name, is_host, ranks)| ClockDomain { name, is_host, ranks: Members::new(ranks) };
     domains.into_iter().map(domain).collect()
+}
+
+/// Devices of a host, by the numbers of those that the ranks use: these are counted on each host, so that a process that
+/// names only its own device tells how many there are at least. `None` where ranks do not use devices in turn.
+fn devices_of_host(recordings: &[Recording]) -> Option<u32> {
+    let device = |recording: &Recording| u32::try_from(recording.row.device?).ok();
+    let last = recordings.iter().filter_map(device).max()?;
+    let devices = last.checked_add(1)?;
+    recordings.iter().all(|recording| device(recording) == Some(recording.rank % devices)).then_some(devices)
 }
 
 /// The groups of a job: those of its recordings that have one name and the same members.
@@ -320,6 +364,95 @@ mod tests {
             consequence: consequence.map(Text::from),
             ..FindingRow::default()
         }
+    }
+
+    /// The job of these recordings, each with the name of its file.
+    fn job(rows: &[(&str, RankRow)]) -> Job {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = JobFolder::open(&folder.path().join("job")).unwrap();
+        for (name, row) in rows {
+            let path = folder.path().join(name);
+            std::fs::write(&path, name).unwrap();
+            let tables = RankTables { rank: row.clone(), ..RankTables::default() };
+            job.add(&tables, Source::of(&path).unwrap()).unwrap();
+        }
+        Job::open(job.ranks().iter().map(|rank| (rank.clone(), None)).collect()).unwrap()
+    }
+
+    /// A rank that does something on its device, which it names alone.
+    fn rank(rank: i64, device: i64) -> RankRow {
+        RankRow {
+            rank: Some(rank),
+            device: Some(device),
+            visible_devices: 1,
+            busy_ns: 5,
+            collectives: 1,
+            ..RankRow::default()
+        }
+    }
+
+    /// Ranks with a recording, and what is said of those that are none.
+    fn ranks_and_others(job: &Job) -> (Vec<u32>, Vec<String>) {
+        let others = job.diagnostics.iter().filter_map(|diagnostic| match diagnostic {
+            Diagnostic::NoRank { path, why } => {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                Some(format!("{name}: {}", why.split(',').next().unwrap_or_default()))
+            }
+            _ => None,
+        });
+        (job.present().iter().collect(), others.collect())
+    }
+
+    #[test]
+    fn processes_that_do_nothing_on_a_device_are_no_ranks() {
+        let server = || ("async_llm.json", RankRow { steps: 4, ..RankRow::default() });
+        let of_two = |number| RankRow { world_size: Some(2), ..rank(number, number) };
+        let said = vec!["async_llm.json: it has no device work".to_owned()];
+        let whole = job(&[("a.json", of_two(0)), ("b.json", of_two(1)), server()]);
+        assert_eq!(ranks_and_others(&whole), (vec![0, 1], said.clone()));
+        assert_eq!(whole.world_size, 2);
+        // Ranks that tell no number, either.
+        let unnumbered = || RankRow { rank: None, ..rank(0, 0) };
+        let counted = job(&[("a.json", unnumbered()), ("b.json", unnumbered()), server()]);
+        assert_eq!(ranks_and_others(&counted), (vec![0, 1], said));
+        // Nobody does anything on a device: nothing tells ranks from others.
+        let hosts = job(&[("a.json", RankRow::default()), server()]);
+        assert_eq!(ranks_and_others(&hosts), (vec![0, 1], vec![]));
+        // A rank may do nothing, and says that it is one.
+        let idle = RankRow { busy_ns: 0, collectives: 0, ..of_two(1) };
+        assert_eq!(ranks_and_others(&job(&[("a.json", of_two(0)), ("b.json", idle)])).0, [0, 1]);
+    }
+
+    #[test]
+    fn a_job_has_no_more_ranks_than_it_says() {
+        let of_two = |number| RankRow { world_size: Some(2), ..rank(number, number) };
+        let other = || ("other.json", RankRow { rank: None, ..rank(0, 0) });
+        let said = vec!["other.json: it tells no rank".to_owned()];
+        assert_eq!(
+            ranks_and_others(&job(&[("a.json", of_two(0)), ("b.json", of_two(1)), other()])),
+            (vec![0, 1], said)
+        );
+        assert_eq!(ranks_and_others(&job(&[("a.json", of_two(0)), other()])), (vec![0, 1], vec![]));
+    }
+
+    #[test]
+    fn devices_that_are_used_in_turn_are_those_of_one_host() {
+        let hosts = |rows: &[RankRow]| {
+            let names: Vec<String> = (0..rows.len()).map(|at| format!("{at}.json")).collect();
+            let rows: Vec<_> = names.iter().map(String::as_str).zip(rows.iter().cloned()).collect();
+            job(&rows).clocks.iter().map(|clock| (clock.is_host, clock.ranks.len())).collect::<Vec<_>>()
+        };
+        let in_turn = |ranks: i64, devices: i64| {
+            (0..ranks).map(|number| rank(number, number % devices)).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts(&in_turn(8, 8)), [(true, 8)]);
+        assert_eq!(hosts(&in_turn(16, 8)), [(true, 8), (true, 8)]);
+        // Every process sees one device alone, and calls it 0.
+        assert_eq!(hosts(&in_turn(3, 1)), [(false, 1); 3]);
+        assert_eq!(hosts(&[rank(0, 3), rank(1, 1)]), [(false, 1); 2]);
+        // Two ranks on one number of a device are on two hosts.
+        let of_eight = |number| RankRow { visible_devices: 8, ..rank(number, 1) };
+        assert_eq!(hosts(&[of_eight(1), of_eight(9)]), [(true, 1); 2]);
     }
 
     #[test]

@@ -480,7 +480,7 @@ impl DescribedCalls {
         let described = events.arguments().collective.iter().map(|(row, _)| EventId(row as u32));
         let by_external_id = described
             .filter(|&event| !events.category(event).is_device())
-            .filter_map(|event| Some((events.external_id(event)?, event)))
+            .filter_map(|event| Some((events.operator_id(event)?, event)))
             .collect();
         DescribedCalls { by_external_id }
     }
@@ -489,7 +489,7 @@ impl DescribedCalls {
     fn of(&self, tree: &TraceTree, kernel: EventId) -> (Collective, Option<&'static str>, Option<EventId>) {
         let events = tree.trace().events();
         let of_event = |event: EventId| events.arguments().collective.get(event.index());
-        let same_id = events.external_id(kernel).and_then(|id| self.by_external_id.get(&id)).copied();
+        let same_id = events.operator_id(kernel).and_then(|id| self.by_external_id.get(&id)).copied();
         let above = || {
             let launch = tree.launch(kernel)?;
             tree.ancestors(launch).find(|&event| of_event(event).is_some())

@@ -138,8 +138,8 @@ impl IterationAnnotation {
 
     /// What the step runs; `None` where it runs no request, as steps of diffusion models and idle ones.
     ///
-    /// The mode that the engine names comes before the numbers: a `MIXED` step of SGLang without numbers of either
-    /// kind is mixed, and so is a step of ATOM that calls itself decode and has prompts (`p=2`) in it.
+    /// The mode that the engine names comes before numbers that do not tell both kinds apart: a `MIXED` step of SGLang without
+    /// `c=` and `g=` is mixed, and so is a step of ATOM that calls itself decode and has prompts (`p=2`) in it.
     #[must_use]
     pub fn phase(&self) -> Option<StepPhase> {
         match self.mode {
@@ -400,7 +400,14 @@ fn sglang_fields(kind: AnnotationKind, mode: StepMode, body: &str) -> IterationA
                 step.statistics.context.queries = step.context_sum;
             }
         }
-        _ => (step.context_requests, step.generation_requests) = (count("c"), count("g")),
+        StepMode::Mixed | StepMode::Counted | StepMode::Idle => {
+            (step.context_requests, step.generation_requests) = (count("c"), count("g"));
+            // A scheduler that mixes both kinds calls all its steps mixed, those of one kind too.
+            let is_counted = field("c").is_some() && field("g").is_some();
+            if mode == StepMode::Mixed && is_counted && (step.requests() > 0 || count("bs") == 0) {
+                step.mode = StepMode::Counted;
+            }
+        }
     }
     step.batch_size =
         first_not_zero([context_tokens.saturating_add(generation_tokens), count("toks"), count("bs")]);
@@ -635,6 +642,16 @@ mod tests {
     fn the_mode_comes_before_the_numbers_except_where_asked() {
         for (text, by_mode, by_counts, splits) in [
             ("step[MIXED bs=2]", Some(StepPhase::PrefillDecode), Some(StepPhase::PrefillOnly), false),
+            ("step[MIXED bs=2 c=0 g=0]", Some(StepPhase::PrefillDecode), None, false),
+            ("step[MIXED bs=2 c=2]", Some(StepPhase::PrefillDecode), Some(StepPhase::PrefillOnly), false),
+            ("step[MIXED bs=1 c=1 g=0]", Some(StepPhase::PrefillOnly), Some(StepPhase::PrefillOnly), true),
+            (
+                "step[MIXED bs=3 toks=3 c=0 g=3]",
+                Some(StepPhase::DecodeOnly),
+                Some(StepPhase::DecodeOnly),
+                true,
+            ),
+            ("step[MIXED bs=0 c=0 g=0]", None, None, true),
             (
                 "decode[bs=128 tok=384 p=2 d=126]",
                 Some(StepPhase::PrefillDecode),

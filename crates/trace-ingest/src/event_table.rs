@@ -389,6 +389,13 @@ impl EventTable {
         self.arguments.external_id.get(event.index())
     }
 
+    /// The operator that `External id` names. ROCm's tracer writes the correlation id there where no operator is known; a
+    /// mere repetition names none.
+    #[inline]
+    pub fn operator_id(&self, event: EventId) -> Option<i64> {
+        self.external_id(event).filter(|&id| self.correlation(event) != Some(id))
+    }
+
     /// `correlation`.
     #[inline]
     pub fn correlation(&self, event: EventId) -> Option<i64> {

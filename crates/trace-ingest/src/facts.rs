@@ -113,6 +113,14 @@ pub struct TraceFacts {
     pub log: RecorderLog,
 }
 
+impl TraceFacts {
+    /// What a device of the trace is called: `GPU`, `TPU`, `NPU`.
+    #[must_use]
+    pub fn kind_of_devices(&self) -> String {
+        self.accelerator.map_or_else(|| "GPU".to_owned(), |accelerator| accelerator.to_string())
+    }
+}
+
 /// Numbers of the log that recorders up to April 2026 write into the trace. Its lines, which name hosts and processes, are
 /// not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,6 +155,8 @@ pub enum Accelerator {
     Hpu,
     /// Huawei's Ascend.
     Npu,
+    /// Google's tensor processing units.
+    Tpu,
     /// Apple's GPUs, whose work Kineto does not record.
     Mps,
     /// A device that PyTorch knows by an extension alone.
@@ -158,7 +168,7 @@ impl Accelerator {
     /// sign of loss.
     #[must_use]
     pub fn links_all_work(self) -> bool {
-        !matches!(self, Accelerator::Mtia | Accelerator::Hpu)
+        !matches!(self, Accelerator::Mtia | Accelerator::Hpu | Accelerator::Tpu)
     }
 }
 
@@ -169,6 +179,7 @@ impl fmt::Display for Accelerator {
             Accelerator::Xpu => "XPU",
             Accelerator::Hpu => "HPU",
             Accelerator::Npu => "NPU",
+            Accelerator::Tpu => "TPU",
             Accelerator::Mps => "MPS",
             Accelerator::PrivateUse1 => "PrivateUse1",
         })

@@ -47,6 +47,21 @@ pub enum Warning {
         /// How much, in bytes.
         bytes: u64,
     },
+    /// Text after the end of the trace, which was not read, looks like another trace or the end of one.
+    #[error(
+        "text behind the trace looks like another trace of {events} events: its {bytes} bytes were not read"
+    )]
+    #[diagnostic(
+        code("reading/second-trace"),
+        severity(Warning),
+        help("give each process a file of its own; to read the other trace, cut the file in two")
+    )]
+    SecondTrace {
+        /// How much, in bytes.
+        bytes: u64,
+        /// Keys of events in it.
+        events: u64,
+    },
     /// An archive contains several files; only one was read.
     #[error("the archive contains {ignored} more files: only {read:?} was read")]
     #[diagnostic(code("reading/other-archive-members"), severity(Warning))]
@@ -233,7 +248,10 @@ impl Warning {
     pub fn tells_of_loss(&self) -> bool {
         matches!(
             self,
-            Warning::Truncated { .. } | Warning::DamagedCompression { .. } | Warning::UnreadVersions { .. }
+            Warning::Truncated { .. }
+                | Warning::DamagedCompression { .. }
+                | Warning::UnreadVersions { .. }
+                | Warning::SecondTrace { .. }
         )
     }
 }

@@ -17,7 +17,7 @@ pub enum LinkBy {
     /// When several calls carry one correlation id, a graph launch is taken before a call whose name contains
     /// `launch`, `memcpy` or `memset`, that before any other call, and among equals the first in the file.
     /// A device event without such a call falls back to the launch arrow (`ac2g`) that ends at it, then to
-    /// the first call with its External id, then to the operator at which an arrow of the autograd profiler (`cpu_to_cuda`)
+    /// the first call with its External id, unless that merely repeats the correlation id, then to the operator at which an arrow of the autograd profiler (`cpu_to_cuda`)
     /// that ends at it starts.
     #[default]
     Correlation,
@@ -100,19 +100,19 @@ fn by_external_id(
     parent: &mut [u32],
 ) -> u64 {
     let events = trace.events();
-    if device.iter().all(|&event| events.external_id(event).is_none()) {
+    if device.iter().all(|&event| events.operator_id(event).is_none()) {
         return 0;
     }
     let calls = calls(trace)
         .filter_map(|event| {
             let rank = *kinds.get(events.name(event));
-            events.external_id(event).map(|id| Candidate { id, rank, row: event.0 })
+            events.operator_id(event).map(|id| Candidate { id, rank, row: event.0 })
         })
         .collect();
     let (index, _) = IdIndex::new(calls);
     let mut linked = 0;
     for &event in device {
-        if let Some(row) = events.external_id(event).and_then(|id| index.get(id)) {
+        if let Some(row) = events.operator_id(event).and_then(|id| index.get(id)) {
             parent[event.index()] = row;
             linked += 1;
         }
@@ -198,7 +198,7 @@ impl Arrows {
         if !starts.is_empty() && !finishes.is_empty() {
             for event in calls(trace) {
                 let (track, kind) = (events.track(event), *kinds.get(events.name(event)));
-                for (id, external) in [(events.correlation(event), false), (events.external_id(event), true)]
+                for (id, external) in [(events.correlation(event), false), (events.operator_id(event), true)]
                 {
                     with_id.extend(id.map(|id| (id, track, external, kind, event.0)));
                 }
@@ -210,7 +210,7 @@ impl Arrows {
 
     fn launch(&self, trace: &Trace, device: EventId) -> Option<u32> {
         let events = trace.events();
-        [events.correlation(device), events.external_id(device)].into_iter().flatten().find_map(|id| {
+        [events.correlation(device), events.operator_id(device)].into_iter().flatten().find_map(|id| {
             self.finishes.binary_search(&(id, events.track(device))).ok()?;
             let first = self.starts.partition_point(|&(other, _)| other < id);
             let starts = self.starts[first..].iter().take_while(|&&(other, _)| other == id);
@@ -382,6 +382,26 @@ mod tests {
             assert_eq!(tree.device_events(op), [device]);
             assert_eq!(tree.statistics().linked_by_external_id, 1);
         }
+    }
+
+    #[test]
+    fn an_external_id_that_repeats_the_correlation_id_names_no_operator() {
+        let both = |external, correlation| EventArguments {
+            external_id: Some(external),
+            correlation: Some(correlation),
+            ..EventArguments::default()
+        };
+        let mut fixture = Fixture::new();
+        fixture.event(Category::CPU_OP, "aten::convolution_backward", (1, 1), (0.0, 40.0), external(16));
+        fixture.event(Category::CUDA_RUNTIME, "hipExtModuleLaunchKernel", (1, 1), (5.0, 2.0), both(16, 30));
+        fixture.event(Category::CUDA_RUNTIME, "hipDeviceSynchronize", (1, 1), (50.0, 9.0), both(61, 61));
+        let early = fixture.event(Category::KERNEL, "queued before", (0, 7), (20.0, 5.0), both(16, 16));
+        let other = fixture.event(Category::KERNEL, "of operator 61", (0, 7), (30.0, 5.0), both(61, 9));
+        let own = fixture.event(Category::KERNEL, "of operator 16", (0, 7), (40.0, 5.0), both(16, 99));
+        let tree = fixture.tree();
+        assert_eq!(tree.unlinked_device_events(), [early, other]);
+        assert_eq!(tree.statistics().linked_by_external_id, 1);
+        assert!(tree.launch(own).is_some());
     }
 
     #[test]

@@ -38,8 +38,7 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
     let steps = Iterated::iterations(analysis).and_then(|iterations| iterations.steps());
     let division = steps.map(|(level, _)| Division::new(tree, &level.iterations));
     let mut places: HashMap<Option<EventId>, u32> = HashMap::new();
-    let device =
-        trace.facts().accelerator.map_or_else(|| "GPU".to_owned(), |accelerator| accelerator.to_string());
+    let device = trace.facts().kind_of_devices();
     for (event, activity) in analysis.activities() {
         let head = tree.operator(event).or_else(|| tree.launch(event));
         let place = match places.get(&head) {

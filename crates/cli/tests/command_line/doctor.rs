@@ -77,3 +77,29 @@ fn reports_have_the_findings_unless_they_are_to_be_those_of_tracelens() {
     let printed = report(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(printed.contains("kernel times of operators are too small (W2; sheet recording)"), "{printed}");
 }
+
+#[test]
+fn a_second_trace_behind_the_first_makes_the_answer_partial() {
+    let case = testdata::corpus("field/cases/16-second-trace-behind-the-first/both.json");
+    let Some(case) = case else { return };
+    let both = std::fs::read_to_string(case).unwrap();
+    let mut traces = serde_json::Deserializer::from_str(&both).into_iter::<Value>();
+    traces.next().unwrap().unwrap();
+    let first = &both[..traces.byte_offset()];
+    let place = Workplace::with(first);
+    place.put("noted.json", format!("{first}\nwritten by job 17\n"));
+    place.put("both.json", &both);
+    let finding = "F10 warning text behind the trace looks like another trace of 68 events";
+    place.run("doctor both.json").exits_with(0).with_summary(&[finding]);
+    let answer = |file: &str| -> Value {
+        serde_json::from_str(&place.run(&["doctor", file, "--json"]).exits_with(0).out).unwrap()
+    };
+    let codes = |answer: &Value| -> Vec<String> {
+        let warnings = answer["warnings"].as_array().unwrap().iter();
+        let codes = warnings.map(|warning| warning["code"].as_str().unwrap().to_owned());
+        codes.filter(|code| code.starts_with("reading/")).collect()
+    };
+    let (both, noted) = (answer("both.json"), answer("noted.json"));
+    assert_eq!((&both["status"], codes(&both)), (&"partial".into(), vec!["reading/second-trace".to_owned()]));
+    assert_eq!((&noted["status"], codes(&noted)), (&"ok".into(), vec!["reading/trailing-text".to_owned()]));
+}

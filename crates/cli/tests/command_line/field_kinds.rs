@@ -79,3 +79,43 @@ fn products_of_quantised_matrices_are_products() {
     );
     assert!(!decode.column("kernel_summary_by_category", "op category").contains(&&Value::from("other")));
 }
+
+#[test]
+fn collectives_of_ascend_are_its_communication() {
+    let Some(case) = sheets("field/cases/03-ascend-communication/trace_view.json") else { return };
+    let times = ["computation_time", "exposed_comm_time", "total_comm_time"].map(|kind| case.timeline(kind));
+    assert_eq!(times, [0.3, 2.1, 2.1]);
+    // The vendor's step_trace_time.csv: computing, communication that is not overlapped, all communication.
+    let Some(rank) = sheets("field/recordings/ascend-level1-rank0/trace_view.json.gz") else { return };
+    for (kind, vendor) in [
+        ("computation_time", 8.873_756),
+        ("exposed_comm_time", 101.963_203),
+        ("total_comm_time", 105.991_878),
+    ] {
+        let ours = rank.timeline(kind);
+        assert!((ours - vendor).abs() < 0.001, "{kind}: {ours}");
+    }
+}
+
+#[test]
+fn collectives_copies_and_runs_of_tpus_are_known() {
+    let Some(file) = corpus("field/cases/05-xprof-tpu/tpu.trace.json") else { return };
+    let place = Workplace::with("");
+    let outcome = place.run(&["report", file.to_str().unwrap(), "--output_csvs_dir", "sheets"]).exits_with(0);
+    outcome.with_summary(&[
+        "TPU 0 span 3.900 ms (first start to last end): busy 3.600 ms",
+        "computation 61.5% ▓ exposed comm 25.6% ▒ exposed copies 5.1%",
+        "TPU 1 span 3.900 ms",
+        "4 program runs (by recorded steps): 1.000 ms each",
+    ]);
+    let Some(vllm) = sheets("field/recordings/tpu-vllm/host.trace.json.gz") else { return };
+    let [kinds, times] = ["type", "time ms"].map(|column| vllm.column("gpu_timeline_per_device", column));
+    let sum = |kind: &str| -> f64 {
+        let of_kind = kinds.iter().zip(&times).filter(|(name, _)| **name == kind);
+        of_kind.filter_map(|(_, time)| time.as_f64()).sum()
+    };
+    for (kind, share) in [("total_comm_time", 0.0513), ("total_memcpy_time", 0.0152)] {
+        let ours = sum(kind) / sum("busy_time");
+        assert!((ours - share).abs() < 1e-4, "{kind}: {ours}");
+    }
+}

@@ -288,3 +288,17 @@ fn columns_of_the_sheets_are_explained() {
         }
     }
 }
+
+#[test]
+fn a_step_that_is_called_mixed_has_the_phase_of_its_numbers() {
+    let Some(case) = testdata::corpus("field/cases/13-sglang-mixed-without-generation/steps.json") else {
+        return;
+    };
+    let place = Workplace::with("");
+    std::fs::copy(case, place.path("trace.json")).unwrap();
+    let sheets = place.sheets(ANALYSIS);
+    assert_eq!(texts(&sheets, "step_summary", "phase")[..2], ["Prefill", "Mixed"]);
+    for (column, first) in [("context_requests", 1), ("context_tokens", 3), ("generation_requests", 0)] {
+        assert_eq!(*sheets.column("step_summary", column)[0], first, "{column}");
+    }
+}

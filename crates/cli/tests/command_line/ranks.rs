@@ -375,3 +375,43 @@ fn steps_are_fused_by_their_numbers() {
     fuse("7").exits_with(2).with_error(&["no recording has a step of 7 to 7; their steps are 0 to 5"]);
     assert!(fuse("5..3").exits_with(2).err.contains("it holds no iteration"));
 }
+
+#[test]
+fn a_process_that_is_no_rank_is_set_aside_with_a_notice() {
+    let Some(case) = testdata::corpus("field/cases/11-vllm-coordinator-trace") else { return };
+    let place = Workplace::with("");
+    fs::create_dir(place.path("job")).unwrap();
+    for file in fs::read_dir(case).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.ends_with(".gz") {
+            fs::copy(&file, place.path(&format!("job/{name}"))).unwrap();
+        }
+    }
+    let set_aside = "async_llm.1784112003.pt.trace.json.gz: is no rank of the job and is left out";
+    place.run("ranks --trace_dir job").exits_with(0).with_summary(&[
+        "2 of 2 ranks on 1 host",
+        "by 50.00 µs an engine step",
+        set_aside,
+    ]);
+    let outcome = place.run("fuse job/*.gz -o fused.json").exits_with(0);
+    assert!(outcome.err.contains(set_aside), "{outcome:#?}");
+    let fused: Value = serde_json::from_str(&fs::read_to_string(place.path("fused.json")).unwrap()).unwrap();
+    assert_eq!(fused["fusedRanks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn work_without_a_launch_takes_the_time_of_its_device() {
+    let busy = |prepare: fn(String) -> String| {
+        let place = Workplace::with("");
+        fs::create_dir(place.path("job")).unwrap();
+        for number in 0..RANKS {
+            place.put(&format!("job/rank{number}_trace.json"), prepare(rank(number, RANKS)));
+        }
+        let sheets = Sheets::parse(&place.run("ranks --trace_dir job --json").exits_with(0).out);
+        sheets.column("ranks_overview", "busy (ms)").into_iter().cloned().collect::<Vec<_>>()
+    };
+    let launched = busy(|text| text);
+    assert!(launched[0].as_f64().unwrap() > 6.0, "{launched:?}");
+    // The calls that launched the work were not recorded.
+    assert_eq!(busy(|text| text.replace("cuda_runtime", "cpu_op")), launched);
+}

@@ -295,9 +295,14 @@ fn stretches(
 
 /// Whether it is of interest where nothing is counted.
 fn concerns_events(diagnostic: &Diagnostic) -> bool {
-    use Diagnostic::{ClockAlone, ClockJump, CutOff, OtherJob, RankByOrder};
+    use Diagnostic::{ClockAlone, ClockJump, CutOff, NoRank, OtherJob, RankByOrder};
     matches!(
         diagnostic,
-        OtherJob { .. } | RankByOrder { .. } | CutOff { .. } | ClockJump { .. } | ClockAlone { .. }
+        OtherJob { .. }
+            | NoRank { .. }
+            | RankByOrder { .. }
+            | CutOff { .. }
+            | ClockJump { .. }
+            | ClockAlone { .. }
     )
 }

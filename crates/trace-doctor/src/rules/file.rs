@@ -24,6 +24,16 @@ pub(super) fn ends_early(facts: &Facts<'_>) -> Verdict {
     found.into()
 }
 
+pub(super) fn second_trace(facts: &Facts<'_>) -> Verdict {
+    let of_warning = |warning: &Warning| match warning {
+        Warning::SecondTrace { events, .. } => {
+            Some(Found::new(Severity::Warning, *events, warning.to_string()))
+        }
+        _ => None,
+    };
+    facts.trace.warnings().iter().find_map(of_warning).into()
+}
+
 pub(super) fn malformed(facts: &Facts<'_>) -> Verdict {
     let (mut lost, mut repaired) = (0, 0);
     let mut texts = Vec::new();
@@ -293,6 +303,21 @@ mod tests {
         let found = cut.find("F1").unwrap();
         assert_eq!((found.severity, found.count), (Severity::Error, 1));
         assert!(cut.doubts().unwrap().contains("(F1; sheet recording)"));
+    }
+
+    #[test]
+    fn a_second_trace_in_the_file_is_a_warning() {
+        let trace = format!(r#"{{"traceEvents":[{EVENT}]}}"#);
+        let second = |behind: &str| {
+            let diagnosis = of_text(&format!("{trace}{behind}"));
+            diagnosis.find("F10").map(|found| (found.severity, found.count))
+        };
+        assert_eq!(second(&trace), Some((Severity::Warning, 1)));
+        // The end of a longer file that another process wrote over.
+        assert_eq!(second(&format!("\":3}},{EVENT},{EVENT}]}}")), Some((Severity::Warning, 2)));
+        for other in ["", "\n", "\n# written by job 17\n", "]}", "{\"phase\": 1}"] {
+            assert_eq!(second(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ const CLOCKS: &[Figure] =
     &[Figure::QueueTimes, Figure::LaunchDelays, Figure::CausesOfIdleTime, Figure::CriticalPath];
 
 /// All rules.
-pub static RULES: [Rule; 53] = [
+pub static RULES: [Rule; 54] = [
     Rule {
         id: "F1",
         looks_for: "a file that ends early or is damaged",
@@ -128,6 +128,14 @@ pub static RULES: [Rule; 53] = [
         harm: Harm::Unreliable(MEMORY_CLAIMS),
         consequence: Some("the owners of memory are incomplete"),
         examine: file::lost_memory_events,
+    },
+    Rule {
+        id: "F10",
+        looks_for: "another trace behind the end of the trace",
+        remedy: "Give each process a file of its own. Report the traces one by one.",
+        harm: Harm::Missing(&[Figure::Everything]),
+        consequence: Some("the figures are of the first trace alone"),
+        examine: file::second_trace,
     },
     Rule {
         id: "R1",

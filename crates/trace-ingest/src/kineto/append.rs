@@ -3,7 +3,7 @@
 
 use hashbrown::HashMap;
 
-use super::assemble::{Ending, Refusal, Sink};
+use super::assemble::{Ending, Refusal, Sink, TrailingText};
 use super::facts::read_fact;
 use super::other_recorders::settle;
 use super::rare_arguments::{RareArguments, RareText};
@@ -238,8 +238,8 @@ struct Faults {
     unused_phases: Vec<(Option<char>, u64)>,
     unknown_metadata: u64,
     invalid_utf8: u64,
-    /// Text after the end of the trace, in bytes.
-    trailing: u64,
+    /// Text after the end of the trace.
+    trailing: TrailingText,
 }
 
 impl Faults {
@@ -298,9 +298,7 @@ impl Faults {
         if self.invalid_utf8 > 0 {
             warnings.push(Warning::InvalidUtf8 { count: self.invalid_utf8 });
         }
-        if self.trailing > 0 {
-            warnings.push(Warning::TrailingText { bytes: self.trailing });
-        }
+        warnings.extend(self.trailing.warning());
     }
 }
 
@@ -323,8 +321,8 @@ impl Sink for TraceSink {
         Ok(end)
     }
 
-    fn trailing(&mut self, bytes: u64) {
-        self.appender.faults.trailing += bytes;
+    fn trailing(&mut self, text: &[u8]) {
+        self.appender.faults.trailing.add(text);
     }
 }
 

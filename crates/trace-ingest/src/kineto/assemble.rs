@@ -9,6 +9,7 @@ use super::facts::known_key;
 use super::run::RunEnd;
 use crate::json::scanner::{BYTE_ORDER_MARK, Fault, Scanner, unescape};
 use crate::json::skipped_value::SkippedValue;
+use crate::warning::Warning;
 
 /// Longest single event or known top-level value, in bytes. Real ones are thousands of times smaller; a
 /// file that claims a larger one is damaged or hostile, and must not fill the memory.
@@ -53,12 +54,48 @@ pub(crate) trait Sink {
     /// Takes text that begins between two entries of the event list, at `offset` of the whole text.
     fn entries(&mut self, text: &[u8], offset: u64) -> Result<RunEnd, Refusal>;
 
-    /// Takes note of text behind the end of the trace, in bytes.
-    fn trailing(&mut self, bytes: u64);
+    /// Takes note of text behind the end of the trace, stretch by stretch.
+    fn trailing(&mut self, text: &[u8]);
 
     /// Whether it is of use to go on.
     fn wants_more(&self) -> bool {
         true
+    }
+}
+
+/// Text behind the end of a trace.
+#[derive(Default)]
+pub(crate) struct TrailingText {
+    /// Bytes but for white space.
+    pub(crate) bytes: u64,
+    /// Keys of phases, which events of a trace have and little else has.
+    phases: u64,
+    /// The end of the last stretch, where a key may begin.
+    last: Vec<u8>,
+}
+
+impl TrailingText {
+    const PHASE: &'static [u8] = b"\"ph\"";
+
+    pub(crate) fn add(&mut self, text: &[u8]) {
+        self.bytes += text.iter().filter(|byte| !byte.is_ascii_whitespace()).count() as u64;
+        let keep = Self::PHASE.len() - 1;
+        let (head, _) = text.split_at(text.len().min(keep));
+        self.last.extend(head);
+        let phases = |text: &[u8]| memchr::memmem::find_iter(text, Self::PHASE).count() as u64;
+        self.phases += phases(&self.last) + phases(text);
+        let seen = if text.len() > keep { text } else { &self.last };
+        self.last = seen[seen.len().saturating_sub(keep)..].to_vec();
+    }
+
+    /// The warning of this text, if there is any.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        let TrailingText { bytes, phases: events, .. } = *self;
+        match (bytes, events) {
+            (0, _) => None,
+            (_, 0) => Some(Warning::TrailingText { bytes }),
+            _ => Some(Warning::SecondTrace { bytes, events }),
+        }
     }
 }
 
@@ -160,8 +197,7 @@ impl<S: Sink> Assembler<S> {
                     Some(self.leave_run(end, rest.len())).filter(|&used| used > 0)
                 }
                 State::Done => {
-                    let is_text = |byte: &&u8| !byte.is_ascii_whitespace();
-                    self.sink.trailing(rest.iter().filter(is_text).count() as u64);
+                    self.sink.trailing(rest);
                     self.offset += rest.len() as u64;
                     return Ok(());
                 }
@@ -313,7 +349,7 @@ mod tests {
             Ok(end.map_or(RunEnd::Inside(0), |end| RunEnd::Closed(end + 1)))
         }
 
-        fn trailing(&mut self, _: u64) {}
+        fn trailing(&mut self, _: &[u8]) {}
     }
 
     #[test]

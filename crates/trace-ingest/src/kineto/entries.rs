@@ -187,7 +187,7 @@ impl Sink for EntrySink<'_> {
         if too_many { Err(Refusal::TooManyEvents) } else { Ok(end) }
     }
 
-    fn trailing(&mut self, _: u64) {}
+    fn trailing(&mut self, _: &[u8]) {}
 
     fn wants_more(&self) -> bool {
         self.outcome.is_continue()

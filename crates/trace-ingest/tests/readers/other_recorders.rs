@@ -104,6 +104,93 @@ fn operators_of_lists_without_categories_are_operators() {
 }
 
 #[test]
+fn tasks_of_collective_operations_of_ascend_are_none_beside_them() {
+    let process = |pid: u32, name: &str| {
+        format!(r#"{{"ph":"M","name":"process_name","pid":{pid},"tid":0,"args":{{"name":"{name}"}}}}"#)
+    };
+    let thread = |tid: u32, name: &str| {
+        format!(r#"{{"ph":"M","name":"thread_name","pid":1058,"tid":{tid},"args":{{"name":"{name}"}}}}"#)
+    };
+    let span = |pid: u32, tid: u32, name: &str, ts: u32, dur: u32, arguments: &str| {
+        format!(
+            r#"{{"ph":"X","name":"{name}","pid":{pid},"tid":{tid},"ts":"{ts}","dur":{dur},"args":{{{arguments}}}}}"#
+        )
+    };
+    let task = |tid, kind: &str, ts, dur, id: u32| {
+        let arguments = format!(r#""Task Type":"{kind}","Physic Stream Id":{tid},"connection_id":{id}"#);
+        span(1026, tid, kind, ts, dur, &arguments)
+    };
+    for (communication, operation) in [("HCCL", ""), ("Communication", r#""connection_id":7"#)] {
+        let tasks = [
+            process(1026, "Ascend Hardware"),
+            task(2, "AI_CORE", 0, 10, 1),
+            task(4, "Notify Wait", 10, 60, 7),
+            task(4, "Write Value", 70, 1, 7),
+            task(4, "SDMA", 71, 9, 7),
+            task(4, "SDMA", 90, 2, 3),
+            task(2, "SDMA_SQE", 40, 5, 2),
+            task(2, "PCIE_DMA_SQE", 45, 5, 2),
+            task(2, "PLACE_HOLDER_SQE", 50, 0, 0),
+            task(2, "EVENT_WAIT_SQE", 50, 30, 0),
+        ];
+        let operations = [
+            process(1058, communication),
+            thread(0, "Group 0 Communication"),
+            thread(1, "Plane 0"),
+            span(1058, 0, "hcom_allReduce__586_0_1", 10, 75, operation),
+            span(1058, 1, "Notify_Wait", 10, 60, ""),
+        ];
+        let all = tasks.iter().chain(&operations).cloned().collect::<Vec<_>>().join(",");
+        assert_eq!(
+            rows(&parse(&all), Category::is_device),
+            [
+                "AI_CORE kernel 2 2 1",
+                "SDMA gpu_memcpy 2 4 3",
+                "SDMA_SQE gpu_memcpy 2 2 2",
+                "PCIE_DMA_SQE gpu_memcpy 2 2 2",
+                "hcom_allReduce__586_0_1 kernel 2 - 7",
+            ],
+            "{communication}"
+        );
+        // Without the operations, the waiting is what is known of them.
+        let waits = rows(&parse(&tasks.join(",")), |category| category == Category::KERNEL);
+        assert_eq!(waits, ["AI_CORE kernel 2 2 1", "Notify Wait kernel 2 4 7"]);
+    }
+}
+
+#[test]
+fn tpus_of_xprof_run_programs_of_operations() {
+    let mut events = vec![
+        r#"{"ph":"M","name":"process_name","pid":3,"tid":0,"args":{"name":"/device:TPU:1"}}"#.to_owned(),
+    ];
+    for (tid, thread, name) in [
+        (1, "XLA Modules", "jit_step(2)"),
+        (2, "Steps", "7"),
+        (3, "XLA Ops", "fusion.3"),
+        (3, "XLA Ops", "copy-start.2"),
+        (3, "XLA Ops", "copy_bitcast_fusion"),
+        (4, "Async XLA Ops", "copy.4"),
+    ] {
+        events.push(format!(
+            r#"{{"ph":"M","name":"thread_name","pid":3,"tid":{tid},"args":{{"name":"{thread}"}}}}"#
+        ));
+        events.push(format!(r#"{{"ph":"X","name":"{name}","pid":3,"tid":{tid},"ts":1,"dur":1}}"#));
+    }
+    let trace = parse(&events.join(","));
+    assert_eq!(trace.facts().accelerator, Some(Accelerator::Tpu));
+    assert_eq!(
+        rows(&trace, |category| category != Category::NONE),
+        [
+            "jit_step(2) xla_module - - -",
+            "7 xla_step - - -",
+            "fusion.3 kernel 1 3 -",
+            "copy-start.2 gpu_memcpy 1 3 -",
+            "copy_bitcast_fusion kernel 1 3 -",
+        ]
+    );
+}
+
+#[test]
 fn queues_of_mtia_repeat_the_work_of_its_streams() {
     let row = |tid: u32, name: &str, thread: &str| {
         format!(

@@ -151,3 +151,16 @@ fn mixtures_of_experts_without_kernels_get_no_operators() {
     assert!(failures.is_empty(), "{failures:?}");
     assert_eq!(tree.trace().events().len(), events);
 }
+
+/// The recording begins amid the launches: the kernel of correlation 16 was queued before, and an operator that it is not of
+/// has the id 16.
+#[test]
+fn a_kernel_queued_before_the_recording_belongs_to_no_operator() {
+    let Some(tree) = tree("field/recordings/mi300x-replay/trace.json.gz", false) else { return };
+    let operators = tree.operator_roots();
+    let kernels: Vec<EventId> =
+        operators.iter().flat_map(|&root| tree.device_events(root)).copied().collect();
+    let ns: i64 = kernels.iter().map(|&kernel| tree.trace().events().duration(kernel)).sum();
+    assert_eq!((kernels.len(), ns), (20, 21_037_504));
+    assert_eq!(tree.unlinked_device_events().len(), 9);
+}

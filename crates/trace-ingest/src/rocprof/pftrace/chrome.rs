@@ -11,7 +11,9 @@ use crate::error::IngestError;
 use crate::index_set::IndexSet;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner, unescape};
-use crate::kineto::event_list::{BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, read_into, walk};
+use crate::kineto::event_list::{
+    BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, TrailingText, read_into, walk,
+};
 use crate::rocprof::profile::{Profile, SourceFormat};
 use crate::source::TextSource;
 use crate::string_table::StringId;
@@ -44,7 +46,7 @@ pub(crate) fn read_chrome(path: &Path, source: TextSource<'_>) -> Result<Profile
     } else if !ending.complete {
         collector.warn(1, Warning::Truncated { bytes_lost: ending.unused });
     }
-    collector.warn(trailing, Warning::Truncated { bytes_lost: trailing });
+    collector.warn(trailing.bytes, Warning::Truncated { bytes_lost: trailing.bytes });
     let (list, detail) = ("traceEvents".to_string(), first_malformed);
     collector.warn(malformed, Warning::MalformedRecords { list, count: malformed, detail });
     let lanes: Vec<Lane> = lanes.into_iter().collect();
@@ -60,7 +62,7 @@ struct Events {
     lanes: IndexSet<Lane>,
     malformed: u64,
     first_malformed: String,
-    trailing: u64,
+    trailing: TrailingText,
 }
 
 impl Sink for Events {
@@ -86,8 +88,8 @@ impl Sink for Events {
         }))
     }
 
-    fn trailing(&mut self, bytes: u64) {
-        self.trailing += bytes;
+    fn trailing(&mut self, text: &[u8]) {
+        self.trailing.add(text);
     }
 }
 
