@@ -149,9 +149,12 @@ fn records(profile: &Profile) -> usize {
 fn summary(analysis: &RocprofAnalysis, title: String) -> Summary {
     let timelines = agent_timelines(analysis);
     let shown = timelines.iter().take(Summary::MOST_TIMELINES);
+    let finding = rocprof_finding(analysis);
+    let statements =
+        finding.iter().flat_map(|finding| [Some(finding.to_string()), finding.unclassified_beside()]);
     Summary {
         head: head(analysis.profile(), &timelines, title),
-        statements: rocprof_finding(analysis).map(|finding| finding.to_string()).into_iter().collect(),
+        statements: statements.flatten().collect(),
         timelines: shown
             .map(|AgentTimeline { agent, breakdown }| {
                 let name = agent.map_or("GPU".to_owned(), agent_name);

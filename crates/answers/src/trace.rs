@@ -19,7 +19,7 @@ use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::Diagnosis;
 use trace_ingest::{Category, IngestError, ReadOptions, RecordingKind, Trace, TraceFacts, read_path};
 use trace2tree::{TraceTree, TreeOptions, TreeWarning};
-use tree_perf::{Analysis, AnalysisOptions, RecomputeRule, ReportLayout, SharedWork};
+use tree_perf::{Analysis, AnalysisOptions, RecomputeRule, ReportLayout, SharedWork, TraceFinding};
 
 use crate::captures::{graft, unopened_graphs};
 use crate::diff::{diff_in_words, doubts, sheets_in_report};
@@ -409,13 +409,15 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             shown.map(|(device, breakdown)| timeline(format!("{kind} {device}"), *breakdown)).collect()
         }
     };
+    let finding = analysis.finding();
     Summary {
         head: head(analysis.trace(), title),
         recorder: recorder(analysis.trace()),
-        statements: analysis
-            .finding()
+        statements: finding
+            .as_ref()
             .map(|finding| finding.to_string())
             .into_iter()
+            .chain(finding.as_ref().and_then(TraceFinding::unclassified_beside))
             .chain([covered])
             .chain(analysis.idle_finding().map(|finding| finding.to_string()))
             .chain(memory_in_words(analysis))

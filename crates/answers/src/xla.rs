@@ -229,12 +229,14 @@ fn summary(analysis: &JaxAnalysis, events: usize, title: String) -> Summary {
     }
     head.push(counted(analysis.profile().programs.len(), "program", "programs"));
     head.push(counted(events, "event", "events"));
-    let of_gpus = jax_finding(analysis).map(|finding| finding.to_string());
+    let of_gpus = jax_finding(analysis);
+    let of_gpus =
+        of_gpus.iter().flat_map(|finding| [Some(finding.to_string()), finding.unclassified_beside()]);
     let of_tpus = analysis.tpu().and_then(tpu_finding).map(|finding| finding.to_string());
     let shown = gpus.iter().take(Summary::MOST_TIMELINES);
     Summary {
         head,
-        statements: of_gpus.into_iter().chain(of_tpus).collect(),
+        statements: of_gpus.flatten().chain(of_tpus).collect(),
         timelines: shown
             .map(|gpu| {
                 let plane = analysis.profile().planes.get(gpu.plane).map_or("", |plane| plane.name.as_str());

@@ -13,6 +13,7 @@ mod options;
 mod roofline;
 mod short_kernel_histogram;
 mod timeline;
+mod unclassified;
 
 pub use bound::{Bound, TimeShares};
 pub use call_figures::{CallFigures, absence, rate_fields, roofline_fields, work_fields};
@@ -31,3 +32,4 @@ pub use roofline::{
 };
 pub use short_kernel_histogram::short_kernel_histogram;
 pub use timeline::kinds_of_time;
+pub use unclassified::Unclassified;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use gpu_timeline::{Breakdown, Summary};
 use hashbrown::HashMap;
-use operator_sheets::{Bound, TimeShares};
+use operator_sheets::{Bound, TimeShares, Unclassified};
+use perf_models::Category;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::Dispatch;
 
@@ -26,8 +27,10 @@ pub struct RocprofFinding {
     pub bound: Bound,
     /// Shares of the GPUs' time, of all GPUs together.
     pub shares: TimeShares,
-    /// Category of kernels with the most time, and its share of the kernel time.
-    pub category: (&'static str, f64),
+    /// Known category of kernels with the most time, and its share of the kernel time; `None` where no name tells any.
+    pub category: Option<(&'static str, f64)>,
+    /// The kernels whose kind no name tells.
+    pub unclassified: Unclassified,
     /// Kernel with the most time, and its share of the kernel time.
     pub kernel: (String, f64),
     /// Share of kernels shorter than 10 µs, and their share of the kernel time.
@@ -35,6 +38,17 @@ pub struct RocprofFinding {
     /// Median time in nanoseconds from the end of a call to the start of its kernel, 0 where the kernel starts before;
     /// `None` where the profile has no calls of kernels.
     pub queue_delay: Option<f64>,
+}
+
+/// What shares of kinds of work are of.
+const KERNEL_TIME: &str = "kernel time";
+
+impl RocprofFinding {
+    /// A sentence of the unclassified kernels, where the finding is not about them.
+    #[must_use]
+    pub fn unclassified_beside(&self) -> Option<String> {
+        self.unclassified.beside(self.category.map(|(_, share)| share), KERNEL_TIME)
+    }
 }
 
 /// What bounds the work; `None` when no kernel took time.
@@ -47,11 +61,15 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
         return None;
     }
     let mut categories: HashMap<&str, i64> = HashMap::new();
+    let is_known = |category: &str| !category.eq_ignore_ascii_case(Category::Other.as_str());
+    let mut unclassified = Vec::new();
     for group in &groups.rows {
-        *categories.entry(group.category).or_default() += group.durations.sum;
+        match is_known(group.category) {
+            true => *categories.entry(group.category).or_default() += group.durations.sum,
+            false => unclassified.push((analysis.names()[group.name as usize].as_str(), group.durations.sum)),
+        }
     }
-    let (category, time) =
-        categories.into_iter().max_by_key(|&(category, time)| (time, std::cmp::Reverse(category)))?;
+    let largest = categories.into_iter().max_by_key(|&(category, time)| (time, std::cmp::Reverse(category)));
     let agents = agent_timelines(analysis);
     let sum =
         |time: fn(&Breakdown) -> i64| agents.iter().map(|agent| time(&agent.breakdown)).sum::<i64>() as f64;
@@ -66,7 +84,8 @@ pub fn rocprof_finding(analysis: &RocprofAnalysis) -> Option<RocprofFinding> {
     Some(RocprofFinding {
         bound: Bound::from_shares(&shares, queue_delay.map(|nanoseconds| nanoseconds / 1e3)),
         shares,
-        category: (category, time as f64 / total),
+        category: largest.map(|(category, time)| (category, time as f64 / total)),
+        unclassified: Unclassified::new(unclassified, groups.total),
         kernel: (analysis.names()[longest.name as usize].clone(), longest.durations.sum as f64 / total),
         short_kernels: short_kernels(analysis, total),
         queue_delay,
@@ -100,6 +119,7 @@ impl fmt::Display for RocprofFinding {
         let percent = |share: f64| share * 100.0;
         let delay = self.queue_delay.unwrap_or_default() / 1e3;
         let (idle, communication) = (percent(self.shares.idle), percent(self.shares.exposed_communication));
+        let unclassified = self.unclassified.headline(self.category, KERNEL_TIME);
         match self.bound {
             Bound::Launches => write!(
                 f,
@@ -123,27 +143,28 @@ impl fmt::Display for RocprofFinding {
                 "work is bound by memory copies: exposed {:.1} % of busy time",
                 percent(self.shares.exposed_copies)
             )?,
-            Bound::Kernels => {
-                write!(f, "work is bound by kernels: {} {:.1} %", self.category.0, percent(self.category.1))?;
-            }
+            Bound::Kernels if unclassified.is_none() => f.write_str("work is bound by kernels: ")?,
+            Bound::Kernels => {}
         }
         // Idle GPUs have a reason beside what they do when they are not.
         if matches!(self.bound, Bound::Launches | Bound::Idle) && self.shares.exposed_communication > 0.5 {
             write!(f, "; communication is exposed {communication:.1} % of busy time")?;
         }
-        match self.bound {
-            Bound::Kernels => {
-                write!(f, " of kernel time, {} {:.1} %", self.kernel.0, percent(self.kernel.1))?;
+        let (kernel, of_kernel) = (&self.kernel.0, percent(self.kernel.1));
+        let of_kernels = match (unclassified, self.category) {
+            (Some(unclassified), _) => unclassified,
+            (None, Some((category, share))) if self.bound == Bound::Kernels => {
+                format!("{category} {:.1} % of kernel time, {kernel} {of_kernel:.1} %", percent(share))
             }
-            _ => write!(
-                f,
-                "; of kernel time {} {:.1} %, {} {:.1} %",
-                self.category.0,
-                percent(self.category.1),
-                self.kernel.0,
-                percent(self.kernel.1)
-            )?,
+            (None, Some((category, share))) => {
+                format!("of kernel time {category} {:.1} %, {kernel} {of_kernel:.1} %", percent(share))
+            }
+            (None, None) => String::new(),
+        };
+        if self.bound != Bound::Kernels && !of_kernels.is_empty() {
+            f.write_str("; ")?;
         }
+        f.write_str(&of_kernels)?;
         if self.bound == Bound::Kernels || self.bound == Bound::Copies {
             write!(f, "; idle {idle:.1} % of the time")?;
         }
@@ -221,6 +242,19 @@ mod tests {
                 None,
                 Bound::Kernels,
                 "bound by kernels: GEMM 60.0 % of kernel time, gemm 60.0 %; idle 0.0 %",
+            ),
+            (
+                &[("gemm", 0, 30), ("mine", 30, 100)],
+                None,
+                Bound::Kernels,
+                "70.0% of kernel time is in kernels of no known class (mine 70.0%); largest known class: GEMM 30.0%; idle \
+                 0.0 %",
+            ),
+            (
+                &[("mine", 0, 20), ("mine", 100, 120)],
+                None,
+                Bound::Idle,
+                "last work; 100.0% of kernel time is in kernels of no known class (mine 100.0%)",
             ),
         ] {
             let found = finding(recorded(kernels, call_before)).unwrap();

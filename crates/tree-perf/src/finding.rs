@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use gpu_timeline::{Breakdown, SortFew, Summary};
-use operator_sheets::{Bound, OpCategory, TimeShares};
+use operator_sheets::{Bound, OpCategory, TimeShares, Unclassified};
+use perf_models::Category;
 use sheets::numbers::duration;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
 
@@ -26,8 +27,10 @@ pub struct TraceFinding {
     pub take_turns: bool,
     /// Time in µs between cycles of the recorder, which the shares leave out.
     pub between_cycles_us: f64,
-    /// Kind of work with the most device time, and its share of the device time.
-    pub category: (OpCategory, f64),
+    /// Known kind of work with the most device time, and its share of the device time; `None` where no name tells any.
+    pub category: Option<(OpCategory, f64)>,
+    /// The kernels whose kind no name tells.
+    pub unclassified: Unclassified,
     /// Median time in µs from the end of a launch to the start of its kernel, 0 where the kernel starts before; `None`
     /// where the trace has no launches.
     pub launch_delay_us: Option<f64>,
@@ -51,6 +54,8 @@ pub struct KernelTotal {
 const AT_THE_SAME_TIME: f64 = 1.1;
 /// Least share of the busy time of all that each GPU has which takes turns.
 const LEAST_TURN: f64 = 0.05;
+/// What shares of kinds of work are of.
+const DEVICE_TIME: &str = "device time";
 
 impl Analysis {
     /// What bounds the work on the GPUs; `None` when nothing ran that the timeline counts.
@@ -88,14 +93,27 @@ impl Analysis {
         for part in self.launchers.all_parts() {
             add(&part.category, part.direct_time);
         }
+        let events = self.trace().events();
+        let is_other = |category: &OpCategory| *category == OpCategory::BuiltIn(Category::Other);
+        let parts = self.launchers.all_parts().filter(|part| is_other(&part.category));
+        let mut others: Vec<EventId> =
+            parts.flat_map(|part| self.launchers.kernels_of_part(part)).copied().collect();
         if self.options().include_unlinked_kernels {
             for unlinked in self.unlinked_events() {
-                add(&unlinked.class.into(), self.trace().events().duration(unlinked.event));
+                let category = unlinked.class.into();
+                add(&category, events.duration(unlinked.event));
+                others.extend(is_other(&category).then_some(unlinked.event));
             }
         }
         let all: i64 = times.values().sum();
-        let (category, time) =
-            times.into_iter().max_by_key(|&(_, time)| time).filter(|&(_, time)| time > 0)?;
+        let known = times.into_iter().filter(|(category, time)| !is_other(category) && *time > 0);
+        let category =
+            known.max_by_key(|&(_, time)| time).map(|(category, time)| (category, share(time, all)));
+        let others = others.into_iter().map(|event| (self.trace().name(event), events.duration(event)));
+        let unclassified = Unclassified::new(others, all);
+        if category.is_none() && unclassified.share == 0.0 {
+            return None;
+        }
         let launch_delay_us = self.launch_delay_us();
         Some(TraceFinding {
             bound: Bound::from_shares(&shares, launch_delay_us),
@@ -107,7 +125,8 @@ impl Analysis {
             },
             take_turns,
             between_cycles_us: self.us(between_cycles),
-            category: (category, share(time, all)),
+            category,
+            unclassified,
             launch_delay_us,
         })
     }
@@ -160,7 +179,7 @@ impl fmt::Display for TraceFinding {
             self.shares.exposed_copies,
         ]
         .map(|share| share * 100.0);
-        let (category, share) = (&self.category.0, self.category.1 * 100.0);
+        let unclassified = self.unclassified.headline(self.largest(), DEVICE_TIME);
         let several = !self.idle_of_devices.is_empty();
         let gpus = if several { "GPUs are" } else { "GPU is" };
         match (self.bound, self.launch_delay_us) {
@@ -194,18 +213,40 @@ impl fmt::Display for TraceFinding {
                 write!(f, "bound by copies: {copies:.1}% of busy time has no kernel beside it")?
             }
             (Bound::Kernels, _) => {
-                write!(f, "bound by {category}: {share:.1}% of device time; {}", self.idle())?;
+                match (unclassified, self.largest()) {
+                    (None, Some((category, share))) => {
+                        write!(f, "bound by {category}: {:.1}% of {DEVICE_TIME}", share * 100.0)?;
+                    }
+                    (unclassified, _) => f.write_str(&unclassified.unwrap_or_default())?,
+                }
+                write!(f, "; {}", self.idle())?;
                 return self.fmt_unrecorded(f);
             }
         }
         if self.bound != Bound::NotRecorded {
             self.fmt_unrecorded(f)?;
         }
-        write!(f, "; of device time {category} takes {share:.1}%")
+        match (unclassified, self.largest()) {
+            (Some(unclassified), _) => write!(f, "; {unclassified}"),
+            (None, Some((category, share))) => {
+                write!(f, "; of {DEVICE_TIME} {category} takes {:.1}%", share * 100.0)
+            }
+            (None, None) => Ok(()),
+        }
     }
 }
 
 impl TraceFinding {
+    fn largest(&self) -> Option<(&str, f64)> {
+        self.category.as_ref().map(|(category, share)| (category.as_str(), *share))
+    }
+
+    /// A sentence of the unclassified kernels, where the finding is not about them.
+    #[must_use]
+    pub fn unclassified_beside(&self) -> Option<String> {
+        self.unclassified.beside(self.largest().map(|(_, share)| share), DEVICE_TIME)
+    }
+
     /// How idle the GPUs are.
     fn idle(&self) -> String {
         let [least, most] = [f64::min, f64::max].map(|of| self.idle_of_devices.iter().copied().reduce(of));
@@ -287,6 +328,18 @@ mod tests {
                 &[("flash_fwd_kernel", 100, 60), ("x", 160, 40)],
                 Some(1),
                 "bound by SDPA_fwd: 60.0% of device time; idle 0.0% of the span",
+            ),
+            (
+                &[("flash_fwd_kernel", 100, 40), ("x", 140, 50), ("y", 190, 10)],
+                Some(1),
+                "60.0% of device time is in kernels of no known class (x 50.0%, y 10.0%); largest known class: \
+                 SDPA_fwd 40.0%; idle 0.0% of the span",
+            ),
+            (
+                &[("x", 100, 10), ("x", 190, 10)],
+                None,
+                "bound by what feeds the GPU: idle 80.0% of the span; 100.0% of device time is in kernels of no known \
+                 class (x 100.0%)",
             ),
         ] {
             assert_eq!(analysis(kernels, launch_before).finding().unwrap().to_string(), text);

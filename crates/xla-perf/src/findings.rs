@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use hlo_cost::HloKind;
+use operator_sheets::Unclassified;
+
 use crate::analysis::JaxAnalysis;
 use crate::device_events::is_copy_kernel;
 use crate::operators::stem;
@@ -10,10 +13,11 @@ use crate::operators::stem;
 /// What most of the kernel time went to, and how much of the time the GPUs did anything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JaxFinding {
-    /// Kind of work with the most kernel time.
-    pub category: String,
-    /// Its share of the kernel time, 0 to 1.
-    pub category_share: f64,
+    /// Known kind of work with the most kernel time, and its share of the kernel time, 0 to 1; `None` where nothing tells
+    /// any.
+    pub category: Option<(String, f64)>,
+    /// What nothing tells the kind of.
+    pub unclassified: Unclassified,
     /// Instruction with the most kernel time, without its number.
     pub operator: String,
     /// Its share of the kernel time, 0 to 1.
@@ -27,13 +31,18 @@ pub struct JaxFinding {
 /// Where the time goes; `None` when nothing took time on a GPU.
 #[must_use]
 pub fn jax_finding(analysis: &JaxAnalysis) -> Option<JaxFinding> {
-    let (mut categories, mut names) = (BTreeMap::new(), BTreeMap::new());
+    let (mut categories, mut names, mut unclassified) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for call in analysis.calls() {
         let operator = &analysis.operators()[call.operator];
-        *categories.entry(operator.category.as_str()).or_insert(0) += call.time.0;
+        match operator.category.as_str() {
+            category if category == HloKind::Other.as_str() => {
+                *unclassified.entry(stem(&operator.name)).or_insert(0) += call.time.0;
+            }
+            category => *categories.entry(category).or_insert(0) += call.time.0,
+        }
         *names.entry(stem(&operator.name)).or_insert(0) += call.time.0;
     }
-    let all: i64 = categories.values().sum();
+    let all: i64 = names.values().sum();
     let most = |sums: BTreeMap<&str, i64>| {
         let (name, time) = sums.into_iter().max_by_key(|&(_, time)| time)?;
         Some((name.to_owned(), time as f64 / all as f64))
@@ -41,14 +50,14 @@ pub fn jax_finding(analysis: &JaxAnalysis) -> Option<JaxFinding> {
     if all <= 0 {
         return None;
     }
-    let ((category, category_share), (operator, operator_share)) = (most(categories)?, most(names)?);
+    let (category, (operator, operator_share)) = (most(categories), most(names)?);
     let sum = |time: fn(&gpu_timeline::Breakdown) -> i64| {
         analysis.gpus().iter().map(|gpu| time(&gpu.breakdown)).sum::<i64>() as f64
     };
     let total = sum(|breakdown| breakdown.total);
     Some(JaxFinding {
         category,
-        category_share,
+        unclassified: Unclassified::new(unclassified, all),
         operator,
         operator_share,
         compute_share: sum(|breakdown| breakdown.computation) / total,
@@ -56,24 +65,41 @@ pub fn jax_finding(analysis: &JaxAnalysis) -> Option<JaxFinding> {
     })
 }
 
+/// What shares of kinds of work are of.
+const KERNEL_TIME: &str = "kernel time";
+
+impl JaxFinding {
+    fn largest(&self) -> Option<(&str, f64)> {
+        self.category.as_ref().map(|(category, share)| (category.as_str(), *share))
+    }
+
+    /// A sentence of what is unclassified, where the finding is not about that.
+    #[must_use]
+    pub fn unclassified_beside(&self) -> Option<String> {
+        self.unclassified.beside(self.largest().map(|(_, share)| share), KERNEL_TIME)
+    }
+}
+
 impl fmt::Display for JaxFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [category, operator, compute, idle] =
-            [self.category_share, self.operator_share, self.compute_share, self.idle_share]
-                .map(|share| share * 100.0);
-        if self.idle_share > 0.5 {
-            write!(
-                f,
-                "program is bound by what feeds the GPUs: idle {idle:.1} % of the time; of kernel time "
-            )?;
-        } else {
-            write!(f, "program is bound by {}: ", self.category)?;
+        let [operator, compute, idle] =
+            [self.operator_share, self.compute_share, self.idle_share].map(|share| share * 100.0);
+        let is_idle = self.idle_share > 0.5;
+        if is_idle {
+            write!(f, "program is bound by what feeds the GPUs: idle {idle:.1} % of the time; ")?;
         }
-        write!(
-            f,
-            "{} {category:.1} %, {} {operator:.1} %; compute {compute:.1} % of the time",
-            self.category, self.operator
-        )
+        match (self.unclassified.headline(self.largest(), KERNEL_TIME), self.largest()) {
+            (Some(unclassified), _) => f.write_str(&unclassified)?,
+            (None, Some((category, share))) => {
+                match is_idle {
+                    true => f.write_str("of kernel time ")?,
+                    false => write!(f, "program is bound by {category}: ")?,
+                }
+                write!(f, "{category} {:.1} %, {} {operator:.1} %", share * 100.0, self.operator)?;
+            }
+            (None, None) => {}
+        }
+        write!(f, "; compute {compute:.1} % of the time")
     }
 }
 

@@ -119,3 +119,28 @@ fn collectives_copies_and_runs_of_tpus_are_known() {
         assert!((ours - share).abs() < 1e-4, "{kind}: {ours}");
     }
 }
+
+#[test]
+fn kernels_of_no_known_class_are_named_and_lead_nothing() {
+    for (recording, parts) in [
+        (
+            "field/recordings/nsys-a100-cloverleaf/trace.sqlite",
+            [
+                "89.5% of device time is in kernels of no known class (clover::par_ranged2d_kernel",
+                "; largest known class: ",
+            ],
+        ),
+        (
+            "field/recordings/tpu-vllm/host.trace.json.gz",
+            [
+                "bound by CONV_fwd: 33.0% of device time",
+                "unclassified kernels: 26.6% of device time (fusion 24.8%)",
+            ],
+        ),
+    ] {
+        let Some(file) = corpus(recording) else { return };
+        let place = Workplace::with("");
+        let report = ["report", file.to_str().unwrap(), "--output_csvs_dir", "sheets"];
+        place.run(&report).exits_with(0).with_summary(&parts);
+    }
+}

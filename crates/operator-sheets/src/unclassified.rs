@@ -1,0 +1,141 @@
+//! Device time whose kind of work no name tells.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use perf_models::bare_kernel_name;
+use sheets::numbers::decimal;
+
+/// Share of device time from which on an unclassified kernel is named on the first page.
+const WORTH_NAMING: f64 = 0.02;
+
+/// Most characters of a name in a sentence.
+const LONGEST: usize = 60;
+
+/// The kernels of no known class. Shares are of all device time, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Unclassified {
+    /// Share of all of them.
+    pub share: f64,
+    /// Those that take more than 2 %, most time first.
+    pub kernels: Vec<(String, f64)>,
+}
+
+impl Unclassified {
+    /// Of the names of unclassified kernels with their times; `all` is the time of all kernels. Names that differ in
+    /// parameters or in the number of an instruction (`fusion.12`) are one.
+    pub fn new<'a>(kernels: impl IntoIterator<Item = (&'a str, i64)>, all: i64) -> Self {
+        let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+        for (name, time) in kernels {
+            *times.entry(name).or_default() += time;
+        }
+        let mut of_names: BTreeMap<String, i64> = BTreeMap::new();
+        for (name, time) in times {
+            *of_names.entry(shown(name)).or_default() += time;
+        }
+        let share = |time: i64| if all > 0 { time as f64 / all as f64 } else { 0.0 };
+        let sum = of_names.values().sum();
+        let mut kernels: Vec<(String, i64)> =
+            of_names.into_iter().filter(|&(_, time)| share(time) > WORTH_NAMING).collect();
+        kernels.sort_by_key(|&(_, time)| Reverse(time));
+        Unclassified {
+            share: share(sum),
+            kernels: kernels.into_iter().map(|(name, time)| (name, share(time))).collect(),
+        }
+    }
+
+    /// Whether they take more of the time than any known class: `largest` is the share of the one that takes most.
+    fn lead(&self, largest: Option<f64>) -> bool {
+        self.share > largest.unwrap_or(0.0)
+    }
+
+    /// Where the time is, if these kernels lead; `largest` is the known class that takes most, `whole` what shares are
+    /// of.
+    pub fn headline(&self, largest: Option<(&str, f64)>, whole: &str) -> Option<String> {
+        if !self.lead(largest.map(|(_, share)| share)) {
+            return None;
+        }
+        let known =
+            largest.map(|(class, share)| format!("; largest known class: {class} {}", percent(share)));
+        Some(format!(
+            "{} of {whole} is in kernels of no known class{}{}",
+            percent(self.share),
+            self.named(),
+            known.unwrap_or_default()
+        ))
+    }
+
+    /// A sentence of them where they do not [lead](Self::headline) and take more than 2 %.
+    pub fn beside(&self, largest: Option<f64>, whole: &str) -> Option<String> {
+        let is_worth_saying = self.share > WORTH_NAMING && !self.lead(largest);
+        is_worth_saying
+            .then(|| format!("unclassified kernels: {} of {whole}{}", percent(self.share), self.named()))
+    }
+
+    fn named(&self) -> String {
+        let name = |(name, share): &(String, f64)| format!("{name} {}", percent(*share));
+        match self.kernels.is_empty() {
+            true => ", none of them above 2%".to_owned(),
+            false => format!(" ({})", self.kernels.iter().map(name).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{}%", decimal(share * 100.0, 1))
+}
+
+/// A name as sentences have it.
+fn shown(name: &str) -> String {
+    let bare = bare_kernel_name(name);
+    let stem = bare.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('.').unwrap_or(&bare);
+    match stem.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &stem[..end]),
+        None => stem.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_above_two_percent_are_named_and_the_rest_is_counted() {
+        let beside = |kernels: &[(&str, i64)]| {
+            Unclassified::new(kernels.iter().copied(), 100).beside(Some(0.5), "device time")
+        };
+        assert_eq!(
+            beside(&[
+                ("void a<1>(int)", 30),
+                ("void a<1>(long)", 10),
+                ("fusion.1", 2),
+                ("fusion.12", 1),
+                ("b", 2)
+            ])
+            .unwrap(),
+            "unclassified kernels: 45.0% of device time (a<1> 40.0%, fusion 3.0%)"
+        );
+        assert_eq!(
+            beside(&[("a", 2), ("b", 2)]).unwrap(),
+            "unclassified kernels: 4.0% of device time, none of them above 2%"
+        );
+        assert_eq!(beside(&[("a", 2)]), None);
+        assert_eq!(beside(&[("a", 60)]), None);
+        assert_eq!(Unclassified::new([("a", 0)], 0), Unclassified::default());
+        let long = "é".repeat(100);
+        assert_eq!(Unclassified::new([(long.as_str(), 1)], 1).kernels[0].0.chars().count(), 61);
+    }
+
+    #[test]
+    fn a_headline_names_what_is_known_beside_them() {
+        let unclassified = Unclassified::new([("a", 40), ("b", 1)], 100);
+        let headline = |largest| unclassified.headline(largest, "kernel time");
+        assert_eq!(
+            headline(Some(("GEMM", 0.3))).unwrap(),
+            "41.0% of kernel time is in kernels of no known class (a 40.0%); largest known class: GEMM 30.0%"
+        );
+        assert_eq!(headline(None).unwrap(), "41.0% of kernel time is in kernels of no known class (a 40.0%)");
+        assert_eq!(headline(Some(("GEMM", 0.41))), None);
+    }
+}
