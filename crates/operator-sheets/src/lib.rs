@@ -32,4 +32,4 @@ pub use roofline::{
 };
 pub use short_kernel_histogram::short_kernel_histogram;
 pub use timeline::kinds_of_time;
-pub use unclassified::Unclassified;
+pub use unclassified::{Unclassified, Whole};

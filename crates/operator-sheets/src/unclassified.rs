@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use perf_models::bare_kernel_name;
 use sheets::numbers::decimal;
@@ -52,7 +53,7 @@ impl Unclassified {
 
     /// Where the time is, if these kernels lead; `largest` is the known class that takes most, `whole` what shares are
     /// of.
-    pub fn headline(&self, largest: Option<(&str, f64)>, whole: &str) -> Option<String> {
+    pub fn headline(&self, largest: Option<(&str, f64)>, whole: Whole) -> Option<String> {
         if !self.lead(largest.map(|(_, share)| share)) {
             return None;
         }
@@ -67,7 +68,7 @@ impl Unclassified {
     }
 
     /// A sentence of them where they do not [lead](Self::headline) and take more than 2 %.
-    pub fn beside(&self, largest: Option<f64>, whole: &str) -> Option<String> {
+    pub fn beside(&self, largest: Option<f64>, whole: Whole) -> Option<String> {
         let is_worth_saying = self.share > WORTH_NAMING && !self.lead(largest);
         is_worth_saying
             .then(|| format!("unclassified kernels: {} of {whole}{}", percent(self.share), self.named()))
@@ -96,6 +97,21 @@ fn shown(name: &str) -> String {
     }
 }
 
+/// What the shares of kinds of work are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// All device events.
+    DeviceTime,
+    /// All kernels, without copies.
+    KernelTime,
+}
+
+impl fmt::Display for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} time", if *self == Whole::DeviceTime { "device" } else { "kernel" })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +119,7 @@ mod tests {
     #[test]
     fn kernels_above_two_percent_are_named_and_the_rest_is_counted() {
         let beside = |kernels: &[(&str, i64)]| {
-            Unclassified::new(kernels.iter().copied(), 100).beside(Some(0.5), "device time")
+            Unclassified::new(kernels.iter().copied(), 100).beside(Some(0.5), Whole::DeviceTime)
         };
         assert_eq!(
             beside(&[
@@ -130,7 +146,7 @@ mod tests {
     #[test]
     fn a_headline_names_what_is_known_beside_them() {
         let unclassified = Unclassified::new([("a", 40), ("b", 1)], 100);
-        let headline = |largest| unclassified.headline(largest, "kernel time");
+        let headline = |largest| unclassified.headline(largest, Whole::KernelTime);
         assert_eq!(
             headline(Some(("GEMM", 0.3))).unwrap(),
             "41.0% of kernel time is in kernels of no known class (a 40.0%); largest known class: GEMM 30.0%"

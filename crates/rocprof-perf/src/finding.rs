@@ -4,7 +4,7 @@ use std::fmt;
 
 use gpu_timeline::{Breakdown, Summary};
 use hashbrown::HashMap;
-use operator_sheets::{Bound, TimeShares, Unclassified};
+use operator_sheets::{Bound, TimeShares, Unclassified, Whole};
 use perf_models::Category;
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::Dispatch;
@@ -40,14 +40,11 @@ pub struct RocprofFinding {
     pub queue_delay: Option<f64>,
 }
 
-/// What shares of kinds of work are of.
-const KERNEL_TIME: &str = "kernel time";
-
 impl RocprofFinding {
     /// A sentence of the unclassified kernels, where the finding is not about them.
     #[must_use]
     pub fn unclassified_beside(&self) -> Option<String> {
-        self.unclassified.beside(self.category.map(|(_, share)| share), KERNEL_TIME)
+        self.unclassified.beside(self.category.map(|(_, share)| share), Whole::KernelTime)
     }
 }
 
@@ -119,7 +116,7 @@ impl fmt::Display for RocprofFinding {
         let percent = |share: f64| share * 100.0;
         let delay = self.queue_delay.unwrap_or_default() / 1e3;
         let (idle, communication) = (percent(self.shares.idle), percent(self.shares.exposed_communication));
-        let unclassified = self.unclassified.headline(self.category, KERNEL_TIME);
+        let unclassified = self.unclassified.headline(self.category, Whole::KernelTime);
         match self.bound {
             Bound::Launches => write!(
                 f,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use gpu_timeline::{Breakdown, SortFew, Summary};
-use operator_sheets::{Bound, OpCategory, TimeShares, Unclassified};
+use operator_sheets::{Bound, OpCategory, TimeShares, Unclassified, Whole};
 use perf_models::Category;
 use sheets::numbers::duration;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
@@ -54,9 +54,6 @@ pub struct KernelTotal {
 const AT_THE_SAME_TIME: f64 = 1.1;
 /// Least share of the busy time of all that each GPU has which takes turns.
 const LEAST_TURN: f64 = 0.05;
-/// What shares of kinds of work are of.
-const DEVICE_TIME: &str = "device time";
-
 impl Analysis {
     /// What bounds the work on the GPUs; `None` when nothing ran that the timeline counts.
     pub fn finding(&self) -> Option<TraceFinding> {
@@ -179,7 +176,7 @@ impl fmt::Display for TraceFinding {
             self.shares.exposed_copies,
         ]
         .map(|share| share * 100.0);
-        let unclassified = self.unclassified.headline(self.largest(), DEVICE_TIME);
+        let unclassified = self.unclassified.headline(self.largest(), Whole::DeviceTime);
         let several = !self.idle_of_devices.is_empty();
         let gpus = if several { "GPUs are" } else { "GPU is" };
         match (self.bound, self.launch_delay_us) {
@@ -215,7 +212,7 @@ impl fmt::Display for TraceFinding {
             (Bound::Kernels, _) => {
                 match (unclassified, self.largest()) {
                     (None, Some((category, share))) => {
-                        write!(f, "bound by {category}: {:.1}% of {DEVICE_TIME}", share * 100.0)?;
+                        write!(f, "bound by {category}: {:.1}% of device time", share * 100.0)?;
                     }
                     (unclassified, _) => f.write_str(&unclassified.unwrap_or_default())?,
                 }
@@ -229,7 +226,7 @@ impl fmt::Display for TraceFinding {
         match (unclassified, self.largest()) {
             (Some(unclassified), _) => write!(f, "; {unclassified}"),
             (None, Some((category, share))) => {
-                write!(f, "; of {DEVICE_TIME} {category} takes {:.1}%", share * 100.0)
+                write!(f, "; of device time {category} takes {:.1}%", share * 100.0)
             }
             (None, None) => Ok(()),
         }
@@ -244,7 +241,7 @@ impl TraceFinding {
     /// A sentence of the unclassified kernels, where the finding is not about them.
     #[must_use]
     pub fn unclassified_beside(&self) -> Option<String> {
-        self.unclassified.beside(self.largest().map(|(_, share)| share), DEVICE_TIME)
+        self.unclassified.beside(self.largest().map(|(_, share)| share), Whole::DeviceTime)
     }
 
     /// How idle the GPUs are.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use hlo_cost::HloKind;
-use operator_sheets::Unclassified;
+use operator_sheets::{Unclassified, Whole};
 
 use crate::analysis::JaxAnalysis;
 use crate::device_events::is_copy_kernel;
@@ -65,9 +65,6 @@ pub fn jax_finding(analysis: &JaxAnalysis) -> Option<JaxFinding> {
     })
 }
 
-/// What shares of kinds of work are of.
-const KERNEL_TIME: &str = "kernel time";
-
 impl JaxFinding {
     fn largest(&self) -> Option<(&str, f64)> {
         self.category.as_ref().map(|(category, share)| (category.as_str(), *share))
@@ -76,7 +73,7 @@ impl JaxFinding {
     /// A sentence of what is unclassified, where the finding is not about that.
     #[must_use]
     pub fn unclassified_beside(&self) -> Option<String> {
-        self.unclassified.beside(self.largest().map(|(_, share)| share), KERNEL_TIME)
+        self.unclassified.beside(self.largest().map(|(_, share)| share), Whole::KernelTime)
     }
 }
 
@@ -88,7 +85,7 @@ impl fmt::Display for JaxFinding {
         if is_idle {
             write!(f, "program is bound by what feeds the GPUs: idle {idle:.1} % of the time; ")?;
         }
-        match (self.unclassified.headline(self.largest(), KERNEL_TIME), self.largest()) {
+        match (self.unclassified.headline(self.largest(), Whole::KernelTime), self.largest()) {
             (Some(unclassified), _) => f.write_str(&unclassified)?,
             (None, Some((category, share))) => {
                 match is_idle {
