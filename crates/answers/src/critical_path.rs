@@ -52,7 +52,7 @@ impl Reporter for CriticalPathReporter {
         let options = TreeOptions { python_frames, link_by: self.link_by, threads, ..TreeOptions::default() };
         let mut tree = TraceTree::build(trace, &options);
         // Of the whole recording, and not after its times were rounded.
-        let diagnosis = if self.as_hta { None } else { Diagnosis::new(&tree) };
+        let diagnosis = (!self.as_hta).then(|| Diagnosis::new(&tree));
         let mut statements = Vec::new();
         if let Some(window) = &self.window {
             let cut = window.cut(tree).map_err(|error| Error::Window { path: path.to_path_buf(), error })?;

@@ -679,7 +679,12 @@ impl Trust {
     /// With the share of the device time whose launch is recorded, by a recorder that tells all launches.
     pub(crate) fn with_all_launches(mut self, linked: Option<f64>) -> Self {
         self.linked_pct_of_time = linked;
-        if self.verdict == TrustVerdict::Full && linked.is_some_and(|linked| linked < LINKED_ENOUGH) {
+        self.with_doubts(linked.is_some_and(|linked| linked < LINKED_ENOUGH))
+    }
+
+    /// Degraded where there are doubts about figures.
+    pub(crate) fn with_doubts(mut self, are_there: bool) -> Self {
+        if self.verdict == TrustVerdict::Full && are_there {
             self.verdict = TrustVerdict::Degraded;
         }
         self
@@ -754,6 +759,7 @@ fn count_of(warning: &ReadingWarning) -> Option<u64> {
         | ReadingWarning::MalformedRecords { count, .. }
         | ReadingWarning::UnusedRecords { count, .. }
         | ReadingWarning::RecordsWithoutTimes { count, .. }
+        | ReadingWarning::DeviceWorkWithoutTimes { count, .. }
         | ReadingWarning::Records { count, .. }
         | ReadingWarning::OtherArchiveMembers { ignored: count, .. } => Some(count),
         _ => None,

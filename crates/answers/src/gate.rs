@@ -78,7 +78,7 @@ impl GateReader {
         let tree_options = TreeOptions { threads, ..options.tree_options() };
         let tree = TraceTree::build(trace, &tree_options);
         let diagnosis = Diagnosis::new(&tree);
-        recording(&Analysis::from_tree(tree, options), diagnosis.as_ref(), self.modules)
+        recording(&Analysis::from_tree(tree, options), Some(&diagnosis), self.modules)
     }
 }
 

@@ -95,6 +95,7 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all.extend(known(of(RecordingKind::Rocprof), vec![advice_sheet()]));
     all.extend(known(of(RecordingKind::Rocprof), rocprof_sheets()));
     all.extend(known(of(RecordingKind::Rocprof), budget_sheets()));
+    all.extend(known(of(RecordingKind::Rocprof), vec![recording_sheet()]));
     all.extend(known(of(RecordingKind::Nsys), nsys_sheets()));
     all.extend(known(of(RecordingKind::Nsys), nsys_stats_sheets()));
     all.extend(known(of(RecordingKind::TenstorrentOps), overview()));

@@ -61,7 +61,7 @@ pub(crate) fn tables_of_rank(
 
 /// What is wrong with a recording, as rows of its tables.
 fn findings(tree: &TraceTree) -> Vec<FindingRow> {
-    let Some(diagnosis) = Diagnosis::new(tree) else { return Vec::new() };
+    let diagnosis = Diagnosis::new(tree);
     let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let row = |finding: &Finding| FindingRow {
         rule: Some(finding.rule.id.into()),
@@ -70,7 +70,7 @@ fn findings(tree: &TraceTree) -> Vec<FindingRow> {
         out_of: finding.of.map(whole),
         time_ns: finding.time.map(|time| time / (diagnosis.time_unit.per_microsecond() / 1000)),
         finding: Some(finding.text.as_str().into()),
-        consequence: finding.rule.consequence.map(Into::into),
+        consequence: finding.consequence.map(Into::into),
     };
     diagnosis.findings.iter().map(row).collect()
 }

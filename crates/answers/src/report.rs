@@ -123,8 +123,8 @@ pub enum Analysed {
     Trace(Box<Analysis>, Option<Diagnosis>),
     /// Of XPlane profiles, one for each host of a run.
     Xla(Vec<JaxAnalysis>),
-    /// Of a rocprofv3 profile.
-    Rocprof(Box<RocprofAnalysis>),
+    /// Of a rocprofv3 profile, and what is wrong with it, where that was examined.
+    Rocprof(Box<RocprofAnalysis>, Option<Diagnosis>),
     /// Of Tenstorrent operations, and their comparison with an earlier run.
     Tenstorrent(Box<MetalReport>, Option<Comparison>),
     /// Of the ranks of a job.

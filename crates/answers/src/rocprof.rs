@@ -12,8 +12,10 @@ use rocprof_perf::{
 };
 use sheets::names;
 use sheets::{Layout, Scope};
+use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::rocprof::{Agent, AgentKind, Domain, Process, Profile, read_profile};
 use trace_ingest::{Nanoseconds, RecordingKind};
+use trace2tree::{TraceTree, TreeOptions};
 use tree_perf::{Analysis, AnalysisOptions, budget_sheets};
 
 use crate::advice::{self, first_of, tables_of};
@@ -26,6 +28,7 @@ use crate::picture::NothingToDraw;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
 use crate::steps::{step_count, steps_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, devices};
+use crate::trust;
 
 /// Makes the report of a rocprofv3 profile, of whatever format.
 #[derive(Default)]
@@ -49,6 +52,11 @@ impl Reporter for RocprofReporter {
         if layout == Layout::Listed {
             self.analysis.conventions.categories = KernelCategories::Short;
         }
+        let tells_all = self.analysis.conventions.scope == Scope::Full;
+        let advised = self.sheet_names == SheetNames::Documented && tells_all;
+        // Of the whole profile, before a window cuts it.
+        let tree = advised.then(|| TraceTree::build(profile.to_trace(), &TreeOptions::default()));
+        let diagnosis = tree.as_ref().map(Diagnosis::new);
         let (analysis, selected) = match &self.window {
             None => (RocprofAnalysis::new(profile, self.analysis), None),
             Some(window) => {
@@ -64,10 +72,14 @@ impl Reporter for RocprofReporter {
         if analysis.options().conventions.units == TimeUnits::AThousandthBelow {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }
-        let tells_all = analysis.options().conventions.scope == Scope::Full;
-        let advised = self.sheet_names == SheetNames::Documented && tells_all;
-        let traced = advised.then(|| traced(&analysis)).flatten();
-        let advice = traced.as_ref().map(|trace| advice::of_trace(trace, None, None, &Limits::default()));
+        let tree = match selected {
+            None => tree,
+            Some(_) => tree.map(|_| TraceTree::build(analysis.profile().to_trace(), &TreeOptions::default())),
+        };
+        let traced = tree.and_then(traced);
+        let advice = traced
+            .as_ref()
+            .map(|trace| advice::of_trace(trace, diagnosis.as_ref(), None, &Limits::default()));
         if let Some(trace) = &traced {
             made.extend(tables(trace, budget_sheets(), layout)?.0);
         }
@@ -75,15 +87,23 @@ impl Reporter for RocprofReporter {
         if let Some(advice) = &advice {
             made.splice(0..0, tables_of(advice, layout)?);
         }
-        known.push(ADVICE.to_owned());
+        known.extend([ADVICE, SHEET_NAME].map(ToOwned::to_owned));
+        let mut left_out = Vec::new();
+        if let Some(diagnosis) = &diagnosis {
+            trust::mark(&mut made, diagnosis);
+            left_out = trust::left_out(&made, diagnosis);
+            made.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
+        }
         let tables = titled(&title, (made, known), run)?;
         let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::Reading);
         let mut notices =
             of_reading.chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof)).collect();
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let mut summary = summary(&analysis, title);
+        summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
+        summary.left_out = left_out;
         summary.statements.splice(0..0, selected.as_ref().map(window_in_words));
-        let analysis = Analysed::Rocprof(analysis);
+        let analysis = Analysed::Rocprof(analysis, diagnosis);
         summary.findings = first_of(advice.as_ref());
         let report = Report { tables, summary, notices, pictures, advice, analysis };
         report.with_overview(self.sheet_names, run)
@@ -91,18 +111,19 @@ impl Reporter for RocprofReporter {
 }
 
 /// The profile as a trace, for what all recorders of traces have: `None` without device work.
-fn traced(analysis: &RocprofAnalysis) -> Option<Analysis> {
-    let trace = Analysis::new(analysis.profile().to_trace(), AnalysisOptions::default());
+fn traced(tree: TraceTree) -> Option<Analysis> {
+    let trace = Analysis::from_tree(tree, AnalysisOptions::default());
     trace.timeline()?;
     Some(trace)
 }
 
 /// How far the figures of a profile can be trusted.
-pub(crate) fn trust(analysis: &RocprofAnalysis) -> Trust {
+pub(crate) fn trust(analysis: &RocprofAnalysis, diagnosis: Option<&Diagnosis>) -> Trust {
     let profile = analysis.profile();
     let device_events = profile.dispatches.len() + profile.copies.len();
     let read = Trust::new(device_events, Losses::of(&profile.warnings));
-    Trust { steps: step_count(analysis), ..read.with_all_launches(linked(profile)) }
+    let read = Trust { steps: step_count(analysis), ..read.with_all_launches(linked(profile)) };
+    read.with_doubts(diagnosis.is_some_and(|diagnosis| diagnosis.doubts().is_some()))
 }
 
 /// Share of the time of dispatches and copies whose call is recorded, in percent; `None` where no calls are, which are

@@ -139,7 +139,7 @@ impl TraceReporter {
     ) -> Result<(TraceTree, Option<Selected>, Option<Diagnosis>), WindowError> {
         let options = self.tree_options(reading);
         let mut tree = TraceTree::build(trace, &options);
-        let diagnosis = if self.examines_recording() { Diagnosis::new(&tree) } else { None };
+        let diagnosis = self.examines_recording().then(|| Diagnosis::new(&tree));
         let mut selected = None;
         if let Some(window) = &self.window {
             let (trace, chosen) = window.cut(tree)?;
@@ -196,6 +196,7 @@ impl TraceReporter {
         let (tree, selected, diagnosis) = self
             .tree(trace, &run.reading, &mut notices)
             .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
+        let diagnosis = diagnosis.filter(|_| !nsys.nsys_names);
         let other = self.other.take().map(|mut other| {
             let analysis = self.analysis_of_other(&mut other, &run.reading, &mut notices)?;
             Ok::<_, Error>((other.path, analysis))

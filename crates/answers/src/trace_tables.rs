@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use advise::{ADVICE, Advice, Limits};
 use critical_path::{GraphReplays, graph_replays_sheet};
 use inference_phase::sheets::{PhaseAnalysis, phase_sheets};
-use nsys_perf::{NsysAnalysis, NsysOptions, nsys_findings, nsys_sheets, nsys_stats_sheets};
+use nsys_perf::{NsysAnalysis, NsysFinding, NsysOptions, nsys_findings, nsys_sheets, nsys_stats_sheets};
 use reference_tools::{Hta, hta_sheets};
 use sheets::names::{GRAPH_REPLAYS, UNIFIED_PERF_SUMMARY};
 use sheets::{Layout, Scope, Table};
@@ -100,8 +100,10 @@ impl Examined<'_> {
         all.extend(of_extension);
         let mut left_out = Vec::new();
         if let Some(diagnosis) = diagnosis {
-            let replays = GraphReplays::new(analysis.tree());
-            all.extend(tables(&replays, vec![graph_replays_sheet()], layout)?.0);
+            if !is_nsys {
+                let replays = GraphReplays::new(analysis.tree());
+                all.extend(tables(&replays, vec![graph_replays_sheet()], layout)?.0);
+            }
             trust::mark(&mut all, diagnosis);
             left_out = trust::left_out(&all, diagnosis);
             all.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
@@ -113,7 +115,13 @@ impl Examined<'_> {
             let gap = analysis.gap_finding().map(|finding| finding.to_string());
             let longest = analysis.longest_iteration().map(|longest| longest.to_string());
             summary.statements.extend(gap.into_iter().chain(longest));
-            summary.statements.extend(nsys_findings(nsys).iter().map(ToString::to_string));
+            // The doctor tells of lost graph replays, too.
+            let is_told = |finding: &NsysFinding| {
+                matches!(finding, NsysFinding::LostGraphs { .. })
+                    && diagnosis.is_some_and(Diagnosis::tells_of_lost_replays)
+            };
+            let findings = nsys_findings(nsys).into_iter().filter(|finding| !is_told(finding));
+            summary.statements.extend(findings.map(|finding| finding.to_string()));
         }
         Ok((titled(title, (all, known), run)?, summary, advice))
     }

@@ -31,19 +31,19 @@ pub(crate) fn left_out(tables: &[Table], diagnosis: &Diagnosis) -> Vec<LeftOut> 
         sheets: missing_sheets(tables, finding),
         rule: finding.rule.id,
         lacks: finding.text.clone(),
-        remedy: finding.rule.remedy,
+        remedy: finding.remedy,
     });
     left_out.filter(|left_out| !left_out.sheets.is_empty()).collect()
 }
 
-fn why_absent(Finding { rule, text, .. }: &Finding) -> String {
-    format!("{text} ({}). {}", rule.id, rule.remedy)
+fn why_absent(Finding { rule, remedy, text, .. }: &Finding) -> String {
+    format!("{text} ({}). {remedy}", rule.id)
 }
 
 fn mark_unreliable(tables: &mut [Table], finding: &Finding) {
-    let Finding { rule, text, .. } = finding;
+    let Finding { rule, consequence, text, .. } = finding;
     let caveat = Arc::new(Caveat {
-        brief: format!("unreliable ({}): {}", rule.id, rule.consequence.unwrap_or(text)),
+        brief: format!("unreliable ({}): {}", rule.id, consequence.unwrap_or(text)),
         text: format!("Unreliable: {text} ({}).", rule.id),
     });
     each_shown(tables, finding, |table, figure| match figure {
@@ -118,7 +118,9 @@ mod tests {
     fn finding(rule: &str, severity: Severity) -> Finding {
         let rule = RULES.iter().find(|known| known.id == rule).unwrap();
         let text = "9 of 10 are lost".to_owned();
-        Finding { rule, severity, count: 9, of: Some(10), time: None, guarded: 0, first: None, text }
+        let (remedy, consequence) = (rule.remedy, rule.consequence);
+        let (of, first) = (Some(10), None);
+        Finding { rule, remedy, consequence, severity, count: 9, of, time: None, guarded: 0, first, text }
     }
 
     fn table(name: &str, columns: &[(Column, f64)]) -> Table {

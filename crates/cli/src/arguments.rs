@@ -174,7 +174,7 @@ pub(crate) enum Command {
     /// Say all that is known of one operator, kernel, module or event: time, callers, waits, findings
     #[command(after_help = table::WHY_EXAMPLES)]
     Why(WhyArguments),
-    /// Say what is wrong with recordings of PyTorch's profiler, and which figures that spoils
+    /// Say what is wrong with recordings, and which figures that spoils
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(DoctorArguments),
     /// Split a trace into traces of single steps, of the steady state, or of phases

@@ -64,9 +64,6 @@ pub(crate) enum Failure {
     #[error("{path}: has no event {what}", path = .path.display())]
     #[diagnostic(code("nothing-found"), help("`tracelens tree --all` prints those that it has"))]
     NothingFound { path: PathBuf, what: String },
-    #[error("{path}: is {kind}, and the rules are about traces of PyTorch's profiler", path = .path.display())]
-    #[diagnostic(code("not-examined"), help("name such a trace"))]
-    NotExamined { path: PathBuf, kind: RecordingKind },
     #[error("{unsound} of {of} recordings {have} findings of the severity of --fail-on or above", have = if *.unsound == 1 { "has" } else { "have" })]
     #[diagnostic(code("unsound"))]
     Unsound { unsound: usize, of: usize },
@@ -327,7 +324,6 @@ impl Failure {
             Failure::OptionOfOtherRecorder { path, .. }
             | Failure::NoSuchEvent { path, .. }
             | Failure::NothingFound { path, .. }
-            | Failure::NotExamined { path, .. }
             | Failure::Thresholds { path, .. }
             | Failure::Captures(
                 CaptureError::Io { path, .. }
@@ -421,7 +417,6 @@ mod tests {
             Failure::WindowOfOperations { option: text() },
             Failure::NoSuchEvent { path: file(), uid: 2, last: 2 },
             Failure::NothingFound { path: file(), what: text() },
-            Failure::NotExamined { path: file(), kind: RecordingKind::XPlane },
             Failure::Unsound { unsound: 2, of: 2 },
             Failure::Found { found: 2 },
             Failure::LimitExceeded(text()),

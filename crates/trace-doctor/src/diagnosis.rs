@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 
 use gpu_timeline::SortFew;
 use sheets::Figure;
-use trace_ingest::{RecordingKind, TimeUnit};
+use trace_ingest::TimeUnit;
 use trace2tree::TraceTree;
 
 use crate::facts::Facts;
@@ -14,6 +14,9 @@ use crate::rules::RULES;
 
 /// Name of the sheet of findings.
 pub const SHEET_NAME: &str = "recording";
+
+/// Why rules about PyTorch's profiler do not run.
+const OF_ANOTHER_RECORDER: &str = "the rule is not about recordings of this profiler";
 
 /// What is wrong with a recording.
 #[derive(Clone, Debug, Default)]
@@ -35,13 +38,10 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Examines the recording of a tree that was built from all its events. `None` for a trace that was made of another
-    /// kind of recording, about which the rules know nothing.
+    /// Examines the recording of a tree that was built from all its events. Of what other profilers than PyTorch's recorded,
+    /// the rules run that are about such recordings.
     #[must_use]
-    pub fn new(tree: &TraceTree) -> Option<Diagnosis> {
-        if !matches!(tree.trace().facts().recorder.kind, None | Some(RecordingKind::Trace)) {
-            return None;
-        }
+    pub fn new(tree: &TraceTree) -> Diagnosis {
         let facts = Facts::new(tree);
         let mut diagnosis = Diagnosis {
             spans: facts.census.spans,
@@ -50,7 +50,9 @@ impl Diagnosis {
             time_unit: facts.trace.time_unit(),
             ..Diagnosis::default()
         };
+        let recorder = tree.trace().facts().recorder.kind;
         for (rule, verdict) in RULES.iter().zip(verdicts(&facts)) {
+            let (remedy, consequence) = rule.advice(recorder).unwrap_or((rule.remedy, None));
             match verdict {
                 Verdict::Sound { guarded: 0 } => {}
                 Verdict::Sound { guarded } => diagnosis.guarded.push((rule, guarded)),
@@ -59,19 +61,36 @@ impl Diagnosis {
                     let place =
                         |event| Place { uid: facts.events.uid(event), start: facts.events.start(event) };
                     let first = first.map(place);
-                    let finding = Finding { rule, severity, count, of, time, guarded, first, text };
+                    let finding = Finding {
+                        rule,
+                        remedy,
+                        consequence,
+                        severity,
+                        count,
+                        of,
+                        time,
+                        guarded,
+                        first,
+                        text,
+                    };
                     diagnosis.findings.push(finding);
                 }
             }
         }
         diagnosis.findings.sort_few_by_key(|finding| (Reverse(finding.severity), Reverse(finding.time)));
-        Some(diagnosis)
+        diagnosis
     }
 
     /// The severity of the worst finding; `None` without any.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.findings.first().map(|finding| finding.severity)
+    }
+
+    /// Whether graph replays without device events were found (L8).
+    #[must_use]
+    pub fn tells_of_lost_replays(&self) -> bool {
+        self.findings.iter().any(|finding| finding.rule.id == "L8")
     }
 
     /// Whether a rule about the clocks of host and device (C1 to C3) could run.
@@ -92,13 +111,13 @@ impl Diagnosis {
     /// many more there are.
     #[must_use]
     pub fn doubts(&self) -> Option<String> {
-        self.doubts_by(|rule| rule.consequence)
+        self.doubts_by(|finding| finding.consequence)
     }
 
     /// The same about a critical path.
     #[must_use]
     pub fn doubts_about_critical_path(&self) -> Option<String> {
-        self.doubts_by(|rule| match rule.harm {
+        self.doubts_by(|finding| match finding.rule.harm {
             Harm::Unreliable(harmed) if harmed.contains(&Figure::CriticalPath) => {
                 Some("parts of the path may be missing or blamed on the wrong cause")
             }
@@ -107,15 +126,15 @@ impl Diagnosis {
                 .iter()
                 .any(|figure| matches!(figure, Figure::Everything | Figure::EveryTime)) =>
             {
-                rule.consequence
+                finding.consequence
             }
             _ => None,
         })
     }
 
-    fn doubts_by(&self, consequence: impl Fn(&Rule) -> Option<&'static str>) -> Option<String> {
+    fn doubts_by(&self, consequence: impl Fn(&Finding) -> Option<&'static str>) -> Option<String> {
         let doubtful = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
-        let mut doubtful = doubtful.filter_map(|finding| Some((finding, consequence(finding.rule)?)));
+        let mut doubtful = doubtful.filter_map(|finding| Some((finding, consequence(finding)?)));
         let (finding, consequence) = doubtful.next()?;
         let more = match doubtful.count() {
             0 => String::new(),
@@ -132,9 +151,14 @@ impl Diagnosis {
 /// built on.
 fn verdicts(facts: &Facts<'_>) -> Vec<Verdict> {
     let threads = facts.tree.options().threads.clamp(1, RULES.len());
+    let recorder = facts.trace.facts().recorder.kind;
+    let verdict = |rule: &Rule| match rule.advice(recorder) {
+        Some(_) => (rule.examine)(facts),
+        None => Verdict::NotExamined(OF_ANOTHER_RECORDER),
+    };
     // Neighbours in the list cost alike, so each thread takes every so many of them.
     let share = |first: usize| -> Vec<Verdict> {
-        RULES.iter().skip(first).step_by(threads).map(|rule| (rule.examine)(facts)).collect()
+        RULES.iter().skip(first).step_by(threads).map(|rule| verdict(rule)).collect()
     };
     let share = &share;
     let mut shares: Vec<_> = std::thread::scope(|scope| {

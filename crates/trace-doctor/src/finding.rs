@@ -4,7 +4,7 @@ use std::fmt;
 
 use miette::Diagnostic;
 use sheets::Figure;
-use trace_ingest::EventId;
+use trace_ingest::{EventId, RecordingKind};
 
 use crate::facts::{Facts, Tally};
 
@@ -93,6 +93,8 @@ pub struct Rule {
     pub harm: Harm,
     /// What it does to a figure of a report's first page, if it does.
     pub consequence: Option<&'static str>,
+    /// The other profilers than PyTorch's whose recordings it is about, too.
+    pub elsewhere: &'static [Elsewhere],
     pub(crate) examine: fn(&Facts<'_>) -> Verdict,
 }
 
@@ -102,10 +104,34 @@ impl Rule {
         self.harm.figures().iter().map(|figure| figure.name())
     }
 
+    /// What to do, and what it does to a figure of a report's first page, where this recorder recorded; `None` where the rule
+    /// is not about its recordings.
+    pub(crate) fn advice(
+        &self,
+        recorder: Option<RecordingKind>,
+    ) -> Option<(&'static str, Option<&'static str>)> {
+        let Some(recorder) = recorder.filter(|&recorder| recorder != RecordingKind::Trace) else {
+            return Some((self.remedy, self.consequence));
+        };
+        let elsewhere = self.elsewhere.iter().find(|elsewhere| elsewhere.recorders.contains(&recorder))?;
+        Some((elsewhere.remedy.unwrap_or(self.remedy), elsewhere.consequence.or(self.consequence)))
+    }
+
     /// Whether it compares the clocks of host and device.
     pub(crate) fn is_about_clocks(&self) -> bool {
         self.harm.figures().contains(&Figure::QueueTimes)
     }
+}
+
+/// What a rule says of recordings of other profilers than PyTorch's. `None` says the same as of PyTorch's.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// These profilers.
+    pub recorders: &'static [RecordingKind],
+    /// What to do there.
+    pub remedy: Option<&'static str>,
+    /// What it does there to a figure of the first page.
+    pub consequence: Option<&'static str>,
 }
 
 /// What a rule says of a recording.
@@ -166,6 +192,10 @@ impl From<Option<Found>> for Verdict {
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
+    /// What to do about it.
+    pub remedy: &'static str,
+    /// What it does to a figure of a report's first page, if it does.
+    pub consequence: Option<&'static str>,
     /// How much it matters.
     pub severity: Severity,
     /// How many events (or whatever the text counts) are affected.
@@ -204,7 +234,7 @@ impl Diagnostic for Finding {
     }
 
     fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
-        Some(Box::new(self.rule.remedy))
+        Some(Box::new(self.remedy))
     }
 }
 

@@ -11,6 +11,6 @@ mod sheet;
 mod recording;
 
 pub use diagnosis::{Diagnosis, SHEET_NAME};
-pub use finding::{Finding, Harm, Place, Rule, Severity};
+pub use finding::{Elsewhere, Finding, Harm, Place, Rule, Severity};
 pub use rules::RULES;
 pub use sheet::recording_sheet;

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use trace_ingest::{
-    Accelerator, Category, EventArguments, EventId, ReadOptions, Trace, TraceBuilder, TraceFacts, read_path,
+    Accelerator, Category, EventArguments, EventId, ReadOptions, RecorderFacts, RecordingKind, Trace,
+    TraceBuilder, TraceFacts, read_path,
 };
 use trace2tree::{TraceTree, TreeOptions};
 
@@ -28,6 +29,11 @@ impl Recording {
     pub(crate) fn rocm() -> Self {
         let facts = TraceFacts { roctracer_version: Some("4.1".to_owned()), ..TraceFacts::default() };
         Recording { facts, ..Recording::new() }
+    }
+
+    pub(crate) fn of(kind: RecordingKind) -> Self {
+        let recorder = RecorderFacts { kind: Some(kind), ..RecorderFacts::default() };
+        Recording { facts: TraceFacts { recorder, ..TraceFacts::default() }, ..Recording::new() }
     }
 
     pub(crate) fn mtia() -> Self {
@@ -102,7 +108,7 @@ impl Recording {
     }
 
     pub(crate) fn diagnosis(self) -> Diagnosis {
-        Diagnosis::new(&TraceTree::build(self.trace(), &TreeOptions::default())).unwrap()
+        Diagnosis::new(&TraceTree::build(self.trace(), &TreeOptions::default()))
     }
 }
 
@@ -122,7 +128,7 @@ pub(crate) fn of_text(text: &str) -> Diagnosis {
     let mut file = tempfile::NamedTempFile::with_suffix(".json").unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let trace = read_path(file.path(), &ReadOptions::default()).unwrap();
-    Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default())).unwrap()
+    Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default()))
 }
 
 fn nanoseconds(microseconds: f64) -> i64 {

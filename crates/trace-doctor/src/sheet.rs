@@ -19,7 +19,7 @@ pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
         .field_in(|_, finding: &&Finding| finding.severity.as_str().into()),
         Column::text("finding", "What is wrong with the recording.")
             .field_in(|_, finding: &&Finding| finding.text.as_str().into()),
-        Column::text("remedy", "What to do about it.").field_in(|_, finding: &&Finding| finding.rule.remedy.into()),
+        Column::text("remedy", "What to do about it.").field_in(|_, finding: &&Finding| finding.remedy.into()),
         Column::names("spoils", "Sheets and figures that cannot be trusted, or are missing, because of it.").field_in(
             |_, finding: &&Finding| {
                 let names = finding.rule.spoils().map(|name| sheets::Nested::Text(name.to_owned()));

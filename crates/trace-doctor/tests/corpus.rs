@@ -13,7 +13,7 @@ use trace2tree::{TraceTree, TreeOptions};
 
 fn diagnosis(path: &Path) -> Diagnosis {
     let trace = read_path(path, &ReadOptions::default()).unwrap();
-    Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default())).unwrap()
+    Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default()))
 }
 
 /// What is the case in most recordings: no allocations, no waits, no steps.

@@ -258,6 +258,8 @@ pub struct ArgumentColumns {
     pub device: SparseColumn<i64>,
     /// `stream`, `sycl queue` or `Physic Stream Id`: queue on the device.
     pub stream: SparseColumn<i64>,
+    /// `Queue_Id`: hardware queue of a dispatch, which streams can share.
+    pub queue: SparseColumn<i64>,
     /// `Input Dims`, `Input type`, `Input Strides`, `Concrete Inputs`.
     pub signature: SparseColumn<SignatureId>,
     /// `Sequence number`: links a forward operator to its backward.

@@ -33,6 +33,12 @@ impl RecordingKind {
     pub(crate) const TRACES: &[RecordingKind] =
         &[RecordingKind::Trace, RecordingKind::XPlane, RecordingKind::Nsys, RecordingKind::Rocprof];
 
+    /// Whether such a recording can be of several processes of a machine.
+    #[must_use]
+    pub const fn is_of_machine(self) -> bool {
+        matches!(self, RecordingKind::Nsys | RecordingKind::Rocprof)
+    }
+
     pub(crate) fn files(self) -> &'static str {
         match self {
             RecordingKind::Trace => {
@@ -109,6 +115,8 @@ pub struct TraceFacts {
     pub devices: Vec<DeviceProperties>,
     /// `distributedInfo`: the process's place in a distributed job
     pub distributed: Option<DistributedInfo>,
+    /// Gaps in the numbers that rocprofv3 gives dispatches; `None` where it need not record all of them
+    pub dispatch_gaps: Option<NumberGaps>,
     /// `INFO`, `WARNING`, `ERROR`: what the recorder's own log counts; nothing else of it is kept
     pub log: RecorderLog,
 }
@@ -119,6 +127,15 @@ impl TraceFacts {
     pub fn kind_of_devices(&self) -> String {
         self.accelerator.map_or_else(|| "GPU".to_owned(), |accelerator| accelerator.to_string())
     }
+}
+
+/// Numbers that a recording lacks of those that its recorder gave one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NumberGaps {
+    /// How many are missing.
+    pub missing: u64,
+    /// All numbers from the first to the last.
+    pub of: u64,
 }
 
 /// Numbers of the log that recorders up to April 2026 write into the trace. Its lines, which name hosts and processes, are

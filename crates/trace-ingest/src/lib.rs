@@ -59,8 +59,8 @@ pub use event_table::{
     Synchronization, TritonCall,
 };
 pub use facts::{
-    Accelerator, DeviceProperties, DistributedInfo, ProcessGroup, RecorderFacts, RecorderLog, RecordingKind,
-    TraceFacts,
+    Accelerator, DeviceProperties, DistributedInfo, NumberGaps, ProcessGroup, RecorderFacts, RecorderLog,
+    RecordingKind, TraceFacts,
 };
 pub use format::{Certainty, Format};
 #[cfg(feature = "kineto")]

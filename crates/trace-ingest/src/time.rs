@@ -206,6 +206,35 @@ times! {
     Picoseconds
 }
 
+/// When everything was that does not start at the time 0. Work that starts there, far from all else, has no times: recorders
+/// leave 0 where they have none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimesOfOthers {
+    zero: i64,
+    first: i64,
+}
+
+impl TimesOfOthers {
+    /// `None` where no device work is elsewhere, or where all lies closer to 0 than it is long. Spans are start and end.
+    pub(crate) fn new(
+        zero: i64,
+        work: impl Iterator<Item = (i64, i64)>,
+        all: impl Iterator<Item = (i64, i64)>,
+    ) -> Option<Self> {
+        let is_elsewhere = |&(start, _): &(i64, i64)| start != zero;
+        work.into_iter().find(is_elsewhere)?;
+        let hull = |(first, last): (i64, i64), (start, end): (i64, i64)| (first.min(start), last.max(end));
+        let (first, last) = all.filter(is_elsewhere).reduce(hull)?;
+        let gap = first.saturating_sub(zero);
+        (gap > 0 && gap > last.saturating_sub(first)).then_some(TimesOfOthers { zero, first })
+    }
+
+    /// Whether work starts at 0 and has no length, or one that only its end explains.
+    pub(crate) fn are_far_from(self, (start, end): (i64, i64)) -> bool {
+        start == self.zero && (end <= start || end >= self.first)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ use crate::event_table::{
 use crate::facts::TraceFacts;
 use crate::memory::MemoryDevice;
 use crate::string_table::{StringId, StringTable};
-use crate::time::{Time, TimeUnit};
+use crate::time::{Time, TimeUnit, TimesOfOthers};
 use crate::track_table::{ProcessInfo, RowId, Track, TrackId, TrackTable};
 use crate::warning::Warning;
 
@@ -35,6 +35,7 @@ macro_rules! each_argument {
             synchronization,
             memory,
             graph_node,
+            queue,
             launched_kernel,
             call_stack,
             unfinished,
@@ -379,6 +380,7 @@ pub struct EventArguments {
     pub synchronization: Option<Synchronization>,
     pub memory: Option<MemoryEvent>,
     pub graph_node: Option<i64>,
+    pub queue: Option<i64>,
     pub launched_kernel: Option<StringId>,
     pub call_stack: Option<StringId>,
     pub unfinished: Option<()>,
@@ -511,8 +513,9 @@ impl TraceBuilder {
 }
 
 impl Trace {
-    /// Makes absolute starts relative to the earliest one.
+    /// Makes absolute starts relative to the earliest one. Device work whose times are 0 is left out before.
     pub(crate) fn rebase(&mut self) {
+        self.leave_out_work_without_times();
         self.origin = self.events.start.iter().copied().min().unwrap_or(0);
         for start in &mut self.events.start {
             *start -= self.origin;
@@ -524,11 +527,74 @@ impl Trace {
             *time = time.saturating_sub(self.origin);
         }
     }
+
+    fn leave_out_work_without_times(&mut self) {
+        // Where the file has a base, its times are relative to that.
+        let base = self.facts.base_time_nanoseconds.unwrap_or(0);
+        let of_base = base.saturating_neg().saturating_mul(self.time_unit().per_microsecond() / 1000);
+        for zero in [0, of_base] {
+            let events = &self.events;
+            let is_device_work = |event: &EventId| events.category(*event).is_device();
+            if !events.ids().any(|event| events.start(event) == zero && is_device_work(&event)) {
+                continue;
+            }
+            let span = |event: EventId| (events.start(event), events.end(event));
+            let work = || events.ids().filter(is_device_work).map(span);
+            let Some(others) = TimesOfOthers::new(zero, work(), events.ids().map(span)) else { continue };
+            let without: Vec<bool> = events
+                .ids()
+                .map(|event| is_device_work(&event) && others.are_far_from(span(event)))
+                .collect();
+            let count = without.iter().filter(|is_without| **is_without).count() as u64;
+            if count > 0 {
+                self.warnings.push(Warning::DeviceWorkWithoutTimes { count, of: work().count() as u64 });
+                self.retain(|event| !without[event.index()]);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Spans of kernels that a trace keeps, and how many it leaves out.
+    fn kept(calls: &[(i64, i64)], kernels: &[(i64, i64)], base: i64) -> (Vec<(i64, i64)>, u64) {
+        let mut builder = TraceBuilder::new();
+        let track = builder.track(1, 1);
+        for (category, spans) in [(Category::CUDA_RUNTIME, calls), (Category::KERNEL, kernels)] {
+            for &(start, duration) in spans {
+                builder.event(category, "name", track, start, duration, EventArguments::default());
+            }
+        }
+        let base_time_nanoseconds = (base != 0).then_some(base);
+        builder.facts(TraceFacts { base_time_nanoseconds, ..TraceFacts::default() });
+        let trace = builder.finish();
+        let events = trace.events();
+        let kernels = events.ids().filter(|&event| events.category(event).is_device());
+        let spans =
+            kernels.map(|event| (trace.origin() + events.start(event), events.duration(event))).collect();
+        let left_out = trace.warnings().iter().map(|warning| match warning {
+            Warning::DeviceWorkWithoutTimes { count, .. } => *count,
+            _ => 0,
+        });
+        (spans, left_out.sum())
+    }
+
+    #[test]
+    fn device_work_with_times_of_0_is_left_out() {
+        let hour = 3_600_000_000_000;
+        let (call, kernel) = ((hour, 10), (hour + 5, 100));
+        assert_eq!(kept(&[call], &[(0, 0), kernel, (0, 0)], 0), (vec![kernel], 2));
+        // An end without a start.
+        assert_eq!(kept(&[call], &[(0, hour + 50), kernel], 0), (vec![kernel], 1));
+        // The time 0 of the clock, in a file whose times are relative to a base.
+        assert_eq!(kept(&[call], &[(-7 * hour, 0), kernel], 7 * hour), (vec![kernel], 1));
+        // Nothing tells that there were other times, or the recording begins at 0.
+        assert_eq!(kept(&[call], &[(0, 0)], 0), (vec![(0, 0)], 0));
+        assert_eq!(kept(&[(0, 50)], &[(0, 0), (20, 30)], 0), (vec![(0, 0), (20, 30)], 0));
+        assert_eq!(kept(&[], &[(0, 10), (50, 10)], 0), (vec![(0, 10), (50, 10)], 0));
+    }
 
     #[test]
     fn a_renamed_event_keeps_everything_but_its_name() {

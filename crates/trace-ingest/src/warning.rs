@@ -175,6 +175,19 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// Device work whose start is 0, far from all other times, was left out: its times were not recorded.
+    #[error("{count} of {of} kernels and copies have times of 0, which are in no figure")]
+    #[diagnostic(
+        code("reading/device-work-without-times"),
+        severity(Warning),
+        help("record again with a newer version of the profiler")
+    )]
+    DeviceWorkWithoutTimes {
+        /// How many.
+        count: u64,
+        /// All device work.
+        of: u64,
+    },
     /// Hardware counters were collected in another run of the program than the trace.
     #[error(
         "{file} is a counter pass of another run than {trace}: its times are in no figure, and counters of {joined} of its \

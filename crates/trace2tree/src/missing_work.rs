@@ -3,7 +3,7 @@
 
 use gpu_timeline::Interval;
 use hashbrown::{HashMap, HashSet};
-use trace_ingest::{Category, EventId, PerString, RowId, TrackId};
+use trace_ingest::{Category, EventId, PerString, RecordingKind, RowId, TrackId};
 
 use crate::capture_span::capture_spans;
 use crate::linking::LinkBy;
@@ -68,6 +68,15 @@ fn lost_launches(tree: &TraceTree) -> LostLaunches {
         .iter()
         .filter_map(|&event| events.correlation(event).filter(|id| ids.remove(id)))
         .collect();
+    // rocprofv3 records kernels and copies each where that is asked for, and copies none that the host makes.
+    let is_of_rocprof = trace.facts().recorder.kind == Some(RecordingKind::Rocprof);
+    // Launches between others whose dispatches are all there have none: a graph captured them.
+    let has_all_dispatches = trace.facts().dispatch_gaps.is_some_and(|gaps| gaps.missing == 0);
+    let device_events = || tree.linked_device_events().iter().chain(tree.unlinked_device_events());
+    let lacks_kernels =
+        is_of_rocprof && device_events().all(|&event| events.category(event) != Category::KERNEL);
+    let mut copies =
+        PerString::new(trace.strings(), |name| HostWait::of_call(name).is_some_and(HostWait::is_copy));
     let captures = capture_spans(trace);
     let mut fills = Vec::new();
     let mut replays = Vec::new();
@@ -78,10 +87,12 @@ fn lost_launches(tree: &TraceTree) -> LostLaunches {
         let at = (start, call);
         match kind {
             _ if shares_id || is_captured => lost.explained += 1,
+            _ if lacks_kernels || (is_of_rocprof && *copies.get(events.name(call))) => lost.explained += 1,
             CallKind::GraphLaunch => replays.push(at),
             CallKind::Memset => fills.push(at),
             _ if at < first => lost.before.push(call),
             _ if at > last => lost.after.push(call),
+            _ if has_all_dispatches => lost.explained += 1,
             _ => lost.between.push(call),
         }
     }

@@ -124,7 +124,7 @@ impl Advisor {
         let baseline = self.baseline.as_deref().map(analysis).transpose()?;
         let baseline = baseline.as_ref().map(|(baseline, _)| baseline);
         let notices = trace.trace().warnings().iter().cloned().map(Notice::Reading).collect();
-        Ok((of_trace(&trace, diagnosis.as_ref(), baseline, &self.limits), notices))
+        Ok((of_trace(&trace, Some(&diagnosis), baseline, &self.limits), notices))
     }
 }
 

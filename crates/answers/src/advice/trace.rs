@@ -10,9 +10,9 @@ use gpu_timeline::{Interval, LINKED_ENOUGH, QueueLength, Wait, WaitCause};
 use hashbrown::{HashMap, HashSet};
 use operator_sheets::RooflineShares;
 use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
-use sheets::Sheet;
 use sheets::columns;
 use sheets::names;
+use sheets::{Figure, Sheet};
 use trace_doctor::{Diagnosis, Severity};
 use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
 use trace2tree::{TraceTree, busy_time, is_graph_launch, is_module_frame};
@@ -63,7 +63,7 @@ pub(crate) fn of_trace(
     let own: Vec<&dyn Rule> = own.iter().map(|rule| &**rule).collect();
     let mut advice = Advice::with_rules(&facts, limits, &recording, &own);
     if let Some(diagnosis) = diagnosis {
-        doubt(&mut advice, diagnosis);
+        doubt(&mut advice, diagnosis, facts.program == Program::Hip);
     }
     keep_named_rows(&mut advice, analysis);
     advice
@@ -79,8 +79,9 @@ fn keep_named_rows(advice: &mut Advice, analysis: &Analysis) {
     }
 }
 
-/// Marks findings that rest on figures which faults of the recording spoil.
-fn doubt(advice: &mut Advice, diagnosis: &Diagnosis) {
+/// Marks findings that rest on figures which faults of the recording spoil. Where `timeline_has_no_rows`, those without rows
+/// are about the timeline.
+fn doubt(advice: &mut Advice, diagnosis: &Diagnosis, timeline_has_no_rows: bool) {
     let sheets = LazyCell::new(all_sheets);
     let faults = diagnosis
         .findings
@@ -94,8 +95,15 @@ fn doubt(advice: &mut Advice, diagnosis: &Diagnosis) {
                 figure.is_in_any_sheet() || sheets.iter().any(shows)
             })
         };
+        let of_timeline = [Figure::GpuTimeline, Figure::BusyTime, Figure::IdleTime];
+        let spoils_timeline = timeline_has_no_rows
+            && fault.rule.harm.figures().iter().any(|figure| of_timeline.contains(figure));
         for finding in &mut advice.findings {
-            if finding.rows.iter().any(|row| spoils(&row.table)) {
+            let is_spoiled = match finding.rows[..] {
+                [] => spoils_timeline,
+                [..] => finding.rows.iter().any(|row| spoils(&row.table)),
+            };
+            if is_spoiled {
                 finding.doubts.push(Doubt { rule: fault.rule.id.to_owned(), text: fault.text.clone() });
             }
         }

@@ -99,6 +99,7 @@ fn notices() -> Vec<Notice> {
         Notice::Reading(Warning::MalformedRecords { list: text(), count: 2, detail: text() }),
         Notice::Reading(Warning::UnusedRecords { list: text(), count: 2 }),
         Notice::Reading(Warning::RecordsWithoutTimes { list: text(), count: 2 }),
+        Notice::Reading(Warning::DeviceWorkWithoutTimes { count: 2, of: 3 }),
         Notice::Reading(Warning::CounterPass { file: text(), trace: text(), joined: 2, dispatches: 3 }),
         Notice::Reading(Warning::Records { fault: RecordFault::LostPacket, count: 2 }),
         Notice::Reading(Warning::UnreadTables { tables: vec![(text(), 2)] }),

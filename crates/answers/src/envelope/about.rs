@@ -2,12 +2,10 @@
 
 use report_writers::JsonTable;
 use trace_doctor::Diagnosis;
-use trace_ingest::{Accelerator, Category, RecorderFacts, Trace};
+use trace_ingest::{Accelerator, Category, RecorderFacts, RecordingKind, Trace};
 use tree_perf::Analysis;
 
-use super::{
-    Answer, AnswerFinding, CannotAnswer, ClockTrust, Input, Losses, Row, Status, Trust, TrustVerdict,
-};
+use super::{Answer, AnswerFinding, CannotAnswer, ClockTrust, Input, Losses, Row, Status, Trust};
 use crate::report::{Analysed, Report};
 use crate::steps::step_count;
 use crate::{rocprof, tenstorrent, xla};
@@ -32,9 +30,9 @@ impl<'a> Answer<'a> {
                 inputs.zip(hosts).for_each(|(input, host)| input.tell(host.trace()));
                 Some(xla::trust(hosts))
             }
-            Analysed::Rocprof(analysis) => {
+            Analysed::Rocprof(analysis, diagnosis) => {
                 inputs.take(1).for_each(|input| rocprof::tell(input, analysis.profile()));
-                Some(rocprof::trust(analysis))
+                Some(rocprof::trust(analysis, diagnosis.as_ref()))
             }
             Analysed::Tenstorrent(analysis, _) => {
                 let table = &analysis.table;
@@ -100,11 +98,11 @@ impl Trust {
             false => Trust { linked_pct_of_time: linked, ..read },
         };
         let has_error = diagnosis.and_then(Diagnosis::worst) == Some(trace_doctor::Severity::Error);
+        // The rules about other recorders than PyTorch's are of device work alone, on which all figures rest.
+        let is_doubtful = trace.facts().recorder.kind.is_some_and(RecordingKind::is_of_machine)
+            && diagnosis.is_some_and(|diagnosis| diagnosis.doubts().is_some());
+        let read = read.with_doubts(has_error || is_doubtful);
         Trust {
-            verdict: match read.verdict {
-                TrustVerdict::Full if has_error => TrustVerdict::Degraded,
-                verdict => verdict,
-            },
             shapes: shapes.then(has_shapes),
             stacks: python_frames.then(has_frames),
             steps: step_count(analysis),

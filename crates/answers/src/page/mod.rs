@@ -49,7 +49,7 @@ pub fn page(report: &Report, options: &[String]) -> Page {
                 page.figures.extend(step_figure(analysis));
             }
         }
-        Analysed::Rocprof(analysis) => {
+        Analysed::Rocprof(analysis, _) => {
             recorders::rocprof(analysis, &mut page);
             page.figures.extend(step_figure(&**analysis));
         }

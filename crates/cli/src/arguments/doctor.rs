@@ -12,12 +12,14 @@ use super::answer_output::AnswerOutput;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens doctor trace.json.gz                     what is wrong with the recording, and what to do about it
+  tracelens doctor rocprof_output/                   the same of what rocprofv3 or nsys export wrote
   tracelens doctor *.json.gz --json                  the same of many files, for programs
   tracelens doctor trace.json --fail-on warning      exit code 3 when some figures cannot be trusted";
 
 #[derive(Args)]
 pub(crate) struct DoctorArguments {
-    /// The traces of PyTorch's profiler: plain, gzip, zstd or zip; - reads standard input
+    /// The recordings, of any profiler whose recordings are traces: plain, gzip, zstd or zip, or a folder of rocprofv3's
+    /// CSV files; - reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 

@@ -9,7 +9,7 @@ use report_writers::terminal::Style;
 use serde::Serialize;
 use sheets::escaped;
 use trace_doctor::{Diagnosis, Finding, Severity};
-use trace_ingest::{ReadOptions, RecordingKind, TimeUnit, read_path};
+use trace_ingest::{ReadOptions, RecordingKind, TimeUnit, TraceFacts, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::arguments::doctor::DoctorArguments;
@@ -73,15 +73,21 @@ fn examine(path: &Path, arguments: &DoctorArguments, context: &Context<'_>) -> R
     let options = ReadOptions { threads, progress: Some(&update), ..standard_input::reading() };
     let trace = read_path(path, &options)?;
     let name = context.name(path);
-    let (entries, kind) = (trace.entries(), trace.facts().recorder.kind);
-    let format = if trace.facts().recorder.uncut_device_times { "kineto-json" } else { "kineto-pftrace" };
+    let (entries, format) = (trace.entries(), format(trace.facts()));
     let notices = Notice::all_of_reading(path, &trace);
     let diagnosis = Diagnosis::new(&TraceTree::build(trace, &TreeOptions::default()));
-    let diagnosis = diagnosis.ok_or_else(|| Failure::NotExamined {
-        path: path.to_path_buf(),
-        kind: kind.unwrap_or(RecordingKind::Trace),
-    })?;
     Ok(Examined { name, notices, format, entries, diagnosis })
+}
+
+/// Form of a file, by what its reader tells of the recorder.
+fn format(facts: &TraceFacts) -> &'static str {
+    match facts.recorder.kind {
+        Some(RecordingKind::Nsys) => "nsys",
+        Some(RecordingKind::Rocprof) => "rocprofv3",
+        Some(RecordingKind::XPlane) => "xplane",
+        _ if facts.recorder.uncut_device_times => "kineto-json",
+        _ => "kineto-pftrace",
+    }
 }
 
 /// A block per recording: its name, then its findings, each with its remedy below it.
@@ -102,10 +108,10 @@ fn blocks(examined: &[Examined], style: Style) -> String {
         };
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{}: {findings}", escaped(name));
-        for Finding { rule, severity, text, .. } in &diagnosis.findings {
+        for Finding { rule, remedy, severity, text, .. } in &diagnosis.findings {
             wrap(text, &format!("  {:<4}{:<8}", rule.id, severity.as_str()), INDENT, width, &mut out);
             if *severity > Severity::Info {
-                wrap(rule.remedy, INDENT, INDENT, width, &mut out);
+                wrap(remedy, INDENT, INDENT, width, &mut out);
             }
         }
     }
@@ -175,7 +181,7 @@ impl<'a> File<'a> {
             guarded: finding.guarded,
             first: finding.first.map(|place| First { uid: place.uid, ts_ns: ns(place.start) }),
             text: &finding.text,
-            remedy: finding.rule.remedy,
+            remedy: finding.remedy,
             spoils: finding.rule.spoils().collect(),
         };
         let guarded = diagnosis.guarded.iter().map(|&(rule, count)| Guarded { rule: rule.id, count });

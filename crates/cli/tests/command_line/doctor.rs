@@ -1,5 +1,7 @@
 //! `tracelens doctor`.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::program::{Sheets, Workplace};
@@ -62,6 +64,92 @@ fn json_has_the_findings_of_each_file() {
     }
     assert_eq!(found["first"]["ts_ns"], 875);
     assert!(whole["skipped"].as_array().unwrap().iter().any(|skipped| skipped["rule"] == "L5"));
+}
+
+/// The generated run of rocprofv3, of whose rows of dispatches `change` says what becomes: start and end.
+fn rocprof_place(change: impl Fn(usize, &mut [String; 2]) -> bool) -> Workplace {
+    let place = Workplace::with("[]");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated/rocprof/csv");
+    std::fs::create_dir(place.path("run")).unwrap();
+    for file in testdata::entries(&folder) {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let mut text = std::fs::read_to_string(&file).unwrap();
+        // Counters can be of some dispatches only.
+        if name.contains("counter") {
+            continue;
+        }
+        if name.ends_with("kernel_trace.csv") {
+            let mut lines = text.lines();
+            let header = lines.next().unwrap();
+            let column =
+                |name| header.split(',').position(|column| column.trim_matches('"') == name).unwrap();
+            let from_end = header.split(',').count() - column("Start_Timestamp");
+            let mut changed = vec![header.to_owned()];
+            for (number, line) in lines.enumerate() {
+                // Names of kernels have commas.
+                let mut cells: Vec<String> = line.split(',').map(ToOwned::to_owned).collect();
+                let start = cells.len() - from_end;
+                let mut times = [cells[start].clone(), cells[start + 1].clone()];
+                if change(number, &mut times) {
+                    let [begin, end] = times;
+                    (cells[start], cells[start + 1]) = (begin, end);
+                    changed.push(cells.join(","));
+                }
+            }
+            text = changed.join("\n");
+        }
+        place.put(&format!("run/{name}"), text);
+    }
+    place
+}
+
+#[test]
+fn a_sound_profile_of_rocprofv3_has_no_findings() {
+    let place = rocprof_place(|_, _| true);
+    assert_eq!(place.run("doctor run --fail-on note").exits_with(0).out, "run: no findings\n");
+    let report = place.run("rocprof run --json").exits_with(0).out;
+    let document: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(document["trust"]["verdict"], "full");
+    assert!(!Sheets::parse(&report).has("recording"));
+}
+
+#[test]
+fn faults_of_rocprofv3_are_found_and_told_on_the_first_page() {
+    type Change = fn(usize, &mut [String; 2]) -> bool;
+    let half: Change = |number, _| number % 2 == 0;
+    let overrun: Change = |number, [_, end]| {
+        if number == 20 {
+            *end = (end.parse::<u64>().unwrap() + 3_000_000).to_string();
+        }
+        true
+    };
+    let zero: Change = |number, times| {
+        if [3, 9, 20, 40].contains(&number) {
+            *times = ["0".to_owned(), "0".to_owned()];
+        }
+        true
+    };
+    for (change, rules, text) in [
+        (half, vec!["L2", "L9"], "kernel times and busy time are too small"),
+        (overrun, vec!["C4"], "the busy time is too long"),
+        (zero, vec!["F6"], "4 of 271 kernels and copies have times of 0, which are in no figure"),
+    ] {
+        let place = rocprof_place(change);
+        let out = place.run("doctor run --json --fail-on never").exits_with(0).out;
+        let document: Value = serde_json::from_str(&out).unwrap();
+        let found = document["result"]["files"][0]["findings"].as_array().unwrap();
+        let found: Vec<&Value> = found.iter().filter(|finding| finding["rule"] != "W3").collect();
+        assert_eq!(found.iter().map(|finding| &finding["rule"]).collect::<Vec<_>>(), rules, "{out}");
+        assert!(found.iter().all(|finding| !finding["remedy"].as_str().unwrap().contains("CUPTI")), "{out}");
+        let printed = place.run("rocprof run --output_csvs_dir out").exits_with(0).out;
+        let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains("recording: ") && printed.contains(text), "{printed}");
+        assert!(printed.contains("(in doubt)") && !printed.contains("loads data"), "{printed}");
+        let report = place.run("rocprof run --json").exits_with(0).out;
+        let document: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(document["trust"]["verdict"], "degraded");
+        assert!(Sheets::parse(&report).column("recording", "rule").contains(&&Value::from(rules[0])));
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use sheets::columns::DIRECT_MS;
 use sheets::columns::rocprof_kernels::{MAX, MEAN, MEDIAN, MIN, STD, TOTAL};
 use sheets::columns::{CUMULATIVE, SHARE_OF_KERNEL_TIME};
 use sheets::names;
-use sheets::{Chart, ChartShape, Column, Excerpt, Field, Role, Sheet, percent};
+use sheets::{Chart, ChartShape, Column, Excerpt, Field, Figure, Role, Sheet, percent};
 use trace_ingest::rocprof::{Dispatch, Launch};
 
 use crate::analysis::{KernelGroup, RocprofAnalysis};
@@ -27,7 +27,9 @@ const CATEGORY: Column = Column::new(
     Text,
     "What the kernels do, as their full names say, in the categories of reports of traces: GEMM, SDPA_fwd (attention), CONV_fwd, NORM_fwd, elementwise, reduce, copy/fill, communication and so on; other where a name says nothing. With the layout of TraceLens its categories: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory, COMM, Other.",
 );
-const CATEGORY_TOTAL: Column = TOTAL.named(DIRECT_MS.name);
+/// What rests on the durations of kernels.
+const OF_DURATIONS: &[Figure] = &[Figure::OpsSummary, Figure::SumsOfDeviceTime];
+const CATEGORY_TOTAL: Column = TOTAL.named(DIRECT_MS.name).showing(OF_DURATIONS);
 
 /// A column in µs of times that are whole nanoseconds.
 fn whole_time<'a, R>(
@@ -80,9 +82,11 @@ fn ranked<K>(analysis: &RocprofAnalysis, mut rows: Vec<(K, Summed)>) -> Vec<Rank
 /// The columns of the share in all kernel time.
 fn shares<'a, K>() -> [Field<Context<'a>, Ranked<K>>; 2] {
     [
-        SHARE_OF_KERNEL_TIME.field_in(|analysis: &Context<'_>, (_, summed, _): &Ranked<K>| {
-            share(summed.time, analysis.groups().total).into()
-        }),
+        SHARE_OF_KERNEL_TIME.showing(&[Figure::SharesOfDeviceTime]).field_in(
+            |analysis: &Context<'_>, (_, summed, _): &Ranked<K>| {
+                share(summed.time, analysis.groups().total).into()
+            },
+        ),
         CUMULATIVE.field(|&(.., running): &Ranked<K>| running.into()),
     ]
 }
@@ -110,7 +114,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         whole_time(MAX, |((.., durations), ..): &Row<'_>| durations.max),
     ];
     let sums = [
-        TOTAL.field_in(|analysis: &Context<'_>, (_, summed, _): &Row<'_>| {
+        TOTAL.showing(OF_DURATIONS).field_in(|analysis: &Context<'_>, (_, summed, _): &Row<'_>| {
             analysis.ms(summed.time as f64).into()
         }),
         CATEGORY

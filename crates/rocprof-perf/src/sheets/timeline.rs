@@ -5,7 +5,7 @@ use operator_sheets::per_iteration;
 use perf_models::Category;
 use sheets::columns::{TIME_MS, TIME_SHARE, TIME_TYPE};
 use sheets::names;
-use sheets::{Chart, ChartShape, Column, Role, Sheet, percent};
+use sheets::{Chart, ChartShape, Column, Figure, Role, Sheet, percent};
 use trace_ingest::Nanoseconds;
 use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process, SourceFormat};
 
@@ -13,8 +13,9 @@ use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::{Processes, TimelineRule};
 
 const TYPE: Column = TIME_TYPE.described("What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, and of a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither). Busy and idle time add up to the total.");
-const TIME: Column =
-    TIME_MS.described("Length in ms of the union of the spans in question, over all GPUs together.");
+const TIME: Column = TIME_MS
+    .described("Length in ms of the union of the spans in question, over all GPUs together.")
+    .showing(&[Figure::GpuTimeline, Figure::Span, Figure::BusyTime, Figure::IdleTime]);
 
 const AGENT: Column =
     Column::text("agent", "The GPU, as the profile's records call it; empty for records that name none.");

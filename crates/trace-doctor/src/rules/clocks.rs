@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use sheets::numbers::{counted, duration, grouped};
-use trace_ingest::{Category, EventId, PerString};
+use trace_ingest::{Category, EventId, PerString, RecordingKind};
 use trace2tree::{HostWait, is_graph_launch};
 
 use crate::facts::{Facts, Granularity, Tally};
@@ -177,14 +177,29 @@ pub(super) fn drift(facts: &Facts<'_>) -> Verdict {
 pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
     const LEAST_MICROSECONDS: i64 = 100;
     let events = facts.events;
-    let stream = |event: EventId| (events.device(event), events.stream(event));
+    let (arguments, tracks) = (events.arguments(), facts.trace.tracks());
+    let recorder = facts.trace.facts().recorder.kind;
+    let has_queues = recorder == Some(RecordingKind::Rocprof);
+    // Recordings of other profilers than PyTorch's can be of several processes, whose streams have the same numbers.
+    let process = |event: EventId| {
+        let launch =
+            facts.tree.launch(event).filter(|_| recorder.is_some_and(RecordingKind::is_of_machine))?;
+        Some(tracks.get(events.track(launch)).pid)
+    };
+    let stream = |event: EventId| {
+        let queue = arguments.queue.get(event.index());
+        let context = arguments.cuda.get(event.index()).and_then(|work| work.context);
+        (events.device(event), events.stream(event), queue, context, process(event))
+    };
     // By track, which mostly is one stream of a device: the last event of each.
     let mut before: Vec<Vec<(_, EventId)>> = vec![Vec::new(); facts.trace.tracks().len()];
     let is_replay = |event: EventId| {
         facts.tree.launch(event).is_some_and(|launch| is_graph_launch(facts.trace.name(launch)))
     };
     let (mut long, mut excess, mut guarded) = (Vec::new(), 0, 0);
-    for &next in &facts.device {
+    let on_queues =
+        facts.device.iter().filter(|event| !has_queues || arguments.queue.get(event.index()).is_some());
+    for &next in on_queues {
         let streams = &mut before[events.track(next).index()];
         let of_next = stream(next);
         let Some((_, known)) = streams.iter_mut().find(|(stream, _)| *stream == of_next) else {
@@ -264,7 +279,7 @@ pub(super) fn open_frames(facts: &Facts<'_>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::{Category, EventArguments};
+    use trace_ingest::{Category, EventArguments, RecordingKind};
 
     use crate::recording::{Recording, correlated};
     use crate::{Finding, Severity};
@@ -376,6 +391,29 @@ mod tests {
         assert_eq!(seen(105.0, "cudaLaunchKernel", 7), (None, 0));
         assert_eq!(seen(120.0, "cudaLaunchKernel", 8), (None, 0));
         assert_eq!(seen(120.0, "cudaGraphLaunch", 7), (None, 1));
+    }
+
+    #[test]
+    fn queues_of_rocm_and_streams_of_processes_are_told_apart() {
+        let seen = |kind: RecordingKind, queues: [Option<i64>; 2], process: i64| {
+            let mut recording = Recording::of(kind);
+            for (id, queue, process, start, length) in
+                [(1, queues[0], 1, 10.0, 200.0), (2, queues[1], process, 20.0, 50.0)]
+            {
+                let call = ("cuda_runtime", "hipLaunchKernel", (id as f64, 0.5));
+                recording.host_of((process, 1), call.0, call.1, call.2, correlated(id));
+                let arguments = EventArguments { queue, ..correlated(id) };
+                recording.device(Category::KERNEL, "k", 7, (start, length), arguments);
+            }
+            found(recording, "C4").map(|found| found.remedy.contains("ROCm"))
+        };
+        let (rocprof, nsys) = (RecordingKind::Rocprof, RecordingKind::Nsys);
+        assert_eq!(seen(rocprof, [Some(1), Some(1)], 1), Some(true));
+        assert_eq!(seen(rocprof, [Some(1), Some(2)], 1), None);
+        // What names no queue may run on any.
+        assert_eq!(seen(rocprof, [None, None], 1), None);
+        assert_eq!(seen(nsys, [None, None], 1), Some(false));
+        assert_eq!(seen(nsys, [None, None], 2), None);
     }
 
     #[test]

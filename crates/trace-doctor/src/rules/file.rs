@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpu_timeline::{SortFew, lower_median};
 use hashbrown::HashMap;
 use sheets::numbers::{counted, duration, grouped};
-use trace_ingest::{EventFault, EventId, RowId, Warning};
+use trace_ingest::{EventFault, EventId, RecordFault, RowId, Warning};
 
 use crate::facts::{Facts, Granularity, Tally};
 use crate::finding::{Found, Severity, Verdict};
@@ -152,15 +152,21 @@ pub(super) fn impossible_times(facts: &Facts<'_>) -> Verdict {
     let (mut count, mut first) = (0, None);
     let mut texts = Vec::new();
     for warning in facts.trace.warnings() {
-        let Warning::Events { fault, count: faulty, first_uid } = warning else { continue };
-        if matches!(
-            fault,
-            EventFault::WithoutTimestamp | EventFault::WithoutDuration | EventFault::NegativeDuration
-        ) {
-            count += faulty;
-            first = first.or(events.find_uid(*first_uid));
-            texts.push(warning.to_string());
-        }
+        let (faulty, first_uid) = match warning {
+            Warning::Events {
+                fault:
+                    EventFault::WithoutTimestamp | EventFault::WithoutDuration | EventFault::NegativeDuration,
+                count,
+                first_uid,
+            } => (count, Some(*first_uid)),
+            Warning::Records { fault: RecordFault::NegativeDuration | RecordFault::NotCollected, count }
+            | Warning::DeviceWorkWithoutTimes { count, .. }
+            | Warning::RecordsWithoutTimes { count, .. } => (count, None),
+            _ => continue,
+        };
+        count += faulty;
+        first = first.or(first_uid.and_then(|uid| events.find_uid(uid)));
+        texts.push(warning.to_string());
     }
     let far: Vec<EventId> = match facts.device.get(facts.device.len() / 2) {
         Some(&median) => {

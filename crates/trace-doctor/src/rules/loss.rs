@@ -2,7 +2,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use sheets::numbers::{counted, decimal, duration, grouped};
-use trace_ingest::EventId;
+use trace_ingest::{EventId, NumberGaps, RecordFault, Warning};
 use trace2tree::busy_time;
 
 use crate::facts::{Facts, IdSet, Unlinked};
@@ -97,19 +97,30 @@ pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
     Verdict::Fires(Found { of: Some(count), first, ..Found::new(severity, count, text) })
 }
 
+/// A part of all records that no figure can do without is an error.
+fn severity_of_loss(lost: u64, of: u64) -> Severity {
+    match (lost >= 50 && lost.saturating_mul(100) >= of) || (lost >= 8 && lost.saturating_mul(10) >= of) {
+        true => Severity::Error,
+        false => Severity::Warning,
+    }
+}
+
 pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
     if let Some(reason) = facts.links_are_unknown() {
         return Verdict::NotExamined(reason);
     }
     let lost = facts.tree.lost_launches();
     let count = lost.between.len() as u64;
-    if count == 0 {
-        return Verdict::Sound { guarded: lost.explained };
+    // F6 tells of work that was recorded without times.
+    let without_times = facts.trace.warnings().iter().map(|warning| match warning {
+        Warning::DeviceWorkWithoutTimes { count, .. }
+        | Warning::Records { fault: RecordFault::NotCollected, count } => *count,
+        _ => 0,
+    });
+    if count <= without_times.sum() {
+        return Verdict::Sound { guarded: lost.explained + count };
     }
-    let severity = match count >= 50 && count * 100 >= lost.launches {
-        true => Severity::Error,
-        false => Severity::Warning,
-    };
+    let severity = severity_of_loss(count, lost.launches);
     let text = format!(
         "{} of {} have no device event",
         grouped(count.into()),
@@ -192,6 +203,21 @@ pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
         let text =
             format!("{} of {} correlation ids are missing", grouped(missing.into()), grouped(all.into()));
         Found { of: Some(all), ..Found::new(Severity::Warning, missing, text) }
+    });
+    found.into()
+}
+
+pub(super) fn gaps_in_dispatches(facts: &Facts<'_>) -> Verdict {
+    let Some(NumberGaps { missing, of }) = facts.trace.facts().dispatch_gaps else {
+        return Verdict::NotExamined("dispatches are not numbered, or need not all be recorded");
+    };
+    let found = (missing > 0).then(|| {
+        let text = format!(
+            "{} of {} are not in the recording: their numbers are missing",
+            grouped(missing.into()),
+            counted(of as usize, "kernel dispatch", "kernel dispatches")
+        );
+        Found { of: Some(of), ..Found::new(severity_of_loss(missing, of), missing, text) }
     });
     found.into()
 }
@@ -292,7 +318,7 @@ pub(super) fn uneven_replays(facts: &Facts<'_>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::{Category, EventArguments, RecorderLog};
+    use trace_ingest::{Category, EventArguments, NumberGaps, RecorderLog, RecordingKind};
 
     use crate::recording::{Recording, correlated};
     use crate::{Diagnosis, Severity};
@@ -305,6 +331,38 @@ mod tests {
         (0..count).for_each(|at| _ = recording.call("cudaLaunchKernel", (10.0 + at as f64, 0.5), at + 1));
         recording.host(category, "range", (6000.0, 1.0), EventArguments::default());
         recording.diagnosis()
+    }
+
+    #[test]
+    fn numbers_of_dispatches_tell_which_are_missing() {
+        let seen = |missing: u64, lost: i64| {
+            let mut recording = Recording::of(RecordingKind::Rocprof);
+            for id in 1..=100 {
+                recording.call("hipLaunchKernel", (10.0 * id as f64, 1.0), id);
+                recording.call("hipMemcpyAsync", (10.0 * id as f64 + 5.0, 1.0), 1000 + id);
+                if id <= 50 || id > 50 + lost {
+                    recording.kernel("k", (10.0 * id as f64 + 2.0, 5.0), id);
+                }
+            }
+            recording.facts.dispatch_gaps = Some(NumberGaps { missing, of: 100 });
+            let diagnosis = recording.diagnosis();
+            let seen = |rule| diagnosis.find(rule).map(|found| (found.severity, found.count));
+            (seen("L9"), seen("L2"))
+        };
+        // Copies are recorded where that is asked for.
+        assert_eq!(seen(0, 0), (None, None));
+        let lost = |severity, count| Some((severity, count));
+        assert_eq!(seen(20, 20), (lost(Severity::Error, 20), lost(Severity::Error, 20)));
+        assert_eq!(seen(5, 5), (lost(Severity::Warning, 5), lost(Severity::Warning, 5)));
+        // Graphs have captured these launches.
+        assert_eq!(seen(0, 20), (None, None));
+    }
+
+    #[test]
+    fn rules_about_pytorch_are_not_for_other_recorders() {
+        let diagnosis = Recording::of(RecordingKind::Nsys).diagnosis();
+        let is_skipped = |id: &str| diagnosis.skipped.iter().any(|(rule, _)| rule.id == id);
+        assert!(is_skipped("R1") && is_skipped("L9") && !is_skipped("L2") && !is_skipped("C4"));
     }
 
     #[test]

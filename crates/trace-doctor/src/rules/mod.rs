@@ -9,8 +9,9 @@ mod recorded;
 mod window;
 
 use sheets::Figure;
+use trace_ingest::RecordingKind;
 
-use crate::finding::{Harm, Rule};
+use crate::finding::{Elsewhere, Harm, Rule};
 
 /// What suffers where device events hang below the wrong call.
 const FIGURES_BY_LAUNCH: &[Figure] = &[
@@ -63,6 +64,11 @@ pub static RULES: [Rule; 54] = [
         remedy: "Export or copy the recording again. Until then the report is of the part before the damage.",
         harm: Harm::Unreliable(&[Figure::Everything]),
         consequence: Some("the figures are of the part that was read"),
+        elsewhere: &[Elsewhere {
+            recorders: &[RecordingKind::XPlane, RecordingKind::Nsys, RecordingKind::Rocprof],
+            remedy: None,
+            consequence: None,
+        }],
         examine: file::ends_early,
     },
     Rule {
@@ -71,6 +77,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Update PyTorch: older recorders write unprintable characters of names unescaped.",
         harm: Harm::Unreliable(&[Figure::Names]),
         consequence: None,
+        elsewhere: &[],
         examine: file::malformed,
     },
     Rule {
@@ -79,6 +86,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Write `ts` and `dur` in microseconds and `baseTimeNanoseconds` in nanoseconds.",
         harm: Harm::Unreliable(&[Figure::EveryTime]),
         consequence: Some("no time can be trusted"),
+        elsewhere: &[],
         examine: file::other_unit,
     },
     Rule {
@@ -87,6 +95,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record with PyTorch of April 2024 or later, which writes nanoseconds.",
         harm: Harm::Unreliable(&[Figure::ShortKernels, Figure::Gaps, Figure::Overlap]),
         consequence: None,
+        elsewhere: &[],
         examine: file::whole_microseconds,
     },
     Rule {
@@ -95,6 +104,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record with PyTorch of April 2024 or later, which writes times relative to `baseTimeNanoseconds`.",
         harm: Harm::Unreliable(&[Figure::SumsOverShortEvents]),
         consequence: None,
+        elsewhere: &[],
         examine: file::doubles,
     },
     Rule {
@@ -103,6 +113,20 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record again; if it recurs, report it to the recorder's authors.",
         harm: Harm::Unreliable(&[Figure::Span, Figure::IdleTime, Figure::CriticalPath]),
         consequence: Some("the span and the idle time may be too long"),
+        elsewhere: &[
+            Elsewhere {
+                recorders: &[RecordingKind::XPlane, RecordingKind::Nsys],
+                remedy: None,
+                consequence: None,
+            },
+            Elsewhere {
+                recorders: &[RecordingKind::Rocprof],
+                remedy: Some(
+                    "Record again with a newer ROCm; if it recurs, report it to the authors of rocprofv3.",
+                ),
+                consequence: None,
+            },
+        ],
         examine: file::impossible_times,
     },
     Rule {
@@ -111,6 +135,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Check whether the file was merged from overlapping recordings, and report each alone.",
         harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
         consequence: Some("sums of kernel times count them twice"),
+        elsewhere: &[],
         examine: file::repeated_events,
     },
     Rule {
@@ -119,6 +144,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Report the recording of each process alone.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to operators of another process"),
+        elsewhere: &[],
         examine: file::several_processes,
     },
     Rule {
@@ -127,6 +153,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record fewer steps: events of the allocator were lost. Totals and peaks are right all the same.",
         harm: Harm::Unreliable(MEMORY_CLAIMS),
         consequence: Some("the owners of memory are incomplete"),
+        elsewhere: &[],
         examine: file::lost_memory_events,
     },
     Rule {
@@ -143,6 +170,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Add ProfilerActivity.CPU to the activities.",
         harm: Harm::Missing(&[Figure::OpsSummary, Figure::OpsAll, Figure::Unified, Figure::Rooflines]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_operators,
     },
     Rule {
@@ -151,6 +179,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "If the program uses a GPU, add ProfilerActivity.CUDA to the activities.",
         harm: Harm::Missing(&[Figure::GpuTimeline]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_device_work,
     },
     Rule {
@@ -159,6 +188,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record with record_shapes=True.",
         harm: Harm::Missing(&[Figure::Rooflines, Figure::Flops]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_shapes,
     },
     Rule {
@@ -167,6 +197,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; host times grow.",
         harm: Harm::Missing(&[Figure::Modules, Figure::CallStacks, Figure::ModulesOfMemory]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_stacks,
     },
     Rule {
@@ -175,6 +206,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Add ProfilerActivity.CPU and ProfilerActivity.CUDA to the activities.",
         harm: Harm::Missing(&[Figure::AllButFrames]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::only_frames,
     },
     Rule {
@@ -183,6 +215,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "None is needed.",
         harm: Harm::None,
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_external_ids,
     },
     Rule {
@@ -191,6 +224,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record with profile_memory=True to see memory.",
         harm: Harm::Missing(MEMORY),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_allocations,
     },
     Rule {
@@ -199,6 +233,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Say which GPU it is when you ask for the report.",
         harm: Harm::Missing(&[Figure::Rooflines]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_device_properties,
     },
     Rule {
@@ -207,6 +242,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record with enable_cuda_sync_events=True to see which stream waits for which.",
         harm: Harm::Unreliable(&[Figure::CriticalPath]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_waits,
     },
     Rule {
@@ -215,6 +251,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record with a newer PyTorch; coalesced calls lack the names in all versions.",
         harm: Harm::Partial(&[Figure::Collectives, Figure::TablesOfRanks]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::unnamed_collectives,
     },
     Rule {
@@ -223,6 +260,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Name the files after their ranks, so that reports of jobs can tell them.",
         harm: Harm::Unreliable(&[Figure::TablesOfRanks]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_rank,
     },
     Rule {
@@ -231,6 +269,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Call prof.step() after each step.",
         harm: Harm::Missing(&[Figure::StepTimes, Figure::MemorySteps]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::no_steps,
     },
     Rule {
@@ -239,6 +278,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Stop the recording where nothing runs that matters, such as between steps.",
         harm: Harm::Unreliable(&[Figure::LengthsOfAnnotations]),
         consequence: None,
+        elsewhere: &[],
         examine: window::open_spans,
     },
     Rule {
@@ -247,6 +287,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Synchronise the device (torch.cuda.synchronize()) before the recording starts.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
+        elsewhere: &[],
         examine: window::queued_before,
     },
     Rule {
@@ -255,6 +296,22 @@ pub static RULES: [Rule; 54] = [
         remedy: "Leave a step of warm-up before the recording and synchronise at its end (pytorch #192021).",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
+        elsewhere: &[
+            Elsewhere {
+                recorders: &[RecordingKind::Nsys],
+                remedy: Some(
+                    "Synchronise the device before the recorded range ends (cudaProfilerStop, --duration).",
+                ),
+                consequence: Some("kernel times and busy time are too small"),
+            },
+            Elsewhere {
+                recorders: &[RecordingKind::Rocprof],
+                remedy: Some(
+                    "Synchronise the device (hipDeviceSynchronize) before the program or the recorded period ends.",
+                ),
+                consequence: Some("kernel times and busy time are too small"),
+            },
+        ],
         examine: window::device_records_shorter,
     },
     Rule {
@@ -263,6 +320,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Synchronise the device at the end of the step where step times matter.",
         harm: Harm::Unreliable(&[Figure::StepTimes]),
         consequence: None,
+        elsewhere: &[],
         examine: window::work_after_last_step,
     },
     Rule {
@@ -271,6 +329,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Leave these steps out of the report: choose the steady iterations.",
         harm: Harm::Unreliable(&[Figure::MeansOverSteps]),
         consequence: None,
+        elsewhere: &[],
         examine: window::odd_steps,
     },
     Rule {
@@ -279,6 +338,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Do not read the idle time after the mark `Record Window End` as the program's.",
         harm: Harm::Unreliable(&[Figure::IdleTimeAtTheEnd]),
         consequence: None,
+        elsewhere: &[],
         examine: window::outlasting_events,
     },
     Rule {
@@ -287,6 +347,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "None is needed: the time between the cycles counts as not recorded.",
         harm: Harm::None,
         consequence: None,
+        elsewhere: &[],
         examine: window::between_cycles,
     },
     Rule {
@@ -296,6 +357,11 @@ pub static RULES: [Rule; 54] = [
                  to read counters.",
         harm: Harm::Missing(&[Figure::AllOfTheDevice]),
         consequence: None,
+        elsewhere: &[Elsewhere {
+            recorders: &[RecordingKind::Nsys],
+            remedy: Some("Record with --trace=cuda, and stop other profilers that hold CUPTI."),
+            consequence: None,
+        }],
         examine: loss::no_device_events,
     },
     Rule {
@@ -304,6 +370,20 @@ pub static RULES: [Rule; 54] = [
         remedy: "Enlarge CUPTI's buffers or record fewer steps.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
+        elsewhere: &[
+            Elsewhere {
+                recorders: &[RecordingKind::Nsys],
+                remedy: Some("Record a shorter run, or flush more often with --cuda-flush-interval."),
+                consequence: Some("kernel times and busy time are too small"),
+            },
+            Elsewhere {
+                recorders: &[RecordingKind::Rocprof],
+                remedy: Some(
+                    "Record a shorter run with a newer ROCm: rocprofv3 has lost dispatches (rocprofiler-sdk #137).",
+                ),
+                consequence: Some("kernel times and busy time are too small"),
+            },
+        ],
         examine: loss::dropped_device_events,
     },
     Rule {
@@ -312,6 +392,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record again with larger buffers; calls of the driver's interface need a recorder that records them.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
+        elsewhere: &[],
         examine: loss::missing_calls,
     },
     Rule {
@@ -320,6 +401,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record fewer steps, or with larger buffers; the recorder's own log says more.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: None,
+        elsewhere: &[],
         examine: loss::reported_by_recorder,
     },
     Rule {
@@ -328,6 +410,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record fewer steps: the recorder has lost records.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
+        elsewhere: &[],
         examine: loss::gaps_in_ids,
     },
     Rule {
@@ -336,6 +419,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Update ROCm: its recorder leaves out the id of some kernels (roctracer #100).",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
+        elsewhere: &[],
         examine: loss::without_correlation,
     },
     Rule {
@@ -344,6 +428,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Enlarge CUPTI's buffers or record fewer steps.",
         harm: Harm::Unreliable(&[Figure::GraphReplays]),
         consequence: None,
+        elsewhere: &[],
         examine: loss::uneven_replays,
     },
     Rule {
@@ -352,7 +437,32 @@ pub static RULES: [Rule; 54] = [
         remedy: "Update the recorder (CUPTI, roctracer or rocprofiler-sdk), or record without graphs: it leaves out the kernels of graphs.",
         harm: Harm::Unreliable(FIGURES_OF_ABSENCE),
         consequence: Some("the device may have worked where no event is recorded"),
+        elsewhere: &[
+            Elsewhere {
+                recorders: &[RecordingKind::Nsys],
+                remedy: Some("Record with --cuda-graph-trace=node."),
+                consequence: Some(
+                    "the device may have worked where no event is recorded; record with --cuda-graph-trace=node",
+                ),
+            },
+            Elsewhere {
+                recorders: &[RecordingKind::Rocprof],
+                remedy: Some(
+                    "Record with a newer ROCm, or without graphs: rocprofv3 leaves out the kernels of graphs.",
+                ),
+                consequence: None,
+            },
+        ],
         examine: loss::lost_replays,
+    },
+    Rule {
+        id: "L9",
+        looks_for: "gaps in the numbers of dispatches",
+        remedy: "Record a shorter run with a newer ROCm, and without pauses: rocprofv3 numbers dispatches without gaps.",
+        harm: Harm::Unreliable(FIGURES_WITH_LOSS),
+        consequence: Some("kernel times and busy time are too small"),
+        elsewhere: &[Elsewhere { recorders: &[RecordingKind::Rocprof], remedy: None, consequence: None }],
+        examine: loss::gaps_in_dispatches,
     },
     Rule {
         id: "C1",
@@ -360,6 +470,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Do not read queue times of this recording; newer recorders convert clocks better (kineto #1380).",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
+        elsewhere: &[],
         examine: clocks::start_before_launch,
     },
     Rule {
@@ -368,6 +479,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Correct queue times and launch delays by the bound, or compare them within this recording only.",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
+        elsewhere: &[],
         examine: clocks::offset,
     },
     Rule {
@@ -376,6 +488,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Compare queue times and launch delays only within short stretches of this recording.",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
+        elsewhere: &[],
         examine: clocks::drift,
     },
     Rule {
@@ -389,6 +502,18 @@ pub static RULES: [Rule; 54] = [
             Figure::CriticalPath,
         ]),
         consequence: Some("the busy time is too long"),
+        elsewhere: &[
+            Elsewhere {
+                recorders: &[RecordingKind::Nsys],
+                remedy: Some("Update the driver and Nsight Systems: recorded ends are wrong."),
+                consequence: None,
+            },
+            Elsewhere {
+                recorders: &[RecordingKind::Rocprof],
+                remedy: Some("Update ROCm: recorded ends are wrong (rocm-systems #1568)."),
+                consequence: None,
+            },
+        ],
         examine: clocks::overrun,
     },
     Rule {
@@ -397,6 +522,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "None is needed for figures of the device; update PyTorch for correct frames.",
         harm: Harm::Unreliable(&[Figure::TimesOfFrames, Figure::Modules]),
         consequence: None,
+        elsewhere: &[],
         examine: clocks::open_frames,
     },
     Rule {
@@ -405,6 +531,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "None is needed: the stream in the events' arguments is used.",
         harm: Harm::None,
         consequence: None,
+        elsewhere: &[],
         examine: ids::drawing_lanes,
     },
     Rule {
@@ -413,6 +540,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Do not read overlap of copies with kernels of this recording (kineto #1398).",
         harm: Harm::Unreliable(&[Figure::OverlapOfCopies]),
         consequence: None,
+        elsewhere: &[],
         examine: ids::copies_on_stream_0,
     },
     Rule {
@@ -421,6 +549,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Update ROCm: its recorder repeats ids (kineto #1416).",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to the wrong operator"),
+        elsewhere: &[],
         examine: ids::shared_by_device_events,
     },
     Rule {
@@ -429,6 +558,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "None is needed.",
         harm: Harm::None,
         consequence: None,
+        elsewhere: &[],
         examine: ids::executor_streams,
     },
     Rule {
@@ -437,6 +567,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Check whether the file was merged from several recordings; report each alone.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be charged to the wrong operator"),
+        elsewhere: &[],
         examine: ids::shared_by_calls,
     },
     Rule {
@@ -445,6 +576,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Check whether the file was merged from several recordings; report each alone.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: None,
+        elsewhere: &[],
         examine: ids::shared_by_operators,
     },
     Rule {
@@ -453,6 +585,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "None is needed where correlation ids link; recorders up to early 2024 write them so.",
         harm: Harm::None,
         consequence: None,
+        elsewhere: &[],
         examine: ids::foreign_external_ids,
     },
     Rule {
@@ -461,6 +594,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Record fewer steps, or without shapes and stacks.",
         harm: Harm::Unreliable(&[Figure::HostTimes, Figure::IdleTime, Figure::CriticalPath]),
         consequence: Some("idle time has that of the profiler in it"),
+        elsewhere: &[],
         examine: profiler::overhead,
     },
     Rule {
@@ -469,6 +603,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Compare host times only with those of recordings that have stacks, too.",
         harm: Harm::Unreliable(&[Figure::HostTimes]),
         consequence: None,
+        elsewhere: &[],
         examine: profiler::stacks,
     },
     Rule {
@@ -477,6 +612,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Update the recorder, which does not know these names.",
         harm: Harm::Unreliable(&[Figure::Names]),
         consequence: None,
+        elsewhere: &[],
         examine: profiler::unknown_names,
     },
     Rule {
@@ -485,6 +621,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Leave kernels named `metrics: …` out of sums: they repeat other kernels (XPU).",
         harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
         consequence: None,
+        elsewhere: &[],
         examine: profiler::metric_kernels,
     },
     Rule {
@@ -501,6 +638,7 @@ pub static RULES: [Rule; 54] = [
             Figure::OverlapOnAStream,
         ]),
         consequence: None,
+        elsewhere: &[],
         examine: recorded::cut_device_times,
     },
 ];
@@ -518,6 +656,8 @@ mod tests {
         for rule in &RULES {
             assert!(rule.remedy.ends_with('.') && !rule.looks_for.ends_with('.'), "{}", rule.id);
             assert!(rule.consequence.is_none() || !rule.harm.figures().is_empty(), "{}", rule.id);
+            let remedies = rule.elsewhere.iter().filter_map(|elsewhere| elsewhere.remedy);
+            assert!(remedies.into_iter().all(|remedy| remedy.ends_with('.')), "{}", rule.id);
         }
     }
 }

@@ -332,7 +332,7 @@ mod tests {
                 arguments: EventArguments::default(),
             });
             let tree = trace2tree::TraceTree::build(trace, &trace2tree::TreeOptions::default());
-            let diagnosis = crate::Diagnosis::new(&tree).unwrap();
+            let diagnosis = crate::Diagnosis::new(&tree);
             diagnosis.find("W6").map(|found| (found.severity, found.count, found.time))
         };
         assert_eq!(seen(1501.0), Some((Severity::Note, 1, Some(1_001_000))));

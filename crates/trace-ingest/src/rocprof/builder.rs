@@ -7,7 +7,7 @@ use super::profile::{
     MemoryCopy, Profile, ScratchEvent,
 };
 use crate::string_table::{StringId, lossy};
-use crate::time::Nanoseconds;
+use crate::time::{Nanoseconds, TimesOfOthers};
 use crate::warning::{RecordFault, Warning};
 
 /// When and where something was done, and by whom. What the format does not say is 0.
@@ -242,6 +242,7 @@ impl ProfileBuilder {
     /// The profile, once everything was added.
     pub(crate) fn finish(self) -> Profile {
         let ProfileBuilder { mut profile, negative_durations, unknown_agents, invalid_utf8, .. } = self;
+        leave_out_work_without_times(&mut profile);
         let unnamed = |kernel: u32| {
             let Kernel { mangled, demangled, formatted, truncated, .. } = profile.kernels[kernel as usize];
             [mangled, demangled, formatted, truncated].iter().all(Option::is_none)
@@ -262,6 +263,27 @@ impl ProfileBuilder {
             }
         }
         profile
+    }
+}
+
+/// As [`crate::Trace`] leaves it out; what was counted in such dispatches goes with them.
+fn leave_out_work_without_times(profile: &mut Profile) {
+    let dispatch = |dispatch: &Dispatch| (dispatch.start.0, dispatch.end.0);
+    let copy = |copy: &MemoryCopy| (copy.start.0, copy.end.0);
+    let Profile { dispatches, copies, calls, .. } = &*profile;
+    let work = || dispatches.iter().map(dispatch).chain(copies.iter().map(copy));
+    if !work().any(|(start, _)| start == 0) {
+        return;
+    }
+    let calls = calls.iter().map(|call| (call.start.0, call.end.0)).filter(|&(_, end)| end != 0);
+    let Some(others) = TimesOfOthers::new(0, work(), work().chain(calls)) else { return };
+    let (of, kept): (u64, Vec<bool>) =
+        (work().count() as u64, dispatches.iter().map(|one| !others.are_far_from(dispatch(one))).collect());
+    profile.retain_dispatches(&kept);
+    profile.copies.retain(|one| !others.are_far_from(copy(one)));
+    let count = of - (profile.dispatches.len() + profile.copies.len()) as u64;
+    if count > 0 {
+        profile.warnings.push(Warning::DeviceWorkWithoutTimes { count, of });
     }
 }
 

@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 use super::profile::{Agent, AgentKind, Call, Dispatch, Domain, KernelNames, Launch, MemoryCopy, Profile};
 use crate::category::Category;
 use crate::event_table::{EventId, LaunchGeometry, MemoryTransfer, Phase, process_correlation};
-use crate::facts::{DeviceProperties, RecorderFacts, RecordingKind, TraceFacts};
+use crate::facts::{DeviceProperties, NumberGaps, RecorderFacts, RecordingKind, TraceFacts};
 use crate::string_table::StringId;
 use crate::time::{Nanoseconds, TimeUnit};
 use crate::trace::{EventArguments, NewEvent, Trace};
@@ -33,13 +33,24 @@ impl Profile {
         let places: Vec<bool> = self.dispatches.iter().map(|_| is_kept()).collect();
         self.copies.retain(|_| is_kept());
 
+        self.retain_dispatches(&places);
+        let is_inside = |start: Nanoseconds, end: Nanoseconds| start < time.end && end >= time.start;
+        self.allocations.retain(|one| is_inside(one.start, one.end));
+        self.scratch.retain(|one| is_inside(one.start, one.end));
+        for process in &mut self.processes {
+            (process.init, process.fini) = (None, None);
+        }
+    }
+
+    /// Keeps only these dispatches, in their order, and what was counted and sampled in them.
+    pub(super) fn retain_dispatches(&mut self, kept_places: &[bool]) {
         let mut kept = 0;
         let new_place = |is_kept: bool| {
             let place = is_kept.then_some(kept);
             kept += u32::from(is_kept);
             place
         };
-        let places: Vec<Option<u32>> = places.into_iter().map(new_place).collect();
+        let places: Vec<Option<u32>> = kept_places.iter().copied().map(new_place).collect();
         let mut place = places.iter();
         self.dispatches.retain(|_| place.next().is_some_and(Option::is_some));
         self.counter_values.retain_mut(|value| {
@@ -50,12 +61,6 @@ impl Profile {
         let dispatches: HashSet<(u32, u64)> =
             self.dispatches.iter().map(|dispatch| (dispatch.process, dispatch.dispatch_id)).collect();
         self.samples.retain(|sample| dispatches.contains(&(sample.process, sample.dispatch_id)));
-        let is_inside = |start: Nanoseconds, end: Nanoseconds| start < time.end && end >= time.start;
-        self.allocations.retain(|one| is_inside(one.start, one.end));
-        self.scratch.retain(|one| is_inside(one.start, one.end));
-        for process in &mut self.processes {
-            (process.init, process.fini) = (None, None);
-        }
     }
 }
 
@@ -98,6 +103,7 @@ impl Conversion<'_> {
                 uncut_device_times: true,
                 time_unit: TimeUnit::Nanoseconds,
             },
+            dispatch_gaps: dispatch_gaps(profile),
             devices: profile.agents.iter().filter_map(device).collect(),
             ..TraceFacts::default()
         };
@@ -130,6 +136,8 @@ impl Conversion<'_> {
             correlation: dispatch.correlation.map(|id| process_correlation(dispatch.process, id)),
             device: Some(self.device(dispatch.agent)),
             stream: Some(dispatch.stream as i64),
+            // Formats that do not tell it have 0.
+            queue: Some(dispatch.queue as i64).filter(|&queue| queue != 0),
             geometry: Some(geometry(launch)),
             ..EventArguments::default()
         };
@@ -212,6 +220,25 @@ impl Conversion<'_> {
             }
         }
     }
+}
+
+/// Gaps in the numbers of dispatches, of all processes together; each process begins at 1. `None` where dispatches have no
+/// numbers of their own, and of gaps where counters were collected, which can be of some kernels only.
+fn dispatch_gaps(profile: &Profile) -> Option<NumberGaps> {
+    let mut numbers: Vec<(u32, u64)> =
+        profile.dispatches.iter().map(|dispatch| (dispatch.process, dispatch.dispatch_id)).collect();
+    numbers.sort_unstable();
+    let mut gaps = NumberGaps::default();
+    for of_process in numbers.chunk_by(|a, b| a.0 == b.0) {
+        let [(_, first), .., (_, last)] = *of_process else { continue };
+        let is_counted = first > 0 && of_process.windows(2).all(|pair| pair[0] != pair[1]);
+        if is_counted {
+            let all = (last - first).saturating_add(1);
+            gaps.of = gaps.of.saturating_add(all);
+            gaps.missing = gaps.missing.saturating_add(all - of_process.len() as u64);
+        }
+    }
+    (gaps.of > 0 && (gaps.missing == 0 || profile.counter_values.is_empty())).then_some(gaps)
 }
 
 /// Whether calls of a library launch device work.
