@@ -97,6 +97,16 @@ pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
     Verdict::Fires(Found { of: Some(count), first, ..Found::new(severity, count, text) })
 }
 
+/// Device work that was recorded without times, of which F6 tells.
+fn work_without_times(facts: &Facts<'_>) -> u64 {
+    let counts = facts.trace.warnings().iter().map(|warning| match warning {
+        Warning::DeviceWorkWithoutTimes { count, .. }
+        | Warning::Records { fault: RecordFault::NotCollected, count } => *count,
+        _ => 0,
+    });
+    counts.sum()
+}
+
 /// A part of all records that no figure can do without is an error.
 fn severity_of_loss(lost: u64, of: u64) -> Severity {
     match (lost >= 50 && lost.saturating_mul(100) >= of) || (lost >= 8 && lost.saturating_mul(10) >= of) {
@@ -111,13 +121,7 @@ pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
     }
     let lost = facts.tree.lost_launches();
     let count = lost.between.len() as u64;
-    // F6 tells of work that was recorded without times.
-    let without_times = facts.trace.warnings().iter().map(|warning| match warning {
-        Warning::DeviceWorkWithoutTimes { count, .. }
-        | Warning::Records { fault: RecordFault::NotCollected, count } => *count,
-        _ => 0,
-    });
-    if count <= without_times.sum() {
+    if count <= work_without_times(facts) {
         return Verdict::Sound { guarded: lost.explained + count };
     }
     let severity = severity_of_loss(count, lost.launches);
@@ -211,15 +215,15 @@ pub(super) fn gaps_in_dispatches(facts: &Facts<'_>) -> Verdict {
     let Some(NumberGaps { missing, of }) = facts.trace.facts().dispatch_gaps else {
         return Verdict::NotExamined("dispatches are not numbered, or need not all be recorded");
     };
-    let found = (missing > 0).then(|| {
-        let text = format!(
-            "{} of {} are not in the recording: their numbers are missing",
-            grouped(missing.into()),
-            counted(of as usize, "kernel dispatch", "kernel dispatches")
-        );
-        Found { of: Some(of), ..Found::new(severity_of_loss(missing, of), missing, text) }
-    });
-    found.into()
+    if missing <= work_without_times(facts) {
+        return Verdict::Sound { guarded: missing };
+    }
+    let text = format!(
+        "{} of {} are not in the recording: their numbers are missing",
+        grouped(missing.into()),
+        counted(of as usize, "kernel dispatch", "kernel dispatches")
+    );
+    Verdict::Fires(Found { of: Some(of), ..Found::new(severity_of_loss(missing, of), missing, text) })
 }
 
 pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {

@@ -114,17 +114,18 @@ pub static RULES: [Rule; 54] = [
         harm: Harm::Unreliable(&[Figure::Span, Figure::IdleTime, Figure::CriticalPath]),
         consequence: Some("the span and the idle time may be too long"),
         elsewhere: &[
+            Elsewhere { recorders: &[RecordingKind::XPlane], remedy: None, consequence: None },
             Elsewhere {
-                recorders: &[RecordingKind::XPlane, RecordingKind::Nsys],
+                recorders: &[RecordingKind::Nsys],
                 remedy: None,
-                consequence: None,
+                consequence: Some("busy time may be too short and idle time too long"),
             },
             Elsewhere {
                 recorders: &[RecordingKind::Rocprof],
                 remedy: Some(
                     "Record again with a newer ROCm; if it recurs, report it to the authors of rocprofv3.",
                 ),
-                consequence: None,
+                consequence: Some("busy time may be too short and idle time too long"),
             },
         ],
         examine: file::impossible_times,
