@@ -57,7 +57,7 @@ const CLOCKS: &[Figure] =
     &[Figure::QueueTimes, Figure::LaunchDelays, Figure::CausesOfIdleTime, Figure::CriticalPath];
 
 /// All rules.
-pub static RULES: [Rule; 54] = [
+pub static RULES: [Rule; 55] = [
     Rule {
         id: "F1",
         looks_for: "a file that ends early or is damaged",
@@ -163,6 +163,7 @@ pub static RULES: [Rule; 54] = [
         remedy: "Give each process a file of its own. Report the traces one by one.",
         harm: Harm::Missing(&[Figure::Everything]),
         consequence: Some("the figures are of the first trace alone"),
+        elsewhere: &[],
         examine: file::second_trace,
     },
     Rule {
