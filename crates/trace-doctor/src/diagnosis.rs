@@ -157,9 +157,8 @@ fn verdicts(facts: &Facts<'_>) -> Vec<Verdict> {
         None => Verdict::NotExamined(OF_ANOTHER_RECORDER),
     };
     // Neighbours in the list cost alike, so each thread takes every so many of them.
-    let share = |first: usize| -> Vec<Verdict> {
-        RULES.iter().skip(first).step_by(threads).map(|rule| verdict(rule)).collect()
-    };
+    let share =
+        |first: usize| -> Vec<Verdict> { RULES.iter().skip(first).step_by(threads).map(verdict).collect() };
     let share = &share;
     let mut shares: Vec<_> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|first| scope.spawn(move || share(first))).collect();
