@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 
 use gpu_timeline::{HostActivity, WaitCause, lower_median};
+use hashbrown::HashMap;
 
 use crate::facts::Facts;
 use crate::finding::Limits;
@@ -64,6 +65,8 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
     let mut late = Vec::new();
     let mut credits = [Credit::default(); KINDS.len()];
     let mut holds = by_end.iter().copied().peekable();
+    // By hold: what waits have used of it before it ended.
+    let mut used: HashMap<u32, i64> = HashMap::new();
     let mut unrecorded = facts.unrecorded.iter().peekable();
     for (idle, position) in facts.idle.iter().zip(0..) {
         // Nobody knows what held the host before work that is not recorded.
@@ -83,7 +86,7 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
                 credits.iter_mut().for_each(|credit| credit.left = 0);
             }
             last_end = last_end.max(of_hold.time.end);
-            credits[kind].left += of_hold.time.length();
+            credits[kind].left += of_hold.time.length() - used.get(&hold).copied().unwrap_or(0);
             credits[kind].last = Some(hold);
         }
         if !idle.cause.is_late_launch() {
@@ -91,6 +94,17 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
         }
         let hold = idle.waited_for;
         let mut rest = (idle.span.length() - usual).max(0);
+        // The call that launches may still run when its work begins.
+        if let Some(hold) = hold
+            && facts.holds[hold as usize].time.end > idle.span.end
+        {
+            let time = facts.holds[hold as usize].time.shared_time(idle.span).min(rest);
+            if time > 0 {
+                *used.entry(hold).or_default() += time;
+                rest -= time;
+                late.push(LateLaunch { idle: position, blame: Blame::Hold(hold), time });
+            }
+        }
         let direct = hold.map(|hold| facts.holds[hold as usize].kind);
         let mut kinds = KINDS;
         // What held the host just before, then what held it last.

@@ -236,6 +236,25 @@ impl Breakdown {
     }
 }
 
+impl std::ops::AddAssign for Breakdown {
+    /// Adds time that is not the same as this, such as that of another device.
+    fn add_assign(&mut self, other: Self) {
+        self.computation += other.computation;
+        self.exposed_communication += other.exposed_communication;
+        self.exposed_memcpy += other.exposed_memcpy;
+        self.busy += other.busy;
+        self.idle += other.idle;
+        self.unrecorded += other.unrecorded;
+        self.total += other.total;
+        self.total_communication += other.total_communication;
+        self.total_memcpy += other.total_memcpy;
+        if let (Some(split), Some(others)) = (&mut self.idle_split, other.idle_split) {
+            split.micro_idle += others.micro_idle;
+            split.macro_idle += others.macro_idle;
+        }
+    }
+}
+
 /// The breakdowns of parts, which mostly come one after the other.
 struct Sums<P> {
     /// By part.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use gpu_timeline::{Activity, Breakdown, DeviceEvent, Interval, IntervalSet, SortFew, Summary, median};
 use hashbrown::HashMap;
-use trace_ingest::{Category, EventId, StringId, TrackId};
+use trace_ingest::{Category, EventId, RowId, StringId, TrackId};
 use trace2tree::{EventSet, TraceTree};
 
 use crate::detect::Iterations;
@@ -16,7 +16,8 @@ use crate::level::{Iteration, Level};
 /// The iterations of a level, measured.
 ///
 /// Every moment of the device belongs to one part of the recording, so that the breakdowns of the parts add up to that
-/// of the recording, field by field ([`Breakdown::by_part`]).
+/// of the recording, field by field ([`Breakdown::by_part`]). Where several processes iterate, such as the ranks of a job in one
+/// file, this holds for the device work of each.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// What each iteration took, in their order.
@@ -213,13 +214,36 @@ impl Measured {
     ) -> Measured {
         let events = tree.trace().events();
         let mut by_part: Vec<(u32, &CountedEvent)> = Vec::with_capacity(device_events.len());
+        let process_of = |track: TrackId| tree.trace().tracks().get(track).pid;
+        let mut processes: Vec<RowId> =
+            iterations.iter().filter_map(|iteration| Some(process_of(iteration.track?))).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        // Ranks in one file run at the same time: the time of each belongs to its own iterations.
+        let process = |counted: &CountedEvent| match processes.len() {
+            0 | 1 => None,
+            _ => counted.launch.map(|launch| process_of(events.track(launch))),
+        };
         let timeline = device_events.iter().filter_map(|counted| {
             let part = division.place_of(counted.event)?;
             by_part.push((part, counted));
             let (start, end) = (events.start(counted.event), events.end(counted.event));
-            Some((DeviceEvent::new(start, end, counted.activity), part))
+            Some((process(counted), (DeviceEvent::new(start, end, counted.activity), part)))
         });
-        let breakdowns = Breakdown::by_part(timeline, None, unrecorded);
+        let mut timelines: BTreeMap<Option<RowId>, Vec<(DeviceEvent, u32)>> = BTreeMap::new();
+        let breakdowns: BTreeMap<u32, Breakdown> = match processes.len() {
+            0 | 1 => Breakdown::by_part(timeline.map(|(_, event)| event), None, unrecorded),
+            _ => {
+                timeline.for_each(|(process, event)| timelines.entry(process).or_default().push(event));
+                let mut sums: BTreeMap<u32, Breakdown> = BTreeMap::new();
+                for of_process in timelines.into_values() {
+                    for (part, breakdown) in Breakdown::by_part(of_process, None, unrecorded) {
+                        *sums.entry(part).or_default() += breakdown;
+                    }
+                }
+                sums
+            }
+        };
         // The wait between two cycles is that of the first event behind it.
         let cycles: Vec<(Interval, u32)> = (tree.unrecorded().between_cycles.iter())
             .filter_map(|&(gap, _)| {

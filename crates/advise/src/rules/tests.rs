@@ -92,6 +92,24 @@ fn waits_after_a_hold_are_the_holds_up_to_its_length() {
 }
 
 #[test]
+fn a_first_use_holds_the_host_although_its_work_begins_before_it_returns() {
+    let program = ordinary(Program::new(), 1).late(5000.0);
+    let mut facts = ordinary(program, 1).facts();
+    facts.names.push("cudaLaunchKernel".to_owned());
+    let idle = facts.idle[0].span;
+    facts.holds = vec![Hold {
+        kind: HostActivity::Initialisation,
+        time: Interval::new(idle.start + 1_000_000, idle.end + 20_000),
+        name: facts.names.len() as u32 - 1,
+        uid: 3,
+    }];
+    facts.idle[0].waited_for = Some(0);
+    let advice = advice(&facts);
+    assert_eq!(rules(&advice), ["IDLE-INIT", "IDLE-LAUNCH"]);
+    assert!((gain(&advice, "IDLE-INIT") - 4000.0).abs() < 0.1, "{:#?}", advice.findings);
+}
+
+#[test]
 fn holds_of_several_threads_may_overlap() {
     let program = ordinary(Program::new(), 1).late(300.0);
     let mut facts = ordinary(program, 1).facts();

@@ -12,7 +12,7 @@ const CASES: &str = include_str!("field_corpus.txt");
 fn claims_are_shown_by_the_recording() {
     for line in CASES.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         let [case, command, texts] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let Some(folder) = testdata::corpus(&format!("field/cases/{case}")) else { return };
+        let Some(folder) = testdata::corpus(&format!("field/{case}")) else { return };
         let place = Workplace::with("[]");
         for file in testdata::entries(&folder) {
             if file.is_file() {
