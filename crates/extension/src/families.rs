@@ -7,7 +7,7 @@ use std::sync::Arc;
 use perf_models::{
     Activation, Attention, AttentionMask, Category, Channels, Convolution, CrossEntropy, Family, Gemm,
     GemmSizes, GroupedGemm, MaskAlignment, Normalization, NormalizationBackward, NormalizationKind,
-    PerfModel, Tensor, Value, element_size, precision,
+    PerfModel, Statistics, Tensor, Value, element_size, precision,
 };
 
 type Build = fn(&Parameters<'_>) -> Result<Arc<dyn PerfModel>, String>;
@@ -216,6 +216,7 @@ fn gemm(given: &Parameters<'_>) -> Result<Arc<dyn PerfModel>, String> {
         m: given.count("m")?,
         n: given.count("n")?,
         k: given.count("k")?,
+        addend: None,
         bias: given.flag("bias", false)?,
         activation: given.activation("activation")?,
         sizes: sizes(),
@@ -300,6 +301,7 @@ fn normalization(given: &Parameters<'_>) -> Result<Normalization, String> {
         _ => return Err(given.wrong("kind", "\"mean_and_variance\", \"rms\" or \"modulated\"")),
     };
     Ok(Normalization {
+        statistics: Statistics::by_sizes(&input, all),
         input,
         input_strides: None,
         channels,
@@ -307,6 +309,7 @@ fn normalization(given: &Parameters<'_>) -> Result<Normalization, String> {
         bias: given.flag("bias", true)?,
         training: given.flag("training", true)?,
         kind,
+        ..Normalization::default()
     })
 }
 

@@ -18,6 +18,7 @@ mod kernel_names;
 mod literal;
 mod memory_copy;
 mod model;
+mod promotion;
 mod recorded;
 mod registry;
 mod roofline;
@@ -56,7 +57,9 @@ pub use families::inference_attention::{
 pub use families::moe::{
     ExpertLayer, ExpertMatmul, ExpertStage, ExpertTokens, RoutingOperands, SharedExpertAppend, TopkSoftplus,
 };
-pub use families::normalization::model::{Channels, Normalization, NormalizationBackward, NormalizationKind};
+pub use families::normalization::model::{
+    Channels, Normalization, NormalizationBackward, NormalizationKind, Statistics,
+};
 pub use families::quantization::{GroupQuantizationFp8, Mxfp4Quantization, ScaledQuantization};
 pub use families::reduce::{Reduction, ReductionKind};
 pub use families::rms_norm::{InferenceRmsNorm, RmsNormFusion};

@@ -19,6 +19,8 @@ pub(crate) struct Recorded {
     /// Assumptions of the layout, before those of the model.
     notes: Vec<String>,
     backward: Backward,
+    /// What TraceLens makes of the call, where that differs.
+    tracelens: Option<Box<dyn PerfModel>>,
 }
 
 /// Where the backward pass of a call is.
@@ -34,7 +36,13 @@ pub(crate) enum Backward {
 
 impl Recorded {
     pub(crate) fn new(model: impl PerfModel + 'static) -> Self {
-        Self { model: Box::new(model), parameters: None, notes: Vec::new(), backward: Backward::AsModelled }
+        Self {
+            model: Box::new(model),
+            parameters: None,
+            notes: Vec::new(),
+            backward: Backward::AsModelled,
+            tracelens: None,
+        }
     }
 
     pub(crate) fn with_parameters(self, parameters: Vec<Parameter>) -> Self {
@@ -53,6 +61,18 @@ impl Recorded {
 
     pub(crate) fn with_backward(self, backward: Backward) -> Self {
         Self { backward, ..self }
+    }
+
+    pub(crate) fn with_tracelens(self, model: impl PerfModel + 'static) -> Self {
+        Self { tracelens: Some(Box::new(model)), ..self }
+    }
+
+    /// As TraceLens has it, for reports that must equal its own. It notes nothing of what our figures rest on.
+    pub(crate) fn as_tracelens(self) -> Self {
+        match self.tracelens {
+            Some(model) => Self { model, notes: Vec::new(), tracelens: None, ..self },
+            None => self,
+        }
     }
 
     fn backward(&self, figure: fn(&dyn PerfModel) -> Figure) -> Figure {
@@ -105,6 +125,52 @@ impl PerfModel for Recorded {
     fn assumption(&self) -> Option<String> {
         let notes: Vec<String> = self.notes.iter().cloned().chain(self.model.assumption()).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
+    }
+}
+
+/// A model with the bytes and the peak that TraceLens gives it.
+#[derive(Debug)]
+pub(crate) struct AsTraceLens<M> {
+    pub(crate) model: M,
+    pub(crate) bytes: Figure,
+    pub(crate) backward_bytes: Figure,
+    pub(crate) spec: Option<ComputeSpec>,
+}
+
+impl<M: PerfModel> AsTraceLens<M> {
+    pub(crate) fn new(model: M) -> Self {
+        let (bytes, backward_bytes) = (model.bytes(), model.backward_bytes());
+        Self { bytes, backward_bytes, spec: model.compute_spec(), model }
+    }
+}
+
+impl<M: PerfModel> PerfModel for AsTraceLens<M> {
+    fn flops(&self) -> Figure {
+        self.model.flops()
+    }
+
+    fn bytes(&self) -> Figure {
+        self.bytes.clone()
+    }
+
+    fn backward_flops(&self) -> Figure {
+        self.model.backward_flops()
+    }
+
+    fn backward_bytes(&self) -> Figure {
+        self.backward_bytes.clone()
+    }
+
+    fn compute_spec(&self) -> Option<ComputeSpec> {
+        self.spec
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.model.parameters()
+    }
+
+    fn assumption(&self) -> Option<String> {
+        self.model.assumption()
     }
 }
 

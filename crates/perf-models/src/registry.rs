@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use crate::completed;
 use crate::families::{self, BackwardWork, OpGroup, ReadModel, traffic, triton};
 use crate::kernel_names::pytorch_kernel;
+use crate::recorded::Recorded;
 use crate::{Category, CommunicationPatterns, Family, Gap, OpCall, PerfModel, Undefined, kernel_class};
 
 /// What the tables say of an operator.
@@ -172,7 +173,7 @@ impl Tables {
         let reader = self.reader(call.name).or_else(by_kernels).ok_or_else(unknown)?;
         Ok(Box::new(match self {
             Tables::All => completed::read(reader, call),
-            Tables::Common => reader.read(call),
+            Tables::Common => reader.read(call).map(Recorded::as_tracelens),
         }?))
     }
 }

@@ -82,6 +82,10 @@ pub(crate) fn note(
     let of_spec = spec.filter(|&spec| is_fp32_matrix(spec)).and_then(|spec| {
         let peak = figures.roofline.and_then(|roofline| roofline.peak).filter(|&peak| peak != spec);
         match arithmetic(analysis, spec, device_events) {
+            Some(told) if told.precision == Precision::Fp16 || told.precision == Precision::Bf16 => {
+                let name = told.precision.as_str().to_ascii_uppercase();
+                Some(format!("the kernel's name says that FP32 is converted and multiplied as {name}"))
+            }
             Some(told) => Some(match told.unit {
                 ComputeUnit::Matrix => "the kernel's name says that FP32 is multiplied as TF32".to_owned(),
                 ComputeUnit::Vector => {

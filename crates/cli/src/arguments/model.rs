@@ -8,7 +8,8 @@ use flags::{choice, one_of, one_of_explained};
 use perf_models::{
     Activation, Attention, AttentionMask, BinaryElementwise, CausalConvolution, Channels, Convolution,
     CrossEntropy, Gemm, GemmSizes, GroupedGemm, Normalization, NormalizationBackward, NormalizationKind,
-    PeakBasis, PerfModel, Reduction, ReductionKind, RotaryEmbedding, Tensor, UnaryElementwise, number_size,
+    PeakBasis, PerfModel, Reduction, ReductionKind, RotaryEmbedding, Statistics, Tensor, UnaryElementwise,
+    number_size,
 };
 
 use super::answer_output::DocumentOutput;
@@ -476,6 +477,7 @@ impl NormArguments {
             ));
         }
         Ok(Normalization {
+            statistics: Statistics::by_sizes(&input, channels),
             input,
             channels: Channels::Count(channels),
             affine: !self.no_weight,

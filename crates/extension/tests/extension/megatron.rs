@@ -361,8 +361,8 @@ fn a_normalizing_layer_is_a_normalization_beside_its_multiplications() {
     assert_eq!(
         unified(fixture),
         [
-            row("_LayerNormLinear", 15.0, Some((83_898_368.0, 67_129_344.0))),
-            row("_LayerNormLinearBackward", 25.0, Some((150_994_944.0, 100_675_584.0))),
+            row("_LayerNormLinear", 15.0, Some((83_898_368.0, 67_178_496.0))),
+            row("_LayerNormLinearBackward", 25.0, Some((150_994_944.0, 100_737_024.0))),
             row("_LayerNormLinearBackward_wgrad_mm", 70.0, gemm),
             row("_LayerNormLinearBackward_xgrad_mm", 60.0, gemm),
             row("_LayerNormLinear_yfwd_mm", 50.0, gemm),
@@ -399,10 +399,13 @@ fn a_file_for_tracelens_runs_as_it_is() {
         normalizing_layer(&mut fixture);
         unified_rows(fixture, extension)
     };
-    let of_file = rows(for_tracelens());
-    assert_eq!(of_file, rows(megatron()));
+    let (of_file, ours) = (rows(for_tracelens()), rows(megatron()));
+    assert_eq!(of_file[2..], ours[2..]);
+    // TraceLens' class counts statistics of channels, ours those of rows.
     assert_eq!(of_file[0].3, Some((83_898_368.0, 67_129_344.0)));
+    assert_eq!(ours[0].3, Some((83_898_368.0, 67_178_496.0)));
     assert_eq!(of_file[1].3, Some((150_994_944.0, 100_675_584.0)));
+    assert_eq!(ours[1].3, Some((150_994_944.0, 100_737_024.0)));
 }
 
 #[test]
@@ -459,8 +462,8 @@ fn operators_have_the_figures_of_their_families() {
     let input = &[2048, 4, 2048][..];
     for (name, dims, flops, bytes) in [
         ("FusedAttnFunc", attention, 274_877_906_944.0, 167_772_160.0),
-        ("LayerNormFn", dims(&[input, &[2048], none]), 83_898_368.0, 67_129_344.0),
-        ("LayerNormFnBackward", dims(&[input]), 150_994_944.0, 100_675_584.0),
+        ("LayerNormFn", dims(&[input, &[2048], none]), 83_898_368.0, 67_178_496.0),
+        ("LayerNormFnBackward", dims(&[input]), 150_994_944.0, 100_737_024.0),
     ] {
         let [found_flops, found_bytes, ..] = figures(name, &dims, &bf16, &[]).unwrap();
         assert_eq!((found_flops, found_bytes), (flops, bytes), "{name}");

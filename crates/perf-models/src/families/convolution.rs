@@ -42,7 +42,8 @@ pub(super) const GROUPS: &[OpGroup] = &[
 /// `convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)`.
 fn forward(call: &OpCall<'_>) -> Read {
     let bias = call.has_dimensions(2);
-    Ok(Recorded::new(Convolution { bias, ..convolution(call, 0, 3)? }))
+    let model = Convolution { bias, ..convolution(call, 0, 3)? };
+    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()))
 }
 
 /// `convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
@@ -56,7 +57,8 @@ fn backward(call: &OpCall<'_>) -> Read {
         _ => Gradients { input: true, filter: true, bias: has_bias_shape },
     };
     let forward = Convolution { bias: gradients.bias, ..convolution(call, 1, 4)? };
-    Ok(Recorded::new(ConvolutionBackward { forward, gradients }))
+    let model = ConvolutionBackward { forward, gradients };
+    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()))
 }
 
 /// Input and filter from input `tensors` on, settings from input `settings` on.
@@ -109,7 +111,8 @@ fn count(number: i64, index: usize) -> Result<u64, Undefined> {
 
 /// `ConvBias_(input, weight, bias, padding or stride...)`: one number for all spatial dimensions each.
 fn fused_forward(call: &OpCall<'_>) -> Read {
-    Ok(Recorded::new(fused(call)?))
+    let model = fused(call)?;
+    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()))
 }
 
 /// The gradients of the forward call: the backward call records no shapes of its own.
@@ -118,7 +121,8 @@ fn fused_backward(call: &OpCall<'_>) -> Read {
         return Err(Undefined::arguments("the forward call of the same sequence number is not known"));
     };
     let gradients = Gradients { input: true, filter: true, bias: true };
-    Ok(Recorded::new(ConvolutionBackward { forward: fused(forward)?, gradients }))
+    let model = ConvolutionBackward { forward: fused(forward)?, gradients };
+    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()))
 }
 
 fn fused(call: &OpCall<'_>) -> Result<Convolution, Undefined> {
@@ -175,6 +179,6 @@ mod tests {
         assert_eq!(fused_backward(&alone).unwrap_err().gap, crate::Gap::Arguments);
         let linked = OpCall { forward: Some(&forward), ..alone };
         let model = fused_backward(&linked).unwrap();
-        assert_eq!((model.flops(), model.bytes()), (Ok(7_401_963_520.0), Ok(25_985_280.0)));
+        assert_eq!((model.flops(), model.bytes()), (Ok(7_401_963_520.0), Ok(13_140_224.0)));
     }
 }

@@ -5,20 +5,21 @@ pub(crate) mod gated;
 pub(crate) mod resizing;
 pub(crate) mod unary;
 
+use super::traffic::pointwise::{binary, copy, fraction, quotient, same_type, with_operand};
 use super::{OpGroup, op};
 use crate::{Activation, Category, Family};
-use binary::{binary, binary_without_output};
+use binary::binary_without_output;
 use gated::gated;
 use resizing::{padding, upsampling};
-use unary::{quantization_fp8, quantization_mxfp4_dual, unary};
+use unary::{quantization_fp8, quantization_mxfp4_dual};
 
 pub(super) const GROUPS: &[OpGroup] = &[
     OpGroup::modelled(
         Family::BinaryElementwise,
         Category::Elementwise,
         &[
-            op("aten::div", binary),
-            op("aten::div_", binary),
+            op("aten::div", quotient),
+            op("aten::div_", quotient),
             op("aten::mul", binary),
             op("aten::mul_", binary),
             op("aten::add", binary),
@@ -32,17 +33,17 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Family::UnaryElementwise,
         Category::Elementwise,
         &[
-            op("aten::copy", unary),
-            op("aten::copy_", unary),
-            op("aten::clamp_min", unary),
-            op("aten::clamp_min_", unary),
-            op("aten::clamp_max", unary),
-            op("aten::clamp_max_", unary),
-            op("aten::sigmoid", unary),
-            op("aten::rsqrt", unary),
-            op("aten::silu", unary),
-            op("aten::neg", unary),
-            op("aten::pow", unary),
+            op("aten::copy", copy),
+            op("aten::copy_", copy),
+            op("aten::clamp_min", with_operand),
+            op("aten::clamp_min_", with_operand),
+            op("aten::clamp_max", with_operand),
+            op("aten::clamp_max_", with_operand),
+            op("aten::sigmoid", fraction),
+            op("aten::rsqrt", fraction),
+            op("aten::silu", same_type),
+            op("aten::neg", same_type),
+            op("aten::pow", with_operand),
             op("aten::replication_pad1d", padding),
             op("aten::replication_pad2d", padding),
             op("aten::replication_pad3d", padding),

@@ -14,7 +14,7 @@ use model::{Gemm, GemmSizes};
 
 /// `mm(self, mat2)`.
 const MM: Operands = Operands { a: 0, b: 1, bias: false };
-/// `addmm(self, mat1, mat2)`: what is added counts as one row.
+/// `addmm(self, mat1, mat2, beta, alpha)`.
 const ADDMM: Operands = Operands { a: 1, b: 2, bias: true };
 
 pub(super) const GROUPS: &[OpGroup] = &[
@@ -97,8 +97,23 @@ impl Operands {
     /// Every operand has the size of the first one's elements.
     fn call<'a>(&self, call: &OpCall<'a>, gemm: Gemm) -> Result<GemmCall<'a>, Undefined> {
         let types = vec![call.type_of(self.a)?, call.type_of(self.b)?];
-        GemmCall::of_training(call, [self.a, self.b], gemm, types)
+        let multiplication = GemmCall::of_training(call, [self.a, self.b], gemm, types)?;
+        Ok(if self.bias { with_addend(call, multiplication) } else { multiplication })
     }
+}
+
+/// What is added is input 0: a vector, a whole matrix, or one for each multiplication, of a type of its own; TraceLens has it
+/// as one vector for each. With a `beta` of zero it is not read.
+fn with_addend<'a>(call: &OpCall<'a>, multiplication: GemmCall<'a>) -> GemmCall<'a> {
+    let Ok(added) = call.tensor(0) else { return multiplication };
+    let is_ignored = call.written_value(3).parse() == Ok(0.0);
+    let elements = if is_ignored { 0.0 } else { added.elements() };
+    let mut gemm = multiplication.gemm.clone();
+    // Conversion saturates.
+    gemm.addend = Some(elements as u64);
+    gemm.sizes =
+        gemm.sizes.and_then(|sizes| Ok(GemmSizes { bias: element_size(&added.element_type)?, ..sizes }));
+    GemmCall { tracelens: Some(multiplication.gemm), gemm, ..multiplication }
 }
 
 /// Two matrices.

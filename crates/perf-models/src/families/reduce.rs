@@ -1,8 +1,10 @@
 //! Reductions and scans.
 
-use super::elementwise::binary::broadcast;
+use super::traffic::tensor;
 use super::{OpGroup, op};
-use crate::recorded::{Read, Recorded};
+use crate::data_type::type_of_scalar_number;
+use crate::promotion::{Kind, broadcast, promoted};
+use crate::recorded::{AsTraceLens, Read, Recorded};
 use crate::tensor::{Tensor, count_value, elements, finite};
 use crate::{
     Category, ComputeSpec, Family, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size,
@@ -13,17 +15,17 @@ pub(super) const GROUPS: &[OpGroup] = &[
         Family::Reduce,
         Category::Reduce,
         &[
-            op("aten::sum", |call| reduction(call, &of(ReductionKind::Sum))),
-            op("aten::mean", |call| reduction(call, &of(ReductionKind::Mean))),
+            op("aten::sum", sum),
+            op("aten::mean", mean),
             op("aten::max", |call| maximum_or_minimum(call, ReductionKind::Max)),
             op("aten::min", |call| maximum_or_minimum(call, ReductionKind::Min)),
             op("aten::norm", |call| reduction(call, &NORM)),
             op("aten::linalg_norm", |call| reduction(call, &NORM)),
             op("aten::std", |call| reduction(call, &of(ReductionKind::Sum))),
             op("aten::var", |call| reduction(call, &of(ReductionKind::Sum))),
-            op("aten::logsumexp", |call| reduction(call, &of(ReductionKind::Sum))),
-            op("aten::cumsum", scan),
-            op("aten::cumprod", scan),
+            op("aten::logsumexp", log_sum),
+            op("aten::cumsum", |call| scan(call, ResultType::Whole(2))),
+            op("aten::cumprod", |call| scan(call, ResultType::Whole(2))),
             op("aten::amin", |call| reduction(call, &of(ReductionKind::Min))),
             op("aten::amax", |call| reduction(call, &of(ReductionKind::Max))),
         ],
@@ -38,9 +40,9 @@ pub(super) const GROUPS: &[OpGroup] = &[
             op("aten::any", |call| typed_reduction(call, ReductionKind::Max, "bool")),
             op("aten::count_nonzero", |call| typed_reduction(call, ReductionKind::Sum, "long int")),
             op("aten::prod", product),
-            op("aten::nansum", |call| reduction(call, &of(ReductionKind::Sum))),
+            op("aten::nansum", sum),
             op("aten::linalg_vector_norm", |call| reduction(call, &NORM)),
-            op("aten::_logcumsumexp", scan),
+            op("aten::_logcumsumexp", |call| scan(call, ResultType::Fraction)),
         ],
     ),
 ];
@@ -73,6 +75,8 @@ pub struct Reduction {
     pub output_type: Option<String>,
     /// How elements are brought together.
     pub kind: ReductionKind,
+    /// Whether the place of each element of the result is written, too, as a `long int`.
+    pub with_indexes: bool,
     /// Whether all dimensions were taken to be reduced because the call does not record which.
     pub dimensions_assumed: bool,
 }
@@ -119,7 +123,8 @@ impl PerfModel for Reduction {
         let input = element_size(&self.input.element_type)?;
         let output = self.output_type.as_deref().map_or(Ok(input), element_size)?;
         let other = self.other.as_ref().map_or(Ok(0.0), Tensor::bytes)?;
-        finite(self.input.elements() * input + other + elements(&self.output_shape) * output)
+        let index = if self.with_indexes { 8.0 } else { 0.0 };
+        finite(self.input.elements() * input + other + elements(&self.output_shape) * (output + index))
     }
 
     /// Counted like the forward pass.
@@ -133,7 +138,10 @@ impl PerfModel for Reduction {
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        ComputeSpec::vector(&self.input.element_type)
+        match &self.other {
+            None => ComputeSpec::vector(&self.input.element_type),
+            Some(other) => ComputeSpec::vector(&promoted(&[self.input.clone(), other.clone()], [])),
+        }
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -196,20 +204,58 @@ struct Layout {
     /// Whether a number that is no list is a dimension: `sum(self, dtype)` has a type there,
     /// `std(self, unbiased)` a flag.
     number_is_dimension: bool,
+    result: ResultType,
+}
+
+/// The element type of a result.
+#[derive(Clone, Copy)]
+enum ResultType {
+    /// That of the input.
+    Input,
+    /// The same, but `float` of whole numbers and flags.
+    Fraction,
+    /// That which this input names, else the input's.
+    Named(usize),
+    /// The same, but `long int` of whole numbers and flags where none is named.
+    Whole(usize),
 }
 
 /// `sum(self, dim, keepdim, dtype)`.
 const fn of(kind: ReductionKind) -> Layout {
-    Layout { kind, dimensions: 1, number_is_dimension: false }
+    Layout { kind, dimensions: 1, number_is_dimension: false, result: ResultType::Input }
 }
 
 /// `norm(self, p, dim, keepdim)`, `linalg_norm(self, ord, dim, keepdim)`.
-const NORM: Layout = Layout { kind: ReductionKind::Norm, dimensions: 2, number_is_dimension: false };
+const NORM: Layout = Layout { kind: ReductionKind::Norm, dimensions: 2, ..named(ReductionKind::Norm, 4) };
+
+/// `mean(self, dim, keepdim, dtype)`.
+const fn named(kind: ReductionKind, index: usize) -> Layout {
+    Layout { result: ResultType::Named(index), ..of(kind) }
+}
+
+/// `sum(self, dim, keepdim, dtype)`, or `sum(self, dtype)`.
+fn sum(call: &OpCall<'_>) -> Read {
+    reduction(call, &Layout { result: ResultType::Whole(type_of_result(call)), ..of(ReductionKind::Sum) })
+}
+
+fn mean(call: &OpCall<'_>) -> Read {
+    reduction(call, &named(ReductionKind::Mean, type_of_result(call)))
+}
+
+fn log_sum(call: &OpCall<'_>) -> Read {
+    reduction(call, &Layout { result: ResultType::Fraction, ..of(ReductionKind::Sum) })
+}
+
+/// Where the call names the result's type: behind dimension and flag, or in their place.
+fn type_of_result(call: &OpCall<'_>) -> usize {
+    if call.input_count() > 2 { 3 } else { 1 }
+}
 
 /// `prod(self, dim, keepdim, dtype)`, or `prod(self, dtype)`.
 fn product(call: &OpCall<'_>) -> Read {
     let number_is_dimension = call.input_count() > 2;
-    reduction(call, &Layout { number_is_dimension, ..of(ReductionKind::Sum) })
+    let result = ResultType::Whole(type_of_result(call));
+    reduction(call, &Layout { number_is_dimension, result, ..of(ReductionKind::Sum) })
 }
 
 /// The input and the type of the result, if any of it was recorded.
@@ -231,7 +277,36 @@ fn reduction(call: &OpCall<'_>, layout: &Layout) -> Read {
     let dimensions = reduced_dimensions(call, layout)?;
     model.dimensions_assumed = call.concrete.is_none() && call.input_count() > 1;
     model.output_shape = remaining(&model.input.shape, &dimensions)?;
-    Ok(Recorded::new(model))
+    // The largest or smallest along one dimension, with its place.
+    let with_indexes = layout.number_is_dimension
+        && matches!(layout.kind, ReductionKind::Max | ReductionKind::Min)
+        && !dimensions.is_empty();
+    Ok(of_type(call, model, layout.result, with_indexes))
+}
+
+/// With the result's type, which TraceLens takes to be that of the input, and without indexes.
+fn of_type(call: &OpCall<'_>, tracelens: Reduction, result: ResultType, with_indexes: bool) -> Recorded {
+    let element_type = || written_type(call, &tracelens.input.element_type, result);
+    let output_type = tracelens.output_type.clone().or_else(element_type);
+    let model = Reduction { output_type, with_indexes, ..tracelens.clone() };
+    Recorded::new(model).with_parameters(tracelens.parameters()).with_tracelens(tracelens)
+}
+
+/// The type of the result: that of the tensor that is there for it, or that which the call names; `None` for the input's.
+fn written_type(call: &OpCall<'_>, input: &str, result: ResultType) -> Option<String> {
+    let given = (1..call.input_count()).rev().find_map(|index| tensor(call, index));
+    if let Some(given) = given {
+        return Some(given.element_type);
+    }
+    let named = |index| type_of_scalar_number(&call.written_value(index)).map(str::to_owned);
+    match result {
+        ResultType::Input => None,
+        ResultType::Fraction => (Kind::from_type(input) < Kind::Fraction).then(|| "float".to_owned()),
+        ResultType::Named(index) => named(index),
+        ResultType::Whole(index) => {
+            named(index).or_else(|| (Kind::from_type(input) < Kind::Fraction).then(|| "long int".to_owned()))
+        }
+    }
 }
 
 /// `argmax(self, dim, keepdim)`, `all(self)`, `all(self, dim, keepdim)`: a result of a type of its own.
@@ -253,15 +328,22 @@ fn maximum_or_minimum(call: &OpCall<'_>, kind: ReductionKind) -> Read {
     let Some(mut model) = recorded(call, kind)? else { return Ok(Recorded::new(Unrecorded)) };
     let other = call.tensor(1)?;
     model.output_shape = broadcast(&model.input.shape, &other.shape)?;
+    let result = tensor(call, 2).map(|given| given.element_type);
+    let result = result.unwrap_or_else(|| promoted(&[model.input.clone(), other.clone()], []));
     model.other = Some(other);
-    Ok(Recorded::new(model))
+    let spec = ComputeSpec::vector(&model.input.element_type);
+    let tracelens = AsTraceLens { spec, ..AsTraceLens::new(model.clone()) };
+    let output_type = model.output_type.clone().or(Some(result));
+    Ok(Recorded::new(Reduction { output_type, ..model })
+        .with_parameters(tracelens.parameters())
+        .with_tracelens(tracelens))
 }
 
-/// As many elements as before.
-fn scan(call: &OpCall<'_>) -> Read {
+/// As many elements as before: `cumsum(self, dim, dtype)`.
+fn scan(call: &OpCall<'_>, result: ResultType) -> Read {
     let Some(mut model) = recorded(call, ReductionKind::Sum)? else { return Ok(Recorded::new(Unrecorded)) };
     model.output_shape.clone_from(&model.input.shape);
-    Ok(Recorded::new(model))
+    Ok(of_type(call, model, result, false))
 }
 
 /// The dimensions that are reduced, negative ones counted from the last; none for all.

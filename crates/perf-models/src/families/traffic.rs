@@ -16,6 +16,7 @@ pub(super) mod softmax;
 pub(crate) use pointwise::{by_kernel, is_open};
 
 use super::{OpGroup, Row, op};
+use crate::promotion::promoted;
 use crate::recorded::{Assumptions, Read, Recorded};
 use crate::tensor::{Tensor, count_value, elements, finite, shape_value};
 use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Precision, Undefined, Value};
@@ -66,10 +67,23 @@ impl PerfModel for TensorTraffic {
         finite(self.all().map(Tensor::bytes).sum::<Figure>()?)
     }
 
-    /// Of the first operand with a type that the ordinary units calculate in: one of 16 bits or more.
+    /// Of the type that the operands promote to, as far as the ordinary units calculate in their types: those of 16 bits or
+    /// more. Where none does, that of what is written.
     fn compute_spec(&self) -> Option<ComputeSpec> {
-        let calculates = |spec: &ComputeSpec| !matches!(spec.precision, Precision::Fp8 | Precision::Fp4);
-        self.all().find_map(|tensor| ComputeSpec::vector(&tensor.element_type).filter(calculates))
+        let spec = |name: &str| {
+            let calculates = |spec: &ComputeSpec| !matches!(spec.precision, Precision::Fp8 | Precision::Fp4);
+            ComputeSpec::vector(name).filter(calculates)
+        };
+        let calculated = |tensors: &[Tensor]| -> Option<ComputeSpec> {
+            let with_peak = tensors.iter().filter(|tensor| spec(&tensor.element_type).is_some());
+            let with_peak: Vec<Tensor> = with_peak.cloned().collect();
+            (!with_peak.is_empty()).then(|| spec(&promoted(&with_peak, [])))?
+        };
+        // A number beside whole tensors makes them fractions of the result's type.
+        let of_dimensions = self.read.iter().any(|tensor| !tensor.shape.is_empty());
+        let is_number = |tensor: &Tensor| of_dimensions && tensor.shape.is_empty();
+        let operands: Vec<Tensor> = self.read.iter().filter(|tensor| !is_number(tensor)).cloned().collect();
+        calculated(&operands).or_else(|| calculated(&self.written))
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -115,7 +129,7 @@ fn noted(traffic: Traffic, assumptions: Assumptions) -> Read {
 }
 
 /// Input `index`, if it is a tensor: also one without dimensions, but no number, no list, and nothing that is absent.
-fn tensor(call: &OpCall<'_>, index: usize) -> Option<Tensor> {
+pub(super) fn tensor(call: &OpCall<'_>, index: usize) -> Option<Tensor> {
     let tensor = call.tensor(index).ok()?;
     let is_number = tensor.element_type.eq_ignore_ascii_case("Scalar");
     (!is_number && tensor.bytes().is_ok()).then_some(tensor)

@@ -4,6 +4,7 @@
 
 mod all_operators;
 mod attention_and_experts;
+mod bytes_by_enumeration;
 mod call;
 mod corpus_cases;
 mod corpus_categories;

@@ -161,7 +161,7 @@ const GROWING: &[(&str, &[usize])] = &[
     ("aiter::batched_gemm_a16wfp4_", &[0, 1]),
     ("primus_turbo::grouped_gemm", &[0]),
     ("aten::copy_", &[0, 1]),
-    ("aten::pow", &[0]),
+    ("aten::pow", &[0, 1]),
     ("aiter::silu_and_mul", &[0, 1]),
     ("aten::mean", &[0]),
     ("DaoAILab::_causal_conv1d_fwd_cpp", &[0]),

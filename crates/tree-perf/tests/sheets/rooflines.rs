@@ -183,7 +183,14 @@ fn the_roofline_is_that_of_the_architecture() {
     let unified = Table::of_sheet(&analysis, "unified_perf_summary");
     let expected = [
         ("aten::addmm", "COMPUTE_BOUND", 0.930167808, 3.43505859375, 1.313796338983051, 13.13796338983051),
-        ("aten::layer_norm", "MEMORY_BOUND", f64::NAN, 2.3173828125, 0.45848150943396226, 9.169630188679245),
+        (
+            "aten::layer_norm",
+            "MEMORY_BOUND",
+            f64::NAN,
+            2.317535400390625,
+            0.4585116981132075,
+            9.17023396226415,
+        ),
     ];
     for (row, (name, bound, gflops, mebibytes, time, share)) in expected.into_iter().enumerate() {
         assert_eq!(unified.select("name | Roofline Bound")[row], format!("{name} | {bound}"));

@@ -1,5 +1,6 @@
 //! The work of a convolution.
 
+use crate::recorded::AsTraceLens;
 use crate::tensor::{Tensor, count_value, elements, finite, shape_value, strides_value};
 use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, Value};
 
@@ -142,9 +143,22 @@ impl Convolution {
         finite(passes * 2.0 * self.products()? + bias)
     }
 
-    /// Bytes towards some of the gradients: the result's gradient and the other operand read, the
-    /// operand's gradient written.
+    /// Bytes towards some of the gradients, each tensor once: the result's gradient and, of input and filters, the other one
+    /// read, their gradients and that of the bias written.
     fn gradient_bytes(&self, gradients: Gradients) -> Figure {
+        let Gradients { input, filter, bias } = gradients;
+        let output = self.output_shape()?;
+        let when = |wanted: bool, elements: f64| if wanted { elements } else { 0.0 };
+        let operands = self.filter.elements() + self.input.elements();
+        let moved = when(input || filter || bias, elements(&output))
+            + when(input, operands)
+            + when(filter, operands)
+            + when(bias, output[1] as f64);
+        finite(moved * self.element_size()?)
+    }
+
+    /// As TraceLens counts them: the result's gradient is read for each of the gradients anew.
+    fn tracelens_gradient_bytes(&self, gradients: Gradients) -> Figure {
         let output = self.output_shape()?;
         let passes = f64::from(u8::from(gradients.input) + u8::from(gradients.filter));
         let operands = elements(&output) + self.filter.elements() + self.input.elements();
@@ -158,6 +172,20 @@ impl Convolution {
 
     fn all_gradients(&self) -> Gradients {
         Gradients { input: true, filter: true, bias: self.bias }
+    }
+}
+
+impl Convolution {
+    pub(super) fn as_tracelens(self) -> AsTraceLens<Self> {
+        let backward_bytes = self.tracelens_gradient_bytes(self.all_gradients());
+        AsTraceLens { backward_bytes, ..AsTraceLens::new(self) }
+    }
+}
+
+impl ConvolutionBackward {
+    pub(super) fn as_tracelens(self) -> AsTraceLens<Self> {
+        let bytes = self.forward.tracelens_gradient_bytes(self.gradients);
+        AsTraceLens { bytes: bytes.clone(), backward_bytes: bytes, ..AsTraceLens::new(self) }
     }
 }
 
@@ -247,7 +275,7 @@ pub struct Gradients {
 ///     forward: forward.clone(),
 /// };
 /// assert_eq!(backward.flops()?, 2.0 * forward.flops()?);
-/// assert_eq!(backward.bytes()?, 11_444_224.0);
+/// assert_eq!(backward.bytes()?, 10_942_464.0);
 /// # Ok::<(), perf_models::Undefined>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -329,11 +357,11 @@ mod tests {
         let sequence = Convolution { bias: true, ..convolution(&[2, 4, 10], &[6, 4, 3], "float") };
         // Result, forward FLOPs and bytes, backward FLOPs and bytes.
         let cases: [(&Convolution, &[u64], [f64; 4]); 5] = [
-            (&patches, &[4, 768, 14, 14], [924_844_032.0, 3_588_096.0, 1_849_688_064.0, 7_176_192.0]),
-            (&grouped, &[8, 128, 28, 28], [462_422_016.0, 4_890_624.0, 924_844_032.0, 9_781_248.0]),
-            (&with_bias, &[8, 128, 56, 56], [3_702_587_392.0, 9_781_504.0, 7_401_963_520.0, 25_985_280.0]),
-            (&transposed, &[8, 32, 56, 56], [411_041_792.0, 4_947_968.0, 822_083_584.0, 9_895_936.0]),
-            (&sequence, &[2, 6, 8], [2400.0, 1016.0, 4704.0, 2392.0]),
+            (&patches, &[4, 768, 14, 14], [924_844_032.0, 3_588_096.0, 1_849_688_064.0, 5_971_968.0]),
+            (&grouped, &[8, 128, 28, 28], [462_422_016.0, 4_890_624.0, 924_844_032.0, 8_175_616.0]),
+            (&with_bias, &[8, 128, 56, 56], [3_702_587_392.0, 9_781_504.0, 7_401_963_520.0, 13_140_224.0]),
+            (&transposed, &[8, 32, 56, 56], [411_041_792.0, 4_947_968.0, 822_083_584.0, 6_684_672.0]),
+            (&sequence, &[2, 6, 8], [2400.0, 1016.0, 4704.0, 1624.0]),
         ];
         for (convolution, output, expected) in cases {
             assert_eq!(convolution.output_shape().unwrap(), output);
@@ -363,8 +391,8 @@ mod tests {
         let forward = Convolution { bias: true, ..convolution(&[2, 4, 10], &[6, 4, 3], "float") };
         let (output, filter, input) = (96.0, 72.0, 80.0);
         let cases = [
-            ((true, true, true), 4704.0, 2392.0),
-            ((true, true, false), 4608.0, 8.0 * (output + filter + input)),
+            ((true, true, true), 4704.0, 1624.0),
+            ((true, true, false), 4608.0, 4.0 * (output + 2.0 * (filter + input))),
             ((true, false, false), 2304.0, 4.0 * (output + filter + input)),
             ((false, true, false), 2304.0, 4.0 * (output + filter + input)),
             ((false, false, true), 96.0, 4.0 * (output + 6.0)),

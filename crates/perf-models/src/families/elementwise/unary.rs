@@ -3,7 +3,7 @@
 use super::super::rms_norm::MX_BLOCK;
 use crate::recorded::{Read, Recorded};
 use crate::tensor::{Tensor, finite, shape_value, strides_value};
-use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Value, element_size};
+use crate::{ComputeSpec, Figure, OpCall, Parameter, PerfModel, Undefined, Value, element_size};
 
 /// One operation on each element of a tensor.
 ///
@@ -73,7 +73,7 @@ pub(super) fn parameters(
 }
 
 /// Input 0 is the tensor, input 1 the other end of a copy, if it is a tensor.
-pub(super) fn unary(call: &OpCall<'_>) -> Read {
+pub(crate) fn unary(call: &OpCall<'_>) -> Result<UnaryElementwise, Undefined> {
     let mut model = UnaryElementwise {
         input: call.tensor(0)?,
         input_strides: Some(call.strides_of(0)?),
@@ -83,7 +83,7 @@ pub(super) fn unary(call: &OpCall<'_>) -> Read {
         model.output_type = Some(call.type_of(1)?.to_owned());
         model.output_strides = Some(call.strides_of(1)?);
     }
-    Ok(Recorded::new(model))
+    Ok(model)
 }
 
 /// A tensor becomes one of FP8 numbers, with one scale.

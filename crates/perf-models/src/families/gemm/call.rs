@@ -23,6 +23,8 @@ pub(crate) struct GemmCall<'a> {
     pub(super) extras: Vec<Parameter>,
     pub(super) backward: Backward,
     pub(super) note: Option<String>,
+    /// What TraceLens makes of it, where that differs.
+    pub(super) tracelens: Option<Gemm>,
 }
 
 impl<'a> GemmCall<'a> {
@@ -52,12 +54,13 @@ impl<'a> GemmCall<'a> {
             extras: Vec::new(),
             backward: Backward::AsModelled,
             note: None,
+            tracelens: None,
         }
     }
 
     /// The model, with the transposes that the kernels' names tell.
     pub(crate) fn recorded(self, call: &OpCall<'_>) -> Read {
-        let Self { gemm, batch_first, strides, types, extras, backward, note } = self;
+        let Self { gemm, batch_first, strides, types, extras, backward, note, tracelens } = self;
         let mut parameters = gemm.parameters();
         if batch_first {
             parameters.rotate_right(1);
@@ -73,7 +76,12 @@ impl<'a> GemmCall<'a> {
             let transposes = vec![kernel.transpose_a.into(), kernel.transpose_b.into()];
             parameters.push(("transpose", Value::Tuple(transposes)));
         }
-        Ok(Recorded::new(gemm).with_parameters(parameters).with_notes(note).with_backward(backward))
+        let recorded =
+            Recorded::new(gemm).with_parameters(parameters).with_notes(note).with_backward(backward);
+        Ok(match tracelens {
+            Some(tracelens) => recorded.with_tracelens(tracelens),
+            None => recorded,
+        })
     }
 }
 

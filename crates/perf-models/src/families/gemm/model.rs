@@ -25,8 +25,10 @@ pub struct Gemm {
     pub n: u64,
     /// The dimension that is summed over.
     pub k: u64,
-    /// Epilogue: whether a vector of `n` elements is added to each row of the result.
+    /// Epilogue: whether something is added to the result: a vector of `n` elements to each row, or what `addend` says.
     pub bias: bool,
+    /// The elements of what is added, together for all of the batch, where that is no vector for each multiplication.
+    pub addend: Option<u64>,
     /// Epilogue: the function of each element of the result.
     pub activation: Option<Activation>,
     /// Bytes of an element of each operand, or why they are unknown.
@@ -68,6 +70,7 @@ impl Gemm {
             n,
             k,
             bias: false,
+            addend: None,
             activation: None,
             sizes: element_size(element_type).map(GemmSizes::uniform),
             precision: crate::precision(element_type),
@@ -96,8 +99,9 @@ impl PerfModel for Gemm {
     fn bytes(&self) -> Figure {
         let GemmSizes { a, b, bias, output, scales } = self.sizes.clone()?;
         let (m, n, k) = (self.m as f64, self.n as f64, self.k as f64);
-        let bias = if self.bias { n * bias } else { 0.0 };
-        Ok(self.batch as f64 * (m * k * a + k * n * b + m * n * output + bias + scales))
+        let vectors = self.batch as f64 * n;
+        let added = if self.bias { self.addend.map_or(vectors, |elements| elements as f64) } else { 0.0 };
+        Ok(self.batch as f64 * (m * k * a + k * n * b + m * n * output + scales) + added * bias)
     }
 
     /// Two multiplications of the same size, one for each operand's gradient, the sum for the bias's, and the
@@ -157,7 +161,7 @@ mod tests {
             batch in 0_u64..1 << 40, m: u64, n: u64, k: u64, bias: bool, size in 0.0..16.0,
         ) {
             let sizes = Ok(GemmSizes { scales: 7.0, ..GemmSizes::uniform(size) });
-            let one = Gemm { batch, m, n, k, bias, activation: None, sizes, precision: None };
+            let one = Gemm { batch, m, n, k, bias, addend: None, activation: None, sizes, precision: None };
             let two = Gemm { batch: 2 * batch, ..one.clone() };
             for figure in [Gemm::flops, Gemm::bytes, Gemm::backward_flops] {
                 let (one, two) = (figure(&one).unwrap(), figure(&two).unwrap());

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU64;
 
-use super::model::{Channels, Normalization, NormalizationBackward, NormalizationKind};
+use super::model::{Channels, Normalization, NormalizationBackward, NormalizationKind, Statistics};
+use crate::families::traffic::tensor;
 use crate::recorded::{Read, Recorded};
-use crate::{OpCall, Undefined};
+use crate::{OpCall, PerfModel, Undefined};
 
 /// Where a forward call records what.
 pub(super) struct Layout {
@@ -13,6 +14,19 @@ pub(super) struct Layout {
     channels: ChannelsOf,
     training: Training,
     kind: NormalizationKind,
+    statistics: StatisticsOf,
+}
+
+/// What has a mean and a deviation.
+#[derive(Clone, Copy)]
+enum StatisticsOf {
+    Channel,
+    /// Each channel of each image.
+    ChannelOfImage,
+    /// What is normalized together.
+    Row,
+    /// Each group of each image; the number of groups is the value of this input.
+    Group(usize),
 }
 
 enum ChannelsOf {
@@ -30,15 +44,18 @@ enum Training {
     Input(usize),
 }
 
-/// `batch_norm(input, weight, bias, running_mean, running_var, training, ...)`; `instance_norm` has
-/// `use_input_stats` in the same place.
+/// `batch_norm(input, weight, bias, running_mean, running_var, training, ...)`.
 pub(super) const BATCH: Layout = Layout {
     weight: 1,
     bias: Some(2),
     channels: ChannelsOf::SecondDimension,
     training: Training::Input(5),
     kind: NormalizationKind::MeanAndVariance,
+    statistics: StatisticsOf::Channel,
 };
+
+/// As [`BATCH`], with `use_input_stats` in the place of `training`.
+pub(super) const INSTANCE: Layout = Layout { statistics: StatisticsOf::ChannelOfImage, ..BATCH };
 
 /// `layer_norm(input, normalized_shape, weight, bias, ...)`.
 pub(super) const LAYER: Layout = Layout {
@@ -47,13 +64,16 @@ pub(super) const LAYER: Layout = Layout {
     channels: ChannelsOf::NormalizedShape(1),
     training: Training::Always,
     kind: NormalizationKind::MeanAndVariance,
+    statistics: StatisticsOf::Row,
 };
 
 /// `group_norm(input, num_groups, weight, bias, ...)`.
-pub(super) const GROUP: Layout = Layout { channels: ChannelsOf::SecondDimension, ..LAYER };
+pub(super) const GROUP: Layout =
+    Layout { channels: ChannelsOf::SecondDimension, statistics: StatisticsOf::Group(1), ..LAYER };
 
 /// `native_group_norm(input, weight, bias, N, C, HxW, group, eps)`.
-pub(super) const NATIVE_GROUP: Layout = Layout { weight: 1, bias: Some(2), ..GROUP };
+pub(super) const NATIVE_GROUP: Layout =
+    Layout { weight: 1, bias: Some(2), statistics: StatisticsOf::Group(6), ..GROUP };
 
 /// As [`GROUP`] or, from releases that do not record the number of groups, `(input, weight, bias, ...)`.
 pub(super) fn group_forward(call: &OpCall<'_>) -> Read {
@@ -96,14 +116,53 @@ pub(super) fn forward(call: &OpCall<'_>, layout: &Layout) -> Read {
         Training::Never => false,
         Training::Input(index) => call.concrete_flag(index)?,
     };
-    Ok(Recorded::new(Normalization {
-        channels: Channels::Count(layout.channels.count(call, 0)?),
+    let channels = layout.channels.count(call, 0)?;
+    let model = Normalization {
+        channels: Channels::Count(channels),
         affine: call.has_dimensions(layout.weight),
         bias: layout.bias.is_some_and(|bias| call.has_dimensions(bias)),
         training,
         kind: layout.kind,
+        parameter_type: tensor(call, layout.weight).map(|weight| weight.element_type),
         ..normalization(call, 0)?
-    }))
+    };
+    let images = model.input.shape.first().copied().unwrap_or(1);
+    let (statistics, note) = match layout.statistics {
+        StatisticsOf::Channel => (Statistics::OfChannels, None),
+        StatisticsOf::ChannelOfImage => (Statistics::Count(images.saturating_mul(channels)), None),
+        // Conversion saturates.
+        StatisticsOf::Row => {
+            (Statistics::Count((model.input.elements() / channels.max(1) as f64) as u64), None)
+        }
+        StatisticsOf::Group(index) => match call.positive_integer(index) {
+            Some(groups) => (Statistics::Count(images.saturating_mul(groups)), None),
+            None => {
+                let note = "statistics are not counted: the number of groups is not recorded".to_owned();
+                (Statistics::Count(0), Some(note))
+            }
+        },
+    };
+    let tracelens = model.clone().as_tracelens();
+    Ok(Recorded::new(Normalization { statistics, ..model }).with_notes(note).with_tracelens(tracelens))
+}
+
+/// The gradients of what a forward call normalized, and how TraceLens has them.
+fn gradients(forward: Normalization, statistics: Statistics, output_mask: Vec<bool>) -> Recorded {
+    let model = NormalizationBackward { forward, output_mask };
+    let tracelens = model.clone().as_tracelens();
+    let forward = Normalization { statistics, ..model.forward };
+    Recorded::new(NormalizationBackward { forward, ..model }).with_tracelens(tracelens)
+}
+
+/// As many statistics as the tensor at input `index` has elements.
+fn recorded_statistics(call: &OpCall<'_>, index: usize, otherwise: f64) -> Statistics {
+    // Conversion saturates.
+    Statistics::Count(tensor(call, index).map_or(otherwise, |mean| mean.elements()) as u64)
+}
+
+/// Rows of an input of which so many elements are normalized together.
+fn rows(forward: &Normalization) -> f64 {
+    forward.input.elements() / forward.channels.count().max(1.0)
 }
 
 /// `native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean,
@@ -117,18 +176,28 @@ pub(super) fn batch_backward(call: &OpCall<'_>) -> Read {
         affine,
         bias: affine && bias,
         training: call.concrete_flag(7)?,
+        parameter_type: tensor(call, 2).map(|weight| weight.element_type),
         ..normalization(call, 1)?
     };
-    Ok(Recorded::new(NormalizationBackward { forward, output_mask: vec![true] }))
+    let tracelens = NormalizationBackward { forward: forward.clone(), output_mask: vec![true] };
+    let mask = call.concrete_flags(9).unwrap_or_else(|_| vec![true]);
+    let parameters = tracelens.parameters();
+    Ok(gradients(forward, Statistics::OfChannels, mask)
+        .with_parameters(parameters)
+        .with_tracelens(tracelens.as_tracelens()))
 }
 
-/// `cudnn_batch_norm_backward(input, grad_output, weight, ...)`, and `miopen_...`: they record no flag
-/// for training and count as if the statistics were given.
+/// `cudnn_batch_norm_backward(input, grad_output, weight, ...)`, and `miopen_...`: they record no flag for training, which they
+/// are for; TraceLens counts as if the statistics were given.
 pub(super) fn vendor_batch_backward(call: &OpCall<'_>) -> Read {
     let affine = call.has_dimensions(2);
     let channels = Channels::Count(call.dimension(0, 1)?);
-    let forward = Normalization { channels, affine, bias: affine, ..normalization(call, 0)? };
-    Ok(Recorded::new(NormalizationBackward { forward, output_mask: vec![true] }))
+    let parameter_type = tensor(call, 2).map(|weight| weight.element_type);
+    let given = Normalization { channels, affine, bias: affine, parameter_type, ..normalization(call, 0)? };
+    let output_mask = vec![true];
+    let tracelens = NormalizationBackward { forward: given.clone(), output_mask: output_mask.clone() };
+    let forward = Normalization { training: true, ..given };
+    Ok(gradients(forward, Statistics::OfChannels, output_mask).with_tracelens(tracelens.as_tracelens()))
 }
 
 /// `native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)`.
@@ -140,9 +209,11 @@ pub(super) fn layer_backward(call: &OpCall<'_>) -> Read {
         affine: wanted(1),
         bias: wanted(2),
         training: true,
+        parameter_type: tensor(call, 5).map(|weight| weight.element_type),
         ..normalization(call, 1)?
     };
-    Ok(Recorded::new(NormalizationBackward { forward, output_mask }))
+    let statistics = recorded_statistics(call, 3, rows(&forward));
+    Ok(gradients(forward, statistics, output_mask))
 }
 
 /// `native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)`.
@@ -155,9 +226,18 @@ pub(super) fn group_backward(call: &OpCall<'_>) -> Read {
         affine: call.has_dimensions(4),
         bias: output_mask.get(2).copied().unwrap_or(false),
         training: true,
+        parameter_type: tensor(call, 4).map(|weight| weight.element_type),
         ..normalization(call, 1)?
     };
-    Ok(Recorded::new(NormalizationBackward { forward, output_mask }))
+    let images = forward.input.shape.first().copied().unwrap_or(1);
+    let statistics = Statistics::Count(images.saturating_mul(groups.get()));
+    // Weights are those of all groups.
+    let model = Normalization { channels: Channels::Count(call.dimension(1, 1)?), ..forward.clone() };
+    let tracelens = NormalizationBackward { forward, output_mask: output_mask.clone() };
+    let parameters = tracelens.parameters();
+    Ok(gradients(model, statistics, output_mask)
+        .with_parameters(parameters)
+        .with_tracelens(tracelens.as_tracelens()))
 }
 
 /// `_fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask)`.
@@ -166,9 +246,10 @@ pub(super) fn rms_backward(call: &OpCall<'_>) -> Read {
         channels: Channels::Count(ChannelsOf::NormalizedShape(2).count(call, 1)?),
         affine: call.has_dimensions(4),
         kind: NormalizationKind::Rms,
+        parameter_type: tensor(call, 4).map(|weight| weight.element_type),
         ..normalization(call, 1)?
     };
-    Ok(Recorded::new(NormalizationBackward { forward, output_mask: call.concrete_flags(5)? }))
+    Ok(gradients(forward, Statistics::OfChannels, call.concrete_flags(5)?))
 }
 
 pub(super) fn instance_backward(_: &OpCall<'_>) -> Read {
@@ -196,6 +277,7 @@ fn modulated_normalization(call: &OpCall<'_>) -> Result<Normalization, Undefined
         bias: true,
         training: true,
         kind: NormalizationKind::Modulated,
+        ..Normalization::default()
     })
 }
 
@@ -253,7 +335,7 @@ mod tests {
         assert_eq!(batch("True", "[True, True, True]", w), ["True"; 3]);
         assert_eq!(batch("True", "[True, True, False]", w), ["False", "True", "True"]);
         assert_eq!(batch("False", "[True, True, True]", none), ["False"; 3]);
-        assert_eq!(flags(vendor_batch_backward, &[x, x, w], &[]), ["True", "True", "False"]);
+        assert_eq!(flags(vendor_batch_backward, &[x, x, w], &[]), ["True"; 3]);
         let layer = ["", "", "[2]", "", "", "", "", "[True, True, False]"];
         assert_eq!(flags(layer_backward, &[x, x], &layer), ["False", "True", "True"]);
         let group = ["", "", "", "", "", "4", "8", "2", "4", "[True, True, True]"];

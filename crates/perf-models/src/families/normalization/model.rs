@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use crate::recorded::AsTraceLens;
 use crate::tensor::{Tensor, count_value, finite, shape_value, strides_value};
 use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, Value, element_size};
 
@@ -10,7 +11,7 @@ use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, Value, element
 /// `channels` is the number of elements that share mean and variance, or that have a weight each.
 ///
 /// ```
-/// use perf_models::{Channels, Normalization, NormalizationKind, PerfModel, Tensor};
+/// use perf_models::{Channels, Normalization, NormalizationKind, PerfModel, Statistics, Tensor};
 ///
 /// // Layer normalization of 4×197 tokens.
 /// let layer_norm = Normalization {
@@ -21,9 +22,11 @@ use crate::{ComputeSpec, Figure, Parameter, PerfModel, Undefined, Value, element
 ///     bias: true,
 ///     training: true,
 ///     kind: NormalizationKind::MeanAndVariance,
+///     statistics: Statistics::Count(4 * 197),
+///     parameter_type: None,
 /// };
 /// assert_eq!(layer_norm.flops()?, 3_030_528.0);
-/// assert_eq!(layer_norm.bytes()?, 2_429_952.0);
+/// assert_eq!(layer_norm.bytes()?, 2_430_112.0);
 /// # Ok::<(), perf_models::Undefined>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +45,32 @@ pub struct Normalization {
     pub training: bool,
     /// What it is normalized by.
     pub kind: NormalizationKind,
+    /// How many statistics there are.
+    pub statistics: Statistics,
+    /// Element type of weights and biases; `None` for that of the input.
+    pub parameter_type: Option<String>,
+}
+
+/// How many means and deviations a normalization has. Kernels keep them in `float`, of `double` in `double`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Statistics {
+    /// One of each for a channel, and running ones beside them: batch normalization.
+    #[default]
+    OfChannels,
+    /// So many of each: as many as rows of layer normalization, as groups of each image of group normalization.
+    Count(u64),
+}
+
+impl Statistics {
+    /// By the sizes alone: of rows where all of the last extent is normalized together, else of channels.
+    #[must_use]
+    pub fn by_sizes(input: &Tensor, channels: u64) -> Self {
+        match input.shape.last() == Some(&channels) {
+            // Conversion saturates.
+            true => Self::Count((input.elements() / channels.max(1) as f64) as u64),
+            false => Self::OfChannels,
+        }
+    }
 }
 
 /// The number of channels of a normalization.
@@ -103,6 +132,39 @@ impl Normalization {
         element_size(&self.input.element_type)
     }
 
+    /// Bytes of a weight of each channel.
+    fn parameter_bytes(&self) -> Figure {
+        let name = self.parameter_type.as_deref().unwrap_or(&self.input.element_type);
+        Ok(self.channels.count() * element_size(name)?)
+    }
+
+    /// Bytes of one statistic, wherever there is one.
+    fn statistic_bytes(&self) -> Figure {
+        let count = match self.statistics {
+            Statistics::OfChannels => self.channels.count(),
+            Statistics::Count(count) => count as f64,
+        };
+        Ok(count * self.element_size()?.max(4.0))
+    }
+
+    /// As TraceLens counts them: two statistics for each channel, twice that where they are computed, of the input's type.
+    fn tracelens_bytes(&self) -> Figure {
+        let (elements, channels, size) = (self.elements(), self.channels.count(), self.element_size()?);
+        match self.kind {
+            NormalizationKind::MeanAndVariance => {
+                let statistics = 2.0 + when(self.training, 2.0);
+                let parameters = when(self.affine, 1.0) + when(self.affine && self.bias, 1.0);
+                finite(2.0 * elements * size + channels * size * (statistics + parameters))
+            }
+            NormalizationKind::Rms => finite(2.0 * elements * size + when(self.affine, channels * size)),
+            NormalizationKind::Modulated => self.bytes(),
+        }
+    }
+
+    pub(super) fn as_tracelens(self) -> AsTraceLens<Self> {
+        AsTraceLens { bytes: self.tracelens_bytes(), ..AsTraceLens::new(self) }
+    }
+
     /// Rows that are normalized each by itself.
     fn rows(&self) -> Figure {
         if self.elements() == 0.0 {
@@ -146,16 +208,25 @@ impl PerfModel for Normalization {
         })
     }
 
-    /// Input read, result written, and the parameters of the channels.
+    /// Input read, result written, the parameters of the channels read, and the statistics: running ones read and, where
+    /// others are computed, written, as those are.
     fn bytes(&self) -> Figure {
-        let (elements, channels, size) = (self.elements(), self.channels.count(), self.element_size()?);
+        let (elements, size) = (self.elements(), self.element_size()?);
         finite(match self.kind {
             NormalizationKind::MeanAndVariance => {
-                let statistics = 2.0 + when(self.training, 2.0);
+                let statistics = match self.statistics {
+                    Statistics::OfChannels => 2.0 + when(self.training, 4.0),
+                    Statistics::Count(_) => 2.0,
+                };
                 let parameters = when(self.affine, 1.0) + when(self.affine && self.bias, 1.0);
-                2.0 * elements * size + channels * size * (statistics + parameters)
+                2.0 * elements * size
+                    + parameters * self.parameter_bytes()?
+                    + statistics * self.statistic_bytes()?
             }
-            NormalizationKind::Rms => 2.0 * elements * size + when(self.affine, channels * size),
+            NormalizationKind::Rms => {
+                let rows = self.rows()? * size.max(4.0);
+                2.0 * elements * size + when(self.affine, self.parameter_bytes()?) + rows
+            }
             NormalizationKind::Modulated => {
                 // Shift and scale for each sequence read, two 32-bit statistics for each row written.
                 let [sequence, batch, channels] = self.sequence_and_batch()?;
@@ -185,23 +256,23 @@ impl PerfModel for Normalization {
 /// The backward pass of a normalization.
 ///
 /// ```
-/// use perf_models::{Channels, Normalization, NormalizationBackward, NormalizationKind, PerfModel, Tensor};
+/// use perf_models::{Channels, Normalization, NormalizationBackward, PerfModel, Statistics, Tensor};
 ///
 /// // Layer normalization over the last three dimensions, all three gradients.
 /// let backward = NormalizationBackward {
 ///     forward: Normalization {
 ///         input: Tensor::new([8, 16, 32, 32], "float"),
-///         input_strides: None,
 ///         channels: Channels::Count(16 * 32 * 32),
 ///         affine: true,
 ///         bias: true,
 ///         training: true,
-///         kind: NormalizationKind::MeanAndVariance,
+///         statistics: Statistics::Count(8),
+///         ..Normalization::default()
 ///     },
 ///     output_mask: vec![true, true, true],
 /// };
 /// assert_eq!(backward.flops()?, 1_179_648.0);
-/// assert_eq!(backward.bytes()?, 1_835_008.0);
+/// assert_eq!(backward.bytes()?, 1_769_536.0);
 /// # Ok::<(), perf_models::Undefined>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -215,6 +286,37 @@ pub struct NormalizationBackward {
 impl NormalizationBackward {
     fn wants(&self, gradient: usize) -> bool {
         self.output_mask.get(gradient).copied().unwrap_or(false)
+    }
+
+    /// Whether there is such a gradient and nothing says that it is not wanted.
+    fn writes(&self, gradient: usize, exists: bool) -> bool {
+        exists && self.output_mask.get(gradient).copied().unwrap_or(true)
+    }
+
+    /// As TraceLens counts them: the input's gradient is only written where it passed through the statistics, of which there
+    /// is one for each channel.
+    fn tracelens_bytes(&self) -> Figure {
+        let forward = &self.forward;
+        let (elements, channels, size) =
+            (forward.elements(), forward.channels.count(), forward.element_size()?);
+        match forward.kind {
+            NormalizationKind::MeanAndVariance => {
+                let tensors = if self.wants(0) && forward.training { 3.0 } else { 2.0 };
+                let gradients = when(forward.training, if forward.bias { 2.0 } else { 1.0 });
+                let per_channel = when(forward.training, 1.0) + when(forward.affine, 1.0 + gradients);
+                finite(tensors * elements * size + per_channel * channels * size)
+            }
+            NormalizationKind::Rms => {
+                finite(3.0 * elements * size + when(forward.affine, 2.0 * channels * size))
+            }
+            NormalizationKind::Modulated => self.bytes(),
+        }
+    }
+
+    pub(super) fn as_tracelens(self) -> AsTraceLens<Self> {
+        let bytes = self.tracelens_bytes();
+        let backward_bytes = self.unless_fused(bytes.clone());
+        AsTraceLens { bytes, backward_bytes, ..AsTraceLens::new(self) }
     }
 }
 
@@ -244,20 +346,20 @@ impl PerfModel for NormalizationBackward {
         })
     }
 
-    /// Gradient and input read, the input's gradient written, and the parameters of the channels and
-    /// their gradients.
+    /// Gradient, input, weights and statistics read, the gradients that are wanted written.
     fn bytes(&self) -> Figure {
         let forward = &self.forward;
-        let (elements, channels, size) =
-            (forward.elements(), forward.channels.count(), forward.element_size()?);
+        let (elements, size) = (forward.elements(), forward.element_size()?);
+        let tensors = (2.0 + when(self.writes(0, true), 1.0)) * elements * size;
+        let weights = when(forward.affine, 1.0) + when(self.writes(1, forward.affine), 1.0);
         finite(match forward.kind {
             NormalizationKind::MeanAndVariance => {
-                let tensors = if self.wants(0) && forward.training { 3.0 } else { 2.0 };
-                let gradients = when(forward.training, if forward.bias { 2.0 } else { 1.0 });
-                let per_channel = when(forward.training, 1.0) + when(forward.affine, 1.0 + gradients);
-                tensors * elements * size + per_channel * channels * size
+                let parameters = weights + when(self.writes(2, forward.affine && forward.bias), 1.0);
+                tensors + parameters * forward.parameter_bytes()? + 2.0 * forward.statistic_bytes()?
             }
-            NormalizationKind::Rms => 3.0 * elements * size + when(forward.affine, 2.0 * channels * size),
+            NormalizationKind::Rms => {
+                tensors + weights * forward.parameter_bytes()? + forward.rows()? * size.max(4.0)
+            }
             NormalizationKind::Modulated => {
                 let [sequence, batch, channels] = forward.sequence_and_batch()?;
                 3.0 * elements * size + 8.0 * batch * sequence + 3.0 * batch * channels * size
@@ -328,13 +430,17 @@ mod tests {
             kind: NormalizationKind::Modulated,
             ..normalization(&[256, 2, 3072], 3072, bf16)
         };
+        let rows = Normalization {
+            statistics: Statistics::Count(4 * 197),
+            ..normalization(&[4, 197, 768], 768, bf16)
+        };
         let cases = [
-            (normalization(&[4, 197, 768], 768, bf16), 3_030_528.0, 2_429_952.0),
-            (batch, 1_257_472.0, 1_009_664.0),
-            (evaluation, 504_832.0, 1_007_616.0),
-            (normalization(&[8, 16, 32, 32], 16, "float"), 655_456.0, 1_048_960.0),
-            (normalization(&[1, 512, 32, 32], 512, bf16), 2_624_512.0, 2_103_296.0),
-            (rms, 524_544.0, 1_052_672.0),
+            (rows, 3_030_528.0, 2_430_112.0),
+            (batch, 1_257_472.0, 1_017_856.0),
+            (evaluation, 504_832.0, 1_009_664.0),
+            (normalization(&[8, 16, 32, 32], 16, "float"), 655_456.0, 1_049_088.0),
+            (normalization(&[1, 512, 32, 32], 512, bf16), 2_624_512.0, 2_111_488.0),
+            (rms, 524_544.0, 1_053_184.0),
             (modulated, 18_874_368.0, 6_320_128.0),
         ];
         for (model, flops, bytes) in cases {
@@ -346,7 +452,10 @@ mod tests {
     #[test]
     fn backward_figures_follow_from_shapes_and_mask() {
         let bf16 = "c10::BFloat16";
-        let layer = normalization(&[8, 16, 32, 32], 16384, "float");
+        let layer = Normalization {
+            statistics: Statistics::Count(8),
+            ..normalization(&[8, 16, 32, 32], 16384, "float")
+        };
         let plain_layer = Normalization { affine: false, bias: false, ..layer.clone() };
         let given = Normalization { training: false, ..normalization(&[8, 16, 32, 32], 16, "float") };
         let rms =
@@ -358,14 +467,14 @@ mod tests {
         let group = normalization(&[8, 16, 32, 32], 4, "float");
         let all = [true, true, true].as_slice();
         let cases = [
-            (normalization(&[10, 512, 7, 7], 512, bf16), &[true][..], 2_257_920.0, 1_509_376.0),
-            (given, &[true], 524_336.0, 1_048_640.0),
-            (group, all, 1_179_648.0, 1_572_928.0),
-            (layer, all, 1_179_648.0, 1_835_008.0),
-            (plain_layer, &[true, false, false], 1_179_648.0, 1_638_400.0),
-            (normalization(&[4, 8], 8, "float"), &[false, true, true], 192.0, 384.0),
-            (rms.clone(), &[true, true], 1_310_720.0, 1_581_056.0),
-            (rms, &[true, false], 1_048_576.0, 1_581_056.0),
+            (normalization(&[10, 512, 7, 7], 512, bf16), &[true][..], 2_257_920.0, 1_512_448.0),
+            (given, &[true], 524_336.0, 1_573_184.0),
+            (group, all, 1_179_648.0, 1_572_944.0),
+            (layer, all, 1_179_648.0, 1_769_536.0),
+            (plain_layer, &[true, false, false], 1_179_648.0, 1_572_928.0),
+            (normalization(&[4, 8], 8, "float"), &[false, true, true], 192.0, 416.0),
+            (rms.clone(), &[true, true], 1_310_720.0, 1_581_568.0),
+            (rms, &[true, false], 1_048_576.0, 1_577_472.0),
             (modulated, all, 23_592_960.0, 9_478_144.0),
         ];
         for (forward, mask, flops, bytes) in cases {

@@ -9,11 +9,13 @@ use super::{
     OpCall, OpGroup, Read, Row, TensorTraffic, is_in_place, like, movement, noted, op, per_result, plain,
     tensor,
 };
-use crate::families::elementwise::binary::broadcast;
+use crate::families::elementwise::binary;
+use crate::families::elementwise::unary::{self, UnaryElementwise};
 use crate::kernel_names::pytorch_kernel;
-use crate::recorded::Assumptions;
+use crate::promotion::{Kind, broadcast, promoted};
+use crate::recorded::{Assumptions, Recorded};
 use crate::tensor::{Tensor, elements};
-use crate::{Activation, Category, Family, Gap, Undefined, element_size};
+use crate::{Activation, Category, Family, Gap, PerfModel, Undefined};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ResultType {
@@ -45,12 +47,12 @@ macro_rules! both_ways {
 
 const BINARY: &[Row] = both_ways!(|call| pointwise(call, 2, Promoted, 1.0);
     "sub" "subtract" "multiply" "remainder" "fmod" "floor_divide" "bitwise_and" "bitwise_or" "bitwise_xor"
-    "bitwise_left_shift" "bitwise_right_shift" "hypot" "copysign" "gcd" "lcm" "heaviside" "nextafter");
+    "bitwise_left_shift" "bitwise_right_shift" "hypot" "gcd" "lcm" "heaviside" "nextafter");
 const BINARY_RESULT: &[Row] = rows!(|call| pointwise(call, 2, Promoted, 1.0);
     "rsub" "maximum" "minimum" "fmax" "fmin" "logaddexp" "logaddexp2" "__and__" "__or__" "__xor__" "__lshift__"
     "__rshift__" "_prelu_kernel" "pow_");
 const BINARY_FRACTION: &[Row] = both_ways!(|call| pointwise(call, 2, Fraction, 1.0);
-    "atan2" "xlogy" "true_divide");
+    "atan2" "xlogy" "true_divide" "copysign");
 const COMPARISON: &[Row] = both_ways!(|call| pointwise(call, 2, Flag, 1.0);
     "eq" "ne" "lt" "le" "gt" "ge" "logical_and" "logical_or" "logical_xor");
 const TERNARY: &[Row] = both_ways!(|call| pointwise(call, 3, Promoted, 3.0); "addcmul" "addcdiv" "lerp");
@@ -74,7 +76,7 @@ const ACTIVATIONS: &[Row] = &[
     op("aten::gelu_", |call| activation(call, gelu(call, 1))),
     op("aten::silu_", |call| activation(call, Activation::Silu)),
     op("aten::sigmoid_", |call| activation(call, Activation::Sigmoid)),
-    op("aten::tanh", |call| activation(call, Activation::Tanh)),
+    op("aten::tanh", |call| pointwise(call, 1, Fraction, Activation::Tanh.operations())),
     op("aten::tanh_", |call| activation(call, Activation::Tanh)),
     op("aten::gelu_backward", |call| activation_backward(call, gelu(call, 2))),
     op("aten::silu_backward", |call| activation_backward(call, Activation::Silu)),
@@ -148,6 +150,62 @@ fn pointwise(call: &OpCall<'_>, operands: usize, result: ResultType, operations:
     noted(traffic, assumptions)
 }
 
+// Operators that TraceLens models, too: the same rule, under the parameters that their families show.
+
+fn of_family(
+    call: &OpCall<'_>,
+    (operands, result): (usize, ResultType),
+    tracelens: impl PerfModel + 'static,
+) -> Read {
+    let mut assumptions = Assumptions::default();
+    let traffic = match traffic(call, operands, result, 1.0, &mut assumptions) {
+        // The operations are known without the size of the types.
+        Err(undefined) if undefined.gap == Gap::DataType => return Ok(Recorded::new(tracelens)),
+        traffic => traffic?,
+    };
+    Ok(Recorded::new(traffic)
+        .with_parameters(tracelens.parameters())
+        .with_notes(assumptions.0)
+        .with_tracelens(tracelens))
+}
+
+fn binary_of_type(call: &OpCall<'_>, result: ResultType) -> Read {
+    of_family(call, (2, result), binary::binary(call)?.as_tracelens()?)
+}
+
+pub(in crate::families) fn binary(call: &OpCall<'_>) -> Read {
+    binary_of_type(call, Promoted)
+}
+
+/// `div(self, other, rounding_mode)`: a quotient that is rounded is no fraction.
+pub(in crate::families) fn quotient(call: &OpCall<'_>) -> Read {
+    let is_rounded = matches!(call.written_value(2).as_ref(), "floor" | "trunc");
+    binary_of_type(call, if is_rounded { Promoted } else { Fraction })
+}
+
+/// `clamp_min(self, min)`, `pow(self, exponent)`: a tensor and a number, or two tensors.
+pub(in crate::families) fn with_operand(call: &OpCall<'_>) -> Read {
+    of_family(call, (2, Promoted), unary::unary(call)?)
+}
+
+pub(in crate::families) fn fraction(call: &OpCall<'_>) -> Read {
+    of_family(call, (1, Fraction), unary::unary(call)?)
+}
+
+pub(in crate::families) fn same_type(call: &OpCall<'_>) -> Read {
+    of_family(call, (1, First), unary::unary(call)?)
+}
+
+/// `copy_(self, src)`: the second is read, which may be smaller, and the first is written.
+pub(in crate::families) fn copy(call: &OpCall<'_>) -> Read {
+    let tracelens: UnaryElementwise = unary::unary(call)?;
+    let written = call.tensor(0)?;
+    let read = tensor(call, 1).unwrap_or_else(|| written.clone());
+    let parameters = tracelens.parameters();
+    let traffic = per_result(1.0, [read], [written]);
+    Ok(Recorded::new(traffic).with_parameters(parameters).with_tracelens(tracelens))
+}
+
 /// The rule: the first inputs are operands; a tensor behind them is there for the result.
 fn traffic(
     call: &OpCall<'_>,
@@ -158,6 +216,12 @@ fn traffic(
 ) -> Result<TensorTraffic, Undefined> {
     let inputs = call.input_count();
     let read: Vec<Tensor> = (0..operands.min(inputs)).filter_map(|index| tensor(call, index)).collect();
+    // A tensor whose type has no known size is no absent one.
+    for index in 0..operands.min(inputs) {
+        if call.dimensions(index).is_ok_and(|shape| !shape.is_empty()) {
+            call.tensor(index)?.bytes()?;
+        }
+    }
     if read.is_empty() {
         // Says what of the first operand is missing.
         let first = call.tensor(0)?;
@@ -168,94 +232,22 @@ fn traffic(
     for tensor in &read {
         shape = broadcast(&shape, &tensor.shape)?;
     }
+    // It is recorded before it gets its shape.
     let given = (operands..inputs).rev().find_map(|index| tensor(call, index));
+    let given = given.filter(|given| !given.shape.is_empty() || shape.is_empty());
     let written = match given {
-        Some(given) => given,
+        Some(given) => Tensor::new(shape, given.element_type),
         None if is_in_place(call) => call.tensor(0)?,
         None => {
             let element_type = result_type(call, &read, operands, result);
-            if read.len() > 1 && read.iter().any(|tensor| tensor.element_type != element_type) {
+            let differs = |tensor: &Tensor| !tensor.shape.is_empty() && tensor.element_type != element_type;
+            if read.len() > 1 && read.iter().any(differs) {
                 assumptions.0.push(format!("result of {element_type}, which the operands promote to"));
             }
             Tensor::new(shape, element_type)
         }
     };
     Ok(per_result(operations, read, [written]))
-}
-
-/// Kinds of numbers, each of which holds those before it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Flag,
-    Whole,
-    Fraction,
-    Complex,
-}
-
-impl Kind {
-    fn from_type(element_type: &str) -> Self {
-        match element_type {
-            "bool" => Kind::Flag,
-            name if name.contains("complex") => Kind::Complex,
-            "float" | "double" => Kind::Fraction,
-            name if name.starts_with("c10::") => Kind::Fraction,
-            _ => Kind::Whole,
-        }
-    }
-
-    /// Of a number that is recorded as text.
-    fn from_number(text: &str) -> Option<Self> {
-        match text {
-            "" | "None" => None,
-            "True" | "False" => Some(Kind::Flag),
-            text if text.parse::<i64>().is_ok() => Some(Kind::Whole),
-            text => text.parse::<f64>().is_ok().then_some(Kind::Fraction),
-        }
-    }
-
-    /// The type of a result where only a number is of the kind.
-    fn default_type(self) -> &'static str {
-        match self {
-            Kind::Flag => "bool",
-            Kind::Whole => "long int",
-            Kind::Fraction => "float",
-            Kind::Complex => "c10::complex<float>",
-        }
-    }
-}
-
-/// The type that PyTorch promotes operands to: of the kinds the widest, of types of one kind the largest; tensors
-/// without dimensions and numbers count only where they are of a wider kind (`torch.result_type`).
-fn promoted(tensors: &[Tensor], numbers: impl IntoIterator<Item = Kind>) -> String {
-    let widest = |of: &mut dyn Iterator<Item = &Tensor>| -> Option<String> {
-        of.map(|tensor| tensor.element_type.clone()).reduce(wider)
-    };
-    let has_dimensions = |tensor: &&Tensor| !tensor.shape.is_empty();
-    let of_dimensions = widest(&mut tensors.iter().filter(has_dimensions));
-    let of_scalars = widest(&mut tensors.iter().filter(|tensor| !has_dimensions(tensor)));
-    let kind = |name: &Option<String>| name.as_deref().map(Kind::from_type);
-    let of_tensors = match kind(&of_scalars) > kind(&of_dimensions) {
-        true => of_scalars,
-        false => of_dimensions,
-    };
-    let number = numbers.into_iter().max();
-    match of_tensors {
-        Some(name) if number <= Some(Kind::from_type(&name)) => name,
-        _ => number.map_or("float", Kind::default_type).to_owned(),
-    }
-}
-
-/// The type that holds both.
-fn wider(one: String, other: String) -> String {
-    let rank = |name: &str| (Kind::from_type(name), element_size(name).unwrap_or_default());
-    match rank(&one).partial_cmp(&rank(&other)) {
-        Some(std::cmp::Ordering::Less) => other,
-        // Half and BFloat16 hold each other's numbers in float alone.
-        Some(std::cmp::Ordering::Equal) if one != other && Kind::from_type(&one) == Kind::Fraction => {
-            "float".to_owned()
-        }
-        _ => one,
-    }
 }
 
 fn result_type(call: &OpCall<'_>, read: &[Tensor], operands: usize, result: ResultType) -> String {

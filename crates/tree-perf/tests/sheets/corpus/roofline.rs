@@ -129,6 +129,8 @@ fn rooflines_agree_with_figures_of_the_reference() {
     assert!(near(number(&gemm, row, "Pct Roofline_mean").unwrap(), 15.80365150214341, 2e-3));
     let norm = Table::of_sheet(&analysis, "Normalization");
     let rows = norm.select("name | Data Moved (MB)_first | Roofline Bound_first");
-    let row = rows.iter().position(|row| row == "aten::layer_norm | 2.3173828125 | MEMORY_BOUND").unwrap();
-    assert!(near(number(&norm, row, "Roofline Time (µs)_first").unwrap(), 0.45848150943396226, 1e-12));
+    let row =
+        rows.iter().position(|row| row == "aten::layer_norm | 2.317535400390625 | MEMORY_BOUND").unwrap();
+    // The reference counts statistics of channels instead of those of rows: 0.4585 µs.
+    assert!(near(number(&norm, row, "Roofline Time (µs)_first").unwrap(), 0.4585116981132075, 1e-12));
 }
