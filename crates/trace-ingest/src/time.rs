@@ -212,7 +212,13 @@ times! {
 pub(crate) struct TimesOfOthers {
     zero: i64,
     first: i64,
+    /// Length from which on work that starts at 0 is not plausible.
+    implausible: i64,
 }
+
+/// So many times the rest of the recording no event of it takes, and so many ticks at least.
+const IMPLAUSIBLE_TIMES: i64 = 1_000;
+const IMPLAUSIBLE_TICKS: i64 = 1_000_000_000;
 
 impl TimesOfOthers {
     /// `None` where no device work is elsewhere, or where all lies closer to 0 than it is long. Spans are start and end.
@@ -225,13 +231,15 @@ impl TimesOfOthers {
         work.into_iter().find(is_elsewhere)?;
         let hull = |(first, last): (i64, i64), (start, end): (i64, i64)| (first.min(start), last.max(end));
         let (first, last) = all.filter(is_elsewhere).reduce(hull)?;
-        let gap = first.saturating_sub(zero);
-        (gap > 0 && gap > last.saturating_sub(first)).then_some(TimesOfOthers { zero, first })
+        let (gap, rest) = (first.saturating_sub(zero), last.saturating_sub(first));
+        let implausible = rest.saturating_mul(IMPLAUSIBLE_TIMES).max(IMPLAUSIBLE_TICKS);
+        (gap > 0 && gap > rest).then_some(TimesOfOthers { zero, first, implausible })
     }
 
     /// Whether work starts at 0 and has no length, or one that only its end explains.
     pub(crate) fn are_far_from(self, (start, end): (i64, i64)) -> bool {
-        start == self.zero && (end <= start || end >= self.first)
+        let is_implausible = end >= self.first && end.saturating_sub(start) > self.implausible;
+        start == self.zero && (end <= start || is_implausible)
     }
 }
 
