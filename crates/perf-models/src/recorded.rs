@@ -68,7 +68,7 @@ impl Recorded {
     }
 
     /// As TraceLens has it, for reports that must equal its own. It notes nothing of what our figures rest on.
-    pub(crate) fn as_tracelens(self) -> Self {
+    pub(crate) fn into_tracelens(self) -> Self {
         match self.tracelens {
             Some(model) => Self { model, notes: Vec::new(), tracelens: None, ..self },
             None => self,

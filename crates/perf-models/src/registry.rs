@@ -173,7 +173,7 @@ impl Tables {
         let reader = self.reader(call.name).or_else(by_kernels).ok_or_else(unknown)?;
         Ok(Box::new(match self {
             Tables::All => completed::read(reader, call),
-            Tables::Common => reader.read(call).map(Recorded::as_tracelens),
+            Tables::Common => reader.read(call).map(Recorded::into_tracelens),
         }?))
     }
 }

@@ -43,7 +43,7 @@ pub(super) const GROUPS: &[OpGroup] = &[
 fn forward(call: &OpCall<'_>) -> Read {
     let bias = call.has_dimensions(2);
     let model = Convolution { bias, ..convolution(call, 0, 3)? };
-    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()))
+    Ok(Recorded::new(model.clone()).with_tracelens(model.into_tracelens()))
 }
 
 /// `convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
@@ -58,7 +58,7 @@ fn backward(call: &OpCall<'_>) -> Read {
     };
     let forward = Convolution { bias: gradients.bias, ..convolution(call, 1, 4)? };
     let model = ConvolutionBackward { forward, gradients };
-    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()))
+    Ok(Recorded::new(model.clone()).with_tracelens(model.into_tracelens()))
 }
 
 /// Input and filter from input `tensors` on, settings from input `settings` on.
@@ -112,7 +112,7 @@ fn count(number: i64, index: usize) -> Result<u64, Undefined> {
 /// `ConvBias_(input, weight, bias, padding or stride...)`: one number for all spatial dimensions each.
 fn fused_forward(call: &OpCall<'_>) -> Read {
     let model = fused(call)?;
-    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()))
+    Ok(Recorded::new(model.clone()).with_tracelens(model.into_tracelens()))
 }
 
 /// The gradients of the forward call: the backward call records no shapes of its own.
@@ -122,7 +122,7 @@ fn fused_backward(call: &OpCall<'_>) -> Read {
     };
     let gradients = Gradients { input: true, filter: true, bias: true };
     let model = ConvolutionBackward { forward: fused(forward)?, gradients };
-    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()))
+    Ok(Recorded::new(model.clone()).with_tracelens(model.into_tracelens()))
 }
 
 fn fused(call: &OpCall<'_>) -> Result<Convolution, Undefined> {

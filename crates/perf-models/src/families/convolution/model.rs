@@ -176,14 +176,14 @@ impl Convolution {
 }
 
 impl Convolution {
-    pub(super) fn as_tracelens(self) -> AsTraceLens<Self> {
+    pub(super) fn into_tracelens(self) -> AsTraceLens<Self> {
         let backward_bytes = self.tracelens_gradient_bytes(self.all_gradients());
         AsTraceLens { backward_bytes, ..AsTraceLens::new(self) }
     }
 }
 
 impl ConvolutionBackward {
-    pub(super) fn as_tracelens(self) -> AsTraceLens<Self> {
+    pub(super) fn into_tracelens(self) -> AsTraceLens<Self> {
         let bytes = self.forward.tracelens_gradient_bytes(self.gradients);
         AsTraceLens { bytes: bytes.clone(), backward_bytes: bytes, ..AsTraceLens::new(self) }
     }

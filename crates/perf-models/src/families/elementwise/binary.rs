@@ -49,7 +49,7 @@ impl BinaryElementwise {
 
     /// As TraceLens has it: where no type is recorded, the result's elements are as wide as the wider operand's, or the first
     /// one's where either has no dimensions; the first operand decides the peak.
-    pub(crate) fn as_tracelens(self) -> Result<AsTraceLens<Self>, Undefined> {
+    pub(crate) fn into_tracelens(self) -> Result<AsTraceLens<Self>, Undefined> {
         let [left, right] = &self.inputs;
         let output_size = || {
             if let Some(element_type) = &self.output_type {
@@ -116,7 +116,7 @@ pub(crate) fn binary(call: &OpCall<'_>) -> Result<BinaryElementwise, Undefined> 
 /// Inputs 0 and 1 are the operands, further inputs are not the result.
 pub(crate) fn binary_without_output(call: &OpCall<'_>) -> Read {
     let model = operands(call)?;
-    Ok(Recorded::new(model.clone()).with_tracelens(model.as_tracelens()?))
+    Ok(Recorded::new(model.clone()).with_tracelens(model.into_tracelens()?))
 }
 
 fn operands(call: &OpCall<'_>) -> Result<BinaryElementwise, Undefined> {

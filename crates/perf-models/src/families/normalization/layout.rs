@@ -142,14 +142,14 @@ pub(super) fn forward(call: &OpCall<'_>, layout: &Layout) -> Read {
             }
         },
     };
-    let tracelens = model.clone().as_tracelens();
+    let tracelens = model.clone().into_tracelens();
     Ok(Recorded::new(Normalization { statistics, ..model }).with_notes(note).with_tracelens(tracelens))
 }
 
 /// The gradients of what a forward call normalized, and how TraceLens has them.
 fn gradients(forward: Normalization, statistics: Statistics, output_mask: Vec<bool>) -> Recorded {
     let model = NormalizationBackward { forward, output_mask };
-    let tracelens = model.clone().as_tracelens();
+    let tracelens = model.clone().into_tracelens();
     let forward = Normalization { statistics, ..model.forward };
     Recorded::new(NormalizationBackward { forward, ..model }).with_tracelens(tracelens)
 }
@@ -184,7 +184,7 @@ pub(super) fn batch_backward(call: &OpCall<'_>) -> Read {
     let parameters = tracelens.parameters();
     Ok(gradients(forward, Statistics::OfChannels, mask)
         .with_parameters(parameters)
-        .with_tracelens(tracelens.as_tracelens()))
+        .with_tracelens(tracelens.into_tracelens()))
 }
 
 /// `cudnn_batch_norm_backward(input, grad_output, weight, ...)`, and `miopen_...`: they record no flag for training, which they
@@ -197,7 +197,7 @@ pub(super) fn vendor_batch_backward(call: &OpCall<'_>) -> Read {
     let output_mask = vec![true];
     let tracelens = NormalizationBackward { forward: given.clone(), output_mask: output_mask.clone() };
     let forward = Normalization { training: true, ..given };
-    Ok(gradients(forward, Statistics::OfChannels, output_mask).with_tracelens(tracelens.as_tracelens()))
+    Ok(gradients(forward, Statistics::OfChannels, output_mask).with_tracelens(tracelens.into_tracelens()))
 }
 
 /// `native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)`.
@@ -237,7 +237,7 @@ pub(super) fn group_backward(call: &OpCall<'_>) -> Read {
     let parameters = tracelens.parameters();
     Ok(gradients(model, statistics, output_mask)
         .with_parameters(parameters)
-        .with_tracelens(tracelens.as_tracelens()))
+        .with_tracelens(tracelens.into_tracelens()))
 }
 
 /// `_fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask)`.

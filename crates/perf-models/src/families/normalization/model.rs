@@ -161,7 +161,7 @@ impl Normalization {
         }
     }
 
-    pub(super) fn as_tracelens(self) -> AsTraceLens<Self> {
+    pub(super) fn into_tracelens(self) -> AsTraceLens<Self> {
         AsTraceLens { bytes: self.tracelens_bytes(), ..AsTraceLens::new(self) }
     }
 
@@ -313,7 +313,7 @@ impl NormalizationBackward {
         }
     }
 
-    pub(super) fn as_tracelens(self) -> AsTraceLens<Self> {
+    pub(super) fn into_tracelens(self) -> AsTraceLens<Self> {
         let bytes = self.tracelens_bytes();
         let backward_bytes = self.unless_fused(bytes.clone());
         AsTraceLens { bytes, backward_bytes, ..AsTraceLens::new(self) }

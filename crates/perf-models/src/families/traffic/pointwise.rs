@@ -170,7 +170,7 @@ fn of_family(
 }
 
 fn binary_of_type(call: &OpCall<'_>, result: ResultType) -> Read {
-    of_family(call, (2, result), binary::binary(call)?.as_tracelens()?)
+    of_family(call, (2, result), binary::binary(call)?.into_tracelens()?)
 }
 
 pub(in crate::families) fn binary(call: &OpCall<'_>) -> Read {
