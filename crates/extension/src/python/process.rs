@@ -151,7 +151,8 @@ impl Process {
         let marked = format!("  File \"{}\", line ", self.path);
         while let Ok(line) = self.answers.recv_timeout(GRACE) {
             let line = String::from_utf8_lossy(&line);
-            if let Some(rest) = line.strip_prefix(&marked) {
+            // What the file prints at that moment may stand before it.
+            if let Some((_, rest)) = line.split_once(&marked) {
                 return rest.split(' ').next()?.parse().ok();
             }
         }
