@@ -135,7 +135,7 @@ pub const IS_RECOMPUTE: Column = Column::flag(
 ).with_role(Role::Name);
 pub const DIRECT_MS: Column = Column::milliseconds(
     "total_direct_kernel_time_ms",
-    "Device time in ms of the kernels that the operators launched themselves: per call the union of their spans, summed over calls; communication kernels are left out.",
+    "Device time in ms of the kernels that the operators launched themselves: per call the union of their spans, summed over calls. Communication kernels count; with --parity they are left out.",
 ).with_role(Role::Headline).showing(&[Figure::SumsOfDeviceTime]);
 pub const PERCENTAGE: Column = Column::percent(
     "Percentage (%)",

@@ -306,6 +306,11 @@ pub enum EventFault {
     /// Events whose name was told in a part of the file that is lost were kept as `<unknown>`.
     #[error("events whose name is lost, shown as <unknown>")]
     LostName,
+    /// MTIA records work on its streams, and again on tracks of submission queues, packets and copies.
+    #[error(
+        "device events on MTIA's tracks of queues, packets and copies, which repeat its streams and count in no figure"
+    )]
+    RepeatedOnQueue,
     /// Device work of a kind that the reader does not know was kept in the category `other device`.
     #[error("device work of an unknown kind, which counts neither as kernels nor as copies")]
     UnknownStage,

@@ -22,7 +22,7 @@ const FIGURES_BY_LAUNCH: &[Figure] = &[
     Figure::SharesOfDeviceTime,
     Figure::CriticalPath,
 ];
-/// What suffers where device events, or their launches, are lost: events without a launch are in no figure.
+/// What suffers where device events, or their launches, are lost: events without a launch are in no operator's figures.
 const FIGURES_WITH_LOSS: &[Figure] = &[
     Figure::OpsSummary,
     Figure::OpsAll,

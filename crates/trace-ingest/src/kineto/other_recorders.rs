@@ -13,6 +13,7 @@ use crate::sparse_column::SparseColumn;
 use crate::string_table::StringId;
 use crate::trace::Trace;
 use crate::track_table::{RowId, TrackId};
+use crate::warning::{EventFault, Warning};
 
 /// Process ids that the autograd profiler's own export (`torch.autograd.profiler`, before and beside Kineto) gives to what
 /// ran on the host and on devices.
@@ -68,7 +69,7 @@ fn process(trace: &Trace, name: &str) -> Vec<TrackId> {
 }
 
 /// MTIA: work stands on threads `Stream 108` of a device. Its submission queues and the tracks of all packets and all copies
-/// repeat it, and the waits of the host stand there too.
+/// repeat it, and the waits of the host stand there too. The work that is left out is said.
 fn leave_out_queues(trace: &mut Trace) {
     let is_queue = |track: TrackId| match trace.thread_name(track) {
         Some("PACKET" | "DMA_REQUEST") => true,
@@ -77,11 +78,20 @@ fn leave_out_queues(trace: &mut Trace) {
     };
     let queues: Vec<bool> = trace.tracks.ids().map(is_queue).collect();
     let events = &mut trace.events;
-    for (category, track) in events.category.iter_mut().zip(&events.track) {
+    let (mut count, mut first) = (0, None);
+    for (row, (category, track)) in events.category.iter_mut().zip(&events.track).enumerate() {
         let may_repeat = category.is_device() || *category == Category::MTIA_RUNTIME;
         if may_repeat && queues[track.index()] {
+            if category.is_device() {
+                count += 1;
+                first = first.or(Some(row));
+            }
             *category = Category::DEVICE_RECORD;
         }
+    }
+    if let Some(first) = first {
+        let first_uid = events.uid(EventId(first as u32));
+        trace.warnings.push(Warning::Events { fault: EventFault::RepeatedOnQueue, count, first_uid });
     }
 }
 

@@ -220,6 +220,13 @@ fn queues_of_mtia_repeat_the_work_of_its_streams() {
             "kernel_of_training kernel 17 101 -",
         ]
     );
+    // A copy and a packet.
+    let said = "device events on MTIA's tracks of queues, packets and copies, which repeat its streams and count in no figure: 2";
+    assert!(
+        trace.warnings().iter().any(|warning| warning.to_string().starts_with(said)),
+        "{:?}",
+        trace.warnings()
+    );
     let transfer = trace.events().arguments().transfer.get(0).unwrap();
     assert_eq!(
         (transfer.bytes, transfer.direction.map(|id| trace.text(id))),

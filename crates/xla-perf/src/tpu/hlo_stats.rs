@@ -173,7 +173,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ))
     .with_excerpt(Excerpt::new(
         10,
-        [("instruction", hlo::OP_NAME), ("calls", hlo::OCCURRENCES), ("self µs", hlo::SELF_TIME), ("% of self time", SELF_SHARE)],
+        [("instruction", hlo::OP_NAME), ("calls", hlo::OCCURRENCES), ("self µs", hlo::SELF_TIME), ("% of span", SELF_SHARE)],
     ))
 }
 
