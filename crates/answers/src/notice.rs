@@ -64,7 +64,7 @@ pub enum Notice {
         advice: &'static str,
     },
     /// Device events without a launch in the trace are no part of the operators' figures.
-    #[error("{} ({}) without a launch in the trace: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "in the timeline, but in no operator's figures" } else { "neither in the timeline nor in an operator's figures" })]
+    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "counted in the timeline, charged to no operator" } else { "left out of the timeline and of operators" })]
     #[diagnostic(code("unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.

@@ -114,10 +114,7 @@ impl RankMapper<'_> {
             let events = trace.events().len() + trace.skipped_frames() as usize;
             let notices = Notice::all_of_reading(path, &trace);
             let communication = self.options.communication.clone();
-            // A kernel takes the device's time wherever its launch is.
-            let include_unlinked_kernels = true;
-            let options =
-                AnalysisOptions { communication, include_unlinked_kernels, ..AnalysisOptions::default() };
+            let options = AnalysisOptions { communication, ..AnalysisOptions::default() };
             let analysis = Analysis::new(trace, options);
             let tables = Box::new(tables_of_rank(&analysis, path, keep_events, waits_too));
             Ok(ReadRank::New { tables, source, events, notices })

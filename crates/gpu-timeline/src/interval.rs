@@ -37,6 +37,12 @@ impl Interval {
         Self { start, end: self.end.min(other.end).max(start) }
     }
 
+    /// The smallest interval that contains both.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
     /// Length of the part that both intervals cover.
     #[must_use]
     pub fn shared_time(self, other: Self) -> i64 {

@@ -262,8 +262,7 @@ impl<'t> Facts<'t> {
 
     /// Whether a call was recorded into a graph instead of starting work.
     pub(crate) fn is_captured(&self, call: EventId) -> bool {
-        let start = self.events.start(call);
-        self.captures.iter().take_while(|span| span.start <= start).any(|span| start <= span.end)
+        CaptureSpan::any_at(&self.captures, self.events.start(call))
     }
 
     /// Whether the recorder is that of ROCm.

@@ -176,7 +176,7 @@ pub enum Warning {
         count: u64,
     },
     /// Device work whose start is 0, far from all other times, was left out: its times were not recorded.
-    #[error("{count} of {of} kernels and copies have times of 0, which are in no figure")]
+    #[error("{count} of {of} kernels and copies have a time of 0 and are left out of all figures")]
     #[diagnostic(
         code("reading/device-work-without-times"),
         severity(Warning),
@@ -190,7 +190,7 @@ pub enum Warning {
     },
     /// Hardware counters were collected in another run of the program than the trace.
     #[error(
-        "{file} is a counter pass of another run than {trace}: its times are in no figure, and counters of {joined} of its \
+        "{file} is a counter pass of another run than {trace}: the timeline leaves its times out, and counters of {joined} of its \
          {dispatches} dispatches are"
     )]
     #[diagnostic(
@@ -308,7 +308,7 @@ pub enum EventFault {
     LostName,
     /// MTIA records work on its streams, and again on tracks of submission queues, packets and copies.
     #[error(
-        "device events on MTIA's tracks of queues, packets and copies, which repeat its streams and count in no figure"
+        "device events on MTIA's tracks of queues, packets and copies, left out because its streams have them, too"
     )]
     RepeatedOnQueue,
     /// Device work of a kind that the reader does not know was kept in the category `other device`.
@@ -349,7 +349,7 @@ pub enum RecordFault {
     #[error("texts of more than 1 MiB cut")]
     LongText,
     /// Values of counters at moments of a dispatch (SPM) make no total of it.
-    #[error("samples of counters over time (SPM), which are no totals of dispatches and are in no figure")]
+    #[error("samples of counters over time (SPM), left out because they are not totals of a dispatch")]
     SampledCounter,
     /// Rows that name no process are in no report of one process.
     #[error("rows that name no process, which are in no report of one process")]

@@ -14,6 +14,14 @@ pub struct CaptureSpan {
     pub end: i64,
 }
 
+impl CaptureSpan {
+    /// Whether a moment lies in one of these captures, which come by start.
+    #[must_use]
+    pub fn any_at(captures: &[CaptureSpan], time: i64) -> bool {
+        captures.iter().take_while(|span| span.start <= time).any(|span| time <= span.end)
+    }
+}
+
 /// The finished captures of a recording, by start. A capture is between the call that begins it and the one of the same
 /// thread that ends it; when there is none, the next one of any thread.
 #[must_use]

@@ -5,7 +5,7 @@ use gpu_timeline::Interval;
 use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, PerString, RecordingKind, RowId, TrackId};
 
-use crate::capture_span::capture_spans;
+use crate::capture_span::{CaptureSpan, capture_spans};
 use crate::linking::LinkBy;
 use crate::names::{CallKind, HostWait};
 use crate::tree::TraceTree;
@@ -82,8 +82,7 @@ fn lost_launches(tree: &TraceTree) -> LostLaunches {
     let mut replays = Vec::new();
     for (start, call, kind) in without {
         let shares_id = events.correlation(call).is_some_and(|id| with_device_event.contains(&id));
-        let is_captured =
-            captures.iter().take_while(|span| span.start <= start).any(|span| start <= span.end);
+        let is_captured = CaptureSpan::any_at(&captures, start);
         let at = (start, call);
         match kind {
             _ if shares_id || is_captured => lost.explained += 1,

@@ -223,7 +223,7 @@ impl Analysis {
         match stretch.track.filter(|_| is_projected) {
             Some(track) => {
                 let times = launches.of(track, stretch.host).map(|event| interval(self.trace(), event));
-                times.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
+                times.reduce(Interval::hull)
             }
             None => Some(stretch.host),
         }

@@ -112,12 +112,11 @@ fn idle_rows(analysis: &Analysis) -> IdleRows {
             (wait.cause, wait.waited_for.map(|event| events.name(event)))
         };
         let of_device = with_unrecorded(device_waits(&launched, short), analysis.unrecorded());
-        let around = |a: Interval, b: Interval| Interval::new(a.start.min(b.start), a.end.max(b.end));
         let mut spans: BTreeMap<Option<i64>, Interval> = BTreeMap::new();
         for &DeviceEvent { span, stream, .. } in &launched {
-            spans.entry(stream).and_modify(|whole| *whole = around(*whole, span)).or_insert(span);
+            spans.entry(stream).and_modify(|whole| *whole = whole.hull(span)).or_insert(span);
         }
-        let span = spans.values().copied().reduce(around).map_or(0, Interval::length);
+        let span = spans.values().copied().reduce(Interval::hull).map_or(0, Interval::length);
         rows.of_devices.extend(rows_of((device, None), span, &of_device, &mut cause_of));
         let of_streams = with_unrecorded(stream_waits(&launched, short), analysis.unrecorded());
         for waits in of_streams.chunk_by(|a, b| launched[a.event].stream == launched[b.event].stream) {

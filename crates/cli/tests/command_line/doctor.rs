@@ -132,7 +132,7 @@ fn faults_of_rocprofv3_are_found_and_told_on_the_first_page() {
     for (change, rules, text) in [
         (half, vec!["L2", "L9"], "kernel times and busy time are too small"),
         (overrun, vec!["C4"], "the busy time is too long"),
-        (zero, vec!["F6"], "4 of 271 kernels and copies have times of 0, which are in no figure"),
+        (zero, vec!["F6"], "4 of 271 kernels and copies have a time of 0 and are left out of all figures"),
     ] {
         let place = rocprof_place(change);
         let out = place.run("doctor run --json --fail-on never").exits_with(0).out;
@@ -167,7 +167,7 @@ fn reports_have_the_findings_unless_they_are_to_be_those_of_tracelens() {
 }
 
 #[test]
-fn a_second_trace_behind_the_first_makes_the_answer_partial() {
+fn corpus_a_second_trace_behind_the_first_makes_the_answer_partial() {
     let case = testdata::corpus("field/cases/16-second-trace-behind-the-first/both.json");
     let Some(case) = case else { return };
     let both = std::fs::read_to_string(case).unwrap();

@@ -65,7 +65,7 @@ fn the_report_of_traces_points_to_this_one() {
     place.run("pytorch host.xplane.pb").exits_with(0).with_summary(&[
         "an XPlane profile has a report of its own, which knows more of it help: make it with `tracelens jax`",
         // Nothing but the GPU was recorded: its kernels are listed without being asked for.
-        "3 device events (100.0 µs) without a launch in the trace: in the timeline",
+        "3 device events (100.0 µs) without a launch in the recording: counted in the timeline",
         "gemm_fusion_dot.1",
     ]);
 }

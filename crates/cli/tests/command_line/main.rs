@@ -14,7 +14,7 @@ mod diff;
 mod doctor;
 mod extensions;
 mod field_corpus;
-mod field_kinds;
+mod field_kinds_corpus;
 mod gate;
 mod handbook;
 mod hostile;

@@ -153,10 +153,10 @@ fn unlinked_kernels_are_counted_but_under_the_rules_of_the_reference() {
 
     place.run("report trace.json").exits_with(0).with_summary(&[
         "1 of 2 device events linked to their launch (80.0% of device time)",
-        "(25.00 µs) without a launch in the trace: in the timeline, but in no operator",
+        "(25.00 µs) without a launch in the recording: counted in the timeline, charged to no operator",
     ]);
     place.run("report trace.json --parity tracelens").exits_with(0).with_summary(&[
-        "warning: 1 device event (25.00 µs) without a launch in the trace: neither in the timeline",
+        "warning: 1 device event (25.00 µs) without a launch in the recording: left out of the timeline",
     ]);
 }
 

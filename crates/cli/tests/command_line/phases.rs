@@ -290,7 +290,7 @@ fn columns_of_the_sheets_are_explained() {
 }
 
 #[test]
-fn a_step_that_is_called_mixed_has_the_phase_of_its_numbers() {
+fn corpus_a_step_that_is_called_mixed_has_the_phase_of_its_numbers() {
     let Some(case) = testdata::corpus("field/cases/13-sglang-mixed-without-generation/steps.json") else {
         return;
     };

@@ -377,7 +377,7 @@ fn steps_are_fused_by_their_numbers() {
 }
 
 #[test]
-fn a_process_that_is_no_rank_is_set_aside_with_a_notice() {
+fn corpus_a_process_that_is_no_rank_is_set_aside_with_a_notice() {
     let Some(case) = testdata::corpus("field/cases/11-vllm-coordinator-trace") else { return };
     let place = Workplace::with("");
     fs::create_dir(place.path("job")).unwrap();

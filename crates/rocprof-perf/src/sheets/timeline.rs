@@ -92,7 +92,7 @@ pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
     }
     let processes = process_times(analysis);
     let spans = processes.into_iter().chain(records(analysis));
-    let hull = spans.reduce(|hull, span| Interval::new(hull.start.min(span.start), hull.end.max(span.end)));
+    let hull = spans.reduce(Interval::hull);
     Window { total: hull.map_or(0, Interval::length), is_of_processes: processes.is_some() }
 }
 

@@ -355,7 +355,7 @@ fn of_passes_without_a_trace_the_first_is_the_timeline() {
 }
 
 #[test]
-fn counter_passes_beside_a_recorded_trace_are_not_on_its_timeline() {
+fn corpus_counter_passes_beside_a_recorded_trace_are_not_on_its_timeline() {
     let Some(folder) = testdata::corpus("field/recordings/rocprofv3-llm-decode") else { return };
     let (starts, values, passes) = with_passes(&folder);
     assert_eq!(starts.len(), 144);

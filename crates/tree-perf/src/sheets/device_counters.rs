@@ -58,9 +58,7 @@ fn counters(analysis: &Analysis) -> Option<Counters> {
     let spans = events
         .ids()
         .filter(|&event| events.phase(event) == Phase::Complete && events.category(event) != Category::TRACE);
-    let window = spans
-        .map(|event| interval(trace, event))
-        .reduce(|all, one| Interval::new(all.start.min(one.start), all.end.max(one.end)))?;
+    let window = spans.map(|event| interval(trace, event)).reduce(Interval::hull)?;
     let mut samples: BTreeMap<(i64, StringId), Vec<&CounterSample>> = BTreeMap::new();
     for sample in trace.counters() {
         samples.entry((sample.device, sample.counter)).or_default().push(sample);

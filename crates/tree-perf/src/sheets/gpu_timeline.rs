@@ -119,10 +119,6 @@ impl OfDevice {
     }
 }
 
-fn around(a: Interval, b: Interval) -> Interval {
-    Interval::new(a.start.min(b.start), a.end.max(b.end))
-}
-
 impl Analysis {
     /// The breakdown of each device that has events in the timeline, by its index. Devices that one process uses have one
     /// window: from the first start on any of them to the last end.
@@ -135,7 +131,7 @@ impl Analysis {
             let span = interval(trace, event);
             let of_device = devices.entry(device).or_insert_with(|| OfDevice::new(span));
             of_device.events.push(position);
-            of_device.window = around(of_device.window, span);
+            of_device.window = of_device.window.hull(span);
             if of_device.process.is_none() {
                 let launch = self.tree().recorded_launch(event);
                 of_device.process = launch.map(|launch| trace.tracks().get(events.track(launch)).pid);
@@ -145,7 +141,7 @@ impl Analysis {
         for OfDevice { process, window, .. } in devices.values() {
             if let &Some(process) = process {
                 let shared = windows.entry(process).or_insert(*window);
-                *shared = around(*shared, *window);
+                *shared = shared.hull(*window);
             }
         }
         let breakdown = |(device, OfDevice { events, window, process })| {

@@ -135,7 +135,7 @@ proptest! {
         are_theirs in any::<bool>(),
     ) {
         if !are_theirs {
-            // What was launched before the recording has rows of its own, which the next property looks at.
+            // The next property covers the rows for work launched before the recording.
             steps.iter_mut().for_each(|step| step.unlinked.clear());
         }
         let analysis = analyse(&steps, are_theirs);
