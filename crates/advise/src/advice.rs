@@ -87,14 +87,15 @@ impl Advice {
                         budget.give_back(&parts, found.len())
                     }
                     None => {
+                        let amount = amount(facts, &claim);
                         let claim = Claim { parts, ..claim };
-                        found.push(Draft { rule, claim, alternatives: Vec::new() });
+                        found.push(Draft { rule, claim, amount, alternatives: Vec::new() });
                     }
                 }
             }
         }
         let mut findings: Vec<Finding> =
-            found.into_iter().map(|draft| draft.finding(facts, &shift, recording)).collect();
+            found.into_iter().map(|draft| draft.finding(facts, &mut budget, &shift, recording)).collect();
         // What would be much time and gives nothing back, because the host decides, is worth knowing.
         let is_worth_it = |finding: &Finding| {
             let share = finding.share_percent.unwrap_or(100.0) / 100.0;
@@ -113,8 +114,9 @@ impl Advice {
         findings.sort_few_by(|a, b| mid(b).total_cmp(&mid(a)));
         for (finding, rank) in findings.iter_mut().zip(1..) {
             finding.rank = rank;
-            let share = |gain: Gain| if window_us > 0.0 { gain.mid_us / window_us * 100.0 } else { 0.0 };
-            finding.share_percent = finding.gain.map(share);
+            let share = |time: f64| if window_us > 0.0 { time / window_us * 100.0 } else { 0.0 };
+            finding.share_percent = finding.gain.map(|gain| share(gain.mid_us));
+            finding.amount_percent = finding.amount_us.map(share);
         }
         Advice { window_us, parts_us, findings }
     }
@@ -175,6 +177,18 @@ impl<'f> Budget<'f> {
         }
     }
 
+    /// What a claim may give back at most: beyond the probable only what no other claim has.
+    fn most(&mut self, claim: &Claim) -> i64 {
+        let most = |part: &Part| {
+            let beyond = (part.mid as f64 * (claim.high - 1.0)).round() as i64;
+            let (all, taken) = (length(self.facts, part.slot), self.of(part.slot));
+            let beyond = beyond.min(all - *taken).max(0);
+            *taken += beyond;
+            part.mid + beyond
+        };
+        claim.parts.iter().map(most).sum()
+    }
+
     /// Takes what is left of a claim; with it who has most of the rest.
     fn take(&mut self, claim: &Claim, owner: usize) -> (Vec<Part>, Option<usize>) {
         let mut parts = Vec::with_capacity(claim.parts.len());
@@ -182,8 +196,8 @@ impl<'f> Budget<'f> {
         for part in &claim.parts {
             let (facts, taken) = (self.facts, self.of(part.slot));
             let left = match part.slot {
-                Slot::Work(work) => part.mid.min(facts.works[work as usize].exposed) - *taken,
-                Slot::Idle(idle) => part.mid.min(facts.idle[idle as usize].span.length() - *taken),
+                Slot::Work(_) => part.mid.min(length(facts, part.slot)) - *taken,
+                Slot::Idle(_) => part.mid.min(length(facts, part.slot) - *taken),
             };
             let mid = left.max(0);
             *taken += mid;
@@ -209,17 +223,48 @@ impl<'f> Budget<'f> {
     }
 }
 
+/// Time of the window that is a slot's.
+fn length(facts: &Facts, slot: Slot) -> i64 {
+    match slot {
+        Slot::Work(work) => facts.works[work as usize].exposed,
+        Slot::Idle(idle) => facts.idle[idle as usize].span.length(),
+    }
+}
+
+/// Time of the window that a claim is about: all of its device events, and of its waits the part that it explains.
+fn amount(facts: &Facts, claim: &Claim) -> i64 {
+    let mut times: HashMap<Slot, i64> = HashMap::new();
+    for part in &claim.parts {
+        let time = times.entry(part.slot).or_default();
+        *time = match part.slot {
+            Slot::Work(_) => length(facts, part.slot),
+            Slot::Idle(_) => {
+                let explained = *time + (part.mid as f64 * claim.high).round() as i64;
+                explained.min(length(facts, part.slot))
+            }
+        };
+    }
+    times.into_values().sum()
+}
+
 /// A claim that became a finding.
 struct Draft<'r> {
     rule: &'r dyn Rule,
     claim: Claim,
+    amount: i64,
     alternatives: Vec<Alternative>,
 }
 
 impl Draft<'_> {
-    fn finding(self, facts: &Facts, shift: &Shift, recording: &dyn Recording) -> Finding {
-        let Draft { rule, claim, alternatives } = self;
-        let mid = claim.mid();
+    fn finding(
+        self,
+        facts: &Facts,
+        budget: &mut Budget<'_>,
+        shift: &Shift,
+        recording: &dyn Recording,
+    ) -> Finding {
+        let Draft { rule, claim, amount, alternatives } = self;
+        let (mid, most) = (claim.mid(), budget.most(&claim));
         let works = claim.parts.iter().filter_map(|part| match part.slot {
             Slot::Work(work) => Some((work, part.mid)),
             Slot::Idle(_) => None,
@@ -231,10 +276,10 @@ impl Draft<'_> {
         let mut gain = (!claim.parts.is_empty()).then_some(Gain {
             low_us: mid_us * claim.low,
             mid_us,
-            high_us: (mid_us * claim.high).min(facts.us(facts.window())),
+            high_us: facts.us(most),
         });
         let of_works: i64 = works.iter().map(|&(_, mid)| mid).sum();
-        let lost = of_works - shift.shortened(facts, &works).min(of_works);
+        let lost = of_works - shift.shortened(facts, &works, claim.removes_launches).min(of_works);
         let on_path = (of_works > 0).then(|| 1.0 - lost as f64 / mid as f64);
         let mut evidence = claim.evidence;
         if let Some(share) = on_path.filter(|&share| share < ON_PATH_FROM) {
@@ -262,6 +307,8 @@ impl Draft<'_> {
             what: rule.what().to_owned(),
             subject: claim.subject,
             bucket,
+            amount_us: gain.map(|_| facts.us(amount)),
+            amount_percent: None,
             gain,
             share_percent: gain.map(|gain| gain.mid_us / facts.us(facts.window().max(1)) * 100.0),
             confidence: claim.confidence,

@@ -1,6 +1,7 @@
 //! What rules look at: plain facts about a recording, whoever recorded it.
 
 use gpu_timeline::{Breakdown, DeviceEvent, HostActivity, Interval, Wait, exposed_times};
+use hashbrown::HashMap;
 use perf_models::{Category, ComputeSpec, CopyDirection, DataPath, Precision};
 
 use crate::product::{Product, Tile};
@@ -231,14 +232,6 @@ pub struct Hold {
     pub uid: u32,
 }
 
-impl Hold {
-    /// Whether the host waited for the device, after which the two are in step.
-    #[must_use]
-    pub fn waits_for_device(&self) -> bool {
-        matches!(self.kind, HostActivity::Sync | HostActivity::Copy)
-    }
-}
-
 /// What a device can do at most, as far as rules need it.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -304,6 +297,27 @@ impl Facts {
     #[must_use]
     pub fn name(&self, name: u32) -> &str {
         &self.names[name as usize]
+    }
+
+    /// By hold: whether the host waited for the device in it, after which the two are in step. A call that returned before half
+    /// of the copy was done that it launched waited for nobody, nor did one during which the device had nothing to do.
+    pub(crate) fn waited_for_device(&self) -> Vec<bool> {
+        let copies = self.works.iter().filter(|work| work.copy.is_some());
+        let copies: HashMap<i64, Interval> =
+            copies.filter_map(|work| Some((work.event.launch?, work.event.span))).collect();
+        let was_idle = |time: Interval| {
+            let idle = self.idle[..self.idle.partition_point(|idle| idle.span.start <= time.start)].last();
+            idle.is_some_and(|idle| time.end <= idle.span.end)
+        };
+        let waited = |hold: &Hold| match hold.kind {
+            HostActivity::Sync => !was_idle(hold.time),
+            HostActivity::Copy => {
+                let returned_early = |copy: &&Interval| 2 * copy.shared_time(hold.time) < copy.length();
+                copies.get(&hold.time.start).filter(returned_early).is_none() && !was_idle(hold.time)
+            }
+            _ => false,
+        };
+        self.holds.iter().map(waited).collect()
     }
 
     /// The operator of a call.

@@ -1,6 +1,7 @@
 //! What is found: where time is lost, how much of it would come back, how that is known and what to do.
 
 use serde::{Deserialize, Serialize};
+use sheets::numbers::{decimal, duration};
 
 /// The part of the window that a finding's time comes from. The parts of [`gpu_timeline::Breakdown`], and what lies
 /// outside the recording.
@@ -78,6 +79,12 @@ pub struct Gain {
 }
 
 impl Gain {
+    /// For people: `up to 93.00 ms recoverable`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        format!("up to {} recoverable", duration(self.high_us))
+    }
+
     pub(crate) fn scaled(self, factor: f64) -> Self {
         Gain { low_us: self.low_us * factor, mid_us: self.mid_us * factor, high_us: self.high_us * factor }
     }
@@ -160,6 +167,10 @@ pub struct Finding {
     pub subject: String,
     /// Which part of the window its time comes from, or most of it.
     pub bucket: Bucket,
+    /// Time of the window that it is about, in µs, of which [`Finding::gain`] is a part; `None` where no figure is known.
+    pub amount_us: Option<f64>,
+    /// That in percent of the window.
+    pub amount_percent: Option<f64>,
     /// What the change would give back; `None` where no figure is known.
     pub gain: Option<Gain>,
     /// [`Gain::mid_us`] in percent of the window.
@@ -204,6 +215,8 @@ impl Finding {
             what: what.into(),
             subject: subject.into(),
             bucket,
+            amount_us: None,
+            amount_percent: None,
             gain: None,
             share_percent: None,
             confidence: Confidence::Low,
@@ -218,6 +231,15 @@ impl Finding {
             alternatives: Vec::new(),
             doubts: Vec::new(),
         }
+    }
+
+    /// The time that it is about, for people: `357.0 ms (5.4%)`; empty where no figure is known.
+    #[must_use]
+    pub fn amount_in_words(&self) -> String {
+        let figures = self.amount_us.zip(self.amount_percent);
+        figures.map_or_else(String::new, |(time, percent)| {
+            format!("{} ({}%)", duration(time), decimal(percent, 1))
+        })
     }
 
     /// Whether a pattern such as `IDLE-*` means the finding's rule.

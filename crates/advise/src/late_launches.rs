@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use gpu_timeline::{HostActivity, WaitCause, lower_median};
+use gpu_timeline::{Activity, HostActivity, WaitCause, lower_median};
 use hashbrown::HashMap;
 
 use crate::facts::Facts;
@@ -55,7 +55,7 @@ struct Credit {
 
 /// All waits for launches, divided. What a device takes between any two kernels is nobody's fault and left out.
 pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
-    let usual = usual_wait(facts);
+    let (usual, waited) = (usual_wait(facts), facts.waited_for_device());
     let long = facts.units(limits.long_hold_us);
     let mut by_end: Vec<u32> = (0..facts.holds.len() as u32).collect();
     by_end.sort_by_key(|&hold| facts.holds[hold as usize].time.end);
@@ -77,7 +77,7 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
         while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.span.end) {
             let of_hold = &facts.holds[hold as usize];
             let kind = of_hold.kind as usize;
-            if of_hold.waits_for_device() && of_hold.time.length() > usual {
+            if waited[hold as usize] && of_hold.time.length() > usual {
                 credits[HostActivity::DataLoader as usize].left = 0;
             }
             // Behind more than a few launches the host was ahead again, and what was left of earlier holds is void.
@@ -132,11 +132,16 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
     late
 }
 
-/// What a device usually takes between two kernels that it has in its queue.
+/// What a device usually takes between two kernels that it has in its queue. Before and after communication it takes longer:
+/// other queues are waited for.
 pub(crate) fn usual_wait(facts: &Facts) -> i64 {
     /// Where the device never had two of them in its queue, in µs.
     const ELSE_US: f64 = 1.0;
-    let between = facts.idle.iter().filter(|idle| idle.cause == WaitCause::Kernel);
+    let computes = |work: u32| facts.works[work as usize].event.activity != Activity::Communication;
+    let between = facts.idle.iter().filter(|idle| {
+        let before = idle.event.checked_sub(1);
+        idle.cause == WaitCause::Kernel && computes(idle.event) && before.is_none_or(computes)
+    });
     let lengths = between.map(|idle| idle.span.length()).filter(|&length| length > 0);
     lower_median(lengths).unwrap_or(facts.units(ELSE_US)).min(facts.units(2.0 * ELSE_US))
 }

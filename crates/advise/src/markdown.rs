@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use sheets::markdown_text;
-use sheets::numbers::{decimal, duration};
+use sheets::numbers::duration;
 
 use crate::advice::Advice;
 use crate::finding::Finding;
@@ -19,7 +19,7 @@ impl Advice {
             return text;
         }
         text.push_str(
-            "| | rule | finding | where | gain | share | confidence |\n|-:|---|---|---|-:|-:|---|\n",
+            "| | rule | finding | where | amount | gain, at most | confidence |\n|-:|---|---|---|-:|-:|---|\n",
         );
         for finding in &self.findings {
             let _ = writeln!(
@@ -29,8 +29,8 @@ impl Advice {
                 finding.rule,
                 markdown_text(&finding.what),
                 markdown_text(&finding.subject),
-                finding.gain.map_or_else(String::new, |gain| duration(gain.mid_us)),
-                finding.share_percent.map_or_else(String::new, |share| format!("{}%", decimal(share, 1))),
+                finding.amount_in_words(),
+                finding.gain.map_or_else(String::new, |gain| duration(gain.high_us)),
                 finding.confidence.as_str(),
             );
         }
@@ -47,7 +47,8 @@ fn details(text: &mut String, finding: &Finding) {
         let _ = writeln!(text, "- {label}: {}", markdown_text(value));
     };
     if let Some(gain) = finding.gain {
-        item("gain", &format!("{} to {}", duration(gain.low_us), duration(gain.high_us)));
+        let [low, mid, high] = [gain.low_us, gain.mid_us, gain.high_us].map(duration);
+        item("gain", &format!("{low} to {high}, probably {mid}"));
     }
     for sentence in &finding.evidence {
         item("evidence", sentence);

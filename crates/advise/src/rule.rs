@@ -238,6 +238,8 @@ pub struct Claim {
     pub events: Vec<u32>,
     /// Share of the window that makes it worth saying although no time is known.
     pub worth: f64,
+    /// Whether none of the device events is launched any more, although others take a part of their time.
+    pub removes_launches: bool,
 }
 
 impl Claim {
@@ -254,6 +256,7 @@ impl Claim {
             rows: Vec::new(),
             events: Vec::new(),
             worth: 0.0,
+            removes_launches: false,
         }
     }
 

@@ -22,6 +22,11 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
         Column::text("finding", "What is wrong.").field(|finding: &&Finding| finding.what.as_str().into()),
         Column::text("subject", "Where: operators, kernels or calls.")
             .field(|finding: &&Finding| finding.subject.as_str().into()),
+        Column::microseconds("amount_us", "Time of the window that the finding is about, in µs; the gain is a part of it. One moment may be of several findings. Empty where no figure is known.")
+            .field(|finding: &&Finding| finding.amount_us.into()),
+        Column::percent("amount_percent", "amount_us in percent of the window.")
+            .with_role(Role::Detail)
+            .field(|finding: &&Finding| finding.amount_percent.into()),
         Column::microseconds("gain_us", "Time of the window that a change probably gives back, in µs. Each moment is given back by one finding only. Empty where no figure is known.")
             .with_role(Role::Headline)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.mid_us).into()),

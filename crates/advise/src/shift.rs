@@ -39,9 +39,9 @@ impl Shift {
         let events = || facts.works.iter().map(|work| work.event);
         let leads = events().map(|event| Some((event.span.start - event.launch? - latency).max(0)));
         let usual = usual_wait(facts);
-        let holds = facts.holds.iter().filter(|hold| hold.waits_for_device());
+        let holds = facts.holds.iter().zip(facts.waited_for_device());
         let mut waits: Vec<(i64, i64)> = holds
-            .map(|hold| hold.time)
+            .filter_map(|(hold, waited)| waited.then_some(hold.time))
             .chain(facts.full_queue.iter().copied())
             .map(|time| (time.end, time.length()))
             .filter(|&(_, length)| length > usual)
@@ -59,7 +59,8 @@ impl Shift {
     }
 
     /// How much earlier the device is done where each of these works takes so much less; `less` is by position, ascending.
-    pub(crate) fn shortened(&self, facts: &Facts, less: &[(u32, i64)]) -> i64 {
+    /// What goes whole is not launched, or none of them is.
+    pub(crate) fn shortened(&self, facts: &Facts, less: &[(u32, i64)], removes_launches: bool) -> i64 {
         let mut less = less.iter().peekable();
         let mut waits = self.waits.iter().peekable();
         let (mut device, mut host) = (0_i64, 0_i64);
@@ -72,8 +73,7 @@ impl Shift {
             }
             while let Some(&(_, saved)) = less.next_if(|&&(at, _)| at == position) {
                 device += saved;
-                // What goes whole is not launched.
-                if saved >= work.exposed && saved > 0 {
+                if (removes_launches || saved >= work.exposed) && saved > 0 {
                     host += self.launches[position as usize];
                 }
             }
@@ -85,9 +85,10 @@ impl Shift {
 #[cfg(test)]
 mod tests {
     use gpu_timeline::{HostActivity, Interval, Wait, WaitCause};
+    use perf_models::CopyDirection;
 
     use super::*;
-    use crate::facts::Hold;
+    use crate::facts::{Copied, Hold};
     use crate::fixture::work;
 
     /// Works of 100 units with these launches and starts.
@@ -103,7 +104,7 @@ mod tests {
     }
 
     fn saved(facts: &Facts, less: &[(u32, i64)]) -> i64 {
-        Shift::new(facts).shortened(facts, less)
+        Shift::new(facts).shortened(facts, less, false)
     }
 
     #[test]
@@ -131,6 +132,20 @@ mod tests {
     fn a_launch_that_was_a_little_early_takes_the_rest() {
         let facts = facts(&[(-5, 0), (145, 150), (215, 250)]);
         assert_eq!(saved(&facts, &[(1, 60)]), 30);
+    }
+
+    /// A pageable copy ends a little after the call that made the host wait for it.
+    #[test]
+    fn a_call_waits_for_its_copy_unless_it_returns_early() {
+        for (end, waited) in [(90, true), (10, false)] {
+            let mut facts = facts(&[(-5, 0), (0, 100)]);
+            facts.works[1].event.launch = Some(90);
+            facts.works[1].copy =
+                Some(Copied { direction: CopyDirection::HostToDevice, bytes: None, pageable: true });
+            let time = Interval::new(90, 100 + end);
+            facts.holds = vec![Hold { kind: HostActivity::Copy, time, name: 0, uid: 0 }];
+            assert_eq!(facts.waited_for_device(), [waited]);
+        }
     }
 
     #[test]

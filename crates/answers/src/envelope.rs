@@ -341,6 +341,8 @@ pub struct AnswerFinding {
     pub rank: usize,
     /// What is wrong, and where.
     pub title: String,
+    /// Time of the window that it is about, of which the gain is a part; null where no figure is known.
+    pub amount_us: Option<f64>,
     /// What the change would give back; null where no figure is known.
     pub us: Option<Gain>,
     /// The middle of it in percent of the window.
@@ -787,6 +789,7 @@ impl From<&Finding> for AnswerFinding {
             rule: finding.rule.clone(),
             rank: finding.rank,
             title: format!("{}: {}", finding.what, finding.subject),
+            amount_us: finding.amount_us,
             us: finding.gain.map(|gain| Gain { low: gain.low_us, mid: gain.mid_us, high: gain.high_us }),
             share_pct: finding.share_percent,
             confidence: finding.confidence.as_str(),

@@ -62,13 +62,11 @@ pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
 /// What to change first, a line each.
 fn write_findings(out: &mut String, findings: &[Finding], style: Style) {
     for finding in findings {
-        let gain = match (finding.gain, finding.share_percent) {
-            (Some(gain), Some(share)) => format!("{} ({}%)", duration(gain.mid_us), decimal(share, 1)),
-            _ => String::new(),
-        };
+        let gain = finding.gain.map_or_else(String::new, |gain| format!(", {}", gain.in_words()));
         let first = if finding.rank == 1 { "fix first:  " } else { "            " };
         let doubt = if finding.doubts.is_empty() { "" } else { " (in doubt)" };
-        let line = format!("{gain} {}: {} [{}]{doubt}", finding.what, finding.subject, finding.rule);
+        let (amount, what, subject) = (finding.amount_in_words(), &finding.what, &finding.subject);
+        let line = format!("{amount} {what}: {subject}{gain} [{}]{doubt}", finding.rule);
         wrap(&line, first, "              ", style.width.min(WIDEST), out);
     }
 }

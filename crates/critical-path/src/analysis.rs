@@ -135,6 +135,14 @@ impl CriticalPath {
         let (time, mut faults) = (recorded.time(), recorded.faults());
         faults.extend((circular > 0).then_some((Fault::Circle, circular, None)));
         drop(recorded);
+        if !what_if.is_empty() {
+            let events = tree.trace().events();
+            let mut held =
+                tree.held_by_full_queue(events.ids().filter(|&id| events.category(id).is_device()));
+            held.retain(|&launch| time.start < events.end(launch) && events.start(launch) < time.end);
+            let first = held.first().map(|&launch| events.uid(launch));
+            faults.extend(first.map(|first| (Fault::FullQueue, held.len() as u64, Some(first))));
+        }
         CriticalPath { tree, mode: options.mode, time, parts, edges, what_if, faults }
     }
 

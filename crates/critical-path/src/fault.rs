@@ -25,10 +25,12 @@ pub enum Fault {
     UnknownSynchronization,
     /// Something waits for itself, over others: an edge of the circle is left out.
     Circle,
+    /// A launch waited for room in a full queue: with changes it would wait for another time, and is taken to wait as long.
+    FullQueue,
 }
 
 impl Fault {
-    const ALL: [Fault; 9] = [
+    const ALL: [Fault; 10] = [
         Fault::LaunchAfterWork,
         Fault::UnresolvedDependency,
         Fault::AmbiguousDependency,
@@ -38,6 +40,7 @@ impl Fault {
         Fault::SynchronizationWithoutCall,
         Fault::UnknownSynchronization,
         Fault::Circle,
+        Fault::FullQueue,
     ];
 }
 
@@ -57,6 +60,9 @@ impl fmt::Display for Fault {
             Fault::SynchronizationWithoutCall => "synchronizations without a call in the recording, left out",
             Fault::UnknownSynchronization => "synchronizations of an unknown kind, left out",
             Fault::Circle => "dependencies that close a circle, left out",
+            Fault::FullQueue => {
+                "launches that waited for room in a full queue: times with changes keep these waits and are inexact"
+            }
         })
     }
 }

@@ -4,7 +4,8 @@
 //! Held fixed: the order of calls on each thread and of work on each stream, which work waits for which, how long the
 //! host takes where nothing was recorded, and the latency of whatever each event waited for last. Where an event also
 //! waited for something that came earlier, the latency is the median of those where that came last, so that it decides
-//! once what came last is gone. A full launch queue is not modelled, nor kernels that slow each other down.
+//! once what came last is gone. A launch that waited for room in a full queue waits as long as before
+//! ([`Fault::FullQueue`](crate::Fault::FullQueue) says so), and kernels that slow each other down are not modelled.
 
 use gpu_timeline::{lower_median, upper_median};
 use hashbrown::HashMap;

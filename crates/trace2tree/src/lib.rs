@@ -12,6 +12,7 @@ mod edit;
 mod event_set;
 mod flow_linking;
 mod forward_thread;
+mod full_queue;
 mod graft;
 #[cfg(feature = "petgraph")]
 mod graph;

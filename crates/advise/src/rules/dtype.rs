@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use perf_models::{ComputeSpec, ComputeUnit, Precision as Of};
+use perf_models::{Category, ComputeSpec, ComputeUnit, Precision as Of};
 use sheets::numbers::counted;
 
 use crate::facts::{Call, LeastTime, Program};
@@ -8,8 +8,8 @@ use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule};
 use crate::target::target_us;
 
-/// Matrix products in FP32 in a program that multiplies in 16 bits elsewhere, and in any program those that FP32 without
-/// TF32 keeps off the matrix units.
+/// Matrix products and convolutions in FP32 in a program that multiplies in 16 bits elsewhere, and in any program those that
+/// FP32 without TF32 keeps off the matrix units.
 pub(super) struct Precision;
 
 /// Share of the FLOPs of matrix products that are in 16 bits, from which on FP32 is the exception.
@@ -29,20 +29,22 @@ impl Rule for Precision {
     }
 
     fn what(&self) -> &'static str {
-        "matrix products in FP32 that could be faster in fewer bits"
+        "matrix products and convolutions in FP32 that could be faster in fewer bits"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "see whether these products need FP32: allow TF32 (torch.set_float32_matmul_precision(\"high\")), or compute in 16 bits \
-         (autocast; an operand may have been made without a type)"
+        "see whether these need FP32: allow TF32 (torch.set_float32_matmul_precision(\"high\"), of convolutions \
+         torch.backends.cudnn.allow_tf32 = True), or compute in 16 bits (autocast; an operand may have been made without a type)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         let Some(machine) = &facts.machine else { return Vec::new() };
         let spec_of = |call: &Call| {
-            let is_product = facts.operators[call.operator as usize].product.is_some();
-            call.least.filter(|_| is_product)?.spec
+            let operator = &facts.operators[call.operator as usize];
+            let is_convolution =
+                matches!(operator.kind, Some(Category::ConvForward | Category::ConvBackward));
+            call.least.filter(|_| is_convolution || operator.product.is_some())?.spec
         };
         // By FLOPs: FP32 takes most of the time even where it is the exception.
         let mut flops: BTreeMap<Of, f64> = BTreeMap::new();
@@ -91,7 +93,7 @@ impl Rule for Precision {
                 .with_range(0.6, 1.1)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
-                    "{} of {} in {spec}, here held against {}; {:.0}% of the FLOPs of matrix products are in {}",
+                    "{} of {} in {spec}, here held against {}; {:.0}% of the FLOPs of products and convolutions are in {}",
                     counted(group.calls, "call", "calls"),
                     counted(group.operators.len(), "operator with its shapes", "operators with their shapes"),
                     precision.as_str(),

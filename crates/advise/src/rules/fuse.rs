@@ -6,7 +6,7 @@ use sheets::numbers::{counted, duration};
 use crate::facts::{AttentionSpeed, Call, Facts, Input, LeastTime, Program};
 use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
-use crate::target::target_us;
+use crate::target::{OF_BANDWIDTH, target_us};
 
 /// Operators in a row, each on the result of the one before, whose results could stay in registers.
 pub(super) struct FuseChain;
@@ -102,6 +102,8 @@ struct Found {
     count: usize,
     time: i64,
     saved: i64,
+    /// What is saved at most.
+    most: i64,
 }
 
 /// Sequences by their operators.
@@ -118,8 +120,9 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
         if more > 0 {
             subject.push_str(&format!(" and {more} more"));
         }
+        let most = found.most as f64 / found.saved.max(1) as f64;
         Claim::new(subject, found.parts)
-            .with_range(low, high)
+            .with_range(low, most.clamp(1.0, high))
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
                 "{} of these on one queue, {} in all; {how} {} of it away",
@@ -133,8 +136,10 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
 }
 
 impl Found {
-    /// Adds a row of which so much is saved: calls go from its end, with the waits before them, until that is reached.
-    fn add(&mut self, look: &Inspection<'_>, calls: &[u32], saved: i64) {
+    /// Adds a row of which so much is saved, probably and at most: calls go from its end, with the waits before them, until the
+    /// probable is reached.
+    fn add(&mut self, look: &Inspection<'_>, calls: &[u32], [saved, most]: [i64; 2]) {
+        self.most += most;
         let works: Vec<u32> =
             calls.iter().flat_map(|&call| look.works_of[call as usize].iter().copied()).collect();
         for part in look.whole_from_the_end(&works, saved) {
@@ -145,6 +150,7 @@ impl Found {
                 let length = look.facts.idle[wait as usize].span.length();
                 self.parts.push(Part { slot: Slot::Idle(wait), mid: length });
                 self.saved += length;
+                self.most += length;
             }
         }
         self.count += 1;
@@ -200,7 +206,7 @@ impl Rule for FuseChain {
                 if to - from > 1 {
                     let calls = &row[from..to];
                     let saved = saved_by_fusing(look, calls);
-                    if saved > 0 {
+                    if saved[0] > 0 {
                         found.entry(sequence(facts, calls)).or_default().add(look, calls, saved);
                     }
                 }
@@ -211,22 +217,26 @@ impl Rule for FuseChain {
     }
 }
 
-/// What one kernel for all of these calls saves: it moves what they move without the results between them.
-fn saved_by_fusing(look: &Inspection<'_>, calls: &[u32]) -> i64 {
+/// What one kernel for all of these calls saves, probably and at most: it moves what they move without the results between
+/// them.
+fn saved_by_fusing(look: &Inspection<'_>, calls: &[u32]) -> [i64; 2] {
     let facts = look.facts;
     let fused = look.bytes_between(calls);
-    let all: f64 = calls.iter().filter_map(|&call| look.call(call).bytes).sum();
     let time = look.duration(calls);
-    let of_fused = match &facts.machine {
+    match &facts.machine {
         Some(machine) => {
             let least = LeastTime { memory_us: fused / machine.bytes_per_us, ..LeastTime::default() };
-            facts.units(target_us(&least, machine, 1))
+            [target_us(&least, machine, 1), least.memory_us].map(|kept| time - facts.units(kept))
         }
-        // At the speed of these kernels.
-        None if all > 0.0 => (time as f64 * fused / all) as i64,
-        None => time,
-    };
-    time - of_fused
+        None => [time - at_their_speed(look, calls, fused); 2],
+    }
+}
+
+/// The time in which these calls move so many bytes at their own speed; all of it where theirs are not known.
+fn at_their_speed(look: &Inspection<'_>, calls: &[u32], bytes: f64) -> i64 {
+    let all: f64 = calls.iter().filter_map(|&call| look.call(call).bytes).sum();
+    let time = look.duration(calls);
+    if all > 0.0 { (time as f64 * bytes / all) as i64 } else { time }
 }
 
 impl Rule for FuseEpilogue {
@@ -260,13 +270,22 @@ impl Rule for FuseEpilogue {
                 });
                 let length = after.count();
                 if length > 0 {
-                    let calls = &row[at + 1..=at + length];
-                    let names = sequence(facts, &row[at..=at + length]);
-                    found.entry(names).or_default().add(look, calls, look.duration(calls));
+                    let (all, calls) = (&row[at..=at + length], &row[at + 1..=at + length]);
+                    // The product still reads what they read besides its result.
+                    let beside = look.bytes_between(all) - look.call(product).bytes.unwrap_or(0.0);
+                    let kept = match &facts.machine {
+                        Some(machine) => facts.units(beside / machine.bytes_per_us / OF_BANDWIDTH),
+                        None => at_their_speed(look, calls, beside),
+                    };
+                    let saved = look.duration(calls) - kept.max(0);
+                    if saved > 0 {
+                        found.entry(sequence(facts, all)).or_default().add(look, calls, [saved; 2]);
+                    }
                 }
             }
         }
-        claims(facts, found, 0.7, 1.0, "an epilogue takes")
+        let claims = claims(facts, found, 0.7, 1.0, "an epilogue takes");
+        claims.into_iter().map(|claim| Claim { removes_launches: true, ..claim }).collect()
     }
 }
 
@@ -297,7 +316,8 @@ impl Rule for FuseAttention {
                 let calls = &row[at..at + length];
                 at += length;
                 let products = calls.iter().filter(|&&call| look.is_product(call));
-                let products: Vec<LeastTime> = products.filter_map(|&call| look.call(call).least).collect();
+                let products: Vec<LeastTime> =
+                    products.filter_map(|&call| without_scores(look, call, calls)).collect();
                 // A gradient of four products is five in one kernel, which computes the scores again.
                 let is_backward = products.len() > 2;
                 let again = if is_backward { 1.25 } else { 1.0 };
@@ -307,15 +327,34 @@ impl Rule for FuseAttention {
                 let Some(peak) = machine.matrix(precision) else { continue };
                 let (head_dim, keys) = extents(look, calls[0]).unzip();
                 let attention = Some(AttentionSpeed { head_dim, keys, is_backward });
-                let least = LeastTime { compute_us: flops / peak, spec, attention, ..LeastTime::default() };
-                let saved = look.duration(calls) - facts.units(target_us(&least, machine, 1));
-                if saved > 0 {
+                let memory_us = products.iter().map(|least| least.memory_us).sum();
+                let compute_us = flops / peak;
+                let least = LeastTime { compute_us, memory_us, spec, attention, ..LeastTime::default() };
+                let kept = [target_us(&least, machine, 1), compute_us.max(memory_us)];
+                let saved = kept.map(|kept| look.duration(calls) - facts.units(kept));
+                if saved[0] > 0 {
                     found.entry(sequence(facts, calls)).or_default().add(look, calls, saved);
                 }
             }
         }
         claims(facts, found, 0.7, 1.15, "attention in one kernel takes")
     }
+}
+
+/// What a product of these calls takes in one kernel for attention: it reads and writes its factors and its result but for the
+/// matrix of scores, which stays on the chip.
+fn without_scores(look: &Inspection<'_>, product: u32, calls: &[u32]) -> Option<LeastTime> {
+    let least = look.call(product).least?;
+    let machine = look.facts.machine.as_ref()?;
+    let softmax = calls.iter().find(|&&call| is_softmax(look, call))?;
+    let scores = look.inputs(*softmax).iter().map(Input::elements).fold(0.0, f64::max);
+    let element = look.inputs(product).first()?.element_bytes;
+    let memory_us = (least.memory_us - scores * element / machine.bytes_per_us).max(0.0);
+    Some(LeastTime { memory_us, ..least })
+}
+
+fn is_softmax(look: &Inspection<'_>, call: u32) -> bool {
+    look.kind(call) == Some(Category::Softmax) || look.named(look.facts.operator(call).name).is_softmax
 }
 
 /// Elements of a head and keys, by a product of attention: the smaller and the larger of the extents of its second factor.
@@ -331,9 +370,7 @@ fn attention(look: &Inspection<'_>, row: &[u32]) -> Option<usize> {
     // One for each head and sequence: others with a softmax between them are a loss.
     let is_batched =
         |call: u32| look.is_product(call) && look.inputs(call).iter().any(|input| input.shape.len() > 2);
-    let is_softmax = |call: u32| {
-        look.kind(call) == Some(Category::Softmax) || look.named(look.facts.operator(call).name).is_softmax
-    };
+    let is_softmax = |call: u32| is_softmax(look, call);
     if !is_batched(*row.first()?) {
         return None;
     }

@@ -18,7 +18,8 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
     let mut findings = Vec::new();
     for straggler in &found.stragglers {
         // Whoever is late keeps all others waiting in exposed communication, and no longer than that.
-        let mid = (us(straggler.lateness)).min(left);
+        let lateness = us(straggler.lateness);
+        let mid = lateness.min(left);
         left -= mid;
         let cause = straggler.cause.as_ref().map(|(kind, what)| match what {
             Some(what) => format!("{}: {what}", kind.as_str()),
@@ -28,11 +29,12 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
             "enters {} of {} last, {} later than the middle rank in all",
             straggler.late,
             counted(straggler.collectives as usize, "collective", "collectives"),
-            duration(us(straggler.lateness))
+            duration(lateness)
         )];
         evidence.extend(straggler.since.map(|step| format!("from step {step} on")));
         findings.push(Finding {
-            gain: Some(Gain { low_us: 0.5 * mid, mid_us: mid, high_us: us(straggler.lateness).max(mid) }),
+            amount_us: Some(lateness.min(exposed)),
+            gain: Some(Gain { low_us: 0.5 * mid, mid_us: mid, high_us: mid }),
             confidence: if cause.is_some() { Confidence::High } else { Confidence::Medium },
             evidence,
             rows: vec![EvidenceRow {
@@ -51,6 +53,7 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
         });
     }
     findings.push(Finding {
+        amount_us: Some(exposed),
         gain: Some(Gain { low_us: 0.0, mid_us: 0.5 * left, high_us: left }),
         confidence: Confidence::Medium,
         evidence: vec![format!(

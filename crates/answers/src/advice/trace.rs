@@ -6,7 +6,7 @@ use advise::{
     Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, Input, LeastTime, Limits, Operator,
     Product, Program, RecordingGap, Rule, Tile, Work,
 };
-use gpu_timeline::{Interval, LINKED_ENOUGH, QueueLength, Wait, WaitCause};
+use gpu_timeline::{Interval, LINKED_ENOUGH, Wait, WaitCause};
 use hashbrown::{HashMap, HashSet};
 use operator_sheets::RooflineShares;
 use perf_models::{Category as Kind, OpCall, Value, number_size, tile_of_gemm};
@@ -23,8 +23,6 @@ use super::trace_rules::{Examined, TraceRules};
 use super::{regression, serving, take_turns};
 use crate::report::lost_events;
 
-/// Duration in µs from which on a launch into such a queue waited for room in it.
-const LONG_LAUNCH_US: f64 = 100.0;
 /// Frames above an operator that are searched for its module.
 const MODULE_DEPTH: usize = 64;
 
@@ -147,13 +145,17 @@ impl<'a> Builder<'a> {
         let works = self.works(&call_of);
         let (idle, holds) = self.idle(&works);
         let program = program(self.trace);
+        let events = self.trace.events();
+        let held = self.analysis.tree().held_by_full_queue(self.analysis.device_events());
+        let full_queue =
+            held.into_iter().map(|launch| Interval::new(events.start(launch), events.end(launch)));
         Facts {
             units_per_us: self.trace.time_unit().per_microsecond(),
             program,
             sheets: if program == Program::Hip { ROCPROF_SHEETS } else { SHEETS },
             works,
             gaps: self.gaps(&operators),
-            full_queue: self.full_queue(),
+            full_queue: full_queue.collect(),
             calls,
             operators,
             idle,
@@ -330,41 +332,6 @@ impl<'a> Builder<'a> {
             uid: events.uid(hold.event),
         });
         (idle, holds.collect())
-    }
-
-    /// Launches that take long while many others wait to be run: the queue is full, and they wait for the device.
-    fn full_queue(&self) -> Vec<Interval> {
-        let (events, tree) = (self.trace.events(), self.analysis.tree());
-        // By launch: the end of the last thing that it launched.
-        let mut ends: HashMap<EventId, i64> = HashMap::new();
-        // What was launched before the recording began is in the queue from its beginning.
-        let mut done: Vec<i64> = Vec::new();
-        let mut launched_before = 0;
-        for event in self.analysis.device_events() {
-            match tree.recorded_launch(event) {
-                Some(launch) => {
-                    let end = ends.entry(launch).or_insert(i64::MIN);
-                    *end = (*end).max(events.end(event));
-                }
-                None => {
-                    launched_before += 1;
-                    done.push(events.end(event));
-                }
-            }
-        }
-        done.extend(ends.values());
-        done.sort_unstable();
-        let mut launches: Vec<EventId> = ends.into_keys().collect();
-        launches.sort_unstable_by_key(|&launch| (events.start(launch), launch));
-        let is_held = |&(at, launch): &(usize, EventId)| {
-            let start = events.start(launch);
-            let waiting =
-                launched_before + at - done.partition_point(|&end| end <= start).min(at + launched_before);
-            waiting >= QueueLength::MAY_HOLD_THE_HOST
-                && self.trace.to_microseconds(events.duration(launch)) >= LONG_LAUNCH_US
-        };
-        let held = launches.into_iter().enumerate().filter(is_held);
-        held.map(|(_, launch)| Interval::new(events.start(launch), events.end(launch))).collect()
     }
 
     fn gaps(&self, operators: &[Operator]) -> Vec<RecordingGap> {

@@ -217,11 +217,12 @@ fn findings(advice: &Advice, tables: &report_writers::Report) -> Vec<PageFinding
         title: finding.what.clone(),
         location: finding.subject.clone(),
         call_site: finding.call_site.clone().or_else(|| finding.module.clone()).unwrap_or_default(),
-        saving: finding.gain.zip(finding.share_percent).map(|(gain, share_pct)| Saving {
+        saving: finding.gain.map(|gain| Saving {
+            amount_us: finding.amount_us.unwrap_or_default(),
+            amount_pct: finding.amount_percent.unwrap_or_default(),
             low_us: gain.low_us,
             mid_us: gain.mid_us,
             high_us: gain.high_us,
-            share_pct,
         }),
         confidence: finding.confidence.as_str().to_owned(),
         remedy: finding.remedy.clone(),

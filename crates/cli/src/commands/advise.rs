@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use advise::{Advice, Finding, Limits};
 use answers::envelope::AnswerFinding;
-use answers::numbers::{decimal, duration};
+use answers::numbers::duration;
 use answers::{Advisor, Notice};
 use report_writers::terminal::{Color, Style};
 use report_writers::write_json;
@@ -152,21 +152,19 @@ fn text(file: &Advised, style: Style) -> String {
     if style.unicode { out } else { out.replace('µ', "u").replace('→', "->") }
 }
 
-/// Place, gain and rule.
+/// Place, time that it is about, and rule.
 fn head_of(finding: &Finding, style: Style) -> String {
-    let gain = match (finding.gain, finding.share_percent) {
-        (Some(gain), Some(share)) => format!("{} ({}%) ", duration(gain.mid_us), decimal(share, 1)),
-        _ => String::new(),
-    };
-    format!("{:>2}. {gain}{} ", finding.rank, style.paint(&finding.rule, Color::Cyan))
+    let amount = finding.amount_in_words();
+    let space = if amount.is_empty() { "" } else { " " };
+    format!("{:>2}. {amount}{space}{} ", finding.rank, style.paint(&finding.rule, Color::Cyan))
 }
 
 fn headline(finding: &Finding) -> String {
     let range = match finding.gain {
         Some(gain) => format!(
-            " [{} to {}, {} confidence]",
-            duration(gain.low_us),
-            duration(gain.high_us),
+            " [{}, probably {}; {} confidence]",
+            gain.in_words(),
+            duration(gain.mid_us),
             finding.confidence.as_str()
         ),
         None => String::new(),

@@ -50,12 +50,15 @@ fn the_first_findings_of_the_corpus_are_those_that_were_looked_up() {
 }
 
 #[test]
-fn gains_in_the_corpus_are_together_no_more_than_the_window() {
+fn gains_in_the_corpus_are_no_more_than_their_amounts_and_together_than_the_window() {
     for (recording, ..) in FIRST {
         let Some((found, window)) = advice(recording) else { return };
-        let gains: f64 = found.iter().map(mid).sum();
+        let most = |finding: &Value| finding["gain"]["high_us"].as_f64().unwrap_or(0.0);
+        let gains: f64 = found.iter().map(most).sum();
         assert!(gains <= window * 1.000_001, "{recording}: {gains} of {window}");
         for finding in &found {
+            let amount = finding["amount_us"].as_f64().unwrap_or(0.0);
+            assert!(most(finding) <= amount * 1.000_001 && amount <= window * 1.000_001, "{finding:#}");
             let has_evidence = finding["evidence"].as_array().is_some_and(|list| !list.is_empty());
             assert!(has_evidence, "{recording}: {finding:#}");
         }

@@ -1,7 +1,8 @@
 //! Recordings that contradict themselves, and very long ones.
 
 use critical_path::{
-    Dependencies, Fault, GraphReplay, GraphReplays, PathClass, Recorded, Replay, Scaling, Scope,
+    CriticalPath, Dependencies, Fault, GraphReplay, GraphReplays, PathClass, PathOptions, Recorded, Replay,
+    Scaling, Scope,
 };
 use perf_models::CommunicationPatterns;
 use trace_ingest::{
@@ -17,6 +18,28 @@ fn device(correlation: i64, stream: i64, node: Option<i64>) -> EventArguments {
         graph_node: node,
         ..EventArguments::default()
     }
+}
+
+/// 600 launches, of which the last takes 5 ms because the queue is full, or as long as the others.
+#[test]
+fn a_full_queue_makes_what_if_inexact_and_says_so() {
+    let path = |last: i64, changes: &[Scaling]| {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        for at in 0..600 {
+            let length = if at == 599 { last } else { 2_000 };
+            let arguments = device(at, 7, None);
+            builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, at * 3_000, length, arguments);
+            builder.event(Category::KERNEL, "gemm", stream, 10_000 + at * 50_000, 50_000, arguments);
+        }
+        let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+        CriticalPath::new(tree, &PathOptions { changes: changes.to_vec(), ..PathOptions::default() }).faults
+    };
+    let faster = [Scaling { name: "gemm".to_owned(), factor: 0.5 }];
+    let found = path(5_000_000, &faster);
+    assert!(matches!(found[..], [(Fault::FullQueue, 1, Some(_))]), "{found:?}");
+    assert_eq!(path(5_000_000, &[]), []);
+    assert_eq!(path(2_000, &faster), []);
 }
 
 /// Every moment once, and nothing left out.

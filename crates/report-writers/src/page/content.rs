@@ -114,17 +114,19 @@ pub struct PageFinding {
     pub doubts: Vec<String>,
 }
 
-/// Time that a change would save, in µs.
+/// The time that a finding is about, and what of it a change would save, in µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Saving {
+    /// What it is about.
+    pub amount_us: f64,
+    /// That in percent of the whole time.
+    pub amount_pct: f64,
     /// Surely.
     pub low_us: f64,
     /// Most likely.
     pub mid_us: f64,
     /// At most.
     pub high_us: f64,
-    /// The likely saving in percent of the whole time.
-    pub share_pct: f64,
 }
 
 /// A row of a table that shows something.

@@ -247,8 +247,8 @@
     const us = (value) => time(value * 1e3);
     part.append(el("div", { class: "findings" }, page.findings.map((finding) => el("article", { class: "finding" },
       el("h3", {}, `${finding.rank}. ${finding.title}`),
-      finding.saving ? el("div", { class: "save" }, us(finding.saving.mid_us), el("small", {},
-        ` would come back (${us(finding.saving.low_us)} to ${us(finding.saving.high_us)}), ${fixed(finding.saving.share_pct, 1)}\u00a0% of the time`)) : null,
+      finding.saving ? el("div", { class: "save" }, us(finding.saving.amount_us), el("small", {},
+        ` (${fixed(finding.saving.amount_pct, 1)}\u00a0% of the time), up to ${us(finding.saving.high_us)} recoverable, probably ${us(finding.saving.mid_us)}`)) : null,
       finding.location ? el("div", { class: "where" }, finding.location) : null,
       finding.call_site ? el("div", { class: "where" }, finding.call_site) : null,
       finding.evidence.length ? el("ul", {}, finding.evidence.map((row) => el("li", {}, el("button", {

@@ -36,7 +36,7 @@ fn page() -> Page {
             rule: "IDLE-SYNC".into(),
             rank: 1,
             title: "The host waits".into(),
-            saving: Some(Saving { low_us: 0.2, mid_us: 0.3, high_us: 0.4, share_pct: 30.0 }),
+            saving: Some(Saving { amount_us: 0.5, amount_pct: 50.0, low_us: 0.2, mid_us: 0.3, high_us: 0.4 }),
             doubts: vec![HOSTILE.into()],
             evidence: vec![Evidence { table: "kernels".into(), row: "k1".into(), text: String::new() }],
             ..PageFinding::default()
