@@ -2,7 +2,7 @@
 
 use gpu_timeline::{Breakdown, DeviceEvent, HostActivity, Interval, Wait, exposed_times};
 use hashbrown::HashMap;
-use perf_models::{Category, ComputeSpec, CopyDirection, DataPath, Precision};
+use perf_models::{Category, ComputeSpec, CopyDirection, DataPath, GroupLink, Precision};
 
 use crate::product::{Product, Tile};
 
@@ -19,6 +19,8 @@ pub struct Facts {
     pub names: Vec<String>,
     /// Device events, by start.
     pub works: Vec<Work>,
+    /// What collectives exchange.
+    pub messages: Vec<Message>,
     /// Operators' calls that device events belong to.
     pub calls: Vec<Call>,
     /// Calls of one operator with the same arguments.
@@ -96,6 +98,54 @@ pub struct Work {
     pub uid: u32,
     /// What it copies, of copies.
     pub copy: Option<Copied>,
+    /// The place in [`Facts::messages`] of what it exchanges, of collectives whose size and link are known.
+    pub message: Option<u32>,
+}
+
+/// What collectives of one kind and size exchange over a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// The collective as the library calls it.
+    pub name: String,
+    /// Bytes as the library counts them.
+    pub bytes: f64,
+    /// Bytes that have to cross the link of a device.
+    pub bus_bytes: f64,
+    /// Devices of the group.
+    pub devices: usize,
+    /// What they have between them.
+    pub link: GroupLink,
+}
+
+impl Message {
+    /// What the collective usually takes in µs: its start, and the data at the usual rate.
+    #[must_use]
+    pub fn usual_us(&self) -> f64 {
+        self.start_us() + self.data_us()
+    }
+
+    /// Whether the data take longer than the start: the link decides then.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        self.data_us() >= self.start_us()
+    }
+
+    /// Bus bandwidth in GB/s where it took so many µs.
+    #[must_use]
+    pub fn bus_gb_per_s(&self, us: f64) -> f64 {
+        self.bus_bytes / us / 1e3
+    }
+
+    fn data_us(&self) -> f64 {
+        self.bus_bytes / (self.link.usual_gb_per_s * 1e3)
+    }
+
+    /// What small messages take on devices of one host: a start, and a hop to each of the others.
+    fn start_us(&self) -> f64 {
+        const START_US: f64 = 10.0;
+        const HOP_US: f64 = 2.0;
+        START_US + HOP_US * (self.devices - 1) as f64
+    }
 }
 
 /// What a copy moves.

@@ -14,6 +14,7 @@ pub(crate) fn work(launch: i64, start: i64, end: i64) -> Work {
         exposed: end - start,
         uid: start as u32,
         copy: None,
+        message: None,
     }
 }
 

@@ -60,6 +60,19 @@ pub struct Link {
     pub name: String,
     /// Most that it moves in one direction, in 10⁹ bytes a second.
     pub gb_per_s: f64,
+    /// To how many peers a device has such a link each; `None` of one that is shared by the ways to all of them.
+    pub peers: Option<u32>,
+}
+
+/// What a group of devices has between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupLink {
+    /// The link: `xGMI`.
+    pub name: String,
+    /// Most that a device sends to the others of the group at once, in 10⁹ bytes a second: a bound of the bus bandwidth.
+    pub gb_per_s: f64,
+    /// What libraries usually reach of that with large messages.
+    pub usual_gb_per_s: f64,
 }
 
 /// What peaks are figures of.
@@ -93,6 +106,23 @@ impl Architecture {
         NOMINAL,
         ACHIEVABLE,
     ];
+
+    /// What so many devices of one host have between them; `None` of one device, and where no link is known. A link that does
+    /// not reach all of them leaves the way over the host.
+    #[must_use]
+    pub fn group_link(&self, devices: usize) -> Option<GroupLink> {
+        /// Of links between devices, and of those by the host, which others share.
+        const USUAL: [f64; 2] = [0.7, 0.4];
+        let others = devices.checked_sub(1).filter(|&others| others > 0)?;
+        let rate = |link: &Link| match link.peers {
+            None => Some(link.gb_per_s),
+            Some(peers) => (others <= peers as usize).then_some(link.gb_per_s * others as f64),
+        };
+        let peer = self.peer_link.as_ref().and_then(|link| Some((link, rate(link)?, USUAL[0])));
+        let (link, gb_per_s, usual) =
+            peer.or_else(|| self.host_link.as_ref().map(|link| (link, link.gb_per_s, USUAL[1])))?;
+        Some(GroupLink { name: link.name.clone(), gb_per_s, usual_gb_per_s: usual * gb_per_s })
+    }
 
     /// The same device with its peaks taken from this basis where it has them.
     #[must_use]
@@ -194,7 +224,7 @@ impl Architecture {
     /// | `max_achievable_tflops` | the same, achievable peaks; one of the two must be there |
     /// | `memory_gb` | memory size in 10⁹ bytes; optional |
     /// | `last_level_cache_mib` | size of the last cache before the memory, in 1024² bytes; optional |
-    /// | `host_link`, `peer_link` | object: `name`, and `gbps`, 10⁹ bytes a second in one direction; optional |
+    /// | `host_link`, `peer_link` | object: `name`, `gbps`, 10⁹ bytes a second in one direction, and of links to one peer each `peers`, how many; optional |
     /// | `_reference`, `_reference_achievable` | source of the figures, and of the achievable peaks; optional |
     ///
     /// TraceLens's files have achievable peaks only. Other keys are collected in
@@ -292,12 +322,14 @@ fn link(
     unknown.extend(
         object
             .keys()
-            .filter(|name| !matches!(name.as_str(), "name" | "gbps"))
+            .filter(|name| !matches!(name.as_str(), "name" | "gbps" | "peers"))
             .map(|name| format!("{key}.{name}")),
     );
     let name = optional_text(object, "name")?.unwrap_or_else(|| key.replace('_', " "));
     let rate = object.get("gbps").ok_or(ArchitectureError::Missing { key })?;
-    Ok(Some(Link { name, gb_per_s: positive(&format!("{key}.gbps"), rate)? }))
+    let gb_per_s = positive(&format!("{key}.gbps"), rate)?;
+    let peers = object.get("peers").map(|peers| positive(&format!("{key}.peers"), peers)).transpose()?;
+    Ok(Some(Link { name, gb_per_s, peers: peers.map(|peers| peers as u32) }))
 }
 
 fn optional_positive(members: &Map<String, Json>, key: &str) -> Result<Option<f64>, ArchitectureError> {
@@ -473,8 +505,32 @@ mod tests {
             ["mem_bw", "host_link.lanes", "max_achievable_tflops.matrix_fp6"]
         );
         assert_eq!(architecture.source.as_deref(), Some(r#"["a","b"]"#));
-        let link = Link { name: "PCIe 4.0 x16".to_owned(), gb_per_s: 31.5 };
+        let link = Link { name: "PCIe 4.0 x16".to_owned(), gb_per_s: 31.5, peers: None };
         assert_eq!(architecture.host_link, Some(link));
+    }
+
+    #[test]
+    fn a_group_has_the_links_that_reach_all_of_it() {
+        let architecture = |links: &str| {
+            let text = format!(r#"{{"mem_bw_gbps": 1, "peak_tflops": {{}}, {links}}}"#);
+            Architecture::from_json(&text).unwrap()
+        };
+        let host = r#""host_link": {"name": "PCIe", "gbps": 30}"#;
+        let each = format!(r#""peer_link": {{"name": "xGMI", "gbps": 64, "peers": 7}}, {host}"#);
+        let shared = r#""peer_link": {"name": "NVLink", "gbps": 450}"#;
+        for (links, devices, expected) in [
+            (&*each, 8, Some(("xGMI", 448.0))),
+            (&each, 2, Some(("xGMI", 64.0))),
+            (&each, 16, Some(("PCIe", 30.0))),
+            (shared, 16, Some(("NVLink", 450.0))),
+            (host, 4, Some(("PCIe", 30.0))),
+            (host, 1, None),
+            (r#""memory_gb": 1"#, 4, None),
+        ] {
+            let found = architecture(links).group_link(devices);
+            let found = found.as_ref().map(|link| (&*link.name, link.gb_per_s));
+            assert_eq!(found, expected, "{links} {devices}");
+        }
     }
 
     fn with_peaks(nominal: &str, achievable: &str) -> Architecture {

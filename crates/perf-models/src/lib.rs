@@ -31,7 +31,7 @@ pub use activation::Activation;
 pub use annotation::{
     AnnotationKind, IterationAnnotation, StepMode, StepPhase, StepStatistics, TokenStatistics, graph_capture,
 };
-pub use architecture::{Architecture, ArchitectureError, Link, PeakBasis, UnknownComputeSpec};
+pub use architecture::{Architecture, ArchitectureError, GroupLink, Link, PeakBasis, UnknownComputeSpec};
 pub use architectures::{Device, architecture, architecture_of_device, architectures};
 pub use call::OpCall;
 pub use category::Category;

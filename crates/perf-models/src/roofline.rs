@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_copy_is_bound_by_its_link() {
-        let link = Link { name: "PCIe 4.0 x16".to_owned(), gb_per_s: 31.5 };
+        let link = Link { name: "PCIe 4.0 x16".to_owned(), gb_per_s: 31.5, peers: None };
         let roofline = Roofline::over_link(63e9, &link);
         assert_eq!((roofline.time_us(), roofline.bound()), (2e6, Bound::Link));
         assert_eq!(roofline.bound().to_string(), "LINK_BOUND");

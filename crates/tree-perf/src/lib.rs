@@ -51,6 +51,7 @@ pub use operator_sheets::{OpCategory, Roof, RooflinePoint};
 pub use options::{AnalysisOptions, BudgetBounds, IterationName, ReportLayout};
 pub use other_run::SharedWork;
 pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
+pub use sheets::coll_analysis::CollectiveMessage;
 pub use sheets::concurrency::{CopyKind, CopyRateOverTime};
 pub use sheets::kernel_summary::{KernelRow, KernelTable};
 pub use sheets::launches::{StreamQueue, StreamQueueOverTime};

@@ -134,7 +134,7 @@ pub(crate) static KINDS: [Kind; Fault::ALL.len()] = [
         Fault::SlowCollective,
         "slow collective",
         TRAINING,
-        &["COMM-EXPOSED"],
+        &["COMM-EXPOSED", "COMM-SLOW"],
         &["COMM-SKEW", "VARIANCE"],
         Slower(0.3),
         Group::Communication,

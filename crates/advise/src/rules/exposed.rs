@@ -3,13 +3,17 @@ use std::collections::BTreeMap;
 use gpu_timeline::Activity;
 use hashbrown::HashSet;
 use perf_models::CopyDirection;
-use sheets::numbers::{counted, duration, grouped};
+use sheets::numbers::{bytes, counted, decimal, duration, grouped};
 
 use crate::facts::{Copied, Facts, Program, Work};
+use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
 /// Collectives that no computation hides.
 pub(super) struct CommExposed;
+
+/// Collectives that take much longer than their link needs for their data.
+pub(super) struct CommSlow;
 
 /// Copies in one direction that nothing hides.
 pub(super) struct CopyExposed {
@@ -30,26 +34,28 @@ impl Rule for CommExposed {
             return "let the compiler hide collectives (latency hiding scheduler, asynchronous collectives), change how arrays are \
                     sharded so that fewer are needed, or combine small ones";
         }
-        "start collectives as soon as their data are there (smaller or earlier DDP buckets, FSDP prefetch), on a stream of their \
-         own; reduce in lower precision or less often; compare the ranks (tracelens ranks): exposed time may be waiting for a \
-         slow one"
+        "start collectives as soon as their data are there, on a stream of their own; reduce in lower precision or less often; \
+         compare the ranks (tracelens ranks): exposed time may be waiting for a slow one"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
-        let exposed = facts
-            .works
-            .iter()
-            .zip(0..)
-            .filter(|(work, _)| work.event.activity == Activity::Communication && work.exposed > 0);
+        let speeds = speeds(facts);
+        let speed_of = |work: &Work| work.message.map(|message| speeds[message as usize].pace);
+        let is_slow = |work: &Work| speed_of(work) == Some(Pace::Slow);
+        let exposed = facts.works.iter().zip(0..).filter(|(work, _)| {
+            work.event.activity == Activity::Communication && work.exposed > 0 && !is_slow(work)
+        });
         let (cannot_overlap, typical) = (last_of_steps(facts), facts.typical_collective());
         let mut parts = Vec::new();
         let (mut time, mut unavoidable, mut by_name) = (0, 0, BTreeMap::<&str, (i64, usize)>::new());
+        let mut at_speed = 0;
         for (work, position) in exposed {
             // The last collective of a step has nothing behind it that could hide it.
             let kept = if cannot_overlap.contains(&position) { work.exposed.min(typical) } else { 0 };
             time += work.exposed;
             unavoidable += kept;
+            at_speed += if speed_of(work) == Some(Pace::Usual) { work.exposed } else { 0 };
             let sum = by_name.entry(facts.name(work.name)).or_default();
             *sum = (sum.0 + work.exposed, sum.1 + 1);
             parts.push(Part { slot: Slot::Work(position), mid: work.exposed - kept });
@@ -65,8 +71,105 @@ impl Rule for CommExposed {
                 duration(facts.us(unavoidable))
             ))
             .with_row(facts.sheets.timeline, "exposed_comm_time");
-        vec![claim]
+        // Pieces of another size help where the link does what it can.
+        vec![match 2 * at_speed >= time {
+            true => claim.with_evidence(
+                "bus bandwidth is what their link usually gives: smaller or earlier buckets (DDP) and prefetching (FSDP) hide them",
+            ),
+            false => claim,
+        }]
     }
+}
+
+impl Rule for CommSlow {
+    fn id(&self) -> &'static str {
+        "COMM-SLOW"
+    }
+
+    fn what(&self) -> &'static str {
+        "collectives far below the speed of their link"
+    }
+
+    fn remedy(&self, _: Program) -> &'static str {
+        "late rank or slow link: check with ranks (tracelens ranks, on the recordings of all ranks); if no rank is late, look at the \
+         topology (nvidia-smi topo -m, rocm-smi --showtopo) and at what the library chose (NCCL_DEBUG=INFO)"
+    }
+
+    fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
+        let facts = look.facts;
+        let messages = facts.messages.iter().zip(0_u32..).zip(speeds(facts));
+        let slow = messages.filter(|(_, speed)| speed.pace == Pace::Slow);
+        let claims = slow.map(|((message, position), Speed { mean_us, least_us, .. })| {
+            let mut parts = Vec::new();
+            for (work, at) in facts.works.iter().zip(0..).filter(|(work, _)| work.message == Some(position)) {
+                let beyond = work.duration() - facts.units(message.usual_us());
+                parts.push(Part { slot: Slot::Work(at), mid: beyond.clamp(0, work.exposed) });
+            }
+            let (link, rate) = (&message.link, |us| decimal(message.bus_gb_per_s(us), 1));
+            let text = format!(
+                "{} of {} over {} devices: bus bandwidth {} GB/s on average, {} at best; {} has {} GB/s, of which libraries usually \
+                 reach {} at this size: late rank or slow link: check with ranks",
+                counted(parts.len(), "collective", "collectives"),
+                bytes(message.bytes as i64),
+                message.devices,
+                rate(mean_us),
+                rate(least_us),
+                link.name,
+                decimal(link.gb_per_s, 1),
+                rate(message.usual_us()),
+            );
+            let subject = format!("{} of {}", message.name, bytes(message.bytes as i64));
+            Claim::new(subject, parts)
+                .with_range(0.5, 1.0)
+                .with_confidence(Confidence::Medium)
+                .with_evidence(text)
+                .with_row(facts.sheets.timeline, "exposed_comm_time")
+        });
+        claims.collect()
+    }
+}
+
+/// What collectives with equal messages take.
+#[derive(Clone, Copy)]
+struct Speed {
+    mean_us: f64,
+    least_us: f64,
+    pace: Pace,
+}
+
+/// How the mean is beside what libraries usually take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// So much longer that a rank is late or the link is slow.
+    Slow,
+    /// As usual.
+    Usual,
+    /// Between the two, or the messages are small: what they take is their start.
+    Unclear,
+}
+
+/// By message what its collectives take.
+fn speeds(facts: &Facts) -> Vec<Speed> {
+    /// Times of the usual time from which on a collective is slow, and up to which it is usual: sizes and systems differ.
+    const SLOW_FROM: f64 = 3.0;
+    const USUAL_TO: f64 = 1.5;
+    let mut sums = vec![(0.0, 0_usize, f64::MAX); facts.messages.len()];
+    for work in &facts.works {
+        let Some(message) = work.message else { continue };
+        let (us, sum) = (facts.us(work.duration()), &mut sums[message as usize]);
+        *sum = (sum.0 + us, sum.1 + 1, sum.2.min(us));
+    }
+    let speeds = facts.messages.iter().zip(sums).map(|(message, (sum, count, least_us))| {
+        let mean_us = sum / count.max(1) as f64;
+        let pace = match mean_us / message.usual_us() {
+            _ if !message.is_large() => Pace::Unclear,
+            times if times >= SLOW_FROM => Pace::Slow,
+            times if times <= USUAL_TO => Pace::Usual,
+            _ => Pace::Unclear,
+        };
+        Speed { mean_us, least_us, pace }
+    });
+    speeds.collect()
 }
 
 /// The last collective that is launched in each step, where that is known.
@@ -137,12 +240,12 @@ impl Rule for CopyExposed {
         let facts = look.facts;
         let is_meant = |copied: &Copied| self.id() == CopyExposed { direction: copied.direction }.id();
         let mut parts = Vec::new();
-        let (mut time, mut exposed, mut bytes, mut pageable) = (0, 0, 0, 0);
+        let (mut time, mut exposed, mut size, mut pageable) = (0, 0, 0, 0);
         for (work, position) in facts.works.iter().zip(0..) {
             let Some(copied) = work.copy.as_ref().filter(|copied| is_meant(copied)) else { continue };
             time += work.duration();
             exposed += work.exposed;
-            bytes += copied.bytes.unwrap_or(0);
+            size += copied.bytes.unwrap_or(0);
             pageable += usize::from(copied.pageable);
             parts.push(Part { slot: Slot::Work(position), mid: work.exposed });
         }
@@ -157,9 +260,9 @@ impl Rule for CopyExposed {
                 duration(facts.us(time))
             ))
             .with_row(facts.sheets.timeline, "exposed_memcpy_time");
-        if bytes > 0 && time > 0 {
-            let rate = bytes as f64 / facts.us(time) / 1e3;
-            claim = claim.with_evidence(format!("{} bytes at {rate:.1} GB/s", grouped(bytes.into())));
+        if size > 0 && time > 0 {
+            let rate = size as f64 / facts.us(time) / 1e3;
+            claim = claim.with_evidence(format!("{} bytes at {rate:.1} GB/s", grouped(size.into())));
         }
         if pageable > 0 {
             claim =

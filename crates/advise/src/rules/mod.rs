@@ -29,6 +29,7 @@ pub(crate) const RULES: &[&dyn Rule] = &[
     &idle_hold::IdleHost,
     &short_kernels::ShortKernels,
     &idle_launch::IdleLaunch,
+    &exposed::CommSlow,
     &exposed::CommExposed,
     &exposed::CopyExposed { direction: CopyDirection::HostToDevice },
     &exposed::CopyExposed { direction: CopyDirection::DeviceToHost },

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use gpu_timeline::{Activity, HostActivity, Interval, WaitCause};
-use perf_models::{Category, ComputeSpec, ComputeUnit, CopyDirection, Precision};
+use perf_models::{Category, ComputeSpec, ComputeUnit, CopyDirection, GroupLink, Precision};
 use proptest::prelude::*;
 
 use super::RULES;
-use crate::facts::{Copied, Facts, Hold, LeastTime, Program as Language, RecordingGap};
+use crate::facts::{Copied, Facts, Hold, LeastTime, Message, Program as Language, RecordingGap};
 use crate::fixture::{Program, elementwise, operands, product, tensor};
 use crate::{Advice, Finding, Limits, means_rule};
 
@@ -456,6 +456,51 @@ fn collectives_leave_the_waits_beside_them_their_length() {
 fn ordinary_short(program: Program) -> Program {
     let (us, least) = elementwise(1024.0);
     program.call("aten::mm", Category::Gemm, us, least, &operands(&[32, 32]))
+}
+
+/// All-reduces of this size over eight MI300X, each with this bus bandwidth, between products.
+fn all_reduces(mib: f64, bus_gb_per_s: f64) -> Facts {
+    let bytes = mib * 1024.0 * 1024.0;
+    let link = GroupLink { name: "xGMI".to_owned(), gb_per_s: 448.0, usual_gb_per_s: 0.7 * 448.0 };
+    let bus_bytes = 1.75 * bytes;
+    let message = Message { name: "allreduce".to_owned(), bytes, bus_bytes, devices: 8, link };
+    let us = message.bus_bytes / bus_gb_per_s / 1e3;
+    let none = LeastTime::default();
+    let program = (0..4).fold(Program::new(), |program, _| {
+        ordinary(program, 1).call("allreduce", Category::Elementwise, us, none, &[])
+    });
+    let mut facts = program.facts();
+    for work in facts.works.iter_mut().skip(1).step_by(2) {
+        work.event.activity = Activity::Communication;
+        work.message = Some(0);
+    }
+    Facts { messages: vec![message], ..facts }
+}
+
+#[test]
+fn collectives_below_their_link_are_named_where_the_link_decides() {
+    for (mib, bus, expected) in
+        [(64.0, 3.5, "COMM-SLOW"), (64.0, 280.0, "COMM-EXPOSED"), (0.5, 3.5, "COMM-EXPOSED")]
+    {
+        let facts = all_reduces(mib, bus);
+        let advice = advice(&facts);
+        let of_link: Vec<&str> =
+            rules(&advice).into_iter().filter(|rule| rule.starts_with("COMM-")).collect();
+        assert_eq!(of_link, [expected], "{mib} {bus}");
+        let found = advice.findings.iter().find(|finding| finding.rule == expected).unwrap();
+        let text = found.evidence.join(" ");
+        let is_slow = expected == "COMM-SLOW";
+        assert_eq!(
+            text.contains("bus bandwidth 3.5 GB/s on average, 3.5 at best; xGMI has 448.0 GB/s"),
+            is_slow
+        );
+        assert_eq!(text.contains("buckets"), bus == 280.0, "{text}");
+        if is_slow {
+            let message = &facts.messages[0];
+            let beyond = 4.0 * (message.bus_bytes / 3.5e3 - message.usual_us());
+            assert!((found.gain.unwrap().high_us / beyond - 1.0).abs() < 1e-3, "{found:#?}");
+        }
+    }
 }
 
 #[test]

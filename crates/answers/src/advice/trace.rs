@@ -3,8 +3,8 @@
 use std::cell::LazyCell;
 
 use advise::{
-    Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, Input, LeastTime, Limits, Operator,
-    Product, Program, RecordingGap, Rule, Tile, Work,
+    Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, Input, LeastTime, Limits, Message,
+    Operator, Product, Program, RecordingGap, Rule, Tile, Work,
 };
 use gpu_timeline::{Interval, LINKED_ENOUGH, Wait, WaitCause};
 use hashbrown::{HashMap, HashSet};
@@ -142,7 +142,7 @@ impl<'a> Builder<'a> {
     fn facts(mut self) -> Facts {
         let Some(breakdown) = self.analysis.timeline() else { return Facts::default() };
         let (calls, operators, call_of) = self.calls();
-        let works = self.works(&call_of);
+        let (works, messages) = self.works(&call_of);
         let (idle, holds) = self.idle(&works);
         let program = program(self.trace);
         let events = self.trace.events();
@@ -154,6 +154,7 @@ impl<'a> Builder<'a> {
             program,
             sheets: if program == Program::Hip { ROCPROF_SHEETS } else { SHEETS },
             works,
+            messages,
             gaps: self.gaps(&operators),
             full_queue: full_queue.collect(),
             calls,
@@ -297,8 +298,9 @@ impl<'a> Builder<'a> {
         Some(events.name(module))
     }
 
-    fn works(&mut self, call_of: &HashMap<EventId, u32>) -> Vec<Work> {
+    fn works(&mut self, call_of: &HashMap<EventId, u32>) -> (Vec<Work>, Vec<Message>) {
         let events = self.trace.events();
+        let mut messages = Vec::new();
         let mut counted: Vec<_> = self.analysis.counted_activities().collect();
         counted.sort_by_key(|&(event, _)| (events.start(event), event));
         let works = counted.into_iter().map(|(event, activity)| Work {
@@ -308,8 +310,31 @@ impl<'a> Builder<'a> {
             exposed: 0,
             uid: events.uid(event),
             copy: copied(self.trace, event),
+            message: self.message(event, &mut messages),
         });
-        Work::charged(works.collect())
+        let works = Work::charged(works.collect());
+        (works, messages)
+    }
+
+    /// The place of what a collective exchanges, where its size and link are known.
+    fn message(&self, event: EventId, messages: &mut Vec<Message>) -> Option<u32> {
+        let found = self.analysis.message(event)?;
+        let is_equal = |known: &Message| {
+            known.name == found.name && known.bytes == found.bytes && known.devices == found.devices
+        };
+        let known = messages.iter().position(is_equal);
+        let position = known.or_else(|| {
+            let link = self.analysis.architecture()?.group_link(found.devices)?;
+            messages.push(Message {
+                name: found.name.to_owned(),
+                bytes: found.bytes,
+                bus_bytes: found.bytes * found.bus_factor,
+                devices: found.devices,
+                link,
+            });
+            Some(messages.len() - 1)
+        });
+        position.map(|position| position as u32)
     }
 
     fn idle(&mut self, works: &[Work]) -> (Vec<Wait<u32>>, Vec<Hold>) {

@@ -92,6 +92,7 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
         exposed: 0,
         uid: events.uid(event.event),
         copy: copied(trace, event.event),
+        message: None,
     });
     let works = Work::charged(works.collect());
     let units_per_us = trace.time_unit().per_microsecond();

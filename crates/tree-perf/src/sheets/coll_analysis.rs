@@ -89,6 +89,65 @@ impl Kinds<'_> {
     }
 }
 
+/// What a collective of a kernel exchanges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CollectiveMessage<'a> {
+    /// What the collective is called.
+    pub name: &'a str,
+    /// Size of the message as nccl-tests counts it, in bytes.
+    pub bytes: f64,
+    /// Devices of its group.
+    pub devices: usize,
+    /// Share of the bytes that has to cross a link.
+    pub bus_factor: f64,
+}
+
+impl Analysis {
+    /// What the collective of a kernel exchanges among the devices of this host; `None` where the recording does not tell
+    /// size and group, where other hosts take part or may do so, and of collectives that move unequal parts or wait for a
+    /// sender.
+    pub fn message(&self, kernel: EventId) -> Option<CollectiveMessage<'_>> {
+        let trace = self.trace();
+        let collective = trace.events().arguments().collective.get(kernel.index())?;
+        let name = collective.name.map(|name| trace.text(name))?;
+        let kind = CollectiveKind::from_name(name);
+        let is_even = !name.contains("alltoallv") && !name.contains("all_to_allv");
+        if !is_even || matches!(kind, CollectiveKind::Other | CollectiveKind::CollectivePermute) {
+            return None;
+        }
+        let devices = usize::try_from(collective.group_size?).ok().filter(|&devices| devices > 1)?;
+        self.is_on_this_host(&collective, devices).then_some(())?;
+        let conventions = self.options().conventions;
+        let kinds = Kinds { trace, unknown_group: "", rank: 0, of_host: false, conventions };
+        let key = Key { collective, name: Some(name), stream: None, timed: Timed::Kernel, type_name: None };
+        let bytes = kinds.message_bytes(&key)?;
+        Some(CollectiveMessage { name, bytes, devices, bus_factor: kind.bus_factor(devices) })
+    }
+
+    /// Whether a group is of devices of the recorded host alone: the job has no others, or its ranks are numbered host by host
+    /// and lie in one of them.
+    fn is_on_this_host(&self, collective: &Collective, devices: usize) -> bool {
+        let facts = self.trace().facts();
+        let of_host = facts.devices.len() as i64;
+        let world = facts.distributed.as_ref().and_then(|distributed| distributed.world_size);
+        if devices as i64 > of_host {
+            return false;
+        }
+        if world.is_some_and(|world| world <= of_host) {
+            return true;
+        }
+        let ranks = collective.group_ranks.map(|ranks| self.trace().text(ranks));
+        let numbers: Option<Vec<i64>> = ranks.and_then(|ranks| {
+            let list = ranks.trim().strip_prefix('[')?.strip_suffix(']')?;
+            list.split(',').map(|rank| rank.trim().parse().ok()).collect()
+        });
+        numbers.is_some_and(|ranks| {
+            ranks.len() == devices && ranks.iter().all(|rank| rank / of_host == ranks[0] / of_host)
+        })
+    }
+}
+
 const DUR_MEAN: Column = Column::microseconds("dur_mean", "Mean duration in µs.")
     .showing(&[Figure::SumsOfDeviceTime])
     .per("collective");
