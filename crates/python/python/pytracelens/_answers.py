@@ -145,6 +145,8 @@ class Finding:
     """What is wrong, and where."""
     us: Gain | None
     """What the change would give back in µs; None where no figure is known."""
+    amount_us: float | None
+    """Time of the window that it is about in µs, of which the gain is a part; None where no figure is known."""
     share_pct: float | None
     """The middle of it in percent of the window."""
     confidence: str
