@@ -49,7 +49,13 @@ impl Reporter for CriticalPathReporter {
             read_as_hta(&mut trace);
         }
         let threads = run.reading.thread_count();
-        let options = TreeOptions { python_frames, link_by: self.link_by, threads, ..TreeOptions::default() };
+        let options = TreeOptions {
+            python_frames,
+            link_by: self.link_by,
+            threads,
+            keep_overruns: run.reading.keep_overruns || self.as_hta,
+            ..TreeOptions::default()
+        };
         let mut tree = TraceTree::build(trace, &options);
         // Of the whole recording, and not after its times were rounded.
         let diagnosis = (!self.as_hta).then(|| Diagnosis::new(&tree));

@@ -138,8 +138,9 @@ fn side(
 ) -> Result<Side, Error> {
     let trace = read_path(path, reading)?;
     let events = trace.events().len() + trace.skipped_frames() as usize;
-    let threads = reading.thread_count();
-    let options = TreeOptions { python_frames: true, link_by, threads, ..TreeOptions::default() };
+    let (threads, keep_overruns) = (reading.thread_count(), reading.keep_overruns);
+    let options =
+        TreeOptions { python_frames: true, link_by, threads, keep_overruns, ..TreeOptions::default() };
     let mut tree = TraceTree::build(trace, &options);
     let mut in_words = None;
     if let Some(window) = window {

@@ -61,7 +61,7 @@ impl GateReader {
         // The hash is taken beside the analysis, most of which is done by one thread.
         let (hash, mut recording) = std::thread::scope(|scope| {
             let hash = scope.spawn(|| hash_of(path));
-            let recording = self.recording(trace, reading.thread_count());
+            let recording = self.recording(trace, reading);
             (hash.join().unwrap_or_else(|panic| resume_unwind(panic)), recording)
         });
         recording.file = title(path);
@@ -72,10 +72,11 @@ impl GateReader {
 
     /// What a gate keeps of a trace, without the name and the hash of a file.
     #[must_use]
-    pub fn recording(&self, trace: Trace, threads: usize) -> Recording {
+    pub fn recording(&self, trace: Trace, reading: &ReadOptions<'_>) -> Recording {
         let mut options = AnalysisOptions { link_by: self.link_by, ..AnalysisOptions::default() };
         options.group_by_parent_module = self.modules;
-        let tree_options = TreeOptions { threads, ..options.tree_options() };
+        let (threads, keep_overruns) = (reading.thread_count(), reading.keep_overruns);
+        let tree_options = TreeOptions { threads, keep_overruns, ..options.tree_options() };
         let tree = TraceTree::build(trace, &tree_options);
         let diagnosis = Diagnosis::new(&tree);
         recording(&Analysis::from_tree(tree, options), Some(&diagnosis), self.modules)
@@ -556,7 +557,7 @@ mod tests {
         }
 
         fn recording(self) -> Recording {
-            let recording = GateReader::default().recording(self.builder.finish(), 1);
+            let recording = GateReader::default().recording(self.builder.finish(), &ReadOptions::default());
             recording.check().unwrap();
             recording
         }

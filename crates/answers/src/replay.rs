@@ -106,8 +106,9 @@ fn from_trace(
 ) -> Result<OperatorsToReplay, Error> {
     let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
     let mut notices: Vec<Notice> = trace.warnings().iter().cloned().map(Notice::Reading).collect();
+    let (threads, keep_overruns) = (reading.thread_count(), reading.keep_overruns);
     let tree_options =
-        TreeOptions { link_by: options.link_by, threads: reading.thread_count(), ..TreeOptions::default() };
+        TreeOptions { link_by: options.link_by, threads, keep_overruns, ..TreeOptions::default() };
     let tree = TraceTree::build(trace, &tree_options);
     notices.extend(tree.warnings().iter().cloned().map(Notice::Tree));
     let analysis = Analysis::from_tree(

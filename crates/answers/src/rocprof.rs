@@ -15,7 +15,7 @@ use sheets::{Layout, Scope};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::rocprof::{Agent, AgentKind, Domain, Process, Profile, read_profile};
 use trace_ingest::{Nanoseconds, RecordingKind};
-use trace2tree::{TraceTree, TreeOptions};
+use trace2tree::{TraceTree, TreeOptions, TreeWarning};
 use tree_perf::{Analysis, AnalysisOptions, budget_sheets};
 
 use crate::advice::{self, first_of, tables_of};
@@ -45,7 +45,7 @@ impl Reporter for RocprofReporter {
     fn report(mut self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
         let path = only(paths, RecordingKind::Rocprof)?;
         run.begin(Stage::Read);
-        let profile = read_profile(path, &run.reading)?;
+        let mut profile = read_profile(path, &run.reading)?;
         run.count_events(records(&profile));
         run.begin(Stage::Analysis);
         let layout = self.sheet_names.layout(self.analysis.conventions.layout);
@@ -55,8 +55,13 @@ impl Reporter for RocprofReporter {
         let tells_all = self.analysis.conventions.scope == Scope::Full;
         let advised = self.sheet_names == SheetNames::Documented && tells_all;
         // Of the whole profile, before a window cuts it.
-        let tree = advised.then(|| TraceTree::build(profile.to_trace(), &TreeOptions::default()));
+        let keep_overruns = run.reading.keep_overruns;
+        let tree_options = TreeOptions { keep_overruns, ..TreeOptions::default() };
+        let tree = advised.then(|| TraceTree::build(profile.to_trace(), &tree_options));
         let diagnosis = tree.as_ref().map(Diagnosis::new);
+        if let Some(tree) = tree.as_ref().filter(|_| !keep_overruns) {
+            profile.shorten(&tree.overruns().events);
+        }
         let (analysis, selected) = match &self.window {
             None => (RocprofAnalysis::new(profile, self.analysis), None),
             Some(window) => {
@@ -72,9 +77,12 @@ impl Reporter for RocprofReporter {
         if analysis.options().conventions.units == TimeUnits::AThousandthBelow {
             made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
         }
+        let is_overrun = |warning: &&TreeWarning| matches!(warning, TreeWarning::Overruns { .. });
+        let of_tree = tree.iter().flat_map(TraceTree::warnings).filter(is_overrun).cloned();
+        let overruns: Vec<Notice> = of_tree.map(Notice::Tree).collect();
         let tree = match selected {
             None => tree,
-            Some(_) => tree.map(|_| TraceTree::build(analysis.profile().to_trace(), &TreeOptions::default())),
+            Some(_) => tree.map(|_| TraceTree::build(analysis.profile().to_trace(), &tree_options)),
         };
         let traced = tree.and_then(traced);
         let advice = traced
@@ -96,8 +104,10 @@ impl Reporter for RocprofReporter {
         }
         let tables = titled(&title, (made, known), run)?;
         let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::Reading);
-        let mut notices =
-            of_reading.chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof)).collect();
+        let mut notices = of_reading
+            .chain(overruns)
+            .chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof))
+            .collect();
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let mut summary = summary(&analysis, title);
         summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));

@@ -11,7 +11,6 @@ use trace_ingest::{Progress, ReadOptions, Trace, read_path};
 use crate::arguments::reading::ReadingArguments;
 use crate::console;
 use crate::error::Failure;
-use crate::standard_input;
 
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
@@ -23,8 +22,7 @@ pub(crate) fn with_progress<T>(
 ) -> T {
     let progress = ReadingProgress::new(quiet);
     let update = |state| progress.update(state);
-    let threads = arguments.threads.map(Into::into);
-    read(&ReadOptions { threads, progress: Some(&update), ..standard_input::reading() })
+    read(&ReadOptions { progress: Some(&update), ..arguments.options() })
 }
 
 /// Reads a trace, and says what reading got over unless `quiet`.

@@ -10,7 +10,7 @@ use answers::envelope::Answer;
 use answers::{Analysed, Picture, Report, Reporter, Run, Stage, Watch};
 use report_writers::terminal::{Color, Style};
 use report_writers::{Workbook, write_json};
-use trace_ingest::{NsysReading, ReadOptions, RecordingKind, is_standard_input};
+use trace_ingest::{ReadOptions, RecordingKind, is_standard_input};
 
 use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console::{self, Said};
@@ -35,9 +35,8 @@ pub(crate) struct Request<'a> {
     pub(crate) workbook: Option<(RecordingKind, &'static str)>,
     /// The workbook where nothing else is asked for, instead of that beside the recording.
     pub(crate) default_workbook: Option<PathBuf>,
-    pub(crate) threads: Option<usize>,
-    /// How recordings of Nsight Systems are read.
-    pub(crate) nsys: NsysReading<'static>,
+    /// How recordings are read.
+    pub(crate) reading: ReadOptions<'static>,
     /// What the names of the written files get before their endings, to tell apart reports of one recording.
     pub(crate) part: Option<String>,
     /// Which options were given.
@@ -77,15 +76,14 @@ impl<'a> Request<'a> {
     ) -> Self {
         let warnings = context.given.without_effect(subcommand);
         let (pictures, written) = (Vec::new(), Vec::new());
-        let (workbook, default_workbook, threads) = (None, None, None);
+        let (workbook, default_workbook) = (None, None);
         Request {
             files,
             output,
             pictures,
             workbook,
             default_workbook,
-            threads,
-            nsys: NsysReading::default(),
+            reading: standard_input::reading(),
             part: None,
             context,
             written,
@@ -173,12 +171,7 @@ impl<'a> Request<'a> {
         let pictures: Vec<Picture> = self.pictures.iter().map(|(picture, _)| *picture).collect();
         let mut followed = Followed { timings: &self.context.timings, progress: &progress };
         let mut run = Run {
-            reading: ReadOptions {
-                threads: self.threads,
-                progress: Some(&update),
-                nsys: self.nsys,
-                ..standard_input::reading()
-            },
+            reading: ReadOptions { progress: Some(&update), ..self.reading },
             pictures: &pictures,
             options: self.context.given.described(),
             watch: Some(&mut followed),

@@ -8,7 +8,6 @@ use trace_ingest::{ReadOptions, is_standard_input};
 use crate::console;
 use crate::destinations::{check_destinations, copyable};
 use crate::error::Failure;
-use crate::standard_input;
 
 /// Where a copy goes, if one is asked for.
 pub(crate) struct TraceCopy<'a> {
@@ -23,7 +22,7 @@ impl TraceCopy<'_> {
         option: &str,
         output: Option<&Path>,
         recordings: &[PathBuf],
-        threads: Option<usize>,
+        reading: ReadOptions<'static>,
     ) -> Result<Self, Failure> {
         let output = output.map(FuseOutput::new).transpose().map_err(answers::Error::from)?;
         if output.is_some() && recordings.iter().any(|file| is_standard_input(file)) {
@@ -34,7 +33,7 @@ impl TraceCopy<'_> {
             recordings.iter().try_for_each(|file| copyable(file, format!("leave {option} out")))?;
         }
         check_destinations(recordings, output.iter().map(|output| ("trace", output.path())))?;
-        Ok(TraceCopy { output, reading: ReadOptions { threads, ..standard_input::reading() } })
+        Ok(TraceCopy { output, reading })
     }
 
     /// Has the copy written, if one is asked for. `write` returns how many entries are not JSON and were left out.

@@ -26,7 +26,7 @@ pub(crate) fn request<'a>(
     let mut request = Request {
         pictures: rooflines.into_iter().chain(steps).collect(),
         workbook: Some((RecordingKind::Trace, PERF_REPORT)),
-        threads: arguments.reading.threads.map(Into::into),
+        reading: arguments.reading.options(),
         ..Request::new("pytorch", arguments.recordings.paths(), &output.tables, context)
     };
     request.warnings.extend(phases::without_effect(&arguments.phases));

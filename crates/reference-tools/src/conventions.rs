@@ -44,6 +44,7 @@ pub fn tracelens() -> Conventions {
             peak_basis: PeakBasis::Achievable,
             recompute: RecomputeRule::Frames,
             message_types: MessageTypes::WithoutCharAndFp8,
+            keep_overruns: true,
         },
         xla: xla_perf::Conventions {
             scope: Scope::Core,

@@ -15,6 +15,7 @@ use crate::linking::{self, LinkBy};
 use crate::lookup::{ExternalIdIndex, NameIndex};
 use crate::names::NameClasses;
 use crate::nesting;
+use crate::overruns::Overruns;
 use crate::pseudo_operators::PseudoOperators;
 use crate::row::{NONE, some};
 use crate::unrecorded::{LostLaunches, Unrecorded};
@@ -33,6 +34,9 @@ pub struct TreeOptions {
     /// How many threads may work on one tree; none and one are the same, more than two are not used. The tree is the
     /// same for any number.
     pub threads: usize,
+    /// Keeps the recorded ends of device events that run far into the next one of their queue
+    /// ([`TraceTree::overruns`]). Otherwise such an event ends where the next one starts.
+    pub keep_overruns: bool,
 }
 
 /// A trace as a forest: operators, the calls inside them, and below the calls the device events they launched.
@@ -63,6 +67,7 @@ pub struct TraceTree {
     pub(crate) by_external_id: OnceLock<ExternalIdIndex>,
     pub(crate) lost_launches: OnceLock<LostLaunches>,
     pub(crate) unrecorded: OnceLock<Unrecorded>,
+    pub(crate) overruns: Overruns,
 }
 
 impl TraceTree {
@@ -96,7 +101,7 @@ impl TraceTree {
         if shared_correlations > 0 {
             warnings.push(TreeWarning::SharedCorrelations { count: shared_correlations });
         }
-        TraceTree {
+        let mut tree = TraceTree {
             trace,
             options: options.clone(),
             names,
@@ -112,7 +117,10 @@ impl TraceTree {
             by_external_id: OnceLock::new(),
             lost_launches: OnceLock::new(),
             unrecorded: OnceLock::new(),
-        }
+            overruns: Overruns::default(),
+        };
+        tree.end_overruns();
+        tree
     }
 
     /// Derives everything again from the parents, after events were added or moved.

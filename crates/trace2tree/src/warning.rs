@@ -74,6 +74,17 @@ pub enum TreeWarning {
         /// Index in the file's event list of the first one.
         first_uid: u32,
     },
+    /// Device events that ran far into the next one of their queue.
+    #[error(
+        "{count} device events end up to {most_microseconds:.3} µs after the next one of their queue began; they count until it began"
+    )]
+    #[diagnostic(code("tree/overruns"), severity(Warning), help("--keep-overruns counts them as recorded"))]
+    Overruns {
+        /// How many.
+        count: u64,
+        /// By how much at most, in microseconds.
+        most_microseconds: f64,
+    },
     /// Correlation ids of device events that several calls carry.
     #[error(
         "{count} correlation ids of device events are shared by several calls: the most likely launch was taken"

@@ -28,7 +28,7 @@ pub struct Analysis {
     pub(crate) device: DeviceEvents,
     pub(crate) launchers: Launchers,
     /// Recomputed work; `None` when nobody asked.
-    recomputed: Option<EventSet>,
+    recomputed: OnceLock<EventSet>,
     overlaps: OnceLock<OverlapIndex>,
     models: Models,
     pub(crate) derived: Derived,
@@ -139,13 +139,6 @@ impl Analysis {
             rule_notices = changes.notices;
             ExtendedOperators::new(extension, changes.attributes, tree.trace())
         });
-        let recomputed = options.detect_recompute.then(|| {
-            let mut roots = tree.recompute_roots();
-            if options.conventions.recompute == RecomputeRule::FramesAndCalls {
-                roots.extend(tree.forward_events_in_backward());
-            }
-            tree.events_below(&roots)
-        });
         let device = DeviceEvents::collect(&tree, &options.communication);
         let models = Models::new(tree.trace(), extended, &options.communication, options.conventions.models);
         models.prepare_extension(&tree);
@@ -157,7 +150,7 @@ impl Analysis {
             options,
             device,
             launchers,
-            recomputed,
+            recomputed: OnceLock::new(),
             overlaps: OnceLock::new(),
             models,
             derived: Derived::default(),
@@ -268,9 +261,21 @@ impl Analysis {
         Iterated::ms(self, time as f64)
     }
 
-    /// Whether an event is recomputed work.
+    /// Whether an event is recomputed work that the sheets are to tell apart.
     pub fn is_recompute(&self, event: EventId) -> bool {
-        self.recomputed.as_ref().is_some_and(|set| set.contains(event))
+        self.options.detect_recompute && self.is_recomputed(event)
+    }
+
+    /// Whether an event is work that activation checkpointing repeats, asked for in the sheets or not.
+    pub fn is_recomputed(&self, event: EventId) -> bool {
+        let recomputed = self.recomputed.get_or_init(|| {
+            let mut roots = self.tree.recompute_roots();
+            if self.options.conventions.recompute == RecomputeRule::FramesAndCalls {
+                roots.extend(self.tree.forward_events_in_backward());
+            }
+            self.tree.events_below(&roots)
+        });
+        recomputed.contains(event)
     }
 
     /// The device events that the timeline counts, with what the device does in them, in file order.

@@ -29,6 +29,8 @@ pub struct Conventions {
     pub recompute: RecomputeRule,
     /// Which element types of collectives have a size.
     pub message_types: MessageTypes,
+    /// Whether device events keep recorded ends that lie far behind the start of the next one of their queue.
+    pub keep_overruns: bool,
 }
 
 /// Whether the timeline and the tables of work have device events whose launch is not recorded.

@@ -248,8 +248,11 @@ impl BlockingCalls {
             None => is_allocation(name).then_some(HostActivity::Allocation),
         });
         let first_uses = FirstUses::new(trace);
-        let mut is_data_loader = PerString::new(trace.strings(), |name| {
-            name.contains("DataLoader") || name.contains("dataloader.py")
+        let mut is_data_loader = PerString::new(trace.strings(), names_data_loader);
+        // Frames only where the program marks no loader: what is read of a trace with or without them is one figure then.
+        let marks_loader = events.ids().any(|event| {
+            matches!(events.category(event), Category::CPU_OP | Category::USER_ANNOTATION)
+                && *is_data_loader.get(events.name(event))
         });
         let mut by_track: BTreeMap<TrackId, [Vec<BlockingCall>; BLOCKING.len()]> = BTreeMap::new();
         for event in events.ids() {
@@ -257,6 +260,7 @@ impl BlockingCalls {
             let kind = match category {
                 _ if first_uses.contains(event) => Some(HostActivity::Initialisation),
                 _ if category.is_launch_api() => *kind_of_call.get(name),
+                Category::PYTHON_FUNCTION if marks_loader => None,
                 Category::CPU_OP | Category::USER_ANNOTATION | Category::PYTHON_FUNCTION => {
                     is_data_loader.get(name).then_some(HostActivity::DataLoader)
                 }
@@ -382,6 +386,25 @@ impl BlockingCalls {
             None => (Dependency::Unknown, None),
         }
     }
+}
+
+/// Whether a range of the program, an operator or a Python frame takes the next batch from where data are read.
+fn names_data_loader(name: &str) -> bool {
+    const NAMES: [&str; 11] = [
+        "dataloader",
+        "data_loader",
+        "data loader",
+        "data_loading",
+        "load_data",
+        "load_batch",
+        "get_batch",
+        "next_batch",
+        "fetch_batch",
+        "data_fetch",
+        "torch/utils/data/",
+    ];
+    let name = name.to_ascii_lowercase();
+    NAMES.iter().any(|part| name.contains(part))
 }
 
 /// Whether a call of the runtime or driver allocates or frees memory.

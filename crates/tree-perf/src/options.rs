@@ -321,7 +321,8 @@ impl AnalysisOptions {
             || self.enable_pseudo_ops
             || self.group_by_parent_module
             || self.memory;
-        TreeOptions { python_frames, link_by: self.link_by, ..TreeOptions::default() }
+        let keep_overruns = self.conventions.keep_overruns;
+        TreeOptions { python_frames, link_by: self.link_by, keep_overruns, ..TreeOptions::default() }
     }
 }
 

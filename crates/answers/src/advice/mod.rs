@@ -107,11 +107,11 @@ impl Advisor {
                 peak_basis: self.peak_basis,
                 communication: self.communication.clone(),
                 link_by: self.link_by,
-                detect_recompute: true,
                 include_call_stack: true,
                 ..AnalysisOptions::default()
             };
-            let tree_options = TreeOptions { threads: reading.thread_count(), ..options.tree_options() };
+            let (threads, keep_overruns) = (reading.thread_count(), reading.keep_overruns);
+            let tree_options = TreeOptions { threads, keep_overruns, ..options.tree_options() };
             let tree = TraceTree::build(trace, &tree_options);
             let diagnosis = Diagnosis::new(&tree);
             let analysis = Analysis::from_tree(tree, options);

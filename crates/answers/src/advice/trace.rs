@@ -210,7 +210,7 @@ impl<'a> Builder<'a> {
                 tile,
                 uid: events.uid(work.operator),
                 module: module.map(|module| self.name(module)),
-                recomputed: self.analysis.is_recompute(work.operator),
+                recomputed: self.analysis.is_recomputed(work.operator),
             });
         }
         for (position, parts) in in_parts.into_values() {

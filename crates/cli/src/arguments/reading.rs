@@ -4,7 +4,10 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use flags::one_of;
-use trace2tree::LinkBy;
+use trace_ingest::ReadOptions;
+use trace2tree::{LinkBy, TreeOptions};
+
+use crate::standard_input;
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
@@ -17,6 +20,32 @@ pub(crate) struct ReadingArguments {
     /// Threads that work; the output is the same for any number [default: as many as the machine has]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    pub(crate) overruns: OverrunArguments,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct OverrunArguments {
+    /// Count device events that run far into the next one of their queue as recorded; without it they count until the next
+    /// one begins
+    #[arg(long = "keep-overruns")]
+    pub(crate) keep_overruns: bool,
+}
+
+impl ReadingArguments {
+    /// How recordings are read, standard input among them.
+    pub(crate) fn options(&self) -> ReadOptions<'static> {
+        let (threads, keep_overruns) = (self.threads.map(Into::into), self.overruns.keep_overruns);
+        ReadOptions { threads, keep_overruns, ..standard_input::reading() }
+    }
+
+    /// How trees are built.
+    pub(crate) fn tree_options(&self) -> TreeOptions {
+        let (link_by, keep_overruns) = (self.link_by, self.overruns.keep_overruns);
+        TreeOptions { link_by, keep_overruns, ..TreeOptions::default() }
+    }
 }
 
 const LINK_BY: &[(&str, LinkBy)] = &[("correlation", LinkBy::Correlation), ("flow", LinkBy::Flow)];

@@ -5,6 +5,7 @@ use flags::one_of;
 use iterations::WindowOptions;
 use rocprof_perf::RocprofOptions;
 
+use super::reading::OverrunArguments;
 use super::report_output::{Recordings, ReportOutput, SheetNaming};
 use super::{REFERENCES, Reference};
 
@@ -31,6 +32,8 @@ pub(crate) struct RocprofArguments {
     pub(crate) window: WindowOptions,
     #[command(flatten)]
     pub(crate) options: RocprofOptions,
+    #[command(flatten)]
+    pub(crate) overruns: OverrunArguments,
 
     /// Give the figures of TraceLens where it is known to be wrong: nanoseconds under headers that say µs,
     /// percentages cumulated before sorting, its kinds of kernels

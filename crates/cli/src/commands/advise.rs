@@ -18,7 +18,6 @@ use crate::context::Context;
 use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::progress::ReadingProgress;
-use crate::standard_input;
 use crate::summary::WIDEST;
 use crate::wrapping::wrap;
 
@@ -46,8 +45,7 @@ pub(crate) fn run(arguments: &AdviseArguments, context: &Context<'_>) -> Result<
     for path in &arguments.files {
         let progress = ReadingProgress::new(arguments.answer.is_json());
         let update = |state| progress.update(state);
-        let threads = arguments.reading.threads.map(Into::into);
-        let reading = ReadOptions { threads, progress: Some(&update), ..standard_input::reading() };
+        let reading = ReadOptions { progress: Some(&update), ..arguments.reading.options() };
         let (mut advice, of_file) = advisor.advise(path, &reading)?;
         of_file.iter().for_each(console::diagnostic);
         let of_file =

@@ -30,11 +30,11 @@ impl Extras for Overlay<'_> {
 
 pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> Result<(), Failure> {
     let files = arguments.recordings.paths();
-    let threads = arguments.reading.threads.map(Into::into);
-    let copy = TraceCopy::new("--overlay", arguments.overlay.as_deref(), files, threads)?;
+    let reading = arguments.reading.options();
+    let copy = TraceCopy::new("--overlay", arguments.overlay.as_deref(), files, reading)?;
     let request = Request {
         workbook: Some((RecordingKind::Trace, "_critical_path")),
-        threads,
+        reading,
         ..Request::new("critical-path", files, &arguments.tables, context)
     };
     let as_hta = arguments.parity.is_some();

@@ -10,7 +10,6 @@ use report_writers::terminal::{Style, TextColumn, table, truncate_middle};
 use trace_diff::{
     Confidence, DiffOptions, LedgerItem, LedgerLine, RepeatedWork, TreeDiff, UnitGroup, UnitStatus,
 };
-use trace_ingest::ReadOptions;
 use trace2tree::module_name;
 
 use crate::arguments::compare::name_classes;
@@ -20,7 +19,6 @@ use crate::context::Context;
 use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::request::{Extras, Request};
-use crate::standard_input;
 use crate::summary::WIDEST;
 use crate::wrapping::wrap;
 
@@ -40,8 +38,7 @@ const WORKBOOK: &str = "diff.xlsx";
 pub(crate) fn run(arguments: &DiffArguments, context: &Context<'_>) -> Result<(), Failure> {
     let merged_tree = arguments.merged_tree.as_deref();
     check_destinations(&arguments.files, merged_tree.map(|path| ("text", path)))?;
-    let threads = arguments.reading.threads.map(Into::into);
-    let reading = ReadOptions { threads, ..standard_input::reading() };
+    let reading = arguments.reading.options();
     let folders = [&arguments.capture_folder, &arguments.capture_folder_b];
     let captures = folders
         .map(|folder| folder.as_ref().map(|folder| CaptureLibrary::open(folder, &reading)).transpose());
@@ -60,7 +57,7 @@ pub(crate) fn run(arguments: &DiffArguments, context: &Context<'_>) -> Result<()
     };
     let request = Request {
         default_workbook: Some(PathBuf::from(WORKBOOK)),
-        threads,
+        reading,
         ..Request::new("diff", &arguments.files, &arguments.tables, context)
     };
     request.answer(reporter, &FirstPage { names, merged_tree })

@@ -11,7 +11,7 @@ use inference_phase::matching::{
 use inference_phase::split::{self, Membership, SplitError, SplitOutput, SplitStep, StepWork};
 use serde_json::json;
 use sheets::escaped;
-use trace2tree::{TraceTree, TreeOptions};
+use trace2tree::TraceTree;
 
 use crate::arguments::match_blocks::MatchArguments;
 use crate::console;
@@ -78,8 +78,7 @@ fn read<'a>(path: &'a Path, arguments: &MatchArguments) -> Result<Side<'a>, Fail
     if steps.is_empty() {
         return Err(Failure::NoAnnotatedSteps { path: path.to_path_buf() });
     }
-    let link_by = arguments.reading.link_by;
-    let tree = TraceTree::build(trace, &TreeOptions { link_by, ..TreeOptions::default() });
+    let tree = TraceTree::build(trace, &arguments.reading.tree_options());
     Ok(Side { path, tree, steps })
 }
 

@@ -48,7 +48,7 @@ fn report(
     let (mut request, mut reporter) =
         (trace_request::request(trace, context)?, trace_request::reporter(trace)?);
     request.warnings.extend(trace.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
-    request.nsys = NsysReading {
+    request.reading.nsys = NsysReading {
         os_calls: asked.os_calls,
         kernel_names: asked.kernel_names,
         element_type: asked.assume_dtype.map(|(_, element)| element),

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use answers::{Analysed, OtherTrace, Report, write_counters};
 use inference_phase::capture::CaptureLibrary;
-use trace_ingest::ReadOptions;
 use tree_perf::ReportLayout;
 
 use crate::arguments::inference::InferenceArguments;
@@ -13,7 +12,6 @@ use crate::context::Context;
 use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::request::Extras;
-use crate::standard_input;
 use crate::trace_copy::TraceCopy;
 use crate::trace_request::{reporter, request};
 
@@ -33,9 +31,11 @@ struct CounterTrace<'a> {
 impl<'a> CounterTrace<'a> {
     fn new(arguments: &'a TraceArguments) -> Result<Self, Failure> {
         let (recordings, option) = (arguments.recordings.paths(), "--counter_trace");
-        let threads = arguments.reading.threads.map(Into::into);
         let output = arguments.output.counter_trace.as_deref();
-        Ok(CounterTrace { recordings, copy: TraceCopy::new(option, output, recordings, threads)? })
+        Ok(CounterTrace {
+            recordings,
+            copy: TraceCopy::new(option, output, recordings, arguments.reading.options())?,
+        })
     }
 }
 
@@ -58,10 +58,9 @@ pub(crate) fn inference(arguments: &InferenceArguments, context: &Context<'_>) -
     reporter.analysis.layout = ReportLayout::Inference;
     reporter.analysis.group_by_parent_module = engine.group_by_parent_module;
     if let Some(folder) = &engine.capture_folder {
-        let reading = ReadOptions { threads: request.threads, ..standard_input::reading() };
         let details = engine.capture_details_path.as_deref();
         details.map(|path| check_details(path, folder, request.files)).transpose()?;
-        let captures = CaptureLibrary::open(folder, &reading)?;
+        let captures = CaptureLibrary::open(folder, &request.reading)?;
         if let Some(path) = details {
             request.written.push(save(path, |file| captures.write_details(file))?);
         }
@@ -71,9 +70,8 @@ pub(crate) fn inference(arguments: &InferenceArguments, context: &Context<'_>) -
         let files = request.output.files();
         let files = files.iter().map(|(format, path)| (*format, path.as_path()));
         check_destinations(std::slice::from_ref(path), files)?;
-        let reading = ReadOptions { threads: request.threads, ..standard_input::reading() };
         let folder = engine.comparison_capture_folder.as_deref();
-        let captures = folder.map(|folder| CaptureLibrary::open(folder, &reading)).transpose()?;
+        let captures = folder.map(|folder| CaptureLibrary::open(folder, &request.reading)).transpose()?;
         reporter.other = Some(OtherTrace { path: path.clone(), captures });
     }
     request.answer(reporter, &CounterTrace::new(trace)?)

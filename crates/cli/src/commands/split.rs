@@ -42,8 +42,7 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
     // Loops are looked for where nothing is annotated, and are in Python mostly.
     let tree_options = TreeOptions {
         python_frames: split::annotated_steps(&trace).is_empty(),
-        link_by: arguments.reading.link_by,
-        ..TreeOptions::default()
+        ..arguments.reading.tree_options()
     };
     let tree = TraceTree::build(trace, &tree_options);
     let detect = DetectOptions { max_num_seqs: arguments.max_num_seqs, ..DetectOptions::default() };

@@ -19,11 +19,7 @@ use crate::progress::with_progress;
 pub(crate) fn run(arguments: &TreeArguments, context: &Context<'_>) -> Result<(), Failure> {
     let fields = arguments.fields.iter().map(|name| field(name)).collect::<Result<Vec<_>, _>>()?;
     let trace = with_progress(false, &arguments.reading, |options| read_path(&arguments.file, options))?;
-    let options = TreeOptions {
-        python_frames: arguments.python_frames,
-        link_by: arguments.reading.link_by,
-        ..TreeOptions::default()
-    };
+    let options = TreeOptions { python_frames: arguments.python_frames, ..arguments.reading.tree_options() };
     let tree = TraceTree::build(trace, &options);
     let times = tree.device_times();
     let starts = starts(&tree, &times, arguments)?;

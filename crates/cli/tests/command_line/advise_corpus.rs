@@ -24,7 +24,7 @@ fn mid(finding: &Value) -> f64 {
 const FIRST: [(&str, &str, &str); 12] = [
     ("pytorch/mi300-bert-small/trace.json.gz", "IDLE-LAUNCH", "aten::addmm"),
     ("pytorch/h100-falconsai-vit/trace.json.gz", "IDLE-LAUNCH", "aten::addmm"),
-    ("pytorch/h100-owlv2-large/trace.json.gz", "IDLE-DATA", "dataloader.py"),
+    ("pytorch/h100-owlv2-large/trace.json.gz", "IDLE-DATA", "enumerate(DataLoader)"),
     ("pytorch/mi300-timesformer/trace.json.gz", "FUSE-ATTN", "aten::_softmax"),
     ("pytorch/torch-compile-triton/trace.json.gz", "KERNEL-EFF", "SDPA_fwd"),
     ("pytorch/normalization-layers/trace.json.gz", "IDLE-INIT", "hipLaunchKernel"),

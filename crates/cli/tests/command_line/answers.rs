@@ -159,6 +159,31 @@ fn every_command_keeps_the_schema_on_every_recording() {
     }
 }
 
+/// The findings that a command gives of a recording, without the rows of sheets that a report does not always have.
+fn findings(place: &Workplace, command: &str, file: &str) -> Value {
+    let answer: Value = serde_json::from_str(&place.run(&[command, file, "--json"]).out).unwrap();
+    let mut findings = answer["findings"].clone();
+    for finding in findings.as_array_mut().into_iter().flatten() {
+        finding.as_object_mut().unwrap().remove("evidence");
+    }
+    findings
+}
+
+#[test]
+fn report_and_advise_find_the_same() {
+    let place = Workplace::with("");
+    let recordings = RECORDINGS.iter().map(|name| Some(test_data(name)));
+    let of_corpus = [
+        "pytorch/h100-owlv2-large/trace.json.gz",
+        "field/recordings/a100-particle-transformer/trace.json.gz",
+    ];
+    for file in recordings.chain(of_corpus.map(testdata::corpus)).flatten() {
+        let [report, advise] =
+            ["report", "advise"].map(|command| findings(&place, command, file.to_str().unwrap()));
+        assert_eq!(report, advise, "{}", file.display());
+    }
+}
+
 /// The words of a command as a shell splits them, up to a pipe, or to blanks before an explanation.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];

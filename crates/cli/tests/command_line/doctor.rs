@@ -131,7 +131,7 @@ fn faults_of_rocprofv3_are_found_and_told_on_the_first_page() {
     };
     for (change, rules, text) in [
         (half, vec!["L2", "L9"], "kernel times and busy time are too small"),
-        (overrun, vec!["C4"], "the busy time is too long"),
+        (overrun, vec!["C4"], "the busy time is uncertain by as much"),
         (zero, vec!["F6"], "4 of 271 kernels and copies have a time of 0 and are left out of all figures"),
     ] {
         let place = rocprof_place(change);
@@ -150,6 +150,29 @@ fn faults_of_rocprofv3_are_found_and_told_on_the_first_page() {
         assert_eq!(document["trust"]["verdict"], "degraded");
         assert!(Sheets::parse(&report).column("recording", "rule").contains(&&Value::from(rules[0])));
     }
+}
+
+#[test]
+fn a_kernel_that_overruns_the_next_one_counts_until_that_begins() {
+    let step = |length: f64| {
+        let launches = (1..=3).map(|id| launch(id, 3.0 * id as f64));
+        let kernels = [kernel("a", 1, 10.0, length), kernel("b", 2, 60.0, 40.0), kernel("a", 3, 100.0, 40.0)];
+        Workplace::with(trace(&launches.chain(kernels).collect::<Vec<_>>()))
+    };
+    let busy = |place: &Workplace, options: &[&str]| {
+        let report = [&["report", "trace.json", "--json"], options].concat();
+        let outcome = place.run(&report).exits_with(0);
+        (Sheets::parse(&outcome.out).timeline("busy_time"), outcome.err)
+    };
+    let (clean, wrong) = (step(40.0), step(940.0));
+    assert_eq!(busy(&clean, &[]).0, 0.12);
+    let (time, said) = busy(&wrong, &[]);
+    assert_eq!(time, 0.13);
+    assert!(said.contains("1 device events end up to 890.000 µs after the next one"), "{said}");
+    let (time, said) = busy(&wrong, &["--keep-overruns"]);
+    assert_eq!(time, 0.94);
+    assert!(!said.contains("--keep-overruns"), "{said}");
+    assert_eq!(busy(&wrong, &["--parity=tracelens"]).0, 0.94);
 }
 
 #[test]

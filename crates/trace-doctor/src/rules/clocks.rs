@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use sheets::numbers::{counted, duration, grouped};
-use trace_ingest::{Category, EventId, PerString, RecordingKind};
-use trace2tree::{HostWait, is_graph_launch};
+use trace_ingest::{Category, EventId, PerString};
+use trace2tree::HostWait;
 
 use crate::facts::{Facts, Granularity, Tally};
 use crate::finding::{Found, Severity, Verdict};
@@ -175,65 +175,27 @@ pub(super) fn drift(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
-    const LEAST_MICROSECONDS: i64 = 100;
-    let events = facts.events;
-    let (arguments, tracks) = (events.arguments(), facts.trace.tracks());
-    let recorder = facts.trace.facts().recorder.kind;
-    let has_queues = recorder == Some(RecordingKind::Rocprof);
-    // Recordings of other profilers than PyTorch's can be of several processes, whose streams have the same numbers.
-    let process = |event: EventId| {
-        let launch =
-            facts.tree.launch(event).filter(|_| recorder.is_some_and(RecordingKind::is_of_machine))?;
-        Some(tracks.get(events.track(launch)).pid)
-    };
-    let stream = |event: EventId| {
-        let queue = arguments.queue.get(event.index());
-        let context = arguments.cuda.get(event.index()).and_then(|work| work.context);
-        (events.device(event), events.stream(event), queue, context, process(event))
-    };
-    // By track, which mostly is one stream of a device: the last event of each.
-    let mut before: Vec<Vec<(_, EventId)>> = vec![Vec::new(); facts.trace.tracks().len()];
-    let is_replay = |event: EventId| {
-        facts.tree.launch(event).is_some_and(|launch| is_graph_launch(facts.trace.name(launch)))
-    };
-    let (mut long, mut excess, mut guarded) = (Vec::new(), 0, 0);
-    let on_queues =
-        facts.device.iter().filter(|event| !has_queues || arguments.queue.get(event.index()).is_some());
-    for &next in on_queues {
-        let streams = &mut before[events.track(next).index()];
-        let of_next = stream(next);
-        let Some((_, known)) = streams.iter_mut().find(|(stream, _)| *stream == of_next) else {
-            streams.push((of_next, next));
-            continue;
-        };
-        let event = std::mem::replace(known, next);
-        let over = events.end(event) - events.start(next);
-        if over <= events.duration(next).max(facts.in_trace_units(LEAST_MICROSECONDS)) {
-            continue;
-        }
-        if is_replay(event) && is_replay(next) {
-            guarded += 1;
-        } else {
-            long.push(event);
-            excess += over;
-        }
-    }
-    if long.is_empty() || excess * 1000 < facts.device_time() {
+    let overruns = facts.tree.overruns();
+    let guarded = overruns.replays;
+    if overruns.events.is_empty() {
         return Verdict::Sound { guarded };
     }
-    long.sort_by_key(|&event| events.start(event));
+    let excess = overruns.excess();
+    let first =
+        overruns.events.iter().map(|&(event, _)| event).min_by_key(|&event| facts.events.start(event));
     let text = format!(
-        "{} of {} overrun the next one on their stream, by {} in sum",
-        grouped(long.len() as u128),
+        "{} of {} overrun the next one on their stream, by {} in sum{}",
+        grouped(overruns.events.len() as u128),
         counted(facts.device.len(), "device event", "device events"),
         duration(facts.microseconds(excess)),
+        if overruns.kept { "" } else { ": they count until it began" },
     );
     Verdict::Fires(Found {
         of: Some(facts.device.len() as u64),
         time: Some(excess),
         guarded,
-        first: long.first().copied(),
-        ..Found::new(Severity::Warning, long.len() as u64, text)
+        first,
+        ..Found::new(Severity::Warning, overruns.events.len() as u64, text)
     })
 }
 

@@ -503,7 +503,7 @@ pub static RULES: [Rule; 55] = [
             Figure::SumsOfDeviceTime,
             Figure::CriticalPath,
         ]),
-        consequence: Some("the busy time is too long"),
+        consequence: Some("the busy time is uncertain by as much"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],

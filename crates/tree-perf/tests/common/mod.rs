@@ -25,6 +25,7 @@ pub(crate) const THEIRS: Conventions = Conventions {
     missing_peak: MissingPeak::NoRoofline,
     peak_basis: PeakBasis::Achievable,
     recompute: RecomputeRule::Frames,
+    keep_overruns: true,
     message_types: MessageTypes::WithoutCharAndFp8,
 };
 

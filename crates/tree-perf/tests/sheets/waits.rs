@@ -42,7 +42,8 @@ fn begun() -> Fixture {
 }
 
 /// Gaps between 100 and 310 µs: what the host does in them, then the launch that ends them, each with its time and its
-/// length; last the cause of the gap, the reason, and what was waited for. `data_loader` is an annotation of a thread.
+/// length; last the cause of the gap, the reason, and what was waited for. `data_loader` is an annotation of a thread, `range:` one
+/// of thread 1, `frame:` a Python frame.
 const GAPS: &str = "
 late launch | - | cudaLaunchKernel 300 5 | host_wait | other | aten::mm
 the host waited for the device when it ran dry | cudaDeviceSynchronize 30 75 | cudaLaunchKernel 300 5 \
@@ -53,6 +54,11 @@ a short synchronisation before the stream ran dry | cudaStreamSynchronize 30 40 
     | host_wait | other | aten::mm
 data loader, with a synchronisation before it | cudaStreamSynchronize 30 75, data_loader 110 180 1 \
     | cudaLaunchKernel 300 5 | host_wait | data_loader | LOADER
+loader that the program names itself | range:fetch_batch 110 180 | cudaLaunchKernel 300 5 | host_wait | data_loader | fetch_batch
+frame of a loader | frame:train.py(7):get_batch 110 180 | cudaLaunchKernel 300 5 | host_wait | data_loader | train.py(7):get_batch
+frame inside a marked loader | data_loader 120 160 1, frame:dataloader.py(703):__next__ 110 180 | cudaLaunchKernel 300 5 \
+    | host_wait | data_loader | LOADER
+work that loads no data | range:optimizer 110 180 | cudaLaunchKernel 300 5 | host_wait | other | aten::mm
 data loader of another thread | data_loader 110 180 2 | cudaLaunchKernel 300 5 | host_wait | other | aten::mm
 copy that held the host | cudaMemcpyAsync 30 250 | cudaLaunchKernel 300 5 | host_wait | copy | cudaMemcpyAsync
 copy whose data the host prepares first | - | cudaMemcpyAsync 30 300 | dependency_wait | copy | cudaMemcpyAsync
@@ -84,6 +90,14 @@ fn planted_causes_of_idleness_are_named() {
             match planted.split(' ').collect::<Vec<_>>()[..] {
                 ["data_loader", start, length, thread] => {
                     fixture.annotation(LOADER, thread.parse().unwrap(), (number(start), number(length)));
+                }
+                [call, start, length] if call.contains(':') => {
+                    let time = (number(start), number(length));
+                    match call.split_once(':') {
+                        Some(("range", name)) => fixture.annotation(name, 1, time),
+                        Some((_, name)) => fixture.python(name, time),
+                        None => unreachable!(),
+                    };
                 }
                 [call, start, length] if planted == last => {
                     launch(&mut fixture, (call, number(start), number(length)), &[("k", 7, 310.0, 10.0)]);
