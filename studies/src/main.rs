@@ -9,11 +9,13 @@
 //! | `iteration-bench` | scores the detector of iterations on generated runs, as recorded and without marks |
 //! | `gate-experiment` | false alarms and detection of the rule of `tracelens gate` and of simpler ones, on drawn runs |
 //! | `faults` | scores `tracelens advise` on generated traces of tuned programs with planted faults: what it finds, what it makes up, how far its gains are from the truth |
+//! | `absences` | scores what `tracelens report` says of runs whose records are lost or wrong, and of waits of known cause, for four recorders |
 //! | `mcp-bench` | how long an agent waits for the server, and for the program started anew |
 //! | `evals` | how often an agent answers questions about recordings rightly, with the skill and without |
 //!
 //! A study prints what it found and ends with exit code 1 when a gate was missed.
 
+mod absences;
 mod evals;
 mod faults;
 mod gate_experiment;
@@ -55,6 +57,8 @@ enum Study {
     GateExperiment(gate_experiment::Arguments),
     /// Score `tracelens advise` on traces with planted faults.
     Faults(faults::Arguments),
+    /// Score `tracelens report` on runs with lost records, and with waits of known cause.
+    Absences(absences::Arguments),
     /// Measure how long an agent waits for the server, and for the program started for every question.
     McpBench(mcp_bench::Arguments),
     /// Ask an agent about recordings, with the skill and without, and count right answers.
@@ -80,6 +84,7 @@ fn main() -> ExitCode {
         Study::IterationBench(arguments) => iteration_bench::run(&arguments),
         Study::GateExperiment(arguments) => Ok(gate_experiment::run(&arguments)),
         Study::Faults(arguments) => faults::run(&arguments, &repository()),
+        Study::Absences(arguments) => absences::run(&arguments, &repository()),
         Study::McpBench(arguments) => mcp_bench::run(&arguments, &repository()),
         Study::Evals(arguments) => evals::run(&arguments, &repository()),
     };
