@@ -12,12 +12,9 @@ pub(crate) fn step_count(analysis: &impl Iterated) -> Option<u64> {
     analysis.iterations()?.steps().map(|(level, _)| level.iterations.len() as u64)
 }
 
-/// Confidence from which on steps are claimed; less sure ones stand in the sheets only.
-const SURE: f64 = 0.7;
-
 /// The steps of the program and their figures, where it is sure that they are steps.
 pub(crate) fn sure_steps(analysis: &impl Iterated) -> Option<(&Level, &Measured)> {
-    analysis.iterations()?.steps().filter(|(level, _)| level.confidence >= SURE)
+    analysis.iterations()?.steps().filter(|(level, _)| level.is_sure())
 }
 
 /// How many steps the program took, how long, how evenly, and which are odd.
@@ -30,7 +27,15 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     let steady = steady_durations(level, measured);
     let count = level.iterations.len();
     let noun = if count == 1 { level.kind.as_str() } else { level.kind.plural() };
-    let mut sentence = format!("{} {noun} (by {}", grouped(count as u128), level.evidence);
+    let mut threads: Vec<_> = level.iterations.iter().map(|iteration| iteration.track).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    // Each process has one thread with steps.
+    let processes = match threads.len() {
+        0 | 1 => String::new(),
+        processes => format!(" of {} processes", grouped(processes as u128)),
+    };
+    let mut sentence = format!("{} {noun}{processes} (by {}", grouped(count as u128), level.evidence);
     if level.evidence != Evidence::RecordedSteps {
         write!(sentence, ", confidence {:.2}", level.confidence).ok()?;
     }

@@ -13,7 +13,7 @@ mod sequence;
 mod training;
 
 use gpu_timeline::{SortFew, upper_median};
-use trace_ingest::{RecordingKind, RowId};
+use trace_ingest::{RecordingKind, RowId, TrackId};
 use trace2tree::TraceTree;
 
 use crate::level::{Evidence, Iteration, Level, LevelKind};
@@ -252,9 +252,10 @@ impl Finder<'_> {
         of_threads.max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.len().cmp(&b.0.len())))
     }
 
-    /// Marks of the thread that runs the program's loop.
-    fn on_main_thread<'g>(&self, group: &'g MarkGroup) -> Option<&'g [Mark]> {
-        group.by_track().find(|marks| Some(marks[0].track) == self.process.main)
+    /// Marks of the thread that runs the program's loop: the main thread, or another that launches work of it.
+    fn on_loop_thread<'g>(&self, group: &'g MarkGroup) -> Option<&'g [Mark]> {
+        let on = |&thread: &TrackId| group.by_track().find(|marks| marks[0].track == thread);
+        self.process.launching.iter().find_map(on)
     }
 
     fn recorded_steps(&self, found: &mut Found) {
@@ -299,12 +300,12 @@ impl Finder<'_> {
     /// else the outermost.
     fn tiling_ranges(&self) -> Option<Level> {
         let recorder = self.tree.trace().facts().recorder.kind;
-        if recorder != Some(RecordingKind::Rocprof) {
+        if !recorder.is_some_and(RecordingKind::is_of_machine) {
             return None;
         }
         let named = self.groups.iter().filter(|group| matches!(group.kind, MarkKind::Named(_)));
         let tiles = named.filter_map(|group| {
-            let marks = self.on_main_thread(group).filter(|marks| self.tile(marks))?;
+            let marks = self.on_loop_thread(group).filter(|marks| self.tile(marks))?;
             let name = group.name.to_ascii_lowercase();
             let says_step = ["step", "iter"].iter().any(|word| name.contains(word));
             Some(((!says_step, marks.len(), marks[0].start), group, marks))
@@ -331,19 +332,32 @@ impl Finder<'_> {
     }
 
     /// Tells a last step that recording ended in: with it ends what the thread did, and it did much less than the
-    /// others.
+    /// others. The only other step may do more than usual, so of two the last is also to end otherwise.
     fn with_clipped_end(&self, mut level: Level) -> Level {
         let work = |one: &Iteration| self.process.work.between(one.start, one.end);
         let count = level.iterations.len();
-        if level.kind == LevelKind::Step && count >= 3 {
+        if level.kind == LevelKind::Step && count >= 2 {
             let before = upper_median(level.iterations[..count - 1].iter().map(work)).unwrap_or(0);
-            let last = &mut level.iterations[count - 1];
+            let last = level.iterations[count - 1];
             // The recorder itself waits for the device at the end.
             let at_the_end = self.process.items.iter().rfind(|item| !item.waits);
             let goes_on = at_the_end.is_some_and(|item| item.start > last.end);
-            last.whole = goes_on || 2 * work(last) >= before;
+            let ends_alike = count == 2 && self.end_alike(&level.iterations[0], &last);
+            level.iterations[count - 1].whole = goes_on || ends_alike || 2 * work(&last) >= before;
         }
         level
+    }
+
+    /// Whether two iterations end with the same calls.
+    fn end_alike(&self, one: &Iteration, other: &Iteration) -> bool {
+        /// Calls that are compared.
+        const CALLS: usize = 4;
+        let calls = |of: &Iteration| {
+            let items = self.process.items.iter().rev().skip_while(|item| item.start >= of.end);
+            let own = items.take_while(|item| item.start >= of.start).filter(|item| !item.waits);
+            own.map(|item| item.symbol).take(CALLS).collect::<Vec<_>>()
+        };
+        calls(one) == calls(other)
     }
 
     fn ranges(&self, kind: &MarkKind) -> &[Mark] {
@@ -427,7 +441,7 @@ impl Finder<'_> {
 
     /// Iterations that begin when the loop asks for its next batch.
     fn batches(&self, group: &MarkGroup) -> Option<Level> {
-        let marks = self.on_main_thread(group)?;
+        let marks = self.on_loop_thread(group)?;
         let end = self.process.items.iter().map(|item| item.end).max()?;
         let ends = marks.iter().skip(1).map(|mark| mark.start).chain([end.max(marks.last()?.end)]);
         let mut iterations: Vec<Iteration> =
@@ -457,7 +471,7 @@ impl Finder<'_> {
             .iter()
             .filter(|group| matches!(group.kind, MarkKind::Named(_)))
             .filter_map(|group| {
-                let marks = self.on_main_thread(group)?;
+                let marks = self.on_loop_thread(group)?;
                 let share = self.process.work.share(marks.iter().map(|mark| (mark.start, mark.end)));
                 (marks.len() >= 2).then_some((*group, marks, share))
             })

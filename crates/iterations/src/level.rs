@@ -22,6 +22,17 @@ pub struct Level {
     pub iterations: Vec<Iteration>,
 }
 
+impl Level {
+    /// Confidence from which on iterations are claimed; less sure ones stand in the sheet of iterations only.
+    const SURE: f64 = 0.7;
+
+    /// Whether it is sure enough that these are iterations to speak of them.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        self.confidence >= Self::SURE
+    }
+}
+
 /// One iteration: a half-open stretch of time of a host thread, or of a device where nothing of the host was recorded.
 /// Device work belongs to the iteration that launched it, whenever it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -98,6 +98,9 @@ pub struct Figures {
     pub breakdown: Breakdown,
     /// Of that time what lies between two cycles of the recorder, which is nobody's.
     pub between_cycles: i64,
+    /// From its start on the host to the first device event of the timeline: the wait of the first iteration, which the
+    /// timeline does not have. `None` of any other, and where that event was queued behind work that is not in the recording.
+    pub lead: Option<i64>,
     /// Device events: kernels, copies and fills.
     pub device_events: usize,
     /// Kernels among them; on a TPU its operations.
@@ -111,11 +114,12 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// How long it took: its part of the device's time, or that of the host where it has no device work.
+    /// How long it took: from the end of the device work before it, of the first from its start on the host, to the end of
+    /// its own; the time of the host where it has no device work.
     #[must_use]
     pub fn duration(&self, iteration: &Iteration) -> i64 {
         if self.device_events > 0 {
-            self.breakdown.total - self.between_cycles
+            self.breakdown.total - self.between_cycles + self.lead.unwrap_or(0)
         } else {
             iteration.end.saturating_sub(iteration.start)
         }
@@ -125,8 +129,7 @@ impl Figures {
 /// What sets an iteration apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
-    /// Not all of it was recorded: the recording cuts it, or its time on the device begins with the timeline, which does
-    /// not have its waiting.
+    /// Not all of it was recorded: the recording cuts it, or it is the first and lacks a wait that the others have.
     Partial,
     /// Among the first, and slower than those after them.
     WarmUp,
@@ -219,16 +222,30 @@ impl Measured {
             iterations.iter().filter_map(|iteration| Some(process_of(iteration.track?))).collect();
         processes.sort_unstable();
         processes.dedup();
-        // Ranks in one file run at the same time: the time of each belongs to its own iterations.
-        let process = |counted: &CountedEvent| match processes.len() {
-            0 | 1 => None,
-            _ => counted.launch.map(|launch| process_of(events.track(launch))),
+        // Several, such as the ranks of a job, work at the same time: the time of each belongs to its own iterations, that of
+        // one without iterations to none.
+        let process = |counted: &CountedEvent, part: u32| {
+            if processes.len() < 2 {
+                return Some(None);
+            }
+            let call = counted.launch.filter(|&launch| events.category(launch).is_launch_api());
+            let track = match (call, Part::at(part)) {
+                (Some(call), _) => events.track(call),
+                (None, Part::Iteration(index)) => iterations[index].track?,
+                (None, _) => return Some(None),
+            };
+            let process = process_of(track);
+            processes.binary_search(&process).is_ok().then_some(Some(process))
         };
+        // By process the first device event, whose wait no timeline has.
+        let mut first: BTreeMap<Option<RowId>, (u32, &CountedEvent)> = BTreeMap::new();
         let timeline = device_events.iter().filter_map(|counted| {
             let part = division.place_of(counted.event)?;
+            let process = process(counted, part)?;
             by_part.push((part, counted));
+            first.entry(process).or_insert((part, counted));
             let (start, end) = (events.start(counted.event), events.end(counted.event));
-            Some((process(counted), (DeviceEvent::new(start, end, counted.activity), part)))
+            Some((process, (DeviceEvent::new(start, end, counted.activity), part)))
         });
         let mut timelines: BTreeMap<Option<RowId>, Vec<(DeviceEvent, u32)>> = BTreeMap::new();
         let breakdowns: BTreeMap<u32, Breakdown> = match processes.len() {
@@ -279,6 +296,8 @@ impl Measured {
             figures.between_cycles = gaps.sum::<i64>().min(figures.breakdown.unrecorded);
             match Part::at(place) {
                 Part::Iteration(index) => {
+                    let opening = first.values().find(|&&(part, _)| part == place);
+                    figures.lead = opening.and_then(|(_, first)| lead(tree, &iterations[index], first));
                     let names = own().map(|counted| events.name(counted.event));
                     let operators = own().map(|&CountedEvent { event, .. }| {
                         events.name(tree.operator(event).unwrap_or(event))
@@ -292,7 +311,11 @@ impl Measured {
         if by_part.is_empty() {
             measured.group_by_operators(tree, iterations, &mut contents);
         }
-        measured.mark(iterations);
+        let first = first.into_values().filter_map(|(part, _)| match Part::at(part) {
+            Part::Iteration(index) => Some(index),
+            Part::Before | Part::After(_) => None,
+        });
+        measured.mark(iterations, &first.collect::<Vec<_>>());
         measured.sum_up_groups(iterations);
         measured
     }
@@ -318,7 +341,8 @@ impl Measured {
         }
     }
 
-    fn mark(&mut self, iterations: &[Iteration]) {
+    /// Marks iterations, of which the first ones of their timelines are told.
+    fn mark(&mut self, iterations: &[Iteration], first_on_device: &[usize]) {
         let durations: Vec<i64> = self
             .iterations
             .iter()
@@ -339,11 +363,8 @@ impl Measured {
             usual.iter().filter_map(|(&group, durations)| Some((group, usual_range(durations)?))).collect();
         let main = usual.iter().max_by_key(|(group, durations)| (durations.len(), Reverse(**group)));
         let limit_of_main = main.and_then(|(group, _)| limits.get(group)).copied();
-        // The first device event ends no wait that the timeline has.
-        let first_on_device = match self.outside.first() {
-            Some((Part::Before, _)) => None,
-            _ => self.iterations.iter().position(|figures| figures.device_events > 0),
-        };
+        let lacks_wait: Vec<usize> =
+            first_on_device.iter().copied().filter(|&index| self.lacks_wait(iterations, index)).collect();
         let mut all: Vec<i64> = whole.iter().map(|&index| durations[index]).collect();
         let longest_of_all = median(&mut all).filter(|_| all.len() >= FEWEST).map(|median| WARM_UP * median);
         let mut is_first = true;
@@ -358,7 +379,8 @@ impl Measured {
             figures.mark = if lacks_work(figures) {
                 Some(Mark::NoDeviceWork)
             } else if !iteration.whole
-                || (is_fast && (first_on_device == Some(index) || figures.between_cycles > 0))
+                || lacks_wait.contains(&index)
+                || (is_fast && (first_on_device.contains(&index) || figures.between_cycles > 0))
             {
                 Some(Mark::Partial)
             } else if is_first && is_warm_up {
@@ -375,6 +397,25 @@ impl Measured {
             };
             is_first &= matches!(figures.mark, Some(Mark::Partial | Mark::WarmUp | Mark::NoDeviceWork));
         }
+    }
+
+    /// Whether the first iteration on the device is shorter than the only other one that does the same, for want of a
+    /// wait: its own, or one such as the other has before its start on the host.
+    fn lacks_wait(&self, iterations: &[Iteration], first: usize) -> bool {
+        let figures = &self.iterations[first];
+        let is_alike = |&other: &usize| other != first && self.iterations[other].group == figures.group;
+        let alike: Vec<usize> = (0..iterations.len()).filter(is_alike).collect();
+        let [other] = alike[..] else { return false };
+        // The wait of one behind others whose work is not recorded is not its own.
+        let mut between = self.iterations.get(first..other).into_iter().flatten();
+        if between.any(|figures| figures.device_events == 0) {
+            return false;
+        }
+        let duration = |index: usize| self.iterations[index].duration(&iterations[index]);
+        let missing = duration(other) - duration(first);
+        let done = self.iterations[..other].iter().filter_map(|before| Some(before.device_span?.end)).max();
+        let before_start = done.map_or(0, |done| iterations[other].start - done);
+        10 * missing > duration(other) && (figures.lead.is_none() || 2 * before_start >= missing)
     }
 
     fn sum_up_groups(&mut self, iterations: &[Iteration]) {
@@ -444,6 +485,16 @@ impl Measured {
             .filter(|(_, figures)| figures.mark.is_none())
             .map(|(index, _)| index)
     }
+}
+
+/// From the start of an iteration on the host to its first device event, the first of the timeline. `None` without a call
+/// that launched it, and where it was queued most of that time: the device had other work.
+fn lead(tree: &TraceTree, iteration: &Iteration, first: &CountedEvent) -> Option<i64> {
+    let events = tree.trace().events();
+    iteration.track?;
+    let (start, call) = (events.start(first.event), tree.launch(first.event)?);
+    let (lead, queued) = (start - iteration.start, start - events.end(call));
+    (lead >= 0 && 2 * queued <= lead).then_some(lead)
 }
 
 fn is_copy(category: Category) -> bool {
@@ -700,25 +751,39 @@ mod tests {
         assert_eq!(marks(&changing), [""; 8]);
     }
 
-    #[test]
-    fn the_first_lacks_the_waiting_of_the_others() {
-        // Each waits for its data before its only kernel.
+    /// Iterations of 1,000, each with a kernel of 100 that begins so long after the iteration, and so long after its launch.
+    /// Their durations and marks.
+    fn waiting(of_iterations: &[(i64, i64)]) -> (Vec<i64>, Vec<&'static str>) {
         let mut builder = TraceBuilder::new();
         let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
         let (mut iterations, mut kernels) = (Vec::new(), Vec::new());
-        for at in 0..5 {
+        // The origin of times.
+        builder.event(Category::CPU_OP, "start", host, 0, 1, EventArguments::default());
+        for (&(wait, queued), at) in of_iterations.iter().zip(0..) {
             let (start, correlation) = (1_000 * at, Some(at + 1));
+            let kernel = start + wait;
             let arguments = || EventArguments { correlation, ..EventArguments::default() };
-            builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start + 800, 1, arguments());
-            let id = builder.event(Category::KERNEL, "gemm", stream, start + 810, 100, arguments());
+            builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, kernel - queued, 1, arguments());
+            let id = builder.event(Category::KERNEL, "gemm", stream, kernel, 100, arguments());
             kernels.push((id, Activity::Computation));
             iterations.push(iteration(host, start..start + 1_000));
         }
-        // The origin of times.
-        builder.event(Category::CPU_OP, "start", host, 0, 1, EventArguments::default());
         let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
         let measured = Measured::new(&tree, &iterations, kernels);
-        assert_eq!(marks(&measured), ["partial", "", "", "", ""]);
+        let durations = measured.iterations.iter().zip(&iterations).map(|(figures, of)| figures.duration(of));
+        (durations.collect(), marks(&measured))
+    }
+
+    #[test]
+    fn the_first_waits_as_the_others_do_from_its_start_on_the_host() {
+        assert_eq!(waiting(&[(810, 10); 5]), (vec![910, 1000, 1000, 1000, 1000], vec![""; 5]));
+        assert_eq!(waiting(&[(900, 10); 2]), (vec![1000, 1000], vec![""; 2]));
+        assert_eq!(waiting(&[(810, 10)]).0, [910]);
+        // Queued behind work that is not in the recording: for how long the device did nothing is not known.
+        assert_eq!(waiting(&[(810, 800); 3]), (vec![100, 1000, 1000], vec!["partial", "", ""]));
+        assert_eq!(waiting(&[(810, 800); 2]), (vec![100, 1000], vec!["partial", ""]));
+        // The second waits before its start on the host, as the first may have done.
+        assert_eq!(waiting(&[(10, 2); 2]), (vec![110, 1000], vec!["partial", ""]));
     }
 
     #[test]

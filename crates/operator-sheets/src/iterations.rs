@@ -115,7 +115,7 @@ const GROUP: Column = Column::identifier(
 ).with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or what sets it apart: partial (cut by the recording, or the first, whose waiting the timeline does not have), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
+    "steady, or what sets it apart: partial (cut by the recording, or the first, which lacks a wait that the others have), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
 );
 const PHASE: Column = Column::text(
     "phase",
@@ -131,7 +131,7 @@ const SAMPLES: Column = Column::count(
 );
 const DURATION: Column = Column::milliseconds(
     "duration (ms)",
-    "The iteration's part of the device's time in ms: busy and idle. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. Where an iteration has no device work: what the host took.",
+    "From the end of the device work before the iteration to the end of its own, in ms: the device's time that is its part. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. The first begins with its start on the host (lead), where the device was not at earlier work. Where an iteration has no device work: what the host took.",
 ).with_role(Role::Headline);
 const MEDIAN: Column = Column::milliseconds(
     "median (ms)",
@@ -281,6 +281,10 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             let iteration = row.iteration().filter(|iteration| iteration.track.is_some())?;
             Some(iteration.end.saturating_sub(iteration.start))
         }),
+        time(
+            Column::milliseconds("lead (ms)", "From the first iteration's start on the host to its first device event, in ms: part of its duration, and before the timeline."),
+            |row| row.figures.lead,
+        ),
         time(
             Column::milliseconds("device start (ms)", "Start of its first device event, in ms from the first event of the recording."),
             |row| row.figures.device_span.map(|span| span.start),

@@ -168,7 +168,7 @@ impl Analysis {
     }
 
     /// The budget of each device for the whole window, and for each iteration that it works in: those of the ranges that
-    /// [`AnalysisOptions::iteration`](crate::AnalysisOptions::iteration) names, else those that were detected.
+    /// [`AnalysisOptions::iteration`](crate::AnalysisOptions::iteration) names, else the steps where they are sure.
     #[must_use]
     pub fn time_budgets(&self) -> Vec<TimeBudget> {
         let causes = self.gap_causes();
@@ -243,7 +243,9 @@ impl Analysis {
         if let Some(name) = &self.options().iteration {
             return self.named_ranges(name, launches);
         }
-        let Some((level, _)) = self.iterations().steps() else { return Vec::new() };
+        let Some((level, _)) = self.iterations().steps().filter(|(level, _)| level.is_sure()) else {
+            return Vec::new();
+        };
         let stretch = |(iteration, index): (&iterations::Iteration, usize)| {
             let host = Interval::new(iteration.start, iteration.end);
             let works =

@@ -43,6 +43,8 @@ pub(crate) struct Process {
     pub(crate) pid: RowId,
     /// The thread of the program's loop; `None` where only device events were recorded.
     pub(crate) main: Option<TrackId>,
+    /// Threads whose marks may be the loop's, for they launch some of its work: `main`, then those with the most.
+    pub(crate) launching: Vec<TrackId>,
     /// Calls of the main thread by start.
     pub(crate) items: Vec<Item>,
     /// Functions of backward passes on any thread, by start.
@@ -286,6 +288,9 @@ pub(crate) fn last_dimension(trace: &Trace, event: EventId) -> Option<i64> {
     dims.as_list()?.first()?.as_list()?.last()?.as_int()
 }
 
+/// The part of a process's work, one in so many, that a thread launches whose marks may be those of the loop.
+const LEAST_LAUNCHED: i64 = 20;
+
 fn process(
     pid: RowId,
     begin: i64,
@@ -308,6 +313,9 @@ fn process(
     let main = *main.or_else(|| tracks.iter().max_by_key(work_of))?;
     let work = tracks.iter().flat_map(|track| items_of(track).iter().map(|item| (item.start, item.work)));
     let work = Work::new(work.collect());
+    let launches = |track: &&TrackId| **track == main || LEAST_LAUNCHED * work_of(track).0 >= work.total();
+    let mut launching: Vec<TrackId> = tracks.iter().filter(launches).copied().collect();
+    launching.sort_few_by_key(|track| (*track != main, std::cmp::Reverse(work_of(&track))));
     let mut backward: Vec<Item> = tracks
         .iter()
         .flat_map(|track| items_of(track).iter().filter(|item| item.backward).copied())
@@ -318,6 +326,7 @@ fn process(
     Some(Process {
         pid,
         main: Some(main),
+        launching,
         has_operators: 2 * operators >= items.len(),
         items,
         backward,
@@ -378,6 +387,7 @@ fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Ve
         devices.push(Process {
             pid,
             main: None,
+            launching: Vec::new(),
             items,
             backward: Vec::new(),
             work,

@@ -3,7 +3,7 @@
 use iterations::{Evidence, Iterations, LevelKind, Reason};
 use trace_ingest::{Category, RecordingKind};
 
-use crate::program::{MAIN, Program, STRIPPED, count};
+use crate::program::{AUTOGRAD, MAIN, Program, STRIPPED, count};
 
 #[test]
 fn profiler_steps_are_the_steps_with_their_numbers() {
@@ -112,8 +112,12 @@ fn ranges_of_the_program_that_come_in_turn_and_cover_its_work_are_iterations() {
 }
 
 /// The evidence of the steps and their number, of a program that rocprofv3 recorded.
-fn of_rocprof(mut program: Program) -> Option<(Evidence, String, usize)> {
-    program.recorded_as(RecordingKind::Rocprof);
+fn of_rocprof(program: Program) -> Option<(Evidence, String, usize)> {
+    recorded_by(RecordingKind::Rocprof, program)
+}
+
+fn recorded_by(recorder: RecordingKind, mut program: Program) -> Option<(Evidence, String, usize)> {
+    program.recorded_as(recorder);
     let found = program.detect();
     found.steps().map(|steps| (steps.evidence, steps.name.clone(), steps.iterations.len()))
 }
@@ -140,6 +144,31 @@ fn ranges_of_a_marker_library_that_tile_the_loop_are_recorded_steps() {
     program.recorded_as(RecordingKind::Rocprof);
     let stripped = Iterations::detect(&program.tree(), &STRIPPED);
     assert!(stripped.steps().is_none_or(|steps| steps.evidence > Evidence::Annotations));
+}
+
+#[test]
+fn ranges_that_tile_count_though_another_thread_launches_most() {
+    let play = |launches_too: bool| {
+        let mut program = Program::new();
+        for step in 11..15 {
+            program.marked(&format!("step {step}"), |program| {
+                if launches_too {
+                    program.kernel_on(MAIN, "forward");
+                }
+                (0..15).for_each(|_| program.kernel_on(AUTOGRAD, "backward"));
+            });
+        }
+        program
+    };
+    let expected = Some((Evidence::RecordedSteps, "step".to_owned(), 4));
+    for recorder in [RecordingKind::Nsys, RecordingKind::Rocprof] {
+        assert_eq!(recorded_by(recorder, play(true)), expected);
+        // What only names time while others work, such as a thread that loads data, is not the loop.
+        assert_ne!(recorded_by(recorder, play(false)), expected);
+    }
+    // PyTorch's own ranges count as much.
+    let found = play(true).detect();
+    assert_eq!(found.steps().map(|steps| (steps.evidence, count(&found))), Some((Evidence::Annotations, 4)));
 }
 
 #[test]
@@ -211,4 +240,18 @@ fn a_last_step_that_recording_cut_is_partial_among_ranges_that_tile() {
     let found = program.detect();
     let whole: Vec<bool> = found.steps().unwrap().iterations.iter().map(|step| step.whole).collect();
     assert_eq!(whole, [true, true, true, true, false]);
+}
+
+#[test]
+fn the_last_of_two_steps_is_partial_where_it_does_less_and_ends_otherwise() {
+    let whole = |second: fn(&mut Program)| {
+        let mut program = Program::new();
+        program.marked("ProfilerStep#1", |program| program.train(4));
+        program.marked("ProfilerStep#2", second);
+        let found = program.detect();
+        found.steps().unwrap().iterations.iter().map(|step| step.whole).collect::<Vec<_>>()
+    };
+    assert_eq!(whole(|program| program.train(4)), [true, true]);
+    assert_eq!(whole(|program| program.train(1)), [true, true]);
+    assert_eq!(whole(|program| (0..8).for_each(|_| program.forward("aten::linear"))), [true, false]);
 }

@@ -90,6 +90,12 @@ impl Program {
         }
     }
 
+    /// A kernel that a thread launches outside of operators.
+    pub(crate) fn kernel_on(&mut self, row: (i64, i64), kernel: &str) {
+        self.launch(row, "cudaLaunchKernel", kernel, Category::KERNEL, self.clock);
+        self.clock += 12;
+    }
+
     /// A graph that is launched outside of operators.
     pub(crate) fn graph(&mut self) {
         self.launch(MAIN, "cudaGraphLaunch", "graph kernel", Category::KERNEL, self.clock);
