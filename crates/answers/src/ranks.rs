@@ -410,10 +410,10 @@ fn statements(finding: &JobFinding) -> Vec<String> {
 
 /// Who is waited for, since when, and doing what.
 fn waited_for(straggler: &Straggler, finding: &JobFinding) -> String {
-    let per_step = finding.steps.as_ref().filter(|steps| steps.count > 0);
+    let per_step = finding.steps.as_ref().filter(|_| straggler.steps > 0);
     let late = match per_step {
         Some(steps) => {
-            format!("{} {}", time(straggler.lateness / steps.count as i64), with_article(&steps.kind))
+            format!("{} {}", time(straggler.lateness / straggler.steps as i64), with_article(&steps.kind))
         }
         None => time(straggler.lateness),
     };

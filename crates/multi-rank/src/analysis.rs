@@ -74,7 +74,9 @@ impl JobAnalysis {
         let Reduction { mut ranks, classes, mut arrivals, details, .. } = reduction;
         find_own_lateness(&mut arrivals, &job, &lanes);
         for arrival in &arrivals {
-            ranks[arrival.recording].lateness += arrival.own;
+            let rank = &mut ranks[arrival.recording];
+            rank.lateness += arrival.own;
+            rank.by_step.entry(arrival.step).or_default().lateness += arrival.own;
         }
         let classes: Vec<SizeClass> = classes.into_values().collect();
         let (steps, step_numbers) = steps.times(&shifts);
@@ -128,6 +130,10 @@ impl JobAnalysis {
             }
             if before + after > 0 {
                 self.diagnostics.push(Diagnostic::ShorterWindow { rank, before, after });
+            }
+            if figures.start_skew > 0 {
+                self.diagnostics
+                    .push(Diagnostic::StartSkew { rank, microseconds: figures.start_skew / 1000 });
             }
         }
         for (group, (contradictions, ends_apart)) in by_group {

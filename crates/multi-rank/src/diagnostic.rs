@@ -141,6 +141,17 @@ pub enum Diagnostic {
         /// How many.
         collectives: u64,
     },
+    /// The recording of a rank begins later than the others, and its first collective waits for that.
+    #[error(
+        "rank {rank}: its recording begins {microseconds} µs after the others, and it enters its first collective that much later: that is not counted as lateness"
+    )]
+    #[diagnostic(code("job/start-skew"), severity(Warning))]
+    StartSkew {
+        /// Rank.
+        rank: u32,
+        /// By how much.
+        microseconds: i64,
+    },
     /// Collectives that other ranks have before or after the recording of a rank.
     #[error("rank {rank}: other ranks of its groups have {before} collective{} before its recording and {after} after it", plural(*.before))]
     #[diagnostic(code("job/shorter-window"), severity(Warning))]
@@ -218,6 +229,7 @@ impl Diagnostic {
             Diagnostic::Ambiguous { .. } => "ambiguous pairs",
             Diagnostic::Unmatched { .. } => "not matched",
             Diagnostic::KernelsMissing { .. } => "kernels missing",
+            Diagnostic::StartSkew { .. } => "later start",
             Diagnostic::ShorterWindow { .. } => "shorter window",
             Diagnostic::Contradiction { .. } => "contradiction",
             Diagnostic::EndsApart { .. } => "ends apart",
@@ -237,6 +249,7 @@ impl Diagnostic {
             | Diagnostic::OtherSteps { rank, .. }
             | Diagnostic::Ambiguous { rank, .. }
             | Diagnostic::KernelsMissing { rank, .. }
+            | Diagnostic::StartSkew { rank, .. }
             | Diagnostic::ShorterWindow { rank, .. }
             | Diagnostic::Unmatched { rank, .. } => Some(*rank),
             _ => None,

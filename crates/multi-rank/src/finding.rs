@@ -4,6 +4,7 @@ use gpu_timeline::{SortFew, Summary};
 
 use crate::analysis::JobAnalysis;
 use crate::causes::CauseKind;
+use crate::reduction::{Late, RankFigures, StepTimes};
 
 /// What there is to say of a job first. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,11 +42,13 @@ pub struct Steps {
     pub usual: i64,
 }
 
-/// A rank that holds the others back.
+/// A rank that holds the others back. Its figures are of the steps from [`since`](Self::since) on, else of all it did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Straggler {
     /// Rank.
     pub rank: u32,
+    /// Steps that all ranks have in that time.
+    pub steps: usize,
     /// Collectives that it took part in.
     pub collectives: u64,
     /// Those that it entered last, by more than the clocks are uncertain.
@@ -64,7 +67,7 @@ pub struct Straggler {
 /// gives from the lower share on.
 const SHARE: f64 = 1.0;
 const SHARE_OF_THE_USUAL_LATE: f64 = 0.1;
-const MORE_THAN_CHANCE: u64 = 2;
+const MORE_THAN_CHANCE: f64 = 2.0;
 
 impl JobFinding {
     /// What there is to say of a job; `None` of a single rank or without collectives.
@@ -91,16 +94,20 @@ impl JobFinding {
     }
 }
 
+/// The steps that all ranks have.
+fn common_steps(analysis: &JobAnalysis) -> impl Iterator<Item = &StepTimes> {
+    let ranks = analysis.job.recordings.len();
+    analysis.steps.iter().filter(move |step| step.durations.len() == ranks)
+}
+
 fn steps(analysis: &JobAnalysis) -> Option<Steps> {
-    let recordings = &analysis.job.recordings;
-    let everywhere = |step: &&crate::reduction::StepTimes| step.durations.len() == recordings.len();
-    let middle = |step: &crate::reduction::StepTimes| {
+    let middle = |step: &StepTimes| {
         let durations: Vec<i64> = step.durations.iter().map(|(_, duration)| *duration).collect();
         Summary::from_values(&durations).map(|durations| durations.median as i64)
     };
-    let usual: Vec<i64> = analysis.steps.iter().filter(everywhere).filter_map(middle).collect();
+    let usual: Vec<i64> = common_steps(analysis).filter_map(middle).collect();
     Some(Steps {
-        kind: recordings.first()?.row.step_kind.as_deref()?.to_owned(),
+        kind: analysis.job.recordings.first()?.row.step_kind.as_deref()?.to_owned(),
         count: usual.len(),
         usual: Summary::from_values(&usual)?.median as i64,
     })
@@ -109,23 +116,45 @@ fn steps(analysis: &JobAnalysis) -> Option<Steps> {
 fn stragglers(analysis: &JobAnalysis) -> Vec<Straggler> {
     let mut stragglers: Vec<Straggler> = Vec::new();
     for (recording, (of, figures)) in analysis.job.recordings.iter().zip(&analysis.ranks).enumerate() {
-        let device = of.row.busy_ns + of.row.idle_ns;
-        if device <= 0 || figures.lateness <= 0 {
+        let first = since(analysis, recording);
+        let since = first.and_then(|first| analysis.step_numbers[recording].get(first).copied());
+        let is_counted = |step: &&StepTimes| since.is_none_or(|since| step.step >= since);
+        let (late, device) = match first {
+            Some(first) => {
+                let mut late = Late::default();
+                for (_, step) in figures.by_step.range(first as i32..) {
+                    late.collectives += step.collectives;
+                    late.late += step.late;
+                    late.lateness += step.lateness;
+                }
+                let own = |&&(rank, _): &&(usize, i64)| rank == recording;
+                let durations = analysis.steps.iter().filter(is_counted).flat_map(|step| &step.durations);
+                (late, durations.filter(own).map(|(_, duration)| duration).sum())
+            }
+            None => {
+                let RankFigures { collectives, late, lateness, .. } = *figures;
+                (Late { collectives, late, lateness }, of.row.busy_ns + of.row.idle_ns)
+            }
+        };
+        if device <= 0 || late.lateness <= 0 {
             continue;
         }
-        let share = figures.lateness as f64 / device as f64 * 100.0;
-        let is_usual = figures.late * 1_000_000 > MORE_THAN_CHANCE * figures.fair_share;
+        let share = late.lateness as f64 / device as f64 * 100.0;
+        let by_chance =
+            figures.fair_share as f64 * late.collectives as f64 / figures.collectives.max(1) as f64;
+        let is_usual = late.late as f64 * 1e6 > MORE_THAN_CHANCE * by_chance;
         if share < SHARE && !(is_usual && share >= SHARE_OF_THE_USUAL_LATE) {
             continue;
         }
         let cause = analysis.main_cause(recording).map(|cause| (cause.kind, cause.what.clone()));
         stragglers.push(Straggler {
             rank: of.rank,
-            collectives: figures.collectives,
-            late: figures.late,
-            lateness: figures.lateness,
+            steps: common_steps(analysis).filter(is_counted).count(),
+            collectives: late.collectives,
+            late: late.late,
+            lateness: late.lateness,
             share,
-            since: since(analysis, recording),
+            since,
             cause,
         });
     }
@@ -133,9 +162,11 @@ fn stragglers(analysis: &JobAnalysis) -> Vec<Straggler> {
     stragglers
 }
 
-/// The step from which on a rank is late in most steps, where it was not before.
-fn since(analysis: &JobAnalysis, recording: usize) -> Option<i64> {
+/// The index of the step from which on a rank is late in most steps, where it was not before.
+fn since(analysis: &JobAnalysis, recording: usize) -> Option<usize> {
     const MOST: f64 = 0.7;
+    /// A single late step at the end is no beginning.
+    const FEWEST: usize = 2;
     let numbers = &analysis.step_numbers[recording];
     let mut late: Vec<usize> = analysis
         .causes
@@ -146,6 +177,6 @@ fn since(analysis: &JobAnalysis, recording: usize) -> Option<i64> {
     late.sort_unstable();
     let is_most =
         |(at, &step): (usize, &usize)| (late.len() - at) as f64 >= MOST * (numbers.len() - step) as f64;
-    let first = late.iter().enumerate().find(|&(at, step)| is_most((at, step))).map(|(_, step)| *step)?;
-    numbers.get(first).copied().filter(|_| first > 0)
+    let (at, &first) = late.iter().enumerate().find(|&found| is_most(found))?;
+    (first > 0 && late.len() - at >= FEWEST).then_some(first)
 }

@@ -190,7 +190,7 @@ impl<'a> Map<'a> {
                 number: iteration.number,
                 start_ns: self.moment(iteration.start),
                 end_ns: self.moment(iteration.end),
-                device_ns: self.ns(figures.breakdown.total),
+                device_ns: self.ns(figures.breakdown.total + figures.lead.unwrap_or(0)),
                 computation_ns: self.ns(figures.breakdown.computation),
                 exposed_communication_ns: self.ns(figures.breakdown.exposed_communication),
                 exposed_copies_ns: self.ns(figures.breakdown.exposed_memcpy),

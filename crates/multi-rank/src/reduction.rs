@@ -13,7 +13,7 @@ use crate::rows::Wanted;
 use crate::tables::StepRow;
 
 /// What a rank took and was waited for. Times in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RankFigures {
     /// Collectives with another rank that nobody leaves before all have entered.
     pub(crate) collectives: u64,
@@ -34,6 +34,21 @@ pub(crate) struct RankFigures {
     pub(crate) lacks: [u64; 3],
     /// Middle duration of its whole steps.
     pub(crate) usual_step: Option<i64>,
+    /// By how much later than the middle rank its recording begins, where it entered its first collective late for that.
+    pub(crate) start_skew: i64,
+    /// Its lateness by step; −1 outside of steps.
+    pub(crate) by_step: BTreeMap<i32, Late>,
+}
+
+/// How late a rank was in some collectives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Late {
+    /// Those with another rank that nobody leaves before all have entered.
+    pub(crate) collectives: u64,
+    /// How often it entered last by more than the clocks are uncertain.
+    pub(crate) late: u64,
+    /// [`RankFigures::lateness`] in them.
+    pub(crate) lateness: i64,
 }
 
 /// Collectives of a group that are alike: of one kind, type and size.
@@ -271,6 +286,7 @@ impl<'a> Reduction<'a> {
         for (entry, wait) in entries.iter().zip(times.waits()) {
             let rank = &mut self.ranks[entry.recording as usize];
             rank.collectives += 1;
+            rank.by_step.entry(entry.step).or_default().collectives += 1;
             rank.fair_share += 1_000_000 / entries.len() as u64;
             rank.waiting += wait;
         }
@@ -299,11 +315,12 @@ impl<'a> Reduction<'a> {
             let behind = if entry.overlapped { behind(at) } else { 0 };
             self.carried[entry.recording as usize] = (entry.lane, behind);
         }
-        let lateness = behind(last_one) - carried;
+        let lateness = behind(last_one) - carried - self.start_skew(&late, &entries[usual], behind(last_one));
         let of_clock = times.spans[last_one].1 - times.spans[usual].1;
         if lateness > (3 * uncertainty).max(LEAST_LATENESS) && 2 * of_clock < lateness {
             let rank = &mut self.ranks[late.recording as usize];
             rank.late += 1;
+            rank.by_step.entry(late.step).or_default().late += 1;
             let (lane, previous) = self.previous[late.recording as usize];
             self.arrivals.push(LateArrival {
                 lane: late.lane as usize,
@@ -318,6 +335,23 @@ impl<'a> Reduction<'a> {
                 overlapped: late.overlapped,
             });
         }
+    }
+
+    /// By how much later the recording of a rank begins than that of another, where this is its first collective and it is at
+    /// least that late: what it did before is not recorded.
+    fn start_skew(&mut self, late: &Entry, usual: &Entry, behind: i64) -> i64 {
+        let (recording, lane) = (late.recording as usize, self.previous[late.recording as usize].0);
+        let begin = |entry: &Entry| {
+            let recording = &self.job.recordings[entry.recording as usize];
+            let start = recording.row.base_time_ns.saturating_add(recording.row.window_start_ns);
+            self.clocks.corrections[recording.clock].apply(start)
+        };
+        let skew = begin(late) - begin(usual);
+        if lane != u32::MAX || skew <= LEAST_LATENESS || skew > behind {
+            return 0;
+        }
+        self.ranks[recording].start_skew = skew;
+        skew
     }
 
     /// Counts a collective with the ranks of its group that do not have it.

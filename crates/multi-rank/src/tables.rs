@@ -171,7 +171,7 @@ rows! {
         start_ns: i64,
         /// End on the host.
         end_ns: i64,
-        /// Its part of the device's time: computation, exposed communication and copies, idle.
+        /// Its part of the device's time: computation, exposed communication and copies, idle; of the first also its wait before.
         device_ns: i64,
         /// Time in which the device computed.
         computation_ns: i64,

@@ -196,6 +196,7 @@ fn notices() -> Vec<Notice> {
         Notice::Job(OfJob::Ambiguous { group: text(), rank: 2, why: "x" }),
         Notice::Job(OfJob::Unmatched { group: text(), rank: 2, collectives: 2 }),
         Notice::Job(OfJob::KernelsMissing { rank: 2, collectives: 2 }),
+        Notice::Job(OfJob::StartSkew { rank: 2, microseconds: 2 }),
         Notice::Job(OfJob::ShorterWindow { rank: 2, before: 2, after: 2 }),
         Notice::Job(OfJob::Contradiction { group: text(), collectives: 2 }),
         Notice::Job(OfJob::EndsApart { group: text(), collectives: 2 }),

@@ -14,6 +14,16 @@ const STEPS: u32 = 6;
 /// over all ranks of 0.2 ms that begins when the last rank is there.
 fn rank(rank: u32, world_size: u32) -> String {
     let product = |rank: u32, step: u32| if rank == 2 && step >= 2 { 3000.0 } else { 1000.0 };
+    rank_of(rank, world_size, product, |_| 0.0)
+}
+
+/// The same of other products, and of recordings that begin so much later than the job.
+fn rank_of(
+    rank: u32,
+    world_size: u32,
+    product: impl Fn(u32, u32) -> f64,
+    begin: impl Fn(u32) -> f64,
+) -> String {
     let described = format!(
         r#""Collective name": "allreduce", "Process Group Name": "0", "Process Group Description": "default_pg",
            "Process Group Ranks": "[0, 1, 2, 3]", "Group size": {RANKS}, "dtype": "BFloat16",
@@ -21,10 +31,11 @@ fn rank(rank: u32, world_size: u32) -> String {
     );
     let mut events = Vec::new();
     for step in 0..STEPS {
-        let start = 10_000.0 * f64::from(step);
-        let entry = |rank| start + 100.0 + product(rank, step) + f64::from(rank);
+        let start_of = |rank| 10_000.0 * f64::from(step) + if step == 0 { begin(rank) } else { 0.0 };
+        let (start, end) = (start_of(rank), 10_000.0 * f64::from(step) + 9_000.0);
+        let entry = |rank| start_of(rank) + 100.0 + product(rank, step) + f64::from(rank);
         let last = (0..RANKS).map(entry).fold(0.0, f64::max);
-        events.push(annotation(&format!("ProfilerStep#{step}"), start, 9_000.0));
+        events.push(annotation(&format!("ProfilerStep#{step}"), start, end - start));
         events.push(operator("aten::mm", start + 10.0, 20.0));
         events.push(launch(2 * step + 1, start + 20.0));
         events.push(kernel("gemm_bf16", 2 * step + 1, start + 100.0, product(rank, step)));
@@ -71,11 +82,25 @@ fn the_summary_says_who_is_waited_for_and_why() {
     place.run("ranks job/rank*_trace.json").exits_with(0).with_summary(&[
         "4 of 4 ranks",
         "6 steps on all ranks: 10.00 ms each",
-        "rank 2 is waited for",
-        "since step 2",
+        // It enters at 3,102 µs of the steps from 2 on, the middle rank at 1,101. From the end of step 1's sum at 11,303 µs to
+        // that of step 5's at 53,302 these four steps take 41,999.
+        "rank 2 is waited for: late for 100.0% of its collectives, by 2.001 ms a step (19.1% of its device's time), since step 2",
         "it computes for longer, most of all gemm_bf16",
     ]);
     assert!(place.path("job/rank0_trace_ranks_report.xlsx").exists());
+}
+
+#[test]
+fn a_rank_whose_recording_begins_later_is_not_late() {
+    let place = Workplace::with("");
+    for number in 0..RANKS {
+        let begin = |rank| if rank == 3 { 5_000.0 } else { 0.0 };
+        place.put(&format!("rank{number}_trace.json"), rank_of(number, RANKS, |_, _| 1000.0, begin));
+    }
+    place.run("ranks rank*_trace.json").exits_with(0).with_summary(&[
+        "no rank holds the others back",
+        "rank 3: its recording begins 5000 µs after the others, and it enters its first collective that much later",
+    ]);
 }
 
 #[test]
