@@ -18,7 +18,7 @@ use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, titled};
 use crate::rocprof::RocprofReporter;
-use crate::runs::{names_of_runs, statements};
+use crate::runs::{gpus, head, names_of_runs, statements};
 use crate::summary::Summary;
 use crate::trace::TraceReporter;
 
@@ -51,9 +51,11 @@ impl Reporter for CompareReporter {
         }
         let mut notices = Vec::new();
         let mut sides = Vec::with_capacity(paths.len());
+        let mut of_gpus = Vec::with_capacity(paths.len());
         for (position, (path, name)) in paths.iter().zip(names).enumerate() {
             let steps = self.steps.get(position).copied();
-            let tables = self.tables_of(path, &name, run, &mut notices)?;
+            let (tables, gpus) = self.tables_of(path, &name, run, &mut notices)?;
+            of_gpus.push(gpus);
             sides.push(Side { name, tables, steps });
         }
         run.begin(Stage::Analysis);
@@ -85,12 +87,12 @@ impl Reporter for CompareReporter {
             known.extend(names);
         }
         known.extend(all_comparison_sheets("").into_iter().map(|sheet| sheet.name.into_owned()));
-        let runs: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+        let runs: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
         let title = runs.join(" → ");
         let tables = titled(&title, (made, known), run)?;
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let summary = Summary {
-            head: vec![title],
+            head: vec![head(&runs, &of_gpus)],
             statements: comparisons.iter().flat_map(statements).collect(),
             ..Summary::default()
         };
@@ -101,20 +103,20 @@ impl Reporter for CompareReporter {
 }
 
 impl CompareReporter {
-    /// The tables of a report, or of that of a recording.
+    /// The tables of a report, or of that of a recording, whose GPUs are known.
     fn tables_of(
         &self,
         path: &Path,
         name: &str,
         run: &mut Run<'_>,
         notices: &mut Vec<Notice>,
-    ) -> Result<Vec<Table>, Error> {
+    ) -> Result<(Vec<Table>, Option<String>), Error> {
         run.begin(Stage::Read);
         let is_known = |sheet: &str| is_compared(sheet, &[]);
         if !is_standard_input(path)
             && let Some(format) = report_format(path, &is_known)?
         {
-            return Ok(read_report(path, format, &is_compared)?);
+            return Ok((read_report(path, format, &is_compared)?, None));
         }
         let paths = [path.to_path_buf()];
         let (sheet_names, conventions) = match &self.as_tracelens {
@@ -143,8 +145,12 @@ impl CompareReporter {
         let headers = |table: &Table| -> Vec<String> {
             table.columns().iter().map(|column| column.name().to_owned()).collect()
         };
+        let gpus = match &made.analysis {
+            Analysed::Trace(analysis, _) => gpus(analysis.trace()),
+            _ => None,
+        };
         let tables = made.tables.tables().iter();
-        Ok(tables.filter(|table| is_compared(table.name(), &headers(table))).cloned().collect())
+        Ok((tables.filter(|table| is_compared(table.name(), &headers(table))).cloned().collect(), gpus))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::parallel::map_in_order;
 use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, titled};
-use crate::runs::{names_of_runs, percent_change};
+use crate::runs::{gpus, head, names_of_runs, percent_change};
 use crate::steps::window_in_words;
 use crate::summary::Summary;
 
@@ -76,6 +76,7 @@ impl Reporter for DiffReporter {
                 .extend(of_run.map(|notice| Notice::OfRun { run: name.clone(), notice: Box::new(notice) }));
             statements.extend(window.iter().map(|window| format!("{name}: {window}")));
         }
+        let head = head(&names, &[&a.0, &b.0].map(|tree| gpus(tree.trace())));
         let diff = Box::new(TreeDiff::new(a.0, b.0, options));
         notices.extend(doubts(&diff, kinds));
         run.begin(Stage::Sheets);
@@ -88,7 +89,7 @@ impl Reporter for DiffReporter {
         let tables = titled(&title, (made, known), run)?;
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         statements.extend(diff_in_words(&diff, [&names[0], &names[1]]));
-        let summary = Summary { head: vec![title], statements, ..Summary::default() };
+        let summary = Summary { head: vec![head], statements, ..Summary::default() };
         let analysis = Analysed::Trees(diff);
         Report { tables, summary, notices, pictures, advice: None, analysis }
             .with_overview(SheetNames::Documented, run)
@@ -188,12 +189,18 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
     let mut lines = Vec::new();
     if let Some(total) = diff.ledger().iter().find(|line| line.item == LedgerItem::Total) {
         let [of_a, of_b] = total.times.map(us);
-        let change = percent_change(of_a, of_b);
+        let cut = diff.is_cut_differently();
+        let change = if cut { String::new() } else { percent_change(of_a, of_b) };
         lines.push(format!(
             "from the first to the last device event: {} in {a}, {} in {b}{change}",
             duration(of_a),
             duration(of_b)
         ));
+        lines.extend(cut.then(|| {
+            "the recordings are cut differently: the numbers of calls of what both call differ, and steps are not known to be as \
+             many; only what is matched is compared, per call and per layer"
+                .to_owned()
+        }));
     }
     lines.extend(matched_in_words(diff, [a, b]));
     let likeness = diff.likeness();
@@ -204,6 +211,9 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
         .map(|share| format!("{share} of the kernels, copies and fills have the same name in both"));
     let parts: Vec<String> = operators.into_iter().chain(kernels).collect();
     lines.extend((!parts.is_empty()).then(|| format!("how alike: {}", parts.join("; "))));
+    if diff.is_cut_differently() {
+        return lines;
+    }
     let groups = diff.unit_groups();
     for (side, name, status) in [(0, a, UnitStatus::OnlyA), (1, b, UnitStatus::OnlyB)] {
         lines.extend(only_in_words(diff, &groups, side, name, status));

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use gpu_timeline::SortFew;
 use trace_diff::{Comparison, Joined, Row, Status};
-use trace_ingest::is_standard_input;
+use trace_ingest::{Trace, is_standard_input};
 
 use crate::error::Error;
 use crate::numbers::{counted, decimal, duration};
@@ -97,6 +98,23 @@ pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
     names
 }
 
+/// The first line about runs: what they are called, and the GPUs where these differ as far as they are known.
+pub(crate) fn head(names: &[String], gpus: &[Option<String>]) -> String {
+    let title = names.join(" → ");
+    let known: Vec<&str> = gpus.iter().flatten().map(String::as_str).collect();
+    let differ = known.len() == names.len() && known.windows(2).any(|two| two[0] != two[1]);
+    if differ { format!("{title} (different GPUs: {})", known.join(" → ")) } else { title }
+}
+
+/// The GPUs of a recording by name; `None` where it does not tell.
+pub(crate) fn gpus(trace: &Trace) -> Option<String> {
+    let mut names: Vec<&str> =
+        trace.facts().devices.iter().filter_map(|device| device.name.as_deref()).collect();
+    names.sort_few();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 /// What a comparison says, a sentence each.
 pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
     let [a, b] = &comparison.names;
@@ -105,7 +123,8 @@ pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
     let whole =
         comparison.span().map(|row| (row.figures[0].time_us, row.figures[1].time_us, "span of the device"));
     let sum = |table: &Joined| (table.totals[0].time_us, table.totals[1].time_us, "time of all operators");
-    if let Some((of_a, of_b, what)) = whole.or_else(|| comparison.main_table().map(sum)) {
+    let whole = whole.or_else(|| comparison.main_table().map(sum));
+    if let Some((of_a, of_b, what)) = whole.filter(|_| !comparison.is_cut_differently) {
         let change = percent_change(of_a, of_b);
         lines.push(format!("{what}{per_step}: {} in {a}, {} in {b}{change}", duration(of_a), duration(of_b)));
     }
@@ -123,12 +142,11 @@ pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
         if let Some(first) = rows.first() {
             let time: f64 = rows.iter().map(|row| row.delta_us().abs()).sum();
             let count = counted(rows.len(), "row", "rows");
-            lines.push(format!(
-                "{word} in {b}: {count} of {} with {}{per_step}, most of it {}",
-                table.sheet,
-                duration(time),
-                first.name()
-            ));
+            let with = match comparison.is_cut_differently {
+                true => "such as".to_owned(),
+                false => format!("with {}{per_step}, most of it", duration(time)),
+            };
+            lines.push(format!("{word} in {b}: {count} of {} {with} {}", table.sheet, first.name()));
         }
     }
     lines

@@ -66,7 +66,10 @@ fn write_changes(comparison: &Comparison, style: Style, out: &mut String) {
     let whole = comparison.whole_us();
     let is_told = |row: &&Row| row.delta_us().abs() >= whole * LEAST_PERCENT / 100.0 && row.delta_us() != 0.0;
     let told: Vec<&Row> = joined.rows.iter().filter(is_told).collect();
-    let (slower, faster): (Vec<&Row>, Vec<&Row>) = told.into_iter().partition(|row| row.delta_us() > 0.0);
+    // What one recording alone has may only be beyond the cut of the other.
+    let is_compared = |row: &&Row| !comparison.is_cut_differently || matches!(row.status, Status::Both(_));
+    let (slower, faster): (Vec<&Row>, Vec<&Row>) =
+        told.into_iter().filter(is_compared).partition(|row| row.delta_us() > 0.0);
     for (rows, what) in [(slower, "slower"), (faster, "faster")] {
         write_rows(comparison, joined, &rows, what, style, out);
     }
@@ -89,7 +92,11 @@ fn write_rows(
     let [a, b] = names.map(|name| short.get(name).map_or(name, String::as_str));
     let largest = first.figures[0].time_us.max(first.figures[1].time_us);
     let (unit, size) = unit_of_time(largest);
-    let per = if comparison.steps.is_some() { "/step" } else { "" };
+    let per = match comparison.steps {
+        Some(_) => "/step",
+        None if comparison.is_cut_differently => "/call",
+        None => "",
+    };
     let name = format!("{what} in {b}");
     let headers = [format!("{a} {unit}{per}"), format!("{b} {unit}{per}"), format!("change {unit}")];
     let time = move |side: usize| {
@@ -127,8 +134,11 @@ fn write_rows(
         let left: f64 = rows[shown..].iter().map(|row| row.delta_us()).sum();
         let dots = if style.unicode { "…" } else { "..." };
         let more = grouped((rows.len() - shown) as u128);
-        let (sheet, change) = (&joined.sheet, signed(left / size, 3));
-        out.push_str(&format!("{dots} and {more} more in {sheet} with {change} {unit}\n"));
+        let change = match comparison.is_cut_differently {
+            true => String::new(),
+            false => format!(" with {} {unit}", signed(left / size, 3)),
+        };
+        out.push_str(&format!("{dots} and {more} more in {}{change}\n", joined.sheet));
     }
 }
 

@@ -104,7 +104,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             Say::Caveat(_) => Say::Caveat(said),
             _ => Say::Warning(said),
         },
-        Notice::Comparison(CompareNotice::OneFactor { .. }) => {
+        Notice::Comparison(CompareNotice::OneFactor { .. } | CompareNotice::CutDifferently { .. }) => {
             Say::Caveat(said.with_help("say with --steps how many each run has"))
         }
         Notice::UnlinkedDeviceEvents { .. }

@@ -52,6 +52,9 @@ pub struct Comparison {
     pub names: [String; 2],
     /// Steps by which times and calls are divided; `None` where they are those of the whole recordings.
     pub steps: Option<[u64; 2]>,
+    /// Whether the runs have other numbers of calls of what both do, and steps are not known: the recordings are cut differently.
+    /// Times are those of a call then, and there is no timeline.
+    pub is_cut_differently: bool,
     /// The tables, the whole before its parts.
     pub tables: Vec<Joined>,
     /// What a reader has to know.
@@ -137,7 +140,7 @@ impl Match {
 /// Figures of a run in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Time in µs, divided by the steps where these are known of both runs.
+    /// Time in µs, divided by the steps where these are known of both runs; of a call in recordings that are cut differently.
     pub time_us: f64,
     /// Calls, divided likewise; `None` where the report does not count them.
     pub calls: Option<f64>,
@@ -180,6 +183,22 @@ impl Row {
 }
 
 impl Joined {
+    /// Makes the times those of a call. What changes most where both runs have as many calls as A comes first, what one of
+    /// them lacks last.
+    fn per_call(&mut self) {
+        let weight = |row: &Row| {
+            let calls = row.figures[0].calls.unwrap_or_default();
+            if matches!(row.status, Status::Both(_)) { row.delta_us().abs() * calls } else { -1.0 }
+        };
+        for row in &mut self.rows {
+            for figures in &mut row.figures {
+                figures.time_us = figures.mean_us.unwrap_or_default();
+            }
+        }
+        self.rows.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        self.totals = Default::default();
+    }
+
     /// Time of B less that of A over all rows, in µs.
     #[must_use]
     pub fn gap_us(&self) -> f64 {
@@ -283,11 +302,18 @@ pub enum CompareNotice {
         sheet: String,
     },
     /// The numbers of calls differ by one factor.
-    #[error("{} makes {factor:.3} times the calls of {}, operator by operator: the recordings may have different numbers of steps", .runs[1], .runs[0])]
+    #[error("the recordings are cut differently: {} makes {factor:.3} times the calls of {}, operator by operator, and steps are not known; times are per call", .runs[1], .runs[0])]
     #[diagnostic(code("comparison/one-factor"), severity(Warning))]
     OneFactor {
         /// Calls in B for one in A.
         factor: f64,
+        /// Names of A and B.
+        runs: [String; 2],
+    },
+    /// Most of what both runs call they call another number of times.
+    #[error("the recordings are cut differently: {} and {} differ in how often they call most of what both call, and steps are not known; times are per call", .runs[0], .runs[1])]
+    #[diagnostic(code("comparison/cut-differently"), severity(Warning))]
+    CutDifferently {
         /// Names of A and B.
         runs: [String; 2],
     },
@@ -306,11 +332,13 @@ pub enum CompareNotice {
 #[must_use]
 pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let steps = |side: &Side| side.steps.or_else(|| side.recorded_steps());
+    let known = steps(a).zip(steps(b)).map(|(a, b)| [a.max(1), b.max(1)]);
     // A single step of both is the whole of both.
-    let steps = steps(a).zip(steps(b)).map(|(a, b)| [a.max(1), b.max(1)]).filter(|steps| *steps != [1, 1]);
+    let steps = known.filter(|steps| *steps != [1, 1]);
     let mut comparison = Comparison {
         names: [a.name.clone(), b.name.clone()],
         steps,
+        is_cut_differently: false,
         tables: Vec::new(),
         notices: Vec::new(),
     };
@@ -337,9 +365,37 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     }
     comparison.tables.sort_few_by_key(|table| table.subject as u8);
     // Other numbers of steps make other numbers of calls, of one program, too.
-    let notice = one_factor(&comparison).or_else(|| little_in_common(&comparison));
+    let one_factor = one_factor(&comparison).filter(|_| known.is_none());
+    comparison.is_cut_differently =
+        one_factor.is_some() || (known.is_none() && has_other_numbers_of_calls(&comparison));
+    let cut = one_factor.or_else(|| {
+        let runs = comparison.names.clone();
+        comparison.is_cut_differently.then_some(CompareNotice::CutDifferently { runs })
+    });
+    let notice = cut.or_else(|| little_in_common(&comparison));
     comparison.notices.extend(notice);
+    if comparison.is_cut_differently {
+        comparison.tables.retain(|table| table.subject != Subject::Timeline);
+        comparison.tables.iter_mut().for_each(Joined::per_call);
+    }
     comparison
+}
+
+/// Whether both runs call most of what they have in common, by its time, another number of times, and have most in common.
+fn has_other_numbers_of_calls(comparison: &Comparison) -> bool {
+    const MOST: f64 = 0.5;
+    let Some(table) = comparison.main_table() else { return false };
+    let (mut all, mut shared, mut differing) = (0.0, 0.0, 0.0);
+    for row in &table.rows {
+        let [a, b] = &row.figures;
+        let time = a.time_us + b.time_us;
+        all += time;
+        if let (Status::Both(_), Some(of_a), Some(of_b)) = (row.status, a.calls, b.calls) {
+            shared += time;
+            differing += if of_a == of_b { 0.0 } else { time };
+        }
+    }
+    shared > MOST * all && differing > MOST * shared
 }
 
 /// A table that is compared.

@@ -125,6 +125,8 @@ impl Limit {
                 let tables = comparison.tables.iter().filter(|table| table.subject == *subject);
                 change(tables.flat_map(|table| &table.rows).find(has_name).ok_or_else(unknown)?)
             }
+            // What one run alone has may only be beyond the cut of the other.
+            Limited::Alone(_) if comparison.is_cut_differently => return Err(unknown()),
             Limited::Alone(status) => {
                 let table = comparison.main_table().ok_or_else(unknown)?;
                 let alone = table.rows.iter().filter(|row| row.status == *status);

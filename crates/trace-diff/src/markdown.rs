@@ -41,7 +41,8 @@ pub fn markdown(comparison: &Comparison) -> String {
     let Some(table) = comparison.main_table() else { return out };
     let changed = || table.rows.iter().filter(|row| row.delta_us() != 0.0);
     if changed().next().is_some() {
-        let _ = writeln!(out, "\n| {} | | {} | {} | change | |", table.sheet, text(a), text(b));
+        let per_call = if comparison.is_cut_differently { " per call" } else { "" };
+        let _ = writeln!(out, "\n| {}{per_call} | | {} | {} | change | |", table.sheet, text(a), text(b));
         out.push_str("| --- | --- | ---: | ---: | ---: | ---: |\n");
     }
     for row in changed().take(MOST_ROWS) {
@@ -55,7 +56,9 @@ pub fn markdown(comparison: &Comparison) -> String {
         let _ = writeln!(out, "| {name} | {status} | {} | {} | {change} | {share} |", time(0), time(1));
     }
     let more = changed().count().saturating_sub(MOST_ROWS);
-    if more > 0 {
+    if more > 0 && comparison.is_cut_differently {
+        let _ = writeln!(out, "\nand {more} more");
+    } else if more > 0 {
         let left: f64 = changed().skip(MOST_ROWS).map(Row::delta_us).sum();
         let _ = writeln!(out, "\nand {more} more with {}", signed(left));
     }

@@ -26,7 +26,7 @@ impl Line {
 }
 
 /// The rows of a table, and the sums as the last of them where sums mean something.
-fn lines(table: &Joined) -> Vec<Line> {
+fn lines(table: &Joined, is_cut_differently: bool) -> Vec<Line> {
     let mut running_us = 0.0;
     let rows = table.rows.iter().map(|row| {
         running_us += row.delta_us();
@@ -35,7 +35,7 @@ fn lines(table: &Joined) -> Vec<Line> {
         Line { keys, status, figures: row.figures, matched, running_us }
     });
     let mut lines: Vec<Line> = rows.collect();
-    if is_summed(table.subject) {
+    if is_summed(table.subject) && !is_cut_differently {
         let keys = vec![Some("(total)".to_owned())];
         let (figures, running_us) = (table.totals, table.gap_us());
         lines.push(Line { keys, status: "total", figures, matched: "", running_us });
@@ -51,7 +51,8 @@ fn is_summed(subject: Subject) -> bool {
 /// What the rows of a sheet share.
 struct Shared {
     names: [String; 2],
-    is_per_step: bool,
+    /// What the header of times says that they are divided by, and that of calls.
+    per: [&'static str; 2],
     keys: Vec<String>,
     gap_us: f64,
     whole_us: f64,
@@ -64,7 +65,11 @@ impl Shared {
         let any = |has: &dyn Fn(&Figures) -> bool| table.rows.iter().flat_map(|row| &row.figures).any(has);
         Shared {
             names: comparison.names.clone(),
-            is_per_step: comparison.steps.is_some(),
+            per: match comparison.steps {
+                Some(_) => ["_per_step"; 2],
+                None if comparison.is_cut_differently => ["_per_call", ""],
+                None => [""; 2],
+            },
             keys: table.keys.clone(),
             gap_us: table.gap_us(),
             whole_us: comparison.whole_us(),
@@ -116,7 +121,7 @@ fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, 
         fields(rule),
         move |comparison: &'a Comparison| {
             let table = comparison.tables.iter().find(|table| table.sheet == sheet)?;
-            Some((Shared::new(comparison, table), lines(table)))
+            Some((Shared::new(comparison, table), lines(table, comparison.is_cut_differently)))
         },
     )
 }
@@ -126,7 +131,7 @@ const STATUS: Column =
         .with_role(Role::Headline);
 const TIME: Column = Column::microseconds(
     "time_us…",
-    "Time in µs in the run that the header names, A first; time_us_per_step where it is divided by the run's steps.",
+    "Time in µs in the run that the header names, A first; time_us_per_step where it is divided by the run's steps, time_us_per_call where the recordings are cut differently.",
 )
 .with_role(Role::Headline);
 const DELTA: Column =
@@ -213,7 +218,7 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
     let of_span = |shared: &Shared, line: &Line| percent(line.delta_us(), shared.whole_us);
     fields.extend([
         STATUS.field(|line: &Line| line.status.into()),
-        of_both(TIME, "time_us", true, |figures| Some(figures.time_us)),
+        of_both(TIME, "time_us", Some(0), |figures| Some(figures.time_us)),
         DELTA.field(|line: &Line| line.delta_us().into()),
         SPEEDUP.field(|line: &Line| speedup(&line.figures).into()),
         DELTA_PERCENT.field(|line: &Line| percent(line.delta_us(), line.figures[0].time_us).into()),
@@ -234,7 +239,7 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
         (TERABYTES, columns::TB_PER_S.mean.name, |figures| figures.rates[1]),
     ];
     fields.extend(optional.into_iter().enumerate().map(|(position, (column, name, figure))| {
-        of_both(column, name, position == 0, figure).when(move |shared| shared.has[position])
+        of_both(column, name, (position == 0).then_some(1), figure).when(move |shared| shared.has[position])
     }));
     fields.push(MATCH.field(|line: &Line| Some(line.matched).filter(|text| !text.is_empty()).into()));
     fields
@@ -243,10 +248,15 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
 /// A figure of a run that a report may lack.
 type Figure = fn(&Figures) -> Option<f64>;
 
-/// A figure of both runs, a column each. Those that are summed may be divided by the steps.
-fn of_both(column: Column, name: &'static str, is_summed: bool, figure: Figure) -> Field<Shared, Line> {
+/// A figure of both runs, a column each, and which of [`Shared::per`] it may be divided by.
+fn of_both(
+    column: Column,
+    name: &'static str,
+    divided: Option<usize>,
+    figure: Figure,
+) -> Field<Shared, Line> {
     let names = move |shared: &Shared| {
-        let per = if is_summed && shared.is_per_step { "_per_step" } else { "" };
+        let per = divided.map_or("", |divided| shared.per[divided]);
         shared.names.iter().map(|run| format!("{name}{per}: {run}")).collect()
     };
     Field::each(column, names, move |_, line: &Line, side| {

@@ -21,9 +21,12 @@ pub struct Step {
 
 /// The time of A, the parts of the difference, and the time of B. The parts add up to the difference: what kinds of work
 /// do at the same time, and what belongs to none of them, is a part of its own. Without a timeline the parts are those of
-/// the table of kinds, or of operators. Empty where there is no time at all.
+/// the table of kinds, or of operators. Empty where there is no time at all, and of recordings that are cut differently.
 #[must_use]
 pub fn waterfall(comparison: &Comparison) -> Vec<Step> {
+    if comparison.is_cut_differently {
+        return Vec::new();
+    }
     let of_timeline = |kind: &str| {
         comparison.part_of_timeline(kind).map(|row| [row.figures[0].time_us, row.figures[1].time_us])
     };

@@ -207,6 +207,7 @@ fn notices() -> Vec<Notice> {
         Notice::Comparison(CompareNotice::WithoutKey { sheet: text(), key: text(), run: text() }),
         Notice::Comparison(CompareNotice::NoTime { sheet: text() }),
         Notice::Comparison(CompareNotice::OneFactor { factor: 2.0, runs: [text(), text()] }),
+        Notice::Comparison(CompareNotice::CutDifferently { runs: [text(), text()] }),
         Notice::Comparison(CompareNotice::LittleInCommon { likeness: 2.0, sheet: text() }),
         Notice::ComparisonAsTraceLens(ParityNotice::Missing { sheet: "x", run: text() }),
         Notice::ComparisonAsTraceLens(ParityNotice::Empty { sheet: "x" }),

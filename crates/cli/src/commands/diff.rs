@@ -96,7 +96,9 @@ impl Extras for FirstPage<'_> {
         }
         out.push_str(caveats);
         if let Analysed::Trees(diff) = &report.analysis {
-            self.write_ledger(diff, style, &mut out);
+            if !diff.is_cut_differently() {
+                self.write_ledger(diff, style, &mut out);
+            }
             self.write_units(diff, style, &mut out);
             self.write_classes(diff, style, &mut out);
         }
@@ -150,7 +152,13 @@ impl FirstPage<'_> {
         let is_told = |group: &&UnitGroup| {
             group.delta() != 0 && us(group.delta()).abs() >= whole * LEAST_PERCENT / 100.0
         };
-        let told: Vec<&UnitGroup> = groups.iter().filter(is_told).collect();
+        // What one recording alone has may only be beyond the cut of the other, and so may what has another structure.
+        let is_compared = |group: &&UnitGroup| {
+            let is_whole =
+                !matches!(group.status, UnitStatus::OnlyA | UnitStatus::OnlyB | UnitStatus::ChangedStructure);
+            is_whole || !diff.is_cut_differently()
+        };
+        let told: Vec<&UnitGroup> = groups.iter().filter(is_told).filter(is_compared).collect();
         let shown = if told.len() == MOST_UNITS + 1 { told.len() } else { told.len().min(MOST_UNITS) };
         if shown == 0 {
             return;

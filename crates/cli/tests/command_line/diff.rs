@@ -82,6 +82,33 @@ fn the_first_page_says_where_the_difference_is() {
     place.run(&named).exits_with(0).with_summary(&["old → new", "old µs", "new µs", "wrote named.xlsx"]);
 }
 
+/// Six layers before and two after, each slower.
+#[test]
+fn recordings_that_are_cut_differently_have_no_speedup_of_their_spans() {
+    let layer = |us: f64| [Call("aten::mm", "gemm", us), Call("aten::add", "add", 10.0)];
+    let (before, after) = (layer(100.0), layer(130.0));
+    let place = Workplace::with(run_of(&[&before[..]; 6]));
+    place.put("before.json", place.bytes("trace.json"));
+    place.put("after.json", run_of(&[&after[..]; 2]));
+    for command in ["diff", "compare"] {
+        let outcome = place.run(&[command, "before.json", "after.json"]).exits_with(0);
+        let said = outcome.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("the recordings are cut differently"), "{said}");
+        for absent in ["total", "span of the device", "only in before", "% of A", "-66"] {
+            assert!(!said.contains(absent), "{command}: {absent}: {said}");
+        }
+    }
+    // 30 µs more a call.
+    place.run("compare before.json after.json").with_summary(&[
+        "slower in after",
+        "before µs/call",
+        "+30.000",
+    ]);
+    place.run("diff before.json after.json").with_summary(&["2 × Layer", "100.00", "130.00"]);
+    let found = sheets(&place, &["before.json", "after.json"]);
+    assert!(numbers(&found, "diff_ledger", "speedup").is_empty());
+}
+
 #[test]
 fn all_sheets_are_there_and_the_ledger_adds_up() {
     let place = two_runs();
@@ -181,7 +208,11 @@ fn a_recording_that_was_cut_off_is_compared_as_far_as_it_goes() {
     let whole = place.bytes("after.json");
     place.put("cut.json", &whole[..whole.len() / 2]);
     let outcome = place.run("diff before.json cut.json").exits_with(0);
-    outcome.with_summary(&["warning: cut:", "where the time is"]);
+    outcome.with_summary(&[
+        "warning: cut:",
+        "the recordings are cut differently",
+        "+30.000 aten::mm in Layer",
+    ]);
 }
 
 #[test]

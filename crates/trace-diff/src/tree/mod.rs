@@ -64,6 +64,7 @@ pub struct TreeDiff<T = TraceTree> {
     outlines: [Outline; 2],
     alignment: Alignment,
     units: Vec<Unit>,
+    is_cut_differently: bool,
 }
 
 impl<T: Borrow<TraceTree>> TreeDiff<T> {
@@ -86,7 +87,16 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         });
         let alignment = align(outlines.each_ref());
         let units = units(outlines.each_ref(), &alignment);
-        TreeDiff { trees, options, time_unit, scales, labels, outlines, alignment, units }
+        let is_cut_differently =
+            likeness::has_other_numbers_of_calls(trees.each_ref().map(Borrow::borrow), &outlines);
+        TreeDiff { trees, options, time_unit, scales, labels, outlines, alignment, units, is_cut_differently }
+    }
+
+    /// Whether most of what both runs call, by its kernel time, they call another number of times, and they are not known to
+    /// have as many steps: the recordings are cut differently, and their whole times say nothing of each other.
+    #[must_use]
+    pub fn is_cut_differently(&self) -> bool {
+        self.is_cut_differently
     }
 
     /// The trees of A and B.

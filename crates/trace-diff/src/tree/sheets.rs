@@ -27,7 +27,7 @@ fn speedup(times: [i64; 2]) -> Option<f64> {
 }
 
 fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> {
-    type Row = (LedgerLine, TimeUnit, i64);
+    type Row = (LedgerLine, TimeUnit, i64, bool);
     let fields = [
         Column::text(
             "item",
@@ -37,17 +37,17 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
         .field(|(line, ..): &Row| line.item.name().into()),
         Column::microseconds("a_us", "Time in A in µs.")
             .with_role(Role::Headline)
-            .field(|(line, unit, _): &Row| unit.to_microseconds(line.times[A]).into()),
+            .field(|(line, unit, ..): &Row| unit.to_microseconds(line.times[A]).into()),
         Column::microseconds("b_us", "Time in B in µs.")
             .with_role(Role::Headline)
-            .field(|(line, unit, _): &Row| unit.to_microseconds(line.times[B]).into()),
+            .field(|(line, unit, ..): &Row| unit.to_microseconds(line.times[B]).into()),
         Column::microseconds("delta_us", "B − A in µs: above 0 B takes longer. The lines add up to that of the total, exactly.")
             .with_role(Role::Headline)
-            .field(|(line, unit, _): &Row| unit.to_microseconds(line.delta()).into()),
+            .field(|(line, unit, ..): &Row| unit.to_microseconds(line.delta()).into()),
         Column::percent("percent_of_total_a", "delta_us as a share of A's total time.")
-            .field(|(line, _, total): &Row| percent(line.delta(), *total).into()),
-        Column::new("speedup", ColumnKind::Number(Unit::One), SPEEDUP)
-            .field(|(line, ..): &Row| speedup(line.times).into()),
+            .field(|&(line, _, total, cut): &Row| percent(line.delta(), total).filter(|_| !cut).into()),
+        Column::new("speedup", ColumnKind::Number(Unit::One), "Time in A by time in B: above 1 B is faster. Empty of recordings that are cut differently.")
+            .field(|&(line, .., cut): &Row| speedup(line.times).filter(|_| !cut).into()),
     ];
     Sheet::new(
         names::DIFF_LEDGER,
@@ -57,7 +57,8 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
             let lines = diff.ledger();
             let total =
                 lines.iter().find(|line| line.item == LedgerItem::Total).map_or(0, |line| line.times[A]);
-            lines.into_iter().map(|line| (line, diff.time_unit(), total)).collect()
+            let cut = diff.is_cut_differently();
+            lines.into_iter().map(|line| (line, diff.time_unit(), total, cut)).collect()
         },
     )
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sheets::{Cell, Table};
 use trace_diff::{
-    CompareNotice, CompareOptions, Comparison, Joined, Limit, Match, NameClasses, Row, Status, Subject,
+    CompareNotice, CompareOptions, Comparison, Joined, Limit, Match, NameClasses, Row, Side, Status, Subject,
     compare, comparison_sheets, markdown, waterfall,
 };
 
@@ -220,6 +220,27 @@ fn calls_that_differ_by_one_factor_are_a_warning() {
 }
 
 #[test]
+fn recordings_that_are_cut_differently_are_compared_call_by_call() {
+    let timeline = |ms: f64| table("gpu_timeline", ["type", "time ms"], &[["total_time".into(), ms.into()]]);
+    let a = operators(&[("x", 30.0, 300), ("y", 20.0, 100), ("z", 1.4, 7)]);
+    let b = operators(&[("x", 15.0, 100), ("y", 8.2, 40), ("z", 0.2, 2)]);
+    let comparison = compared(vec![timeline(60.0), a.clone()], vec![timeline(25.0), b]);
+    assert!(matches!(&comparison.notices[..], [CompareNotice::CutDifferently { .. }]), "{comparison:#?}");
+    let table = comparison.main_table().unwrap();
+    let told: Vec<_> =
+        table.rows.iter().map(|row| (row.name(), row.figures.map(|figures| figures.time_us))).collect();
+    assert_eq!(told, [("x", [100.0, 150.0]), ("z", [200.0, 100.0]), ("y", [200.0, 205.0])]);
+    // Nothing is said of the spans.
+    assert!(comparison.span().is_none() && waterfall(&comparison).is_empty());
+    assert!(!markdown(&comparison).contains("60.00 ms"));
+    let check = |limit: &str| limit.parse::<Limit>().unwrap().check(&comparison).map(|found| found.is_some());
+    assert_eq!([check("op:x>40%"), check("op:x>60%")], [Ok(true), Ok(false)]);
+    assert!(check("total_time>5%").is_err() && check("gone>1us").is_err());
+    let same = compared(vec![timeline(60.0), a.clone()], vec![timeline(60.0), a]);
+    assert!(!same.is_cut_differently && same.span().is_some());
+}
+
+#[test]
 fn runs_with_little_in_common_are_a_warning() {
     let comparison = compared(
         vec![operators(&[("x", 9.0, 1), ("z", 1.0, 1)])],
@@ -427,7 +448,9 @@ proptest! {
     /// The rows in both, gone and new add up to each table, whatever was joined with what.
     #[test]
     fn the_groups_add_up_to_each_table(a in some_calls(), b in some_calls()) {
-        let comparison = compared(vec![a.clone()], vec![b.clone()]);
+        // One step each, whatever the numbers of calls are.
+        let [of_a, of_b] = [("a", &a), ("b", &b)].map(|(name, calls)| Side { steps: Some(1), ..side(name, vec![calls.clone()]) });
+        let comparison = compare(&of_a, &of_b, &CompareOptions::default());
         let table = comparison.about(Subject::Call).unwrap();
         for (side, source) in [&a, &b].into_iter().enumerate() {
             let [time, count] = sums(source);
