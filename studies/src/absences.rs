@@ -154,6 +154,8 @@ struct Run {
     ops: Vec<Span>,
     calls: Vec<Span>,
     kernels: Vec<Span>,
+    /// Of each kernel, as they were launched.
+    dispatch_numbers: Vec<u64>,
 }
 
 /// Where the program is.
@@ -164,12 +166,12 @@ struct Player {
     host: u64,
     device: u64,
     correlation: u64,
-    /// Time that the planted cause keeps the device waiting.
-    idle: u64,
 }
 
 const START: u64 = 7_000_000_000_000;
 const MICROSECOND: u64 = 1_000;
+/// At most between two kernels that were launched ahead, in ns.
+const USUAL_WAIT: u64 = 1_300;
 
 impl Player {
     fn call(&mut self, name: &str, length: u64) -> u64 {
@@ -183,15 +185,15 @@ impl Player {
 
     /// A kernel of the last call, which began then.
     fn kernel(&mut self, name: &str, launched: u64, length: u64) {
-        let start = self.device.max(launched + 4 * MICROSECOND) + self.random.between(900, 1_300);
+        let start = self.device.max(launched + 4 * MICROSECOND) + self.random.between(900, USUAL_WAIT);
         let correlation = self.correlation;
         self.run.kernels.push(Span { name: name.to_owned(), start, end: start + length, correlation });
         self.device = start + length;
+        self.run.dispatch_numbers.push(self.run.kernels.len() as u64);
     }
 
     /// How long the host has to be away for the device to wait that long.
-    fn stall(&mut self, idle: u64) -> u64 {
-        self.idle += idle;
+    fn stall(&self, idle: u64) -> u64 {
         self.device.saturating_sub(self.host) + idle
     }
 
@@ -233,7 +235,7 @@ fn play(plant: Plant, recorder: Recorder, mut random: Random) -> (Run, u64) {
     let stall = random.between(3_000, 30_000) * MICROSECOND;
     let every = random.between(3, 6);
     let mut player =
-        Player { run: Run::default(), recorder, random, host: START, device: START, correlation: 0, idle: 0 };
+        Player { run: Run::default(), recorder, random, host: START, device: START, correlation: 0 };
     let mut number = 10;
     for step in 0..steps {
         if plant == Plant::TwoCycles && step == at.0 {
@@ -249,6 +251,7 @@ fn play(plant: Plant, recorder: Recorder, mut random: Random) -> (Run, u64) {
         player.host += loading;
         player.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", start);
         if let Plant::ReplaysLost(_) = plant {
+            player.op(|_| ());
             (0..ops / 6).for_each(|_| player.graph(8));
         } else {
             for op in 0..ops {
@@ -264,7 +267,6 @@ fn play(plant: Plant, recorder: Recorder, mut random: Random) -> (Run, u64) {
                             player.call("Malloc", 300 * MICROSECOND);
                             player.call("Free", 400 * MICROSECOND);
                         }
-                        player.idle += player.host - end;
                     }),
                     Plant::HostAway if is_here => player.op(|player| {
                         let length = player.stall(stall);
@@ -277,9 +279,7 @@ fn play(plant: Plant, recorder: Recorder, mut random: Random) -> (Run, u64) {
                     Plant::Sync if op % every == 0 => {
                         player.op(|_| ());
                         player.wait_for_device("StreamSynchronize");
-                        let idle = player.random.between(20, 60) * MICROSECOND;
-                        player.host += idle;
-                        player.idle += idle;
+                        player.host += player.random.between(20, 60) * MICROSECOND;
                     }
                     _ => player.op(|_| ()),
                 }
@@ -290,7 +290,9 @@ fn play(plant: Plant, recorder: Recorder, mut random: Random) -> (Run, u64) {
         number += 1;
     }
     player.wait_for_device("DeviceSynchronize");
-    let Player { mut run, mut random, idle, .. } = player;
+    let Player { mut run, mut random, .. } = player;
+    let waits = run.kernels.windows(2).map(|pair| pair[1].start - pair[0].end);
+    let idle = waits.filter(|&wait| wait > USUAL_WAIT).sum();
     lose(&mut run, plant, &mut random);
     (run, idle)
 }
@@ -300,19 +302,19 @@ fn lose(run: &mut Run, plant: Plant, random: &mut Random) {
     let kernels = run.kernels.len() as u64;
     match plant {
         Plant::ReplaysLost(percent) => {
-            let is_lost: Vec<bool> = run.calls.iter().map(|_| random.between(0, 100) < percent).collect();
+            let mut loses =
+                |call: &Span| call.name.ends_with("GraphLaunch") && random.between(0, 100) < percent;
+            let is_lost: Vec<bool> = run.calls.iter().map(&mut loses).collect();
             let is_kept = |kernel: &Span| !is_lost[kernel.correlation as usize - 1];
+            let mut kept = run.kernels.iter().map(is_kept);
+            run.dispatch_numbers.retain(|_| kept.next().unwrap_or_default());
             run.kernels.retain(is_kept);
-            // A recording without any device event is of the host alone.
-            if percent == 100 {
-                let (name, start, correlation) = ("warm_up".to_owned(), START + 6 * MICROSECOND, u64::MAX);
-                run.kernels.push(Span { name, start, end: start + MICROSECOND, correlation });
-            }
         }
         Plant::BuffersLost => {
             let first = random.between(kernels / 5, kernels / 2) as usize;
             let count = random.between(kernels / 12, kernels / 4) as usize;
             run.kernels.drain(first..first + count);
+            run.dispatch_numbers.drain(first..first + count);
         }
         Plant::Overruns => {
             for _ in 0..random.between(1, 4) {
@@ -426,9 +428,9 @@ impl Run {
 
     fn dispatches(&self) -> String {
         let mut text = DISPATCH_COLUMNS.to_owned();
-        for (number, kernel) in self.kernels.iter().enumerate() {
-            let Span { name, start, end, correlation } = kernel;
-            let number = number + 1;
+        for (number, Span { name, start, end, correlation }) in
+            self.dispatch_numbers.iter().zip(&self.kernels)
+        {
             let _ = writeln!(
                 text,
                 r#""KERNEL_DISPATCH","Agent 1",1,0,400,{number},1,"{name}",{correlation},{start},{end},0,0,8,0,32,256,1,1,4096,1,1"#
@@ -542,7 +544,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> StudyResult {
         {
             let seed = arguments.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number;
             let (recorded, idle) = play(plant, recorder, Random::new(seed));
-            let clean_idle = recorded.kernels.len() as f64 * 1_300.0;
+            let clean_idle = recorded.kernels.len() as f64 * USUAL_WAIT as f64;
             let place = folder.join(format!("{number:03}_{at}"));
             let answer = ask(&binary, &recorded.write(recorder, &place)?)?;
             let fault = fault(plant, idle, clean_idle, &answer);

@@ -381,19 +381,23 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     comparison
 }
 
-/// Whether both runs call most of what they have in common, by its time, another number of times, and have most in common.
 fn has_other_numbers_of_calls(comparison: &Comparison) -> bool {
+    let rows = comparison.main_table().map(|table| &*table.rows).unwrap_or_default();
+    mostly_differs(rows.iter().map(|Row { figures: [a, b], status, .. }| {
+        let calls = a.calls.zip(b.calls).filter(|_| matches!(status, Status::Both(_)));
+        (a.time_us + b.time_us, calls.map(|(of_a, of_b)| of_a != of_b))
+    }))
+}
+
+/// Whether runs have most in common, by its time, and most of that differs in the number of calls. Of each part its time
+/// in both runs, and whether the numbers differ; `None` of what one run lacks.
+pub(crate) fn mostly_differs(parts: impl Iterator<Item = (f64, Option<bool>)>) -> bool {
     const MOST: f64 = 0.5;
-    let Some(table) = comparison.main_table() else { return false };
     let (mut all, mut shared, mut differing) = (0.0, 0.0, 0.0);
-    for row in &table.rows {
-        let [a, b] = &row.figures;
-        let time = a.time_us + b.time_us;
+    for (time, differs) in parts {
         all += time;
-        if let (Status::Both(_), Some(of_a), Some(of_b)) = (row.status, a.calls, b.calls) {
-            shared += time;
-            differing += if of_a == of_b { 0.0 } else { time };
-        }
+        shared += if differs.is_some() { time } else { 0.0 };
+        differing += if differs == Some(true) { time } else { 0.0 };
     }
     shared > MOST * all && differing > MOST * shared
 }

@@ -114,7 +114,16 @@ impl Diagnosis {
         self.doubts_by(|finding| finding.consequence)
     }
 
-    /// The same about a critical path.
+    /// Whether something makes the time doubtful in which devices were busy.
+    #[must_use]
+    pub fn doubts_device_time(&self) -> bool {
+        const TIMES: [Figure; 4] = [Figure::Everything, Figure::EveryTime, Figure::BusyTime, Figure::Span];
+        let harms =
+            |finding: &Finding| finding.rule.harm.figures().iter().any(|figure| TIMES.contains(figure));
+        self.doubts_by(|finding| finding.consequence.filter(|_| harms(finding))).is_some()
+    }
+
+    /// One line about what makes a critical path doubtful, if anything does.
     #[must_use]
     pub fn doubts_about_critical_path(&self) -> Option<String> {
         self.doubts_by(|finding| match finding.rule.harm {

@@ -256,6 +256,16 @@ pub enum Warning {
 }
 
 impl Warning {
+    /// Number of kernels and copies that it says were left out because they have no times.
+    #[must_use]
+    pub fn device_work_without_times(&self) -> u64 {
+        match self {
+            Warning::DeviceWorkWithoutTimes { count, .. }
+            | Warning::Records { fault: RecordFault::NotCollected, count } => *count,
+            _ => 0,
+        }
+    }
+
     /// Whether a part of what was recorded is missing in the figures: the file is cut off, or holds more than was read.
     #[must_use]
     pub fn tells_of_loss(&self) -> bool {

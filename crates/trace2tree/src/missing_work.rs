@@ -195,7 +195,8 @@ fn unrecorded(tree: &TraceTree) -> Unrecorded {
     let kernels: Vec<EventId> =
         lost.between.iter().copied().filter(|&call| !*copies.get(events.name(call))).collect();
     let is_throughout = kernels.len() * 100 >= LOST_THROUGHOUT * lost.launches.max(1) as usize;
-    match is_throughout && kernels.len() >= LOST_BUFFER {
+    let is_left_out = tree.trace().warnings().iter().any(|warning| warning.device_work_without_times() > 0);
+    match is_left_out || (is_throughout && kernels.len() >= LOST_BUFFER) {
         true => launches.extend(&lost.between),
         false => launches.extend(lost_buffers(tree, &kernels)),
     }

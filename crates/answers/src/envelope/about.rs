@@ -99,8 +99,11 @@ impl Trust {
         };
         let has_error = diagnosis.and_then(Diagnosis::worst) == Some(trace_doctor::Severity::Error);
         // The rules about other recorders than PyTorch's are of device work alone, on which all figures rest.
-        let is_doubtful = trace.facts().recorder.kind.is_some_and(RecordingKind::is_of_machine)
-            && diagnosis.is_some_and(|diagnosis| diagnosis.doubts().is_some());
+        let is_of_machine = trace.facts().recorder.kind.is_some_and(RecordingKind::is_of_machine);
+        let is_doubtful = diagnosis.is_some_and(|diagnosis| match is_of_machine {
+            true => diagnosis.doubts().is_some(),
+            false => diagnosis.doubts_device_time(),
+        });
         let read = read.with_doubts(has_error || is_doubtful);
         Trust {
             shapes: shapes.then(has_shapes),

@@ -9,6 +9,7 @@ use trace2tree::TraceTree;
 use super::TreeDiff;
 use super::align::{A, B};
 use super::outline::{Level, NodeKind, Outline};
+use crate::compare::mostly_differs;
 
 /// How many operators and device events two runs have in common. Operators are those that lead to device work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,6 @@ impl Likeness {
 
 /// What [`TreeDiff::is_cut_differently`] says.
 pub(super) fn has_other_numbers_of_calls(trees: [&TraceTree; 2], outlines: &[Outline; 2]) -> bool {
-    const MOST: f64 = 0.5;
     let steps = trees.map(|tree| {
         let (trace, events) = (tree.trace(), tree.trace().events());
         let is_step = |&event: &EventId| {
@@ -64,16 +64,10 @@ pub(super) fn has_other_numbers_of_calls(trees: [&TraceTree; 2], outlines: &[Out
             sums[side] = (sums[side].0 + 1, sums[side].1 + time);
         }
     }
-    let (mut all, mut shared, mut differing) = (0.0, 0.0, 0.0);
-    for [a, b] in calls.into_values() {
-        let time = (a.1 + b.1) as f64;
-        all += time;
-        if a.0 > 0 && b.0 > 0 {
-            shared += time;
-            differing += if a.0 == b.0 { 0.0 } else { time };
-        }
-    }
-    shared > MOST * all && differing > MOST * shared
+    mostly_differs(calls.into_values().map(|[a, b]| {
+        let differs = (a.0 > 0 && b.0 > 0).then_some(a.0 != b.0);
+        ((a.1 + b.1) as f64, differs)
+    }))
 }
 
 /// Twice what two runs have in common by what they have (Sørensen and Dice), in percent.

@@ -2,7 +2,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use sheets::numbers::{counted, decimal, duration, grouped};
-use trace_ingest::{EventId, NumberGaps, RecordFault, Warning};
+use trace_ingest::{EventId, NumberGaps, Warning};
 use trace2tree::busy_time;
 
 use crate::facts::{Facts, IdSet, Unlinked};
@@ -99,12 +99,7 @@ pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
 
 /// Device work that was recorded without times, of which F6 tells.
 fn work_without_times(facts: &Facts<'_>) -> u64 {
-    let counts = facts.trace.warnings().iter().map(|warning| match warning {
-        Warning::DeviceWorkWithoutTimes { count, .. }
-        | Warning::Records { fault: RecordFault::NotCollected, count } => *count,
-        _ => 0,
-    });
-    counts.sum()
+    facts.trace.warnings().iter().map(Warning::device_work_without_times).sum()
 }
 
 /// A part of all records that no figure can do without is an error.
