@@ -5,26 +5,8 @@ use trace_ingest::{EventId, RecordingKind};
 use crate::busy_time::busy_time;
 use crate::names::is_graph_launch;
 use crate::tree::TraceTree;
+use crate::unrecorded::Overruns;
 use crate::warning::TreeWarning;
-
-/// Device events that end long after the next one of their queue began, although a queue works off one after the other.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Overruns {
-    /// By the start of the next one: each event, and how far its recorded end lies behind that start, in ticks.
-    pub events: Vec<(EventId, i64)>,
-    /// Events of graph replays that do the same. They are left alone: branches of a graph run beside each other.
-    pub replays: u64,
-    /// Whether the recorded ends were kept; otherwise the events end where the next one starts.
-    pub kept: bool,
-}
-
-impl Overruns {
-    /// How much longer the events were recorded than until the next one started, in ticks.
-    pub fn excess(&self) -> i64 {
-        self.events.iter().map(|&(_, excess)| excess).sum()
-    }
-}
 
 /// In µs: kernels that start early overlap by less.
 const LEAST_MICROSECONDS: i64 = 100;

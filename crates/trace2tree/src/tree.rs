@@ -15,10 +15,9 @@ use crate::linking::{self, LinkBy};
 use crate::lookup::{ExternalIdIndex, NameIndex};
 use crate::names::NameClasses;
 use crate::nesting;
-use crate::overruns::Overruns;
 use crate::pseudo_operators::PseudoOperators;
 use crate::row::{NONE, some};
-use crate::unrecorded::{LostLaunches, Unrecorded};
+use crate::unrecorded::{LostLaunches, Overruns, Unrecorded};
 use crate::warning::{TreeStatistics, TreeWarning};
 
 /// What the tree is built from.

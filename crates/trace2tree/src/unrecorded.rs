@@ -1,4 +1,4 @@
-//! What a recording does not have.
+//! What a recording does not have, or has with wrong times.
 
 use gpu_timeline::{Interval, IntervalSet};
 use trace_ingest::EventId;
@@ -31,4 +31,23 @@ pub struct Unrecorded {
     pub time: IntervalSet,
     /// The part between two cycles of a profiler, whose step numbers jump, with the number of steps left out.
     pub between_cycles: Vec<(Interval, u64)>,
+}
+
+/// Device events that end long after the next one of their queue began, although a queue works off one after the other.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Overruns {
+    /// By the start of the next one: each event, and how far its recorded end lies behind that start, in ticks.
+    pub events: Vec<(EventId, i64)>,
+    /// Events of graph replays that do the same. They are left alone: branches of a graph run beside each other.
+    pub replays: u64,
+    /// Whether the recorded ends were kept; otherwise the events end where the next one starts.
+    pub kept: bool,
+}
+
+impl Overruns {
+    /// How much longer the events were recorded than until the next one started, in ticks.
+    pub fn excess(&self) -> i64 {
+        self.events.iter().map(|&(_, excess)| excess).sum()
+    }
 }

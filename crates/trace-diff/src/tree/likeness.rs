@@ -2,14 +2,11 @@
 
 use std::borrow::Borrow;
 
-use hashbrown::HashMap;
-use trace_ingest::{Category, EventId};
 use trace2tree::TraceTree;
 
 use super::TreeDiff;
 use super::align::{A, B};
-use super::outline::{Level, NodeKind, Outline};
-use crate::compare::mostly_differs;
+use super::outline::{Level, NodeKind};
 
 /// How many operators and device events two runs have in common. Operators are those that lead to device work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,38 +33,6 @@ impl Likeness {
     pub fn device_events_percent(&self) -> Option<f64> {
         share(self.like_device_events, self.device_events)
     }
-}
-
-/// What [`TreeDiff::is_cut_differently`] says.
-pub(super) fn has_other_numbers_of_calls(trees: [&TraceTree; 2], outlines: &[Outline; 2]) -> bool {
-    let steps = trees.map(|tree| {
-        let (trace, events) = (tree.trace(), tree.trace().events());
-        let is_step = |&event: &EventId| {
-            events.category(event) == Category::USER_ANNOTATION
-                && trace.name(event).starts_with("ProfilerStep#")
-        };
-        events.ids().filter(is_step).count()
-    });
-    if steps[A] > 0 && steps[A] == steps[B] {
-        return false;
-    }
-    // Without operators, kernels are what is called.
-    let has_operators = |outline: &Outline| outline.kind.contains(&NodeKind::Operator);
-    let kind = if outlines.iter().all(has_operators) { NodeKind::Operator } else { NodeKind::Device };
-    let mut calls: HashMap<u64, [(usize, i64); 2]> = HashMap::new();
-    for (side, outline) in outlines.iter().enumerate() {
-        let before = outline.device_time_before();
-        for node in (0..outline.len() as u32).filter(|&node| outline.kind(node) == kind) {
-            let subtree = outline.subtree(node);
-            let sums = calls.entry(outline.key(node, Level::Own)).or_default();
-            let time = before[subtree.end as usize] - before[subtree.start as usize];
-            sums[side] = (sums[side].0 + 1, sums[side].1 + time);
-        }
-    }
-    mostly_differs(calls.into_values().map(|[a, b]| {
-        let differs = (a.0 > 0 && b.0 > 0).then_some(a.0 != b.0);
-        ((a.1 + b.1) as f64, differs)
-    }))
 }
 
 /// Twice what two runs have in common by what they have (Sørensen and Dice), in percent.

@@ -23,15 +23,17 @@ mod tests;
 
 use std::borrow::Borrow;
 
+use hashbrown::HashMap;
 use perf_models::CommunicationPatterns;
-use trace_ingest::{EventId, TimeUnit};
+use trace_ingest::{Category, EventId, TimeUnit};
 use trace2tree::TraceTree;
 
+use crate::compare::mostly_differs;
 use crate::names::NameClasses;
 
 use align::{A, Aligner, Alignment, B};
 use labels::Labels;
-use outline::Outline;
+use outline::{Level, Outline};
 use units::{Unit, units};
 
 pub use align::{Confidence, Relation};
@@ -87,8 +89,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         });
         let alignment = align(outlines.each_ref());
         let units = units(outlines.each_ref(), &alignment);
-        let is_cut_differently =
-            likeness::has_other_numbers_of_calls(trees.each_ref().map(Borrow::borrow), &outlines);
+        let is_cut_differently = has_other_numbers_of_calls(trees.each_ref().map(Borrow::borrow), &outlines);
         TreeDiff { trees, options, time_unit, scales, labels, outlines, alignment, units, is_cut_differently }
     }
 
@@ -163,4 +164,36 @@ fn align(sides: [&Outline; 2]) -> Alignment {
         alignment.gap.swap(A, B);
     }
     alignment
+}
+
+/// What [`TreeDiff::is_cut_differently`] says.
+fn has_other_numbers_of_calls(trees: [&TraceTree; 2], outlines: &[Outline; 2]) -> bool {
+    let steps = trees.map(|tree| {
+        let (trace, events) = (tree.trace(), tree.trace().events());
+        let is_step = |&event: &EventId| {
+            events.category(event) == Category::USER_ANNOTATION
+                && trace.name(event).starts_with("ProfilerStep#")
+        };
+        events.ids().filter(is_step).count()
+    });
+    if steps[A] > 0 && steps[A] == steps[B] {
+        return false;
+    }
+    // Without operators, kernels are what is called.
+    let has_operators = |outline: &Outline| outline.kind.contains(&NodeKind::Operator);
+    let kind = if outlines.iter().all(has_operators) { NodeKind::Operator } else { NodeKind::Device };
+    let mut calls: HashMap<u64, [(usize, i64); 2]> = HashMap::new();
+    for (side, outline) in outlines.iter().enumerate() {
+        let before = outline.device_time_before();
+        for node in (0..outline.len() as u32).filter(|&node| outline.kind(node) == kind) {
+            let subtree = outline.subtree(node);
+            let sums = calls.entry(outline.key(node, Level::Own)).or_default();
+            let time = before[subtree.end as usize] - before[subtree.start as usize];
+            sums[side] = (sums[side].0 + 1, sums[side].1 + time);
+        }
+    }
+    mostly_differs(calls.into_values().map(|[a, b]| {
+        let differs = (a.0 > 0 && b.0 > 0).then_some(a.0 != b.0);
+        ((a.1 + b.1) as f64, differs)
+    }))
 }
