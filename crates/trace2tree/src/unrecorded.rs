@@ -33,6 +33,14 @@ pub struct Unrecorded {
     pub between_cycles: Vec<(Interval, u64)>,
 }
 
+impl Unrecorded {
+    /// Whether the recording lacks work while the profiler recorded.
+    #[must_use]
+    pub fn lacks_work(&self) -> bool {
+        self.time.total_length() > self.between_cycles.iter().map(|(gap, _)| gap.length()).sum()
+    }
+}
+
 /// Device events that end long after the next one of their queue began, although a queue works off one after the other.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]

@@ -325,7 +325,7 @@ impl Kind {
 mod tests {
     use super::*;
 
-    const RULES: [&str; 24] = [
+    const RULES: [&str; 25] = [
         "DECODE-LAUNCH",
         "IDLE-LAUNCH",
         "IDLE-SYNC",
@@ -333,6 +333,7 @@ mod tests {
         "IDLE-HOST",
         "SHORT-KERNELS",
         "COMM-EXPOSED",
+        "COMM-SLOW",
         "COMM-SKEW",
         "COPY-D2H",
         "COPY-H2D",

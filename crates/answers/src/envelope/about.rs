@@ -104,7 +104,8 @@ impl Trust {
             true => diagnosis.doubts().is_some(),
             false => diagnosis.doubts_device_time(),
         });
-        let read = read.with_doubts(has_error || is_doubtful);
+        let lacks_work = analysis.tree().unrecorded().lacks_work();
+        let read = read.with_doubts(has_error || is_doubtful || lacks_work);
         Trust {
             shapes: shapes.then(has_shapes),
             stacks: python_frames.then(has_frames),
