@@ -138,6 +138,11 @@ fn judge_one(
 
 /// What `tracelens advise --json` writes, as far as it is judged.
 #[derive(Deserialize)]
+struct Answer {
+    result: Document,
+}
+
+#[derive(Deserialize)]
 struct Document {
     files: Vec<Advised>,
 }
@@ -165,8 +170,8 @@ fn ask_binary(binary: &Path, trace: &Path) -> Result<Vec<Found>, Box<dyn Error>>
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned().into());
     }
-    let document: Document = serde_json::from_slice(&output.stdout)?;
-    let findings = document.files.into_iter().flat_map(|file| file.findings);
+    let answer: Answer = serde_json::from_slice(&output.stdout)?;
+    let findings = answer.result.files.into_iter().flat_map(|file| file.findings);
     Ok(findings
         .map(|Finding { rule, gain, share_percent }| Found {
             rule,
