@@ -6,7 +6,7 @@ use extension::Extension;
 use iterations::{Window, WindowError};
 use perf_models::Architecture;
 use trace_ingest::{RecordingKind, recognise};
-use trace2tree::LinkBy;
+use trace2tree::TreeOptions;
 use tree_perf::AnalysisOptions;
 use xla_perf::JaxOptions;
 
@@ -23,8 +23,8 @@ use crate::xla::XlaReporter;
 pub struct AnyReporter {
     /// What the device can do; `None` is the device that the recording names.
     pub architecture: Option<Architecture>,
-    /// How the launch of a device event is found.
-    pub link_by: LinkBy,
+    /// How trees are built: what finds the launch of a device event, and whether recorded ends are kept.
+    pub tree: TreeOptions,
     /// Whether a trace has the sheet of kernels, which others always have.
     pub kernel_summary: bool,
     /// Whether to tell the modules and lines of the program that work belongs to. Reads Python frames.
@@ -37,12 +37,17 @@ pub struct AnyReporter {
 
 impl Reporter for AnyReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let AnyReporter { architecture, link_by, kernel_summary, modules, window, extension } = self;
+        let AnyReporter { architecture, tree, kernel_summary, modules, window, extension } = self;
         let Some(first) = paths.first() else { return Err(Error::NoRecording) };
         match recognise(first, &run.reading)? {
             RecordingKind::Trace | RecordingKind::Nsys => {
-                let analysis =
-                    AnalysisOptions { architecture, link_by, kernel_summary, ..AnalysisOptions::default() };
+                let analysis = AnalysisOptions {
+                    architecture,
+                    link_by: tree.link_by,
+                    keep_overruns: tree.keep_overruns,
+                    kernel_summary,
+                    ..AnalysisOptions::default()
+                };
                 TraceReporter { analysis, modules, window, extension, ..TraceReporter::default() }
                     .report(paths, run)
             }
@@ -51,7 +56,8 @@ impl Reporter for AnyReporter {
                 XlaReporter { analysis, window, ..XlaReporter::default() }.report(paths, run)
             }
             RecordingKind::Rocprof => {
-                RocprofReporter { window, ..RocprofReporter::default() }.report(paths, run)
+                let keep_overruns = tree.keep_overruns;
+                RocprofReporter { window, keep_overruns, ..RocprofReporter::default() }.report(paths, run)
             }
             RecordingKind::TenstorrentOps if window.is_some() => {
                 let reason = "parts of a recording of Tenstorrent are chosen by the ids of its operations";

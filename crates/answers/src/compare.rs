@@ -134,7 +134,7 @@ impl CompareReporter {
             RecordingKind::Rocprof => {
                 let analysis =
                     RocprofOptions { conventions: conventions.rocprof, ..RocprofOptions::default() };
-                RocprofReporter { analysis, sheet_names, window: None }.report(&paths, run)?
+                RocprofReporter { analysis, sheet_names, ..RocprofReporter::default() }.report(&paths, run)?
             }
             RecordingKind::XPlane | RecordingKind::TenstorrentOps => {
                 AnyReporter::default().report(&paths, run)?

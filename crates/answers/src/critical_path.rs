@@ -10,7 +10,7 @@ use report_writers::shortened_apart;
 use sheets::{Layout, percent};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::{ReadOptions, RecordingKind, read_path};
-use trace2tree::{LinkBy, TraceTree, TreeOptions};
+use trace2tree::{TraceTree, TreeOptions};
 
 use crate::error::Error;
 use crate::notice::Notice;
@@ -28,8 +28,8 @@ pub struct CriticalPathReporter {
     pub path: PathOptions,
     /// Whether the trace is read as Holistic Trace Analysis reads it, with its rounding.
     pub as_hta: bool,
-    /// How the launch of a device event is found.
-    pub link_by: LinkBy,
+    /// How trees are built: what finds the launch of a device event, and whether recorded ends are kept.
+    pub tree: TreeOptions,
     /// The part of the trace, by iterations or by time.
     pub window: Option<Window>,
     /// The part of the trace by ranges of the program: what their names begin with, and which of them.
@@ -51,10 +51,9 @@ impl Reporter for CriticalPathReporter {
         let threads = run.reading.thread_count();
         let options = TreeOptions {
             python_frames,
-            link_by: self.link_by,
             threads,
-            keep_overruns: run.reading.keep_overruns || self.as_hta,
-            ..TreeOptions::default()
+            keep_overruns: self.tree.keep_overruns || self.as_hta,
+            ..self.tree.clone()
         };
         let mut tree = TraceTree::build(trace, &options);
         // Of the whole recording, and not after its times were rounded.

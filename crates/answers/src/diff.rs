@@ -15,7 +15,7 @@ use trace_diff::{
     Confidence, DiffOptions, LedgerItem, TreeDiff, UnitGroup, UnitStatus, device_rows_sheet, tree_diff_sheets,
 };
 use trace_ingest::{Progress, ReadOptions, RecordingKind, read_path};
-use trace2tree::{LinkBy, TraceTree, TreeOptions};
+use trace2tree::{TraceTree, TreeOptions};
 
 use crate::captures::graft;
 use crate::error::Error;
@@ -37,8 +37,8 @@ pub struct DiffReporter {
     pub names: Vec<String>,
     /// How they are compared.
     pub options: DiffOptions,
-    /// How the launch of a device event is found.
-    pub link_by: LinkBy,
+    /// How trees are built: what finds the launch of a device event, and whether recorded ends are kept.
+    pub tree: TreeOptions,
     /// The part of each run that is compared, where it is not all.
     pub window: Option<Window>,
     /// Whether to list which event of A is which of B, a row per module, operator, call and device event.
@@ -99,7 +99,7 @@ impl Reporter for DiffReporter {
 impl DiffReporter {
     /// The trees of both runs, read at the same time.
     fn read(self, paths: [&Path; 2], reading: &ReadOptions<'_>) -> Result<(DiffOptions, [Side; 2]), Error> {
-        let DiffReporter { options, link_by, window, captures, .. } = self;
+        let DiffReporter { options, tree, window, captures, .. } = self;
         let threads = reading.thread_count();
         let progress = [Mutex::new((0, 0)), Mutex::new((0, 0))];
         let read = |at: usize, captures: &mut Option<CaptureLibrary>| {
@@ -112,12 +112,9 @@ impl DiffReporter {
                     progress(Progress { bytes: state.bytes + other, total: state.total + all });
                 }
             };
-            let reading = ReadOptions {
-                threads: Some(threads.div_ceil(2)),
-                progress: Some(&update),
-                ..ReadOptions::default()
-            };
-            side(paths[at], &reading, link_by, window.as_ref(), captures.as_mut())
+            let reading =
+                ReadOptions { threads: Some(threads.div_ceil(2)), progress: Some(&update), ..*reading };
+            side(paths[at], &reading, &tree, window.as_ref(), captures.as_mut())
         };
         let captures: Vec<_> = captures.into_iter().map(Mutex::new).enumerate().collect();
         let read = map_in_order(&captures, threads, |(at, captures)| {
@@ -133,15 +130,14 @@ impl DiffReporter {
 fn side(
     path: &Path,
     reading: &ReadOptions<'_>,
-    link_by: LinkBy,
+    tree: &TreeOptions,
     window: Option<&Window>,
     captures: Option<&mut CaptureLibrary>,
 ) -> Result<Side, Error> {
     let trace = read_path(path, reading)?;
     let events = trace.events().len() + trace.skipped_frames() as usize;
-    let (threads, keep_overruns) = (reading.thread_count(), reading.keep_overruns);
-    let options =
-        TreeOptions { python_frames: true, link_by, threads, keep_overruns, ..TreeOptions::default() };
+    let threads = reading.thread_count();
+    let options = TreeOptions { python_frames: true, threads, ..tree.clone() };
     let mut tree = TraceTree::build(trace, &options);
     let mut in_words = None;
     if let Some(window) = window {

@@ -20,7 +20,7 @@ use trace_ingest::{
     ArgumentId, EventId, IngestError, ReadOptions, RecordingKind, Sequence, StringId, Trace,
     is_standard_input, read_path,
 };
-use trace2tree::{EventSet, LinkBy, TraceTree, TreeOptions, module_class, module_name};
+use trace2tree::{EventSet, TraceTree, TreeOptions, module_class, module_name};
 use tree_perf::{Analysis, AnalysisOptions};
 use twox_hash::XxHash64;
 
@@ -34,8 +34,8 @@ use crate::trace::versions;
 pub struct GateReader {
     /// Whether units of work tell the `nn.Module` that they ran in; reads Python frames.
     pub modules: bool,
-    /// How the launch of a device event is found.
-    pub link_by: LinkBy,
+    /// How trees are built: what finds the launch of a device event, and whether recorded ends are kept.
+    pub tree: TreeOptions,
 }
 
 impl GateReader {
@@ -61,7 +61,7 @@ impl GateReader {
         // The hash is taken beside the analysis, most of which is done by one thread.
         let (hash, mut recording) = std::thread::scope(|scope| {
             let hash = scope.spawn(|| hash_of(path));
-            let recording = self.recording(trace, reading);
+            let recording = self.recording(trace, reading.thread_count());
             (hash.join().unwrap_or_else(|panic| resume_unwind(panic)), recording)
         });
         recording.file = title(path);
@@ -72,11 +72,14 @@ impl GateReader {
 
     /// What a gate keeps of a trace, without the name and the hash of a file.
     #[must_use]
-    pub fn recording(&self, trace: Trace, reading: &ReadOptions<'_>) -> Recording {
-        let mut options = AnalysisOptions { link_by: self.link_by, ..AnalysisOptions::default() };
-        options.group_by_parent_module = self.modules;
-        let (threads, keep_overruns) = (reading.thread_count(), reading.keep_overruns);
-        let tree_options = TreeOptions { threads, keep_overruns, ..options.tree_options() };
+    pub fn recording(&self, trace: Trace, threads: usize) -> Recording {
+        let options = AnalysisOptions {
+            link_by: self.tree.link_by,
+            keep_overruns: self.tree.keep_overruns,
+            group_by_parent_module: self.modules,
+            ..AnalysisOptions::default()
+        };
+        let tree_options = TreeOptions { threads, ..options.tree_options() };
         let tree = TraceTree::build(trace, &tree_options);
         let diagnosis = Diagnosis::new(&tree);
         recording(&Analysis::from_tree(tree, options), Some(&diagnosis), self.modules)
@@ -557,7 +560,7 @@ mod tests {
         }
 
         fn recording(self) -> Recording {
-            let recording = GateReader::default().recording(self.builder.finish(), &ReadOptions::default());
+            let recording = GateReader::default().recording(self.builder.finish(), 1);
             recording.check().unwrap();
             recording
         }

@@ -14,7 +14,7 @@ use trace_diff::{ReportFormat, read_report, report_format};
 use trace_ingest::{
     Category, EventId, EventTable, ReadOptions, SignatureId, StringId, is_standard_input, read_path,
 };
-use trace2tree::{LinkBy, TraceTree, TreeOptions, busy_time};
+use trace2tree::{TraceTree, TreeOptions, busy_time};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::error::Error;
@@ -27,8 +27,8 @@ pub struct ReplayOptions {
     pub choice: ReplayChoice,
     /// Operators whose tensors need more bytes are refused.
     pub max_bytes: Option<u64>,
-    /// How the launch of a device event is found.
-    pub link_by: LinkBy,
+    /// How trees are built: what finds the launch of a device event, and whether recorded ends are kept.
+    pub tree: TreeOptions,
 }
 
 /// Operators of a recording.
@@ -106,14 +106,16 @@ fn from_trace(
 ) -> Result<OperatorsToReplay, Error> {
     let trace = read_path(path, &ReadOptions { skip_python_frames: true, ..*reading })?;
     let mut notices: Vec<Notice> = trace.warnings().iter().cloned().map(Notice::Reading).collect();
-    let (threads, keep_overruns) = (reading.thread_count(), reading.keep_overruns);
-    let tree_options =
-        TreeOptions { link_by: options.link_by, threads, keep_overruns, ..TreeOptions::default() };
+    let tree_options = TreeOptions { threads: reading.thread_count(), ..options.tree.clone() };
     let tree = TraceTree::build(trace, &tree_options);
     notices.extend(tree.warnings().iter().cloned().map(Notice::Tree));
     let analysis = Analysis::from_tree(
         tree,
-        AnalysisOptions { link_by: options.link_by, enable_pseudo_ops: false, ..AnalysisOptions::default() },
+        AnalysisOptions {
+            link_by: options.tree.link_by,
+            enable_pseudo_ops: false,
+            ..AnalysisOptions::default()
+        },
     );
     let events = analysis.trace().events();
     let is_operator = |event: EventId| events.category(event) == Category::CPU_OP;

@@ -39,6 +39,8 @@ pub struct RocprofReporter {
     pub sheet_names: SheetNames,
     /// The part of the profile that the report is of, where it is not all.
     pub window: Option<Window>,
+    /// Whether work keeps recorded ends that lie far behind the start of the next work of its queue.
+    pub keep_overruns: bool,
 }
 
 impl Reporter for RocprofReporter {
@@ -55,11 +57,10 @@ impl Reporter for RocprofReporter {
         let tells_all = self.analysis.conventions.scope == Scope::Full;
         let advised = self.sheet_names == SheetNames::Documented && tells_all;
         // Of the whole profile, before a window cuts it.
-        let keep_overruns = run.reading.keep_overruns;
-        let tree_options = TreeOptions { keep_overruns, ..TreeOptions::default() };
+        let tree_options = TreeOptions { keep_overruns: self.keep_overruns, ..TreeOptions::default() };
         let tree = advised.then(|| TraceTree::build(profile.to_trace(), &tree_options));
         let diagnosis = tree.as_ref().map(Diagnosis::new);
-        if let Some(tree) = tree.as_ref().filter(|_| !keep_overruns) {
+        if let Some(tree) = tree.as_ref().filter(|_| !self.keep_overruns) {
             profile.shorten(&tree.overruns().events);
         }
         let (analysis, selected) = match &self.window {

@@ -103,7 +103,6 @@ impl TraceReporter {
         options.python_frames |=
             self.captures.is_some() || self.other.is_some() || self.modules || self.follows_sequences();
         options.threads = reading.thread_count();
-        options.keep_overruns |= reading.keep_overruns;
         options
     }
 

@@ -44,6 +44,7 @@ pub(crate) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
     Ok(TraceReporter {
         analysis: AnalysisOptions {
             link_by: arguments.reading.link_by,
+            keep_overruns: arguments.reading.overruns.keep_overruns,
             architecture: asked.devices.architecture()?,
             peak_basis: asked.devices.peak_basis(),
             communication: asked.devices.communication(asked.parity),

@@ -27,7 +27,7 @@ pub enum Part {
     },
     /// Units that are not known one by one on both sides.
     Rest,
-    /// Communication that nothing hides.
+    /// Exposed communication.
     ExposedCommunication,
     /// Time in which nothing runs.
     Idle,

@@ -67,7 +67,6 @@ pub(crate) fn analyse(
         let mut tree_options = options.tree_options();
         tree_options.python_frames |= python_frames;
         tree_options.threads = reading.thread_count();
-        tree_options.keep_overruns |= reading.keep_overruns;
         let skip_python_frames = !tree_options.python_frames;
         let trace = read_path(path, &ReadOptions { skip_python_frames, ..reading })?;
         Ok(Analysis::from_tree(TraceTree::build(trace, &tree_options), options))

@@ -33,9 +33,6 @@ pub struct ReadOptions<'a> {
     /// traces all slices of this category. They keep their
     /// place in the numbering of entries, see [`crate::Trace::skipped_frames`].
     pub skip_python_frames: bool,
-    /// Keep the recorded ends of device events that run far into the next one of their queue. Reading keeps them anyway;
-    /// what builds call trees asks for it.
-    pub keep_overruns: bool,
     /// What of exports of Nsight Systems.
     pub nsys: NsysReading<'a>,
     /// A file that is in memory. Every reader that is given its path takes it from there.

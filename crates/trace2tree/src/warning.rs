@@ -76,9 +76,13 @@ pub enum TreeWarning {
     },
     /// Device events that ran far into the next one of their queue.
     #[error(
-        "{count} device events end up to {most_microseconds:.3} µs after the next one of their queue began; they count until it began"
+        "device events that overrun the next one on their queue by up to {most_microseconds:.3} µs, cut where it starts: {count}"
     )]
-    #[diagnostic(code("tree/overruns"), severity(Warning), help("--keep-overruns counts them as recorded"))]
+    #[diagnostic(
+        code("tree/overruns"),
+        severity(Warning),
+        help("commands on one recording take --keep-overruns, which keeps the recorded length")
+    )]
     Overruns {
         /// How many.
         count: u64,

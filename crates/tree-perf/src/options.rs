@@ -238,6 +238,11 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub link_by: LinkBy,
 
+    /// Keep recorded ends that lie far behind the start of the next event of the queue ([`TreeOptions::keep_overruns`]).
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub keep_overruns: bool,
+
     /// How figures are made and shown where reports differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -289,6 +294,7 @@ impl Default for AnalysisOptions {
             layout: ReportLayout::default(),
             group_by_parent_module: false,
             link_by: LinkBy::default(),
+            keep_overruns: false,
             conventions: Conventions::default(),
             architecture: None,
             peak_basis: None,
@@ -321,7 +327,7 @@ impl AnalysisOptions {
             || self.enable_pseudo_ops
             || self.group_by_parent_module
             || self.memory;
-        let keep_overruns = self.conventions.keep_overruns;
+        let keep_overruns = self.keep_overruns || self.conventions.keep_overruns;
         TreeOptions { python_frames, link_by: self.link_by, keep_overruns, ..TreeOptions::default() }
     }
 }

@@ -9,13 +9,13 @@ use crate::facts::{Copied, Facts, Program, Work};
 use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
-/// Collectives that no computation hides.
+/// Exposed collectives.
 pub(super) struct CommExposed;
 
 /// Collectives that take much longer than their link needs for their data.
 pub(super) struct CommSlow;
 
-/// Copies in one direction that nothing hides.
+/// Exposed copies in one direction.
 pub(super) struct CopyExposed {
     pub(super) direction: CopyDirection,
 }
@@ -26,7 +26,7 @@ impl Rule for CommExposed {
     }
 
     fn what(&self) -> &'static str {
-        "communication that no computation hides"
+        "exposed communication"
     }
 
     fn remedy(&self, program: Program) -> &'static str {
@@ -108,7 +108,7 @@ impl Rule for CommSlow {
             let (link, rate) = (&message.link, |us| decimal(message.bus_gb_per_s(us), 1));
             let text = format!(
                 "{} of {} over {} devices: bus bandwidth {} GB/s on average, {} at best; {} has {} GB/s, of which libraries usually \
-                 reach {} at this size: late rank or slow link: check with ranks",
+                 reach {} at this size",
                 counted(parts.len(), "collective", "collectives"),
                 bytes(message.bytes as i64),
                 message.devices,
@@ -150,7 +150,7 @@ enum Pace {
 
 /// By message what its collectives take.
 fn speeds(facts: &Facts) -> Vec<Speed> {
-    /// Times of the usual time from which on a collective is slow, and up to which it is usual: sizes and systems differ.
+    /// A collective is slow from three times its usual duration on, and usual up to 1.5 times: sizes and systems differ.
     const SLOW_FROM: f64 = 3.0;
     const USUAL_TO: f64 = 1.5;
     let mut sums = vec![(0.0, 0_usize, f64::MAX); facts.messages.len()];
@@ -209,9 +209,9 @@ impl Rule for CopyExposed {
 
     fn what(&self) -> &'static str {
         match self.direction {
-            CopyDirection::HostToDevice => "copies to the device that nothing hides",
-            CopyDirection::DeviceToHost => "copies to the host that nothing hides",
-            _ => "copies within or between devices that nothing hides",
+            CopyDirection::HostToDevice => "exposed host-to-device copies",
+            CopyDirection::DeviceToHost => "exposed device-to-host copies",
+            _ => "exposed copies within or between devices",
         }
     }
 

@@ -136,8 +136,8 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
 }
 
 impl Found {
-    /// Adds a row of which so much is saved, probably and at most: calls go from its end, with the waits before them, until the
-    /// probable is reached.
+    /// Adds a row that saves this much, probably and at most. Claims its last calls and the waits before them, as many as
+    /// the probable saving takes.
     fn add(&mut self, look: &Inspection<'_>, calls: &[u32], [saved, most]: [i64; 2]) {
         self.most += most;
         let works: Vec<u32> =

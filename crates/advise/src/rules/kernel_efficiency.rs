@@ -27,7 +27,7 @@ impl Rule for KernelEfficiency {
     }
 
     fn what(&self) -> &'static str {
-        "kernels slower than good ones of their size"
+        "kernels well below achievable speed"
     }
 
     fn remedy(&self, program: Program) -> &'static str {

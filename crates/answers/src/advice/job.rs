@@ -1,4 +1,4 @@
-//! What to change in a job of many ranks: who holds the others back, and what no computation hides.
+//! What to change in a job of many ranks: who holds the others back, and exposed communication.
 
 use advise::{Advice, Bucket, Confidence, EvidenceRow, Finding, Gain, Limits};
 use multi_rank::{JobAnalysis, JobFinding};
@@ -66,7 +66,7 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
             .to_owned(),
         ..Finding::new(
             "COMM-EXPOSED",
-            "communication that no computation hides, beyond the waits for late ranks",
+            "exposed communication beyond the waits for late ranks",
             format!("{} ranks", found.ranks),
             Bucket::ExposedCommunication,
         )

@@ -19,7 +19,7 @@ use trace_doctor::Diagnosis;
 use trace_ingest::metal::read_ops;
 use trace_ingest::xplane::read_profile;
 use trace_ingest::{ReadOptions, RecordingKind, read_path, recognise};
-use trace2tree::{LinkBy, TraceTree, TreeOptions};
+use trace2tree::{TraceTree, TreeOptions};
 use tree_perf::{Analysis, AnalysisOptions};
 use xla_perf::{JaxAnalysis, JaxOptions};
 
@@ -42,8 +42,8 @@ pub struct Advisor {
     pub peak_basis: Option<PeakBasis>,
     /// Names of kernels that communicate.
     pub communication: CommunicationPatterns,
-    /// How the launch of a device event is found.
-    pub link_by: LinkBy,
+    /// How trees are built: what finds the launch of a device event, and whether recorded ends are kept.
+    pub tree: TreeOptions,
     /// An earlier recording of the same program, of traces.
     pub baseline: Option<PathBuf>,
     /// From where on something is worth a finding.
@@ -106,12 +106,12 @@ impl Advisor {
                 architecture: self.architecture.clone(),
                 peak_basis: self.peak_basis,
                 communication: self.communication.clone(),
-                link_by: self.link_by,
+                link_by: self.tree.link_by,
+                keep_overruns: self.tree.keep_overruns,
                 include_call_stack: true,
                 ..AnalysisOptions::default()
             };
-            let (threads, keep_overruns) = (reading.thread_count(), reading.keep_overruns);
-            let tree_options = TreeOptions { threads, keep_overruns, ..options.tree_options() };
+            let tree_options = TreeOptions { threads: reading.thread_count(), ..options.tree_options() };
             let tree = TraceTree::build(trace, &tree_options);
             let diagnosis = Diagnosis::new(&tree);
             let analysis = Analysis::from_tree(tree, options);

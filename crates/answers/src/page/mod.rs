@@ -217,13 +217,15 @@ fn findings(advice: &Advice, tables: &report_writers::Report) -> Vec<PageFinding
         title: finding.what.clone(),
         location: finding.subject.clone(),
         call_site: finding.call_site.clone().or_else(|| finding.module.clone()).unwrap_or_default(),
-        saving: finding.gain.map(|gain| Saving {
-            amount_us: finding.amount_us.unwrap_or_default(),
-            amount_pct: finding.amount_percent.unwrap_or_default(),
-            low_us: gain.low_us,
-            mid_us: gain.mid_us,
-            high_us: gain.high_us,
-        }),
+        saving: finding.gain.zip(finding.amount_us.zip(finding.amount_percent)).map(
+            |(gain, (amount_us, amount_pct))| Saving {
+                amount_us,
+                amount_pct,
+                low_us: gain.low_us,
+                mid_us: gain.mid_us,
+                high_us: gain.high_us,
+            },
+        ),
         confidence: finding.confidence.as_str().to_owned(),
         remedy: finding.remedy.clone(),
         reasons: finding.evidence.clone(),

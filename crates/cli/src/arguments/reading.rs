@@ -28,8 +28,8 @@ pub(crate) struct ReadingArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct OverrunArguments {
-    /// Count device events that run far into the next one of their queue as recorded; without it they count until the next
-    /// one begins
+    /// Keep the recorded length of device events that overrun the next one on their queue [default: cut them where it
+    /// starts]
     #[arg(long = "keep-overruns")]
     pub(crate) keep_overruns: bool,
 }
@@ -37,8 +37,7 @@ pub(crate) struct OverrunArguments {
 impl ReadingArguments {
     /// How recordings are read, standard input among them.
     pub(crate) fn options(&self) -> ReadOptions<'static> {
-        let (threads, keep_overruns) = (self.threads.map(Into::into), self.overruns.keep_overruns);
-        ReadOptions { threads, keep_overruns, ..standard_input::reading() }
+        ReadOptions { threads: self.threads.map(Into::into), ..standard_input::reading() }
     }
 
     /// How trees are built.

@@ -99,7 +99,7 @@ fn advisor(arguments: &AdviseArguments) -> Result<Advisor, Failure> {
         architecture,
         peak_basis: arguments.device.peak_basis(),
         communication: arguments.device.communication(None),
-        link_by: arguments.reading.link_by,
+        tree: arguments.reading.tree_options(),
         baseline: arguments.baseline.clone(),
         limits: Limits { least_share: arguments.min_share / 100.0, ..Limits::default() },
     })

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> R
             ..PathOptions::default()
         },
         as_hta,
-        link_by: arguments.reading.link_by,
+        tree: arguments.reading.tree_options(),
         window: arguments.window.chosen(),
         annotation: arguments.annotation.clone().map(|annotation| (annotation.0, annotation.1)),
     };

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &DiffArguments, context: &Context<'_>) -> Result<()
     let reporter = DiffReporter {
         names: arguments.names.clone(),
         options: DiffOptions { names: name_classes(&arguments.same), ..DiffOptions::default() },
-        link_by: arguments.reading.link_by,
+        tree: arguments.reading.tree_options(),
         window: arguments.window.chosen(),
         map: arguments.map,
         captures: [of_a?, of_b?],

@@ -160,7 +160,7 @@ fn read<const LISTS: usize>(
     modules: bool,
     quiet: bool,
 ) -> Result<[Vec<Recording>; LISTS], Failure> {
-    let reader = GateReader { modules, link_by: arguments.reading.link_by };
+    let reader = GateReader { modules, tree: arguments.reading.tree_options() };
     let mut found = [const { Vec::new() }; LISTS];
     let mut named = vec![false; arguments.jobs.len()];
     with_progress(quiet, &arguments.reading, |reading| -> Result<(), Failure> {

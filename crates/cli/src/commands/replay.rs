@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &ReplayArguments, context: &Context<'_>) -> Result<
     let options = ReplayOptions {
         choice: arguments.choice(),
         max_bytes: arguments.max_bytes,
-        link_by: arguments.reading.link_by,
+        tree: arguments.reading.tree_options(),
     };
     let found = with_progress(arguments.answer.is_json(), &arguments.reading, |reading| {
         operators_to_replay(&arguments.file, &options, reading)

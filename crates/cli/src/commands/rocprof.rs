@@ -2,20 +2,17 @@
 
 use answers::RocprofReporter;
 use rocprof_perf::RocprofOptions;
-use trace_ingest::{ReadOptions, RecordingKind};
+use trace_ingest::RecordingKind;
 
 use crate::arguments::conventions;
 use crate::arguments::rocprof::RocprofArguments;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::request::{PERF_REPORT, Request};
-use crate::standard_input;
 
 pub(crate) fn run(arguments: &RocprofArguments, context: &Context<'_>) -> Result<(), Failure> {
-    let keep_overruns = arguments.overruns.keep_overruns;
     let request = Request {
         workbook: Some((RecordingKind::Rocprof, PERF_REPORT)),
-        reading: ReadOptions { keep_overruns, ..standard_input::reading() },
         ..Request::new("rocprof", arguments.recordings.paths(), &arguments.output, context)
     };
     request.answer(
@@ -26,6 +23,7 @@ pub(crate) fn run(arguments: &RocprofArguments, context: &Context<'_>) -> Result
             },
             sheet_names: arguments.naming.sheet_names,
             window: arguments.window.chosen(),
+            keep_overruns: arguments.overruns.keep_overruns,
         },
         &(),
     )

@@ -77,8 +77,8 @@ pub(crate) fn why(arguments: &WhyArguments, context: &Context<'_>) -> Result<(),
 }
 
 fn read(path: &Path, quiet: bool, reading: &ReadingArguments, modules: bool) -> Result<Report, Failure> {
-    let (link_by, kernel_summary) = (reading.link_by, true);
-    let reporter = AnyReporter { link_by, kernel_summary, modules, ..AnyReporter::default() };
+    let (tree, kernel_summary) = (reading.tree_options(), true);
+    let reporter = AnyReporter { tree, kernel_summary, modules, ..AnyReporter::default() };
     let report = with_progress(quiet, reading, |options| {
         reporter.report(&[path.to_path_buf()], &mut Run { reading: *options, ..Run::default() })
     });

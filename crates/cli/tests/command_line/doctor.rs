@@ -168,11 +168,37 @@ fn a_kernel_that_overruns_the_next_one_counts_until_that_begins() {
     assert_eq!(busy(&clean, &[]).0, 0.12);
     let (time, said) = busy(&wrong, &[]);
     assert_eq!(time, 0.13);
-    assert!(said.contains("1 device events end up to 890.000 µs after the next one"), "{said}");
+    assert!(
+        said.contains("overrun the next one on their queue by up to 890.000 µs, cut where it starts: 1"),
+        "{said}"
+    );
     let (time, said) = busy(&wrong, &["--keep-overruns"]);
     assert_eq!(time, 0.94);
     assert!(!said.contains("--keep-overruns"), "{said}");
     assert_eq!(busy(&wrong, &["--parity=tracelens"]).0, 0.94);
+}
+
+#[test]
+fn every_command_that_takes_it_obeys_keep_overruns() {
+    let launches = (1..=2).map(|id| launch(id, 3.0 * id as f64));
+    let kernels = [kernel("a", 1, 10.0, 940.0), kernel("b", 2, 60.0, 40.0)];
+    let events: Vec<String> =
+        [operator("aten::mm", 1.0, 30.0)].into_iter().chain(launches).chain(kernels).collect();
+    let place = Workplace::with(trace(&events));
+    for command in [
+        "report trace.json",
+        "table trace.json gpu_timeline",
+        "why trace.json aten::mm",
+        "advise trace.json",
+        "diff trace.json trace.json",
+        "critical-path trace.json",
+        "gate --baseline trace.json --candidate trace.json",
+        "tree trace.json",
+    ] {
+        // What is printed names no options, so that only figures differ.
+        let printed = |options: &str| place.run(&*format!("{command}{options}")).out;
+        assert_ne!(printed(""), printed(" --keep-overruns"), "{command}");
+    }
 }
 
 #[test]

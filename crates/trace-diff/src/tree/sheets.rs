@@ -31,7 +31,7 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
     let fields = [
         Column::text(
             "item",
-            "What the device did: computation by kind of work, communication and copies that no computation hides, nothing. \
+            "What the device did: computation by kind of work, exposed communication and copies, nothing. \
              Every instant between the first and the last device event counts once.",
         )
         .field(|(line, ..): &Row| line.item.name().into()),
@@ -41,13 +41,20 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
         Column::microseconds("b_us", "Time in B in µs.")
             .with_role(Role::Headline)
             .field(|(line, unit, ..): &Row| unit.to_microseconds(line.times[B]).into()),
-        Column::microseconds("delta_us", "B − A in µs: above 0 B takes longer. The lines add up to that of the total, exactly.")
-            .with_role(Role::Headline)
-            .field(|(line, unit, ..): &Row| unit.to_microseconds(line.delta()).into()),
+        Column::microseconds(
+            "delta_us",
+            "B − A in µs: above 0 B takes longer. The lines add up to that of the total, exactly.",
+        )
+        .with_role(Role::Headline)
+        .field(|(line, unit, ..): &Row| unit.to_microseconds(line.delta()).into()),
         Column::percent("percent_of_total_a", "delta_us as a share of A's total time.")
             .field(|&(line, _, total, cut): &Row| percent(line.delta(), total).filter(|_| !cut).into()),
-        Column::new("speedup", ColumnKind::Number(Unit::One), "Time in A by time in B: above 1 B is faster. Empty of recordings that are cut differently.")
-            .field(|&(line, .., cut): &Row| speedup(line.times).filter(|_| !cut).into()),
+        Column::new(
+            "speedup",
+            ColumnKind::Number(Unit::One),
+            "Time in A by time in B: above 1 B is faster. Empty of recordings that are cut differently.",
+        )
+        .field(|&(line, .., cut): &Row| speedup(line.times).filter(|_| !cut).into()),
     ];
     Sheet::new(
         names::DIFF_LEDGER,
