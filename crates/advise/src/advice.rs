@@ -28,6 +28,9 @@ const LEAST_ON_PATH: f64 = 0.01;
 /// What to change, and what it would give back.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
+    /// The device that it is about, where the recording has others that it is not about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Length of the window in µs: from the first device event to the end of the last.
     pub window_us: f64,
     /// The window in parts that add up to it, in µs; empty where they are not known.
@@ -104,7 +107,8 @@ impl Advice {
         };
         findings.retain(is_worth_it);
         let parts = parts_of(&facts.breakdown).map(|(bucket, time)| (bucket, facts.us(time)));
-        Advice::of_findings(facts.us(facts.window()), parts.collect(), findings)
+        let advice = Advice::of_findings(facts.us(facts.window()), parts.collect(), findings);
+        Advice { device: facts.device.clone(), ..advice }
     }
 
     /// Findings that others made, ranked. `parts_us` add up to the window, or are empty.
@@ -118,7 +122,7 @@ impl Advice {
             finding.share_percent = finding.gain.map(|gain| share(gain.mid_us));
             finding.amount_percent = finding.amount_us.map(share);
         }
-        Advice { window_us, parts_us, findings }
+        Advice { device: None, window_us, parts_us, findings }
     }
 
     /// The findings that a first page has room for: those that give back most.
@@ -134,7 +138,9 @@ impl Advice {
             .parts_us
             .iter()
             .map(|(bucket, time)| format!("{} {}%", bucket.as_str(), decimal(share(*time), 1)));
-        format!("window {}: {}", duration(self.window_us), parts.collect::<Vec<_>>().join(", "))
+        let of_device = self.device.as_ref().map_or_else(String::new, |device| format!(" of {device}"));
+        let window = duration(self.window_us);
+        format!("window{of_device} {window}: {}", parts.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -305,7 +311,10 @@ impl Draft<'_> {
             rank: 0,
             rule: rule.id().to_owned(),
             what: rule.what().to_owned(),
-            subject: claim.subject,
+            subject: match &facts.device {
+                Some(device) => format!("{}, on {device}", claim.subject),
+                None => claim.subject,
+            },
             bucket,
             amount_us: gain.map(|_| facts.us(amount)),
             amount_percent: None,

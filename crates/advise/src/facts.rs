@@ -11,6 +11,8 @@ use crate::product::{Product, Tile};
 pub struct Facts {
     /// Units of time in a microsecond.
     pub units_per_us: i64,
+    /// The device that they are about, such as `GPU 2`, where the recording has others that they are not about.
+    pub device: Option<String>,
     /// What wrote the program, which decides what can be done.
     pub program: Program,
     /// Where its report shows what findings rest on.

@@ -247,7 +247,9 @@ fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
     }
     let of_target: HashSet<EventId> = work.iter().copied().collect();
     let mut waits = Parts::default();
-    for stretch in analysis.idle_stretches().0.iter().filter(|stretch| of_target.contains(&stretch.event)) {
+    for stretch in
+        analysis.idle_stretches(|_| true).0.iter().filter(|stretch| of_target.contains(&stretch.event))
+    {
         let cause = stretch.cause;
         let name = match cause.reason() {
             Some(reason) => format!("{} ({reason})", cause.name()),

@@ -298,6 +298,12 @@ impl Analysis {
         (0..self.device.len()).filter(move |&position| all || self.device.linked[position])
     }
 
+    /// Breakdown of those of the device events that the timeline counts which are meant; `None` without any.
+    pub fn breakdown_of(&self, is_meant: impl Fn(EventId) -> bool) -> Option<Breakdown> {
+        let meant: Vec<usize> = self.counted().filter(|&at| is_meant(self.device.ids[at])).collect();
+        self.breakdown(meant.into_iter())
+    }
+
     /// Breakdown of the device events at the given positions.
     pub(crate) fn breakdown(&self, positions: impl Iterator<Item = usize>) -> Option<Breakdown> {
         let threshold = self

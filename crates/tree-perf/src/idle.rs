@@ -160,17 +160,18 @@ pub struct HostHold {
 }
 
 impl Analysis {
-    /// The stretches in which no counted device event ran, by start: they add up to [`Breakdown::idle`] of
-    /// [`Analysis::timeline`], and those of [`WaitCause::NotRecorded`] to [`Breakdown::unrecorded`]. What they waited for is the
+    /// The stretches in which none of the counted device events ran that are meant, by start: they add up to
+    /// [`Breakdown::idle`] of [`Analysis::breakdown_of`] these, and those of [`WaitCause::NotRecorded`] to [`Breakdown::unrecorded`]. What they waited for is the
     /// call that held the host, where one did. With them the calls that held threads which launch, those inside another of
     /// their kind left out, by start.
     ///
     /// [`Breakdown::idle`]: gpu_timeline::Breakdown::idle
     /// [`Breakdown::unrecorded`]: gpu_timeline::Breakdown::unrecorded
-    pub fn idle_stretches(&self) -> (Vec<Wait<EventId>>, Vec<HostHold>) {
+    pub fn idle_stretches(&self, is_meant: impl Fn(EventId) -> bool) -> (Vec<Wait<EventId>>, Vec<HostHold>) {
         let (tree, events) = (self.tree(), self.trace().events());
         let (ids, launched): (Vec<EventId>, Vec<DeviceEvent>) = self
             .counted_activities()
+            .filter(|&(event, _)| is_meant(event))
             .map(|(event, activity)| (event, self.device_event(event, activity)))
             .unzip();
         let blocking = BlockingCalls::new(self);

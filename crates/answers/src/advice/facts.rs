@@ -9,7 +9,7 @@ use perf_models::{
     Precision, Value,
 };
 use sheets::{Layout, Table, TableError};
-use trace_ingest::{Category as EventCategory, EventId, StringId, Trace};
+use trace_ingest::{Category as EventCategory, EventId, StringId, Trace, TrackId};
 
 use crate::report::tables;
 
@@ -111,12 +111,13 @@ pub(super) fn copied(trace: &Trace, event: EventId) -> Option<Copied> {
     })
 }
 
-/// The steps of a program, where it has some.
-pub(super) fn steps(analysis: &impl Iterated) -> Vec<Step> {
+/// The steps of a program, where it has some, of the threads that are meant.
+pub(super) fn steps(analysis: &impl Iterated, is_meant: impl Fn(Option<TrackId>) -> bool) -> Vec<Step> {
     let Some((level, measured)) = analysis.iterations().and_then(|found| found.steps()) else {
         return Vec::new();
     };
-    let steps = level.iterations.iter().zip(&measured.iterations).map(|(step, figures)| Step {
+    let steps = level.iterations.iter().zip(&measured.iterations).filter(|(step, _)| is_meant(step.track));
+    let steps = steps.map(|(step, figures)| Step {
         launched: Interval::new(step.start, step.end),
         duration: figures.duration(step),
     });

@@ -1,10 +1,11 @@
 //! The facts about a trace.
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 
 use advise::{
     Advice, Call, DataChange, Doubt, EvidenceSheets, Facts, Hold, Input, LeastTime, Limits, Message,
-    Operator, Product, Program, RecordingGap, Rule, Tile, Work,
+    Operator, Product, Program, RecordingGap, Rule, Step, Tile, Work,
 };
 use gpu_timeline::{Interval, LINKED_ENOUGH, Wait, WaitCause};
 use hashbrown::{HashMap, HashSet};
@@ -14,7 +15,9 @@ use sheets::columns;
 use sheets::names;
 use sheets::{Figure, Sheet};
 use trace_doctor::{Diagnosis, Severity};
-use trace_ingest::{Category, EventId, RecordingKind, Sequence, SignatureId, StringId, Trace};
+use trace_ingest::{
+    Category, EventId, RecordingKind, RowId, Sequence, SignatureId, StringId, Trace, TrackId,
+};
 use trace2tree::{TraceTree, busy_time, is_graph_launch, is_module_frame};
 use tree_perf::{Analysis, ChargedWork, all_sheets};
 
@@ -128,29 +131,67 @@ struct Builder<'a> {
     names: Names,
     /// By the name of a kernel: what it says of its tile.
     tiles: HashMap<StringId, Option<Tile>>,
+    /// The devices that the advice is about; `None` of all.
+    devices: Option<BTreeSet<i64>>,
 }
 
 impl<'a> Builder<'a> {
     fn new(analysis: &'a Analysis) -> Self {
-        Builder { analysis, trace: analysis.trace(), names: Names::default(), tiles: HashMap::new() }
+        let devices = analysis.devices_of_slowest_process();
+        Builder { analysis, trace: analysis.trace(), names: Names::default(), tiles: HashMap::new(), devices }
     }
 
     fn name(&mut self, string: StringId) -> u32 {
         self.names.of(self.trace, string)
     }
 
+    /// Whether the advice is about a device event.
+    fn is_meant(&self, event: EventId) -> bool {
+        let is_chosen = |devices: &BTreeSet<i64>| {
+            self.trace.events().device(event).is_some_and(|device| devices.contains(&device))
+        };
+        self.devices.as_ref().is_none_or(is_chosen)
+    }
+
+    /// What the devices are called that the advice is about, where these are not all.
+    fn device(&self) -> Option<String> {
+        let kind = self.trace.facts().kind_of_devices();
+        let numbers: Vec<String> = self.devices.as_ref()?.iter().map(i64::to_string).collect();
+        Some(match numbers.as_slice() {
+            [one] => format!("{kind} {one}"),
+            several => format!("{kind}s {}", several.join(", ")),
+        })
+    }
+
+    /// The steps of the processes that launch on the devices.
+    fn steps(&self) -> Vec<Step> {
+        let (events, tracks) = (self.trace.events(), self.trace.tracks());
+        let launches = self.analysis.device_events().filter(|&event| self.is_meant(event));
+        let launches = launches.filter_map(|event| self.analysis.tree().recorded_launch(event));
+        let processes: HashSet<RowId> = launches.map(|launch| tracks.get(events.track(launch)).pid).collect();
+        let is_of_process =
+            |track: Option<TrackId>| track.is_none_or(|track| processes.contains(&tracks.get(track).pid));
+        steps(self.analysis, |track| self.devices.is_none() || is_of_process(track))
+    }
+
     fn facts(mut self) -> Facts {
-        let Some(breakdown) = self.analysis.timeline() else { return Facts::default() };
+        let breakdown = match &self.devices {
+            None => self.analysis.timeline(),
+            Some(_) => self.analysis.breakdown_of(|event| self.is_meant(event)),
+        };
+        let Some(breakdown) = breakdown else { return Facts::default() };
         let (calls, operators, call_of) = self.calls();
         let (works, messages) = self.works(&call_of);
         let (idle, holds) = self.idle(&works);
         let program = program(self.trace);
         let events = self.trace.events();
-        let held = self.analysis.tree().held_by_full_queue(self.analysis.device_events());
+        let held = self.analysis.device_events().filter(|&event| self.is_meant(event));
+        let held = self.analysis.tree().held_by_full_queue(held);
         let full_queue =
             held.into_iter().map(|launch| Interval::new(events.start(launch), events.end(launch)));
         Facts {
             units_per_us: self.trace.time_unit().per_microsecond(),
+            device: self.device(),
             program,
             sheets: if program == Program::Hip { ROCPROF_SHEETS } else { SHEETS },
             works,
@@ -164,7 +205,7 @@ impl<'a> Builder<'a> {
             holds,
             breakdown,
             machine: self.analysis.architecture().map(|known| machine(known, self.multiprocessors())),
-            steps: steps(self.analysis),
+            steps: self.steps(),
             names: self.names.texts,
         }
     }
@@ -180,6 +221,9 @@ impl<'a> Builder<'a> {
         // Of an operator around others that have models, what is left comes kernel by kernel: one call all the same.
         let mut in_parts: HashMap<(EventId, u32), (u32, Vec<EventId>)> = HashMap::new();
         for work in self.analysis.charged_work() {
+            if !work.device_events.iter().any(|&event| self.is_meant(event)) {
+                continue;
+            }
             let (name, signature) = (events.name(work.operator), events.signature(work.operator));
             let operator = *known.entry((name, signature, work.category)).or_insert_with(|| {
                 let name = self.name(name);
@@ -301,7 +345,8 @@ impl<'a> Builder<'a> {
     fn works(&mut self, call_of: &HashMap<EventId, u32>) -> (Vec<Work>, Vec<Message>) {
         let events = self.trace.events();
         let mut messages = Vec::new();
-        let mut counted: Vec<_> = self.analysis.counted_activities().collect();
+        let counted = self.analysis.counted_activities().filter(|&(event, _)| self.is_meant(event));
+        let mut counted: Vec<_> = counted.collect();
         counted.sort_by_key(|&(event, _)| (events.start(event), event));
         let works = counted.into_iter().map(|(event, activity)| Work {
             event: self.analysis.device_event(event, activity),
@@ -339,7 +384,7 @@ impl<'a> Builder<'a> {
 
     fn idle(&mut self, works: &[Work]) -> (Vec<Wait<u32>>, Vec<Hold>) {
         let events = self.trace.events();
-        let (stretches, holding) = self.analysis.idle_stretches();
+        let (stretches, holding) = self.analysis.idle_stretches(|event| self.is_meant(event));
         let work_of: HashMap<u32, u32> = works.iter().zip(0..).map(|(work, at)| (work.uid, at)).collect();
         let hold_of: HashMap<EventId, u32> =
             holding.iter().zip(0..).map(|(hold, at)| (hold.event, at)).collect();
@@ -474,5 +519,39 @@ mod tests {
         assert!(finding("KERNEL-EFF-REL").is_none(), "{:#?}", advice.findings);
         let unmodelled = &finding("UNMODELLED").unwrap().evidence;
         assert!(unmodelled.iter().any(|text| text.starts_with("3 calls with ")), "{unmodelled:?}");
+    }
+
+    #[test]
+    fn of_several_processes_the_slowest_is_advised_by_its_own_devices() {
+        let mut builder = TraceBuilder::new();
+        let mut correlation = 0;
+        // While one device works without a break, the other waits for each launch.
+        for (device, length, period) in [(0, 170_000, 170_000), (1, 250_000, 300_000)] {
+            let (host, stream) = (builder.track(10 + device, 1), builder.track(device, 7));
+            for kernel in 0..20 {
+                correlation += 1;
+                let launch = EventArguments { correlation: Some(correlation), ..EventArguments::default() };
+                let start = 100_000 + kernel * period;
+                builder.event(
+                    Category::CUDA_RUNTIME,
+                    "cudaLaunchKernel",
+                    host,
+                    start - 20_000,
+                    5_000,
+                    launch,
+                );
+                let arguments = EventArguments { device: Some(device), stream: Some(7), ..launch };
+                builder.event(Category::KERNEL, "kernel", stream, start, length, arguments);
+            }
+        }
+        let analysis = Analysis::new(builder.finish(), AnalysisOptions::default());
+        assert!(analysis.timeline().unwrap().idle < 20 * 50_000 / 2);
+        let advice = of_trace(&analysis, None, None, &Limits::default());
+        assert_eq!(advice.device.as_deref(), Some("GPU 1"));
+        assert_eq!(advice.window_us, 5_950.0);
+        let finding = advice.findings.iter().find(|finding| finding.rule == "IDLE-LAUNCH").unwrap();
+        let amount = finding.amount_us.unwrap();
+        assert!((900.0..=950.0).contains(&amount), "{amount}");
+        assert!(finding.subject.ends_with(", on GPU 1"), "{}", finding.subject);
     }
 }

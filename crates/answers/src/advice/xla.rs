@@ -96,9 +96,11 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
     });
     let works = Work::charged(works.collect());
     let units_per_us = trace.time_unit().per_microsecond();
+    let plane = analysis.profile().planes.get(analysis.gpus()[gpu].plane);
     let lacks_device = analysis.architecture().is_none();
     Facts {
         units_per_us,
+        device: plane.filter(|_| analysis.gpus().len() > 1).map(|plane| plane.name.clone()),
         program: Program::Xla,
         sheets: SHEETS,
         idle: idle(&works, units_per_us),
@@ -107,7 +109,7 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
         operators,
         breakdown: analysis.gpus()[gpu].breakdown,
         machine: analysis.architecture().map(|known| machine(known, None)),
-        steps: steps(analysis),
+        steps: steps(analysis, |_| true),
         gaps: lacks_device.then_some(RecordingGap::Device).into_iter().collect(),
         names: names.texts,
         ..Facts::default()

@@ -76,7 +76,7 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
     }
     work.devices.insert(0, device);
     work.unrecorded = analysis.unrecorded().clone();
-    for Wait { span, event, cause, .. } in analysis.idle_stretches().0 {
+    for Wait { span, event, cause, .. } in analysis.idle_stretches(|_| true).0 {
         let event = work.names.number(trace.name(event));
         // All devices of a trace are idle at the same time: their lane stands above those of all.
         work.idle.push((i64::MIN, Wait { span, event, cause, waited_for: None }));

@@ -1,8 +1,8 @@
 //! Where the device's time went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use gpu_timeline::{Breakdown, Interval};
+use gpu_timeline::{Activity, Breakdown, Interval};
 use operator_sheets::{kinds_of_time, per_iteration};
 use sheets::columns::{IS_RECOMPUTE, TIME_MS, TIME_SHARE, TIME_TYPE};
 use sheets::names;
@@ -123,6 +123,46 @@ impl Analysis {
     /// The breakdown of each device that has events in the timeline, by its index. Devices that one process uses have one
     /// window: from the first start on any of them to the last end.
     pub fn timelines_of_devices(&self) -> Vec<(i64, Breakdown)> {
+        let devices = self.events_of_devices();
+        let mut windows: BTreeMap<RowId, Interval> = BTreeMap::new();
+        for OfDevice { process, window, .. } in devices.values() {
+            if let &Some(process) = process {
+                let shared = windows.entry(process).or_insert(*window);
+                *shared = shared.hull(*window);
+            }
+        }
+        let breakdown = |(device, OfDevice { events, window, process })| {
+            let window = process.and_then(|process| windows.get(&process).copied()).unwrap_or(window);
+            Some((device, self.breakdown(events.into_iter())?.within(window.length())))
+        };
+        devices.into_iter().filter_map(breakdown).collect()
+    }
+
+    /// Of a recording of several processes with devices of their own, such as the ranks of a job in one file, the devices of
+    /// the process that computes longest: the others wait for it. `None` where all devices are of one process. A device
+    /// without any recorded launch counts as one of a process of its own.
+    pub fn devices_of_slowest_process(&self) -> Option<BTreeSet<i64>> {
+        let events = self.trace().events();
+        // By process, or by device where that is not known.
+        type Process = (Option<RowId>, Option<i64>);
+        let mut devices: BTreeMap<Process, BTreeSet<i64>> = BTreeMap::new();
+        let mut computation: BTreeMap<Process, i64> = BTreeMap::new();
+        for (device, OfDevice { events: positions, process, .. }) in self.events_of_devices() {
+            let process = (process, if process.is_none() { Some(device) } else { None });
+            devices.entry(process).or_default().insert(device);
+            let computes = |position: &&usize| self.device.activity[**position] == Activity::Computation;
+            let times = positions.iter().filter(computes).map(|&at| events.duration(self.device.ids[at]));
+            *computation.entry(process).or_default() += times.sum::<i64>();
+        }
+        if devices.len() < 2 {
+            return None;
+        }
+        // Of equal ones the first.
+        let slowest = computation.into_iter().rev().max_by_key(|&(_, time)| time)?.0;
+        devices.remove(&slowest)
+    }
+
+    fn events_of_devices(&self) -> BTreeMap<i64, OfDevice> {
         let (trace, events) = (self.trace(), self.trace().events());
         let mut devices: BTreeMap<i64, OfDevice> = BTreeMap::new();
         for position in self.counted() {
@@ -137,18 +177,7 @@ impl Analysis {
                 of_device.process = launch.map(|launch| trace.tracks().get(events.track(launch)).pid);
             }
         }
-        let mut windows: BTreeMap<RowId, Interval> = BTreeMap::new();
-        for OfDevice { process, window, .. } in devices.values() {
-            if let &Some(process) = process {
-                let shared = windows.entry(process).or_insert(*window);
-                *shared = shared.hull(*window);
-            }
-        }
-        let breakdown = |(device, OfDevice { events, window, process })| {
-            let window = process.and_then(|process| windows.get(&process).copied()).unwrap_or(window);
-            Some((device, self.breakdown(events.into_iter())?.within(window.length())))
-        };
-        devices.into_iter().filter_map(breakdown).collect()
+        devices
     }
 }
 
