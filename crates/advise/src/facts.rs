@@ -92,6 +92,8 @@ pub struct Work {
     pub event: DeviceEvent,
     /// Its name.
     pub name: u32,
+    /// End of the call that launched it, if that is recorded.
+    pub launched: Option<i64>,
     /// The call that it belongs to, if that is recorded.
     pub call: Option<u32>,
     /// Time of the window that is charged to it: each moment is charged to one event, by [`Work::charged`].
@@ -370,6 +372,17 @@ impl Facts {
             _ => false,
         };
         self.holds.iter().map(waited).collect()
+    }
+
+    /// How long a wait was one for its launch: what its work then took longer than usual to begin has another reason.
+    pub(crate) fn wait_for_launch(&self, idle: &Wait<u32>) -> i64 {
+        /// From which time on, from the end of the call to its begin, work waits for something else than its launch, in µs.
+        const QUEUED_US: f64 = 300.0;
+        let (all, launched) = (idle.span, self.works[idle.event as usize].launched);
+        match launched.map(|launched| launched.clamp(all.start, all.end)) {
+            Some(launched) if all.end - launched > self.units(QUEUED_US) => launched - all.start,
+            _ => all.length(),
+        }
     }
 
     /// The operator of a call.

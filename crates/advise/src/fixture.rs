@@ -11,6 +11,7 @@ pub(crate) fn work(launch: i64, start: i64, end: i64) -> Work {
         event: DeviceEvent::new(start, end, Activity::Computation).launched(Some(launch)),
         name: 0,
         call: None,
+        launched: None,
         exposed: end - start,
         uid: start as u32,
         copy: None,

@@ -38,12 +38,13 @@ pub struct LateLaunch {
 const FEW_LAUNCHES: usize = 8;
 
 /// In their order, so that a kind is its place.
-const KINDS: [HostActivity; 5] = [
+const KINDS: [HostActivity; 6] = [
     HostActivity::DataLoader,
     HostActivity::Copy,
     HostActivity::Sync,
     HostActivity::Allocation,
     HostActivity::Initialisation,
+    HostActivity::Operator,
 ];
 
 /// Time that is left to holds of each kind to answer for, and the last hold of the kind.
@@ -89,11 +90,12 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
             credits[kind].left += of_hold.time.length() - used.get(&hold).copied().unwrap_or(0);
             credits[kind].last = Some(hold);
         }
-        if !idle.cause.is_late_launch() {
+        // The program has no part in what the profiler holds.
+        if !idle.cause.is_late_launch() || idle.cause == WaitCause::Host(HostActivity::Profiler) {
             continue;
         }
         let hold = idle.waited_for;
-        let mut rest = (idle.span.length() - usual).max(0);
+        let mut rest = (facts.wait_for_launch(idle) - usual).max(0);
         // The call that launches may still run when its work begins.
         if let Some(hold) = hold
             && facts.holds[hold as usize].time.end > idle.span.end

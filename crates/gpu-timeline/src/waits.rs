@@ -10,7 +10,8 @@ pub const LINKED_ENOUGH: f64 = 95.0;
 pub enum WaitCause {
     /// The launch of the event is not recorded.
     Unlinked,
-    /// The event was launched after the stream ran dry.
+    /// The event was launched after the stream ran dry, and began soon after: within ten times the threshold, or in no
+    /// more time than the launch took to come.
     Host(HostActivity),
     /// The event was in the queue already and the wait is shorter than the threshold: the device's own time between two
     /// events.
@@ -35,8 +36,12 @@ pub enum HostActivity {
     /// It was in a call that took long because something was used for the first time: kernels were loaded, a library or the
     /// device was set up.
     Initialisation,
+    /// It was in an operator that launched nothing for long.
+    Operator,
     /// Anything else; the launch was that of a graph.
     GraphLaunch,
+    /// The profiler held it.
+    Profiler,
     /// Anything else, or not known.
     Other,
 }
@@ -82,7 +87,9 @@ impl WaitCause {
                 HostActivity::Sync => "sync",
                 HostActivity::Allocation => "allocation",
                 HostActivity::Initialisation => "initialisation",
+                HostActivity::Operator => "operator",
                 HostActivity::GraphLaunch => "graph_launch",
+                HostActivity::Profiler => "profiler",
                 HostActivity::Other => "other",
             }),
             WaitCause::Dependency(dependency) => Some(match dependency {
@@ -207,7 +214,12 @@ fn waits(
                 let span = Interval::new(latest_end, own.start.max(latest_end));
                 let (cause, waited_for) = match launch {
                     None => (WaitCause::Unlinked, None),
-                    Some(launch) if launch > latest_end => (WaitCause::Host(HostActivity::Other), None),
+                    Some(launch)
+                        if launch > latest_end
+                            && own.start - launch <= (10 * short).max(launch - latest_end) =>
+                    {
+                        (WaitCause::Host(HostActivity::Other), None)
+                    }
                     Some(_) if span.length() < short => (WaitCause::Kernel, None),
                     Some(_) => match last_ended(span, stream) {
                         None => (WaitCause::Dependency(Dependency::Unknown), None),
@@ -246,6 +258,9 @@ mod tests {
         for (second, cause, waited_for) in [
             (event(1, 100, 110, None), WaitCause::Unlinked, None),
             (event(1, 100, 110, Some(11)), WaitCause::Host(HostActivity::Other), None),
+            // Launched late, and then in the queue for most of a long wait.
+            (event(1, 900, 910, Some(455)), WaitCause::Host(HostActivity::Other), None),
+            (event(1, 900, 910, Some(454)), WaitCause::Dependency(Dependency::OtherStream), Some(1)),
             // Launched at the very end of the event before.
             (event(1, 39, 50, Some(10)), WaitCause::Kernel, None),
             (event(1, 8, 12, Some(0)), WaitCause::Kernel, None),

@@ -3,7 +3,7 @@
 //! A gap ends with some work. Until that work's launch begins, its thread synchronizes, is in another call, or is elsewhere
 //! in the program; then it launches; then the work waits in its queue. These parts add up to the gap.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Sum;
 use std::ops::Add;
 
@@ -181,11 +181,62 @@ pub(crate) struct GapCauses {
     pub(crate) devices: BTreeMap<i64, DeviceWork>,
     /// By thread: calls that synchronize, and all calls.
     calls: BTreeMap<TrackId, [IntervalSet; 2]>,
-    /// By thread: loading; by process: the profiler's own work.
+    /// By thread: loading.
     loading: BTreeMap<TrackId, IntervalSet>,
-    profiler: BTreeMap<RowId, IntervalSet>,
+    profiler: ProfilerWork,
     /// Time in which devices may have worked without a record.
     unrecorded: IntervalSet,
+}
+
+/// When the profiler itself worked.
+pub(crate) struct ProfilerWork {
+    by_process: BTreeMap<RowId, IntervalSet>,
+    /// Of processes without any call, as which recorders show themselves: it held all the others.
+    of_recorder: IntervalSet,
+}
+
+impl ProfilerWork {
+    pub(crate) fn new(trace: &Trace) -> Self {
+        let events = trace.events();
+        let process = |event: EventId| trace.tracks().get(events.track(event)).pid;
+        let mut is_other = PerString::new(trace.strings(), |name| is_loading(name) || is_full_queue(name));
+        let mut by_process: BTreeMap<RowId, Vec<Interval>> = BTreeMap::new();
+        let overhead = events.ids().filter(|&event| events.category(event) == Category::OVERHEAD);
+        for event in overhead.filter(|&event| !*is_other.get(events.name(event))) {
+            by_process.entry(process(event)).or_default().push(interval(trace, event));
+        }
+        if by_process.is_empty() {
+            return ProfilerWork { by_process: BTreeMap::new(), of_recorder: IntervalSet::EMPTY };
+        }
+        let calls = events.ids().filter(|&event| events.category(event).is_launch_api());
+        let calling: BTreeSet<RowId> = calls.map(process).collect();
+        let (own, of_recorder): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            by_process.into_iter().partition(|(process, _)| calling.contains(process));
+        ProfilerWork {
+            by_process: own
+                .into_iter()
+                .map(|(process, spans)| (process, spans.into_iter().collect()))
+                .collect(),
+            of_recorder: of_recorder.into_values().flatten().collect(),
+        }
+    }
+
+    /// Time of a stretch in which it held a process.
+    pub(crate) fn shared_time(&self, process: RowId, time: Interval) -> i64 {
+        let own = self.by_process.get(&process).map_or(0, |own| own.shared_time(time));
+        (own + self.of_recorder.shared_time(time)).min(time.length())
+    }
+}
+
+/// Whether overhead is the loading of modules and functions, or compilation by the driver.
+fn is_loading(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["module loading", "function loading", "driver compil"].iter().any(|part| name.contains(part))
+}
+
+/// Whether overhead is a wait for room in the device's queue.
+fn is_full_queue(name: &str) -> bool {
+    name.eq_ignore_ascii_case("command buffer full")
 }
 
 impl GapCauses {
@@ -205,15 +256,9 @@ impl GapCauses {
         let mut synchronizes = PerString::new(trace.strings(), |name| {
             HostWait::of_call(name).is_some_and(|wait| wait.is_synchronization() || wait == HostWait::Copy)
         });
-        let mut is_loading = PerString::new(trace.strings(), |name| {
-            let name = name.to_ascii_lowercase();
-            ["module loading", "function loading", "driver compil"].iter().any(|part| name.contains(part))
-        });
-        let mut is_full_queue =
-            PerString::new(trace.strings(), |name| name.eq_ignore_ascii_case("command buffer full"));
+        let mut is_loading = PerString::new(trace.strings(), is_loading);
         let mut calls: BTreeMap<TrackId, [Vec<Interval>; 2]> = BTreeMap::new();
         let mut loading: BTreeMap<TrackId, Vec<Interval>> = BTreeMap::new();
-        let mut profiler: BTreeMap<RowId, Vec<Interval>> = BTreeMap::new();
         for event in events.ids() {
             let (category, name, track) = (events.category(event), events.name(event), events.track(event));
             if category.is_launch_api() {
@@ -222,8 +267,6 @@ impl GapCauses {
                 all.push(time(event));
             } else if category == Category::OVERHEAD && *is_loading.get(name) {
                 loading.entry(track).or_default().push(time(event));
-            } else if category == Category::OVERHEAD && !*is_full_queue.get(name) {
-                profiler.entry(trace.tracks().get(track).pid).or_default().push(time(event));
             }
         }
         let set = |intervals: Vec<Interval>| intervals.into_iter().collect::<IntervalSet>();
@@ -231,7 +274,7 @@ impl GapCauses {
             devices: devices.collect(),
             calls: calls.into_iter().map(|(track, calls)| (track, calls.map(set))).collect(),
             loading: loading.into_iter().map(|(track, intervals)| (track, set(intervals))).collect(),
-            profiler: profiler.into_iter().map(|(process, intervals)| (process, set(intervals))).collect(),
+            profiler: ProfilerWork::new(trace),
             unrecorded,
         }
     }
@@ -297,8 +340,8 @@ impl GapCauses {
         }
         parts = parts + meanwhile(Interval::new(from, time.end));
         let process = trace.tracks().get(track).pid;
-        let of = |set: Option<&IntervalSet>| set.map_or(0, |set| set.shared_time(time));
-        let (loading, profiler) = (of(self.loading.get(&track)), of(self.profiler.get(&process)));
+        let loading = self.loading.get(&track).map_or(0, |loading| loading.shared_time(time));
+        let profiler = self.profiler.shared_time(process, time);
         Gap { device, time, parts, next, call, loading, profiler }
     }
 }

@@ -1,7 +1,7 @@
 //! Why the devices had nothing to run: the waits of streams and devices, by cause and by what they waited for.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use gpu_timeline::{
@@ -10,12 +10,13 @@ use gpu_timeline::{
 };
 use hashbrown::{HashMap, HashSet};
 use sheets::numbers::{decimal, duration};
-use trace_ingest::{Category, EventId, PerString, StringId, Trace, TrackId};
+use trace_ingest::{Category, EventId, PerString, RowId, StringId, Trace, TrackId};
 use trace2tree::{HostWait, is_graph_launch};
 
 use crate::IndexMap;
 use crate::analysis::Analysis;
 use crate::derived::{IdleRow, IdleRows};
+use crate::gap_causes::ProfilerWork;
 
 /// The largest cause of the devices' idle time.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +47,10 @@ impl fmt::Display for IdleFinding {
             WaitCause::Host(HostActivity::Initialisation) => {
                 "waits for a launch while something is used for the first time"
             }
+            WaitCause::Host(HostActivity::Operator) => {
+                "waits for a launch while an operator runs on the host and launches nothing"
+            }
+            WaitCause::Host(HostActivity::Profiler) => "waits for a launch while the profiler holds the host",
             WaitCause::Host(HostActivity::GraphLaunch) => "waits for the launch of a graph",
             WaitCause::Host(HostActivity::Other) => "waits for a late launch",
             WaitCause::Kernel => "lies in short gaps between launched kernels",
@@ -66,6 +71,10 @@ impl fmt::Display for IdleFinding {
 }
 
 impl Analysis {
+    fn process(&self, event: EventId) -> RowId {
+        self.trace().tracks().get(self.trace().events().track(event)).pid
+    }
+
     /// The largest cause of idle time; `None` without idle time, or where the sheets of waits are not asked for
     /// ([`AnalysisOptions::waits`](crate::AnalysisOptions::waits)).
     pub fn idle_finding(&self) -> Option<IdleFinding> {
@@ -180,13 +189,14 @@ impl Analysis {
         let stretches = waits.map(|wait| {
             let wait = blocking.cause(self, &wait, &ids);
             let waited_for = match wait.cause {
+                WaitCause::Host(HostActivity::Operator) => wait.waited_for,
                 WaitCause::Host(activity) if BLOCKING.contains(&activity) => wait.waited_for,
                 _ => None,
             };
             Wait { waited_for, ..wait }
         });
-        let stretches = stretches.collect();
-        let launching: std::collections::BTreeSet<TrackId> =
+        let stretches: Vec<Wait<EventId>> = stretches.collect();
+        let launching: BTreeSet<TrackId> =
             ids.iter().filter_map(|&event| Some(events.track(tree.recorded_launch(event)?))).collect();
         let tracks = blocking.by_track.iter().filter(|(track, _)| launching.contains(track));
         let mut holds: Vec<HostHold> = tracks
@@ -195,11 +205,23 @@ impl Analysis {
                 calls.iter().map(move |call| HostHold { event: call.event, activity })
             })
             .collect();
-        // A wait for work that is not recorded says nothing of the host.
+        // A wait for work that is not recorded says nothing of the host, nor does a call that the profiler held.
         holds.retain(|hold| {
             let time = Interval::new(events.start(hold.event), events.end(hold.event));
-            2 * self.unrecorded().shared_time(time) <= time.length()
+            let profiler = blocking.profiler.shared_time(self.process(hold.event), time);
+            2 * self.unrecorded().shared_time(time) <= time.length() && 2 * profiler <= time.length()
         });
+        let operators = stretches.iter().filter(|wait| wait.cause == WaitCause::Host(HostActivity::Operator));
+        let operators: BTreeSet<EventId> = operators.filter_map(|wait| wait.waited_for).collect();
+        let operators = operators.into_iter();
+        holds.extend(operators.map(|event| HostHold { event, activity: HostActivity::Operator }));
+        let known: HashSet<EventId> = holds.iter().map(|hold| hold.event).collect();
+        holds.extend(stretches.iter().filter_map(|wait| {
+            // An operator that is a first use holds the host as its calls would.
+            let WaitCause::Host(activity @ HostActivity::Initialisation) = wait.cause else { return None };
+            let event = wait.waited_for.filter(|event| !known.contains(event))?;
+            Some(HostHold { event, activity })
+        }));
         holds.sort_by_key(|hold| (events.start(hold.event), hold.event));
         (stretches, holds)
     }
@@ -223,6 +245,8 @@ const SYNC: usize = 2;
 const ALLOCATION: usize = 3;
 const INITIALISATION: usize = 4;
 
+/// Length in µs from which on an operator that launches nothing is what held the host.
+const LONG_US: i64 = 1_000;
 /// Length in µs from which on a call that usually returns at once is a first use,
 const FIRST_USE_US: i64 = 1_000;
 /// and how many times the median of the calls of its name that is.
@@ -238,6 +262,9 @@ struct BlockingCall {
 /// kind, so that starts and ends ascend.
 struct BlockingCalls {
     by_track: BTreeMap<TrackId, [Vec<BlockingCall>; BLOCKING.len()]>,
+    profiler: ProfilerWork,
+    /// Operators without an operator around them, by thread, by start.
+    operators: BTreeMap<TrackId, Vec<EventId>>,
 }
 
 impl BlockingCalls {
@@ -282,7 +309,12 @@ impl BlockingCalls {
                 is_outermost
             });
         }
-        BlockingCalls { by_track }
+        let mut operators: BTreeMap<TrackId, Vec<EventId>> = BTreeMap::new();
+        for &root in analysis.tree().operator_roots() {
+            operators.entry(events.track(root)).or_default().push(root);
+        }
+        operators.values_mut().for_each(|roots| roots.sort_by_key(|&root| events.start(root)));
+        BlockingCalls { by_track, profiler: ProfilerWork::new(trace), operators }
     }
 
     /// A wait between these events with what the calls of the host say of its cause, and the call or the event that was
@@ -290,6 +322,23 @@ impl BlockingCalls {
     fn cause(&self, analysis: &Analysis, wait: &Wait, ids: &[EventId]) -> Wait<EventId> {
         let event = ids[wait.event];
         let launch = analysis.tree().recorded_launch(event);
+        let wait = self.cause_by_calls(analysis, wait, event, launch, ids);
+        match launch.map(|launch| self.profiler.shared_time(analysis.process(launch), wait.span)) {
+            Some(held) if wait.cause.is_late_launch() && held > 0 && 2 * held >= wait.span.length() => {
+                Wait { cause: WaitCause::Host(HostActivity::Profiler), waited_for: None, ..wait }
+            }
+            _ => wait,
+        }
+    }
+
+    fn cause_by_calls(
+        &self,
+        analysis: &Analysis,
+        wait: &Wait,
+        event: EventId,
+        launch: Option<EventId>,
+        ids: &[EventId],
+    ) -> Wait<EventId> {
         if let Some(launch) = launch.filter(|_| wait.cause != WaitCause::Kernel)
             && let Some((activity, call)) = self.covered_by_call(analysis, launch, wait.span)
         {
@@ -360,8 +409,40 @@ impl BlockingCalls {
         }
         match held {
             Some((_, activity, call)) => (activity, call),
-            None if is_graph_launch(analysis.trace().name(launch)) => (HostActivity::GraphLaunch, launch),
-            None => (HostActivity::Other, analysis.tree().operator(launch).unwrap_or(launch)),
+            None => match self.operator_of(analysis, events.track(launch), time) {
+                Some(operator) if is_first_use(analysis, operator) => {
+                    (HostActivity::Initialisation, operator)
+                }
+                Some(operator) => (HostActivity::Operator, operator),
+                None if is_graph_launch(analysis.trace().name(launch)) => (HostActivity::GraphLaunch, launch),
+                None => (HostActivity::Other, analysis.tree().operator(launch).unwrap_or(launch)),
+            },
+        }
+    }
+
+    /// The innermost operator that takes at least half of a stretch of a thread in which it launches nothing, where that is
+    /// long: what is shorter is the host's usual pace.
+    fn operator_of(&self, analysis: &Analysis, track: TrackId, time: Interval) -> Option<EventId> {
+        let (tree, events) = (analysis.tree(), analysis.trace().events());
+        if time.length() < LONG_US * analysis.trace().time_unit().per_microsecond() {
+            return None;
+        }
+        let takes_most = |&event: &EventId| {
+            let own = Interval::new(events.start(event), events.end(event));
+            2 * own.shared_time(time) >= time.length()
+        };
+        let roots = self.operators.get(&track)?;
+        let until = roots.partition_point(|&root| events.start(root) < time.end);
+        // Roots of one thread follow each other, so that only the last ones reach into the stretch.
+        let mut reaching = roots[..until].iter().rev().take_while(|&&root| events.end(root) > time.start);
+        let mut innermost = *reaching.find(|&root| takes_most(root))?;
+        loop {
+            let below = tree.children(innermost).iter().copied();
+            let mut operators = below.filter(|&child| events.category(child) == Category::CPU_OP);
+            match operators.find(takes_most) {
+                Some(operator) => innermost = operator,
+                None => return Some(innermost),
+            }
         }
     }
 
@@ -373,7 +454,8 @@ impl BlockingCalls {
         wait: Interval,
     ) -> (Dependency, Option<EventId>) {
         let events = analysis.trace().events();
-        if events.end(launch) > wait.start {
+        // A call that launches and returns early does not explain why its work begins late.
+        if events.end(launch) > wait.start && 2 * (events.end(launch) - wait.start) >= wait.length() {
             let dependency = match analysis.trace().name(launch) {
                 text if is_graph_launch(text) => Dependency::GraphLaunch,
                 text if HostWait::of_call(text).is_some_and(HostWait::is_copy) => Dependency::Copy,
@@ -406,6 +488,16 @@ fn names_data_loader(name: &str) -> bool {
     ];
     let name = name.to_ascii_lowercase();
     NAMES.iter().any(|part| name.contains(part))
+}
+
+/// Whether an operator is the first of its name, and took far longer than the others.
+fn is_first_use(analysis: &Analysis, operator: EventId) -> bool {
+    let events = analysis.trace().events();
+    let alike = analysis.tree().find_by_name_id(events.name(operator));
+    let others = alike.iter().filter(|&&other| other != operator);
+    let is_first = others.clone().all(|&other| events.start(other) >= events.start(operator));
+    let usual = lower_median(others.map(|&other| events.duration(other)));
+    is_first && usual.is_some_and(|usual| events.duration(operator) >= FIRST_USE_TIMES.saturating_mul(usual))
 }
 
 /// Whether a call of the runtime or driver allocates or frees memory.

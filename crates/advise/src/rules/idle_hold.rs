@@ -4,7 +4,7 @@ use gpu_timeline::HostActivity;
 use perf_models::CopyDirection;
 use sheets::numbers::{counted, duration};
 
-use crate::facts::Program;
+use crate::facts::{Copied, Program};
 use crate::finding::Confidence;
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
@@ -15,7 +15,7 @@ pub(super) struct IdleSync;
 /// The host gets its next batch while the device waits.
 pub(super) struct IdleData;
 
-/// The host does something for long that is in no recorded call, while the device waits.
+/// The host launches nothing for long while the device waits: it is in an operator, or in no recorded call.
 pub(super) struct IdleHost;
 
 /// The host allocates or frees memory while the device waits.
@@ -73,9 +73,7 @@ impl Rule for IdleData {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let mut claims = held_by(look, |kind| kind == HostActivity::DataLoader);
         let waits = busy_waits(look, true);
-        if let Some(claim) = busy(look, "the host launches nothing before it copies a batch", waits) {
-            claims.push(claim);
-        }
+        claims.extend(busy(look, "the host launches nothing before it copies a batch", waits));
         claims
     }
 }
@@ -86,16 +84,18 @@ impl Rule for IdleHost {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits while the host is busy outside of recorded calls"
+        "the device waits while the host launches nothing"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "record Python's frames (with_stack=True) to see what the host does there; move it out of the step or onto another thread"
+        "operators that run on the host: move them to the device, or out of the step; where no call is recorded: record Python's \
+         frames (with_stack=True) to see what the host does, and move it out of the step or onto another thread"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
-        let waits = busy_waits(look, false);
-        busy(look, "the host launches nothing", waits).into_iter().collect()
+        let mut claims = held_by(look, |kind| kind == HostActivity::Operator);
+        claims.extend(busy(look, "no recorded call says why", busy_waits(look, false)));
+        claims
     }
 }
 
@@ -146,17 +146,28 @@ impl Rule for IdleInitialisation {
     }
 }
 
-/// The waits for a host that launches nothing: those that end with a copy to the device, such as that of a batch, or the
-/// others.
+/// The waits for a host that launches nothing: those of a loader, or the others. Without a mark, a loader is told by waits
+/// before copies to the device in at least half of several steps: one alone may have any reason.
 fn busy_waits(look: &Inspection<'_>, of_batches: bool) -> Vec<Part> {
     let facts = look.facts;
-    let copies_to_device = |idle: u32| {
-        let copy = look.work(facts.idle[idle as usize].event).copy;
-        copy.is_some_and(|copy| copy.direction == CopyDirection::HostToDevice)
+    let busy = || look.late_launches().iter().filter(|late| late.blame == Blame::Busy);
+    let copy_to_device = |idle: u32| {
+        let work = look.work(facts.idle[idle as usize].event);
+        let is_meant = |copied: &Copied| copied.direction == CopyDirection::HostToDevice;
+        work.copy.filter(is_meant).map(|_| work.event.launch.unwrap_or(work.event.span.start))
     };
-    let late = look.late_launches().iter();
-    let busy = late.filter(|late| late.blame == Blame::Busy && copies_to_device(late.idle) == of_batches);
-    busy.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect()
+    let mut waits_by_step = vec![0_usize; facts.steps.len()];
+    for launch in busy().filter_map(|late| copy_to_device(late.idle)) {
+        let before = facts.steps.partition_point(|step| step.launched.start <= launch);
+        if let Some(step) = before.checked_sub(1).and_then(|step| waits_by_step.get_mut(step)) {
+            *step += 1;
+        }
+    }
+    let steps_with_waits = waits_by_step.iter().filter(|&&waits| waits > 0).count();
+    // The first step has no wait before it.
+    let is_loader = steps_with_waits >= 2 && 2 * steps_with_waits + 1 >= facts.steps.len();
+    let meant = busy().filter(|late| (is_loader && copy_to_device(late.idle).is_some()) == of_batches);
+    meant.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect()
 }
 
 fn busy(look: &Inspection<'_>, subject: &str, waits: Vec<Part>) -> Option<Claim> {

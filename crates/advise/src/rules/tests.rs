@@ -7,7 +7,7 @@ use perf_models::{Category, ComputeSpec, ComputeUnit, CopyDirection, GroupLink, 
 use proptest::prelude::*;
 
 use super::RULES;
-use crate::facts::{Copied, Facts, Hold, LeastTime, Message, Program as Language, RecordingGap};
+use crate::facts::{Copied, Facts, Hold, LeastTime, Message, Program as Language, RecordingGap, Step};
 use crate::fixture::{Program, elementwise, operands, product, tensor};
 use crate::{Advice, Finding, Limits, means_rule};
 
@@ -133,6 +133,42 @@ fn long_waits_without_a_call_are_a_busy_host() {
     let advice = advice(&ordinary(program, 1).facts());
     assert_eq!(rules(&advice), ["IDLE-HOST"]);
     assert!((gain(&advice, "IDLE-HOST") - 4999.0).abs() < 0.1);
+}
+
+/// A launch that came late, whose work began much later than its call returned.
+#[test]
+fn what_is_launched_and_does_not_begin_is_not_the_hosts_fault() {
+    let program = ordinary(Program::new(), 1).late(5000.0);
+    let mut facts = ordinary(program, 1).facts();
+    facts.works[1].launched = Some(facts.idle[0].span.end - 1_500_000);
+    assert!((gain(&advice(&facts), "IDLE-HOST") - 3499.0).abs() < 0.1);
+}
+
+/// Waits before copies to the device: of a loader where most steps have one.
+#[test]
+fn one_wait_before_a_copy_is_no_loader() {
+    for (steps_with_waits, rule) in [(1, "IDLE-HOST"), (3, "IDLE-DATA")] {
+        let mut program = Program::new();
+        for step in 0..4 {
+            let wait = if (1..=steps_with_waits).contains(&step) { 5000.0 } else { 0.0 };
+            program = ordinary(program.late(wait), 1);
+        }
+        let mut facts = program.facts();
+        let batch = Copied { direction: CopyDirection::HostToDevice, bytes: Some(1 << 20), pageable: false };
+        for work in &mut facts.works {
+            work.copy = Some(batch);
+            work.event.launch = Some(work.event.span.start - 5000);
+        }
+        facts.steps = (facts.works.iter())
+            .map(|work| Step {
+                launched: Interval::new(work.event.span.start - 6000, work.event.span.end - 6000),
+                duration: work.event.span.length(),
+            })
+            .collect();
+        let advice = advice(&facts);
+        let of_host: Vec<&str> = rules(&advice).into_iter().filter(|rule| rule.starts_with("IDLE")).collect();
+        assert_eq!(of_host, [rule], "{steps_with_waits}");
+    }
 }
 
 #[test]

@@ -231,7 +231,16 @@ mod tests {
             {
                 let event = DeviceEvent::new(start, end, Activity::Computation).launched(Some(launch));
                 let uid = works.len() as u32;
-                works.push(Work { event, name: 0, call: None, exposed: 0, uid, copy: None, message: None });
+                works.push(Work {
+                    event,
+                    name: 0,
+                    launched: None,
+                    call: None,
+                    exposed: 0,
+                    uid,
+                    copy: None,
+                    message: None,
+                });
             }
             let span = Interval::new(start + 100_000, start + 160_000);
             let (event, cause) = (works.len() as u32 - 1, WaitCause::Host(HostActivity::Other));

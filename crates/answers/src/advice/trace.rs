@@ -351,6 +351,7 @@ impl<'a> Builder<'a> {
         let works = counted.into_iter().map(|(event, activity)| Work {
             event: self.analysis.device_event(event, activity),
             name: self.name(events.name(event)),
+            launched: self.analysis.tree().recorded_launch(event).map(|launch| events.end(launch)),
             call: call_of.get(&event).copied(),
             exposed: 0,
             uid: events.uid(event),

@@ -88,6 +88,7 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
     let works = of_gpu.iter().map(|(position, event)| Work {
         event: event.device_event(trace),
         name: names.of(trace, events.name(event.event)),
+        launched: None,
         call: call_of.get(position).copied(),
         exposed: 0,
         uid: events.uid(event.event),

@@ -90,7 +90,7 @@ const fn idle(name: &'static str, kind: &'static str, what: &'static str) -> Idl
 }
 
 /// In the order in which the page lists them.
-pub(super) const IDLE_KINDS: [IdleKind; 10] = [
+pub(super) const IDLE_KINDS: [IdleKind; 12] = [
     idle("idle: late launch", "late launch", "late launch: the device had run dry before"),
     idle("idle: data loader", "data loader", "late launch: the host waited for its data loader"),
     idle("idle: synchronisation", "synchronisation", "late launch: the host waited for the device"),
@@ -101,6 +101,12 @@ pub(super) const IDLE_KINDS: [IdleKind; 10] = [
     idle("not recorded", "not recorded", "not recorded: the device may have worked"),
     idle("idle: allocation", "allocation", "late launch: the host allocated or freed memory"),
     idle("idle: initialisation", "initialisation", "late launch: something was used for the first time"),
+    idle(
+        "idle: host operator",
+        "host operator",
+        "late launch: an operator ran on the host and launched nothing",
+    ),
+    idle("idle: profiler", "profiler", "late launch: the profiler held the host"),
 ];
 
 /// The place of a cause's kind in [`IDLE_KINDS`].
@@ -114,6 +120,8 @@ const fn idle_kind(cause: WaitCause) -> usize {
         WaitCause::NotRecorded => 7,
         WaitCause::Host(HostActivity::Allocation) => 8,
         WaitCause::Host(HostActivity::Initialisation) => 9,
+        WaitCause::Host(HostActivity::Operator) => 10,
+        WaitCause::Host(HostActivity::Profiler) => 11,
         _ if cause.is_late_launch() => 0,
         WaitCause::Host(_) | WaitCause::Dependency(_) => 5,
     }

@@ -113,6 +113,39 @@ fn planted_causes_of_idleness_are_named() {
     }
 }
 
+/// What held the host in a gap of 3 ms after 100 µs, with the cause and what was waited for: `op:` is an operator on thread 1.
+const LONG_GAPS: &str = "
+an operator that computes on the host | op:aten::normal_ 200 2700 | operator | aten::normal_
+the first call of an operator, by far the longest | op:aten::pow 200 2700, op:aten::pow 3300 20, op:aten::pow 3400 20 \
+    | initialisation | aten::pow
+an operator that takes less than half of it | op:aten::normal_ 200 1300 | other | aten::mm
+the profiler | op:aten::normal_ 200 2700, overhead 300 2500 | profiler | -";
+
+#[test]
+fn operators_and_the_profiler_hold_the_host() {
+    for row in LONG_GAPS.trim().lines() {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [case, before, reason, waited_for] = cells[..] else { panic!("{row}") };
+        let mut fixture = begun();
+        for planted in before.split(", ") {
+            let number = |word: &str| word.parse::<f64>().unwrap();
+            match planted.split(' ').collect::<Vec<_>>()[..] {
+                ["overhead", start, length] => fixture.event(
+                    Category::OVERHEAD,
+                    "Activity Buffer Request",
+                    (-1, 0),
+                    (number(start), number(length)),
+                    EventArguments::default(),
+                ),
+                [name, start, length] => fixture.op(&name[3..], (number(start), number(length))),
+                _ => panic!("{case}"),
+            };
+        }
+        launch(&mut fixture, ("cudaLaunchKernel", 3000.0, 5.0), &[("k", 7, 3100.0, 10.0)]);
+        assert_idle(case, fixture, &format!("host_wait | {reason} | {waited_for} | 3"));
+    }
+}
+
 #[test]
 fn graphs_other_streams_short_gaps_and_unknown_launches_are_causes() {
     let mut graph = begun();
