@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use advise::{ADVICE, Limits};
+use gpu_timeline::Interval;
 use hashbrown::HashSet;
 use iterations::Window;
 use rocprof_perf::{
     AgentTimeline, KernelCategories, RocprofAnalysis, RocprofOptions, TimeUnits, agent_timelines,
-    rocprof_finding, rocprof_notices, rocprof_sheets,
+    rocprof_notices, rocprof_sheets,
 };
 use sheets::names;
 use sheets::{Layout, Scope};
@@ -16,7 +17,7 @@ use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
 use trace_ingest::rocprof::{Agent, AgentKind, Domain, Process, Profile, read_profile};
 use trace_ingest::{Nanoseconds, RecordingKind};
 use trace2tree::{TraceTree, TreeOptions, TreeWarning};
-use tree_perf::{Analysis, AnalysisOptions, budget_sheets};
+use tree_perf::{Analysis, AnalysisOptions, TraceFinding, budget_sheets};
 
 use crate::advice::{self, first_of, tables_of};
 use crate::envelope::{Input, Losses, Trust, linked_percent};
@@ -71,7 +72,12 @@ impl Reporter for RocprofReporter {
                 (analysis, Some(selected))
             }
         };
-        let analysis = Box::new(analysis);
+        let mut analysis = Box::new(analysis);
+        if let Some(tree) = &tree {
+            let origin = tree.trace().origin();
+            let of_profile = |time: &Interval| Interval::new(origin + time.start, origin + time.end);
+            analysis.know_unrecorded(tree.unrecorded().time.as_slice().iter().map(of_profile).collect());
+        }
         run.begin(Stage::Sheets);
         let title = title(path);
         let (mut made, mut known) = tables(&*analysis, rocprof_sheets(), layout)?;
@@ -110,7 +116,7 @@ impl Reporter for RocprofReporter {
             .chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof))
             .collect();
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
-        let mut summary = summary(&analysis, title);
+        let mut summary = summary(&analysis, traced.as_ref().and_then(Analysis::finding), title);
         summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
         summary.left_out = left_out;
         summary.statements.splice(0..0, selected.as_ref().map(window_in_words));
@@ -178,10 +184,9 @@ fn records(profile: &Profile) -> usize {
     dispatches.len() + calls.len() + of_memory + counter_values.len() + samples.len()
 }
 
-fn summary(analysis: &RocprofAnalysis, title: String) -> Summary {
+fn summary(analysis: &RocprofAnalysis, finding: Option<TraceFinding>, title: String) -> Summary {
     let timelines = agent_timelines(analysis);
     let shown = timelines.iter().take(Summary::MOST_TIMELINES);
-    let finding = rocprof_finding(analysis);
     let statements =
         finding.iter().flat_map(|finding| [Some(finding.to_string()), finding.unclassified_beside()]);
     Summary {

@@ -15,7 +15,7 @@ mod short_kernel_histogram;
 mod timeline;
 mod unclassified;
 
-pub use bound::{Bound, TimeShares};
+pub use bound::{Bound, Headline, IdleFor, TimeShares};
 pub use call_figures::{CallFigures, absence, rate_fields, roofline_fields, work_fields};
 pub use category::{BACKWARD, FORWARD, OpCategory, without_direction};
 pub use figures::{Classified, Evaluated, Figures, MissingPeak, Work};

@@ -83,7 +83,7 @@ impl Unclassified {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{}%", decimal(share * 100.0, 1))
 }
 

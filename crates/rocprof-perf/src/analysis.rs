@@ -33,6 +33,8 @@ pub struct RocprofAnalysis {
     iterations: OnceLock<MeasuredIterations>,
     /// Whether the profile is a window of a recording.
     is_window: bool,
+    /// Time in which GPUs may have worked without a record.
+    unrecorded: IntervalSet,
 }
 
 impl RocprofAnalysis {
@@ -52,7 +54,17 @@ impl RocprofAnalysis {
             hip_launches: OnceLock::new(),
             iterations: OnceLock::new(),
             is_window: false,
+            unrecorded: IntervalSet::EMPTY,
         }
+    }
+
+    /// Says when GPUs may have worked without a record, in nanoseconds: that is no idle time.
+    pub fn know_unrecorded(&mut self, unrecorded: IntervalSet) {
+        self.unrecorded = unrecorded;
+    }
+
+    pub(crate) fn unrecorded(&self) -> &IntervalSet {
+        &self.unrecorded
     }
 
     /// The analysis of a part of a profile: all sheets are of that part.

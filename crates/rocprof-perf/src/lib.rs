@@ -3,7 +3,6 @@
 
 mod analysis;
 mod conventions;
-mod finding;
 #[cfg(test)]
 mod fixture;
 mod hardware;
@@ -18,7 +17,6 @@ pub use analysis::RocprofAnalysis;
 pub use conventions::{
     Conventions, Cumulation, KernelCategories, LaunchRule, OverlapRule, Processes, TimeUnits, TimelineRule,
 };
-pub use finding::{RocprofFinding, rocprof_finding};
 pub use notice::{RocprofNotice, rocprof_notices};
 pub use options::{
     HipGrouping, KernelBaseline, KernelGrouping, KernelPattern, KernelPatternError, PftraceOptions,

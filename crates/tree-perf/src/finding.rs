@@ -1,11 +1,11 @@
 //! What bounds the work on the GPUs, and the kernels that take the most time.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use gpu_timeline::{Breakdown, SortFew, Summary};
-use operator_sheets::{Bound, OpCategory, TimeShares, Unclassified, Whole};
+use gpu_timeline::{Breakdown, SortFew, WaitCause};
+use operator_sheets::{Bound, Headline, IdleFor, OpCategory, TimeShares, Unclassified, Whole};
 use perf_models::Category;
 use sheets::numbers::duration;
 use trace_ingest::{Category as EventCategory, EventId, StringId};
@@ -19,6 +19,8 @@ use crate::analysis::Analysis;
 pub struct TraceFinding {
     /// What it is.
     pub bound: Bound,
+    /// What the devices are called.
+    pub device: String,
     /// Shares of the GPUs' time, all GPUs together.
     pub shares: TimeShares,
     /// Share of its span in which each GPU is idle, where there are several.
@@ -31,9 +33,6 @@ pub struct TraceFinding {
     pub category: Option<(OpCategory, f64)>,
     /// The kernels whose kind no name tells.
     pub unclassified: Unclassified,
-    /// Median time in µs from the end of a launch to the start of its kernel, 0 where the kernel starts before; `None`
-    /// where the trace has no launches.
-    pub launch_delay_us: Option<f64>,
 }
 
 /// All kernels of one name.
@@ -111,9 +110,9 @@ impl Analysis {
         if category.is_none() && unclassified.share == 0.0 {
             return None;
         }
-        let launch_delay_us = self.launch_delay_us();
         Some(TraceFinding {
-            bound: Bound::from_shares(&shares, launch_delay_us),
+            bound: Bound::from_shares(&shares, || self.idle_for()),
+            device: self.trace().facts().kind_of_devices(),
             shares,
             idle_of_devices: if several {
                 devices.iter().map(|of| share(of.idle, of.total - between_cycles)).collect()
@@ -124,7 +123,6 @@ impl Analysis {
             between_cycles_us: self.us(between_cycles),
             category,
             unclassified,
-            launch_delay_us,
         })
     }
 
@@ -156,80 +154,42 @@ impl Analysis {
         self.counted().map(|position| self.device.ids[position])
     }
 
-    fn launch_delay_us(&self) -> Option<f64> {
-        let (tree, events) = (self.tree(), self.trace().events());
-        let kernels =
-            self.counted_device_events().filter(|&event| events.category(event) == EventCategory::KERNEL);
-        let delays = kernels
-            .filter_map(|kernel| Some((events.start(kernel) - events.end(tree.launch(kernel)?)).max(0)));
-        let median = Summary::from_values(&delays.collect::<Vec<_>>())?.median;
-        Some(median / self.trace().time_unit().per_microsecond() as f64)
+    /// What the devices wait for in most of their idle time.
+    fn idle_for(&self) -> IdleFor {
+        let events = self.trace().events();
+        let devices: BTreeSet<Option<i64>> =
+            self.counted_device_events().map(|event| events.device(event)).collect();
+        let of_device = |device| self.idle_stretches(move |event| events.device(event) == device).0;
+        let waits = devices.into_iter().flat_map(of_device);
+        let known = waits.filter(|wait| wait.cause != WaitCause::NotRecorded);
+        IdleFor::of(known.map(|wait| (wait.cause, wait.span.length())))
     }
 }
 
 impl fmt::Display for TraceFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [idle, unrecorded, communication, copies] = [
-            self.shares.idle,
-            self.shares.unrecorded,
-            self.shares.exposed_communication,
-            self.shares.exposed_copies,
-        ]
-        .map(|share| share * 100.0);
-        let unclassified = self.unclassified.headline(self.largest(), Whole::DeviceTime);
-        let several = !self.idle_of_devices.is_empty();
-        let gpus = if several { "GPUs are" } else { "GPU is" };
-        match (self.bound, self.launch_delay_us) {
-            (Bound::NotRecorded, _) => {
-                write!(
-                    f,
-                    "what the GPU{} did is not recorded for {unrecorded:.1}% of the span",
-                    if several { "s" } else { "" },
-                )?;
-            }
-            (Bound::Launches | Bound::Idle, _) if self.take_turns => {
-                write!(f, "the GPUs take turns: {}", self.idle())?;
-            }
-            (Bound::Launches, Some(delay)) => write!(
-                f,
-                "bound by the host: the {gpus} idle {idle:.1}% of the span and start{} kernels {delay:.1} µs after \
-                 their launch (median)",
-                if several { "" } else { "s" },
-            )?,
-            (Bound::Launches | Bound::Idle, _) => {
-                let fed = if several { "GPUs" } else { "GPU" };
-                write!(f, "bound by what feeds the {fed}: {}", self.idle())?;
-            }
-            (Bound::Communication, _) => {
-                write!(
-                    f,
-                    "bound by communication: {communication:.1}% of busy time has no computation beside it"
-                )?;
-            }
-            (Bound::Copies, _) => {
-                write!(f, "bound by copies: {copies:.1}% of busy time has no kernel beside it")?
-            }
-            (Bound::Kernels, _) => {
-                match (unclassified, self.largest()) {
-                    (None, Some((category, share))) => {
-                        write!(f, "bound by {category}: {:.1}% of device time", share * 100.0)?;
-                    }
-                    (unclassified, _) => f.write_str(&unclassified.unwrap_or_default())?,
-                }
-                write!(f, "; {}", self.idle())?;
-                return self.fmt_unrecorded(f);
-            }
+        let headline = Headline {
+            bound: self.bound,
+            shares: &self.shares,
+            device: &self.device,
+            idle_of_devices: &self.idle_of_devices,
+            largest: self.largest(),
+            unclassified: &self.unclassified,
+            whole: Whole::DeviceTime,
+        };
+        match self.take_turns && matches!(self.bound, Bound::Idle(_)) {
+            true => write!(f, "the {}s take turns: {}", self.device, headline.idle())?,
+            false => write!(f, "{headline}")?,
         }
-        if self.bound != Bound::NotRecorded {
-            self.fmt_unrecorded(f)?;
+        let unrecorded = self.shares.unrecorded * 100.0;
+        if self.bound != Bound::NotRecorded && unrecorded >= 0.05 {
+            write!(f, "; not recorded {unrecorded:.1}%")?;
         }
-        match (unclassified, self.largest()) {
-            (Some(unclassified), _) => write!(f, "; {unclassified}"),
-            (None, Some((category, share))) => {
-                write!(f, "; of device time {category} takes {:.1}%", share * 100.0)
-            }
-            (None, None) => Ok(()),
+        if self.between_cycles_us > 0.0 {
+            let left_out = duration(self.between_cycles_us);
+            write!(f, " (without the {left_out} between two cycles of the profiler)")?;
         }
+        Ok(())
     }
 }
 
@@ -242,35 +202,6 @@ impl TraceFinding {
     #[must_use]
     pub fn unclassified_beside(&self) -> Option<String> {
         self.unclassified.beside(self.largest().map(|(_, share)| share), Whole::DeviceTime)
-    }
-
-    /// How idle the GPUs are.
-    fn idle(&self) -> String {
-        let [least, most] = [f64::min, f64::max].map(|of| self.idle_of_devices.iter().copied().reduce(of));
-        let idle = self.shares.idle * 100.0;
-        match (least, most) {
-            (Some(least), Some(most)) if most - least < 0.01 => {
-                format!("each GPU is idle {idle:.1}% of the span")
-            }
-            (Some(least), Some(most)) => format!(
-                "each GPU is idle {:.1}% to {:.1}% of its span, {idle:.1}% on average",
-                least * 100.0,
-                most * 100.0
-            ),
-            _ => format!("idle {idle:.1}% of the span"),
-        }
-    }
-
-    fn fmt_unrecorded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unrecorded = self.shares.unrecorded * 100.0;
-        if unrecorded >= 0.05 {
-            write!(f, ", not recorded {unrecorded:.1}%")?;
-        }
-        if self.between_cycles_us > 0.0 {
-            let left_out = duration(self.between_cycles_us);
-            write!(f, " (without the {left_out} between two cycles of the profiler)")?;
-        }
-        Ok(())
     }
 }
 
@@ -307,24 +238,22 @@ mod tests {
             (
                 &[("sm90_xmma_gemm", 100, 40), ("ncclDevKernel_AllReduce", 130, 80)][..],
                 None,
-                "bound by communication: 63.6% of busy time has no computation beside it; \
-                 of device time communication takes 66.7%",
+                "bound by communication: exposed for 63.6% of busy time; largest: communication, 66.7% of device time",
             ),
             (
                 &gaps,
                 None,
-                "bound by what feeds the GPU: idle 66.7% of the span; of device time GEMM takes 100.0%",
+                "GPU idle for reasons not recorded: idle 66.7% of the span; largest: GEMM, 100.0% of device time",
             ),
             (
                 &gaps,
                 Some(5),
-                "bound by the host: the GPU is idle 66.7% of the span and starts kernels 5.0 µs after their launch \
-                 (median); of device time GEMM takes 100.0%",
+                "GPU starved: idle 66.7% of the span, waiting for the host; largest: GEMM, 100.0% of device time",
             ),
             (
                 &[("flash_fwd_kernel", 100, 60), ("x", 160, 40)],
                 Some(1),
-                "bound by SDPA_fwd: 60.0% of device time; idle 0.0% of the span",
+                "largest: SDPA_fwd, 60.0% of device time; idle 0.0% of the span",
             ),
             (
                 &[("flash_fwd_kernel", 100, 40), ("x", 140, 50), ("y", 190, 10)],
@@ -335,8 +264,8 @@ mod tests {
             (
                 &[("x", 100, 10), ("x", 190, 10)],
                 None,
-                "bound by what feeds the GPU: idle 80.0% of the span; 100.0% of device time is in kernels of no known \
-                 class (x 100.0%)",
+                "GPU idle for reasons not recorded: idle 80.0% of the span; 100.0% of device time is in kernels of no \
+                 known class (x 100.0%)",
             ),
         ] {
             assert_eq!(analysis(kernels, launch_before).finding().unwrap().to_string(), text);

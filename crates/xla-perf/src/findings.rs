@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use gpu_timeline::{Breakdown, DeviceEvent, device_waits};
 use hlo_cost::HloKind;
-use operator_sheets::{Unclassified, Whole};
+use operator_sheets::{Bound, Headline, IdleFor, TimeShares, Unclassified, Whole};
 
-use crate::analysis::JaxAnalysis;
+use crate::analysis::{Gpu, JaxAnalysis};
 use crate::device_events::is_copy_kernel;
 use crate::operators::stem;
 
@@ -22,10 +23,12 @@ pub struct JaxFinding {
     pub operator: String,
     /// Its share of the kernel time, 0 to 1.
     pub operator_share: f64,
-    /// Share of the GPUs' time in which something computed, 0 to 1.
-    pub compute_share: f64,
-    /// Share of the GPUs' time in which nothing ran, 0 to 1.
-    pub idle_share: f64,
+    /// What bounds the work.
+    pub bound: Bound,
+    /// Shares of the GPUs' time, of all GPUs together.
+    pub shares: TimeShares,
+    /// Share of its span in which each GPU is idle, where there are several.
+    pub idle_of_devices: Vec<f64>,
 }
 
 /// Where the time goes; `None` when nothing took time on a GPU.
@@ -51,19 +54,42 @@ pub fn jax_finding(analysis: &JaxAnalysis) -> Option<JaxFinding> {
         return None;
     }
     let (category, (operator, operator_share)) = (most(categories), most(names)?);
-    let sum = |time: fn(&gpu_timeline::Breakdown) -> i64| {
+    let sum = |time: fn(&Breakdown) -> i64| {
         analysis.gpus().iter().map(|gpu| time(&gpu.breakdown)).sum::<i64>() as f64
     };
-    let total = sum(|breakdown| breakdown.total);
+    let (total, busy) = (sum(|breakdown| breakdown.total), sum(|breakdown| breakdown.busy));
+    let shares = TimeShares {
+        idle: sum(|breakdown| breakdown.idle) / total,
+        unrecorded: 0.0,
+        exposed_communication: sum(|breakdown| breakdown.exposed_communication) / busy,
+        exposed_copies: sum(|breakdown| breakdown.exposed_memcpy) / busy,
+    };
+    let idle = |gpu: &Gpu| gpu.breakdown.idle as f64 / gpu.breakdown.total.max(1) as f64;
+    let several = analysis.gpus().len() > 1;
     Some(JaxFinding {
         category,
         unclassified: Unclassified::new(unclassified, all),
         operator,
         operator_share,
-        compute_share: sum(|breakdown| breakdown.computation) / total,
-        idle_share: sum(|breakdown| breakdown.idle) / total,
+        bound: Bound::from_shares(&shares, || idle_for(analysis)),
+        idle_of_devices: analysis.gpus().iter().filter(|_| several).map(idle).collect(),
+        shares,
     })
 }
+
+/// What the GPUs wait for in most of their idle time.
+fn idle_for(analysis: &JaxAnalysis) -> IdleFor {
+    let trace = analysis.trace();
+    let waits = (0..analysis.gpus().len()).flat_map(|gpu| {
+        let own = analysis.device_events().iter().filter(|event| event.gpu == gpu);
+        let events: Vec<DeviceEvent> = own.map(|event| event.device_event(trace)).collect();
+        device_waits(&events, trace.time_unit().per_microsecond() * SHORT_WAIT_US)
+    });
+    IdleFor::of(waits.map(|wait| (wait.cause, wait.span.length())))
+}
+
+/// Waits below it are the device's own time between two kernels, in µs.
+const SHORT_WAIT_US: i64 = 30;
 
 impl JaxFinding {
     fn largest(&self) -> Option<(&str, f64)> {
@@ -79,24 +105,16 @@ impl JaxFinding {
 
 impl fmt::Display for JaxFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [operator, compute, idle] =
-            [self.operator_share, self.compute_share, self.idle_share].map(|share| share * 100.0);
-        let is_idle = self.idle_share > 0.5;
-        if is_idle {
-            write!(f, "program is bound by what feeds the GPUs: idle {idle:.1} % of the time; ")?;
-        }
-        match (self.unclassified.headline(self.largest(), Whole::KernelTime), self.largest()) {
-            (Some(unclassified), _) => f.write_str(&unclassified)?,
-            (None, Some((category, share))) => {
-                match is_idle {
-                    true => f.write_str("of kernel time ")?,
-                    false => write!(f, "program is bound by {category}: ")?,
-                }
-                write!(f, "{category} {:.1} %, {} {operator:.1} %", share * 100.0, self.operator)?;
-            }
-            (None, None) => {}
-        }
-        write!(f, "; compute {compute:.1} % of the time")
+        let headline = Headline {
+            bound: self.bound,
+            shares: &self.shares,
+            device: "GPU",
+            idle_of_devices: &self.idle_of_devices,
+            largest: self.largest(),
+            unclassified: &self.unclassified,
+            whole: Whole::KernelTime,
+        };
+        write!(f, "{headline}; largest instruction: {}, {:.1}%", self.operator, self.operator_share * 100.0)
     }
 }
 

@@ -12,7 +12,7 @@ use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process
 use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::{Processes, TimelineRule};
 
-const TYPE: Column = TIME_TYPE.described("What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, and of a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither). Busy and idle time add up to the total.");
+const TYPE: Column = TIME_TYPE.described("What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, and of a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
 const TIME: Column = TIME_MS
     .described("Length in ms of the union of the spans in question, over all GPUs together.")
     .showing(&[Figure::GpuTimeline, Figure::Span, Figure::BusyTime, Figure::IdleTime]);
@@ -49,12 +49,14 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
         TYPE.name,
         TIME.name,
         "time (ms)",
-        ChartShape::Stacked { parts: &["busy_time", "idle"], per: None },
+        ChartShape::Stacked { parts: &["busy_time", "idle", UNRECORDED], per: None },
     ))
 }
 
 /// The row of the whole time.
 const TOTAL: &str = "total_time";
+/// The row of the time in which GPUs may have worked without a record; there where there is some.
+const UNRECORDED: &str = "unrecorded_time";
 
 /// The rows: name and time in nanoseconds.
 fn times(analysis: &RocprofAnalysis) -> Vec<(&'static str, i64)> {
@@ -66,14 +68,18 @@ fn times(analysis: &RocprofAnalysis) -> Vec<(&'static str, i64)> {
     let total = window(analysis).total;
     let kernel: IntervalSet = kernels(analysis).collect();
     let memory: IntervalSet = copies(analysis).collect();
-    let busy = kernel.union(&memory).total_length();
-    vec![
+    let all_busy = kernel.union(&memory);
+    let busy = all_busy.total_length();
+    let unrecorded = analysis.unrecorded().subtract(&all_busy).total_length();
+    let mut times = vec![
         (TOTAL, total),
         ("kernel", kernel.total_length()),
         ("memory", memory.total_length()),
         ("busy_time", busy),
-        ("idle", total.saturating_sub(busy).max(0)),
-    ]
+        ("idle", total.saturating_sub(busy).saturating_sub(unrecorded).max(0)),
+    ];
+    times.extend((unrecorded > 0).then_some((UNRECORDED, unrecorded)));
+    times
 }
 
 /// What the timeline's total is.
@@ -142,7 +148,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::text("product", "Product, or target where the profile does not name it.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
             agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
         }),
-        TYPE.described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs). Computation, exposed communication, exposed copies and idle time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
+        TYPE.described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
         TIME.described("Length in ms of the union of the spans in question on one GPU.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
         TIME_SHARE.described("time ms as a share of the GPU's total_time, in percent; empty where that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
         per_iteration(&[], |&(.., time, _): &Row<'_>| time as f64),
@@ -154,7 +160,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
         |analysis| {
             let rows = |AgentTimeline { agent, breakdown }: AgentTimeline<'a>| {
                 let row = move |(kind, time)| (agent, kind, time, breakdown.percent_of_total(time));
-                times_of_agent(&breakdown).map(row)
+                times_of_agent(&breakdown).into_iter().map(row)
             };
             let rows: Vec<Row<'a>> = agent_timelines(analysis).into_iter().flat_map(rows).collect();
             (!rows.is_empty()).then_some((analysis, rows))
@@ -166,15 +172,15 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
         TIME.name,
         "time (ms)",
         ChartShape::Stacked {
-            parts: &["computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle"],
+            parts: &["computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle", UNRECORDED],
             per: Some(AGENT.name),
         },
     ))
 }
 
 /// The rows of a GPU: name and time in nanoseconds.
-fn times_of_agent(breakdown: &Breakdown) -> [(&'static str, i64); 9] {
-    [
+fn times_of_agent(breakdown: &Breakdown) -> Vec<(&'static str, i64)> {
+    let mut times = vec![
         (TOTAL, breakdown.total),
         ("kernel", breakdown.computation + breakdown.exposed_communication),
         ("memory", breakdown.total_memcpy),
@@ -184,7 +190,9 @@ fn times_of_agent(breakdown: &Breakdown) -> [(&'static str, i64); 9] {
         ("comm_time", breakdown.total_communication),
         ("exposed_comm_time", breakdown.exposed_communication),
         ("exposed_memcpy_time", breakdown.exposed_memcpy),
-    ]
+    ];
+    times.extend((breakdown.unrecorded > 0).then_some((UNRECORDED, breakdown.unrecorded)));
+    times
 }
 
 /// Where the time of one GPU went between its first start and its last end.
@@ -228,7 +236,10 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
         .filter_map(|(place, events)| {
             let events =
                 events.into_iter().map(|(span, activity)| DeviceEvent::new(span.start, span.end, activity));
-            Some(AgentTimeline { agent: agents.get(place), breakdown: Breakdown::from_events(events, None)? })
+            Some(AgentTimeline {
+                agent: agents.get(place),
+                breakdown: Breakdown::from_partial_events(events, None, analysis.unrecorded())?,
+            })
         })
         .collect();
     found.sort_few_by_key(|AgentTimeline { agent, .. }| {

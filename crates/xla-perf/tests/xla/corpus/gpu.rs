@@ -86,7 +86,6 @@ fn figures_of_a_recorded_convolution_are_right() {
         (finding.category.as_ref().map(|(name, _)| name.as_str()), finding.operator.as_str()),
         (Some("data_movement"), "input_transpose_fusion")
     );
-    assert!((finding.compute_share - 0.0822).abs() < 1e-4);
 }
 
 #[test]
