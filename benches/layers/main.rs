@@ -161,7 +161,7 @@ fn critical_path(criterion: &mut Criterion) {
             bencher.iter(|| black_box(&recorded).wall_path());
         });
         group.bench_function(BenchmarkId::new("dag", name), |bencher| {
-            bencher.iter(|| black_box(&recorded).dag_path());
+            bencher.iter(|| black_box(&recorded).dag_path(&Default::default()));
         });
     }
 }

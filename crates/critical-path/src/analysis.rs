@@ -8,6 +8,7 @@ use trace_ingest::{EventId, Trace};
 use trace2tree::TraceTree;
 
 use crate::class::PathClass;
+use crate::conventions::Conventions;
 use crate::dag::{DagEdge, DagEdgeKind};
 use crate::fault::Fault;
 use crate::recorded::{Recorded, Scope};
@@ -31,6 +32,8 @@ pub struct PathOptions {
     pub mode: PathMode,
     /// Which part of the recording.
     pub scope: Scope,
+    /// How the graph of [`PathMode::Dag`] is made.
+    pub conventions: Conventions,
     /// Keep all edges of the graph, not only those of the path ([`CriticalPath::edges`]); of [`PathMode::Dag`] alone.
     pub all_edges: bool,
     /// Changes to try, each alone, and all together where there are several.
@@ -103,11 +106,11 @@ impl CriticalPath {
             PathMode::Dag => {
                 let path = match options.all_edges {
                     true => {
-                        let (path, all) = recorded.dag_path_and_edges();
+                        let (path, all) = recorded.dag_path_and_edges(&options.conventions);
                         edges = all;
                         path
                     }
-                    false => recorded.dag_path(),
+                    false => recorded.dag_path(&options.conventions),
                 };
                 circular = path.circular;
                 let path = path.segments.into_iter().map(|segment| PathPart {
@@ -173,7 +176,7 @@ impl CriticalPath {
         let mut classes: Vec<_> = PathClass::ALL
             .into_iter()
             .map(|class| (class, time(class)))
-            .filter(|&(_, time)| time > 0)
+            .filter(|&(_, time)| time != 0)
             .collect();
         classes.sort_few_by_key(|&(_, time)| std::cmp::Reverse(time));
         classes

@@ -6,8 +6,9 @@ use hashbrown::{HashMap, HashSet};
 use trace_ingest::{Category, EventId, PerString};
 
 use crate::class::PathClass;
+use crate::conventions::Conventions;
 use crate::graph::{Edge, Graph};
-use crate::recorded::{NONE, Recorded, WaitsFor, some};
+use crate::recorded::{NONE, Recorded, Stream, WaitsFor, Work, some};
 
 /// Calls of which HTA knows that they put one kernel, copy or fill into a queue.
 pub const QUEUED_CALLS: [&str; 12] = [
@@ -72,7 +73,7 @@ impl DagEdgeKind {
 pub struct DagSegment {
     /// When the path comes to its source, in the trace's unit from its origin.
     pub start: i64,
-    /// What it weighs, in the trace's unit: the time between its ends, or 0.
+    /// What it weighs, in the trace's unit: the time between its ends, or 0; below 0 by [`Conventions::subtracts_overlap`].
     pub weight: i64,
     /// What it stands for.
     pub kind: DagEdgeKind,
@@ -135,10 +136,13 @@ const BLOCKING: [&str; 6] = [
 struct Charge {
     kind: DagEdgeKind,
     event: EventId,
+    /// By how much the edge leads back in time: 0, or less.
+    overlap: i64,
 }
 
 struct Builder<'r, 't> {
     recorded: &'r Recorded<'t>,
+    conventions: Conventions,
     /// By node: its time, event and whether it is the end.
     nodes: Vec<(i64, EventId, bool)>,
     /// By event row: start and end node.
@@ -149,32 +153,50 @@ struct Builder<'r, 't> {
 impl Recorded<'_> {
     /// The longest path through the graph of dependencies.
     #[must_use]
-    pub fn dag_path(&self) -> DagPath {
-        self.dag().path()
+    pub fn dag_path(&self, conventions: &Conventions) -> DagPath {
+        self.dag(conventions).path()
     }
 
     /// The same with all edges of the graph, by the node that they lead to.
     #[must_use]
-    pub fn dag_path_and_edges(&self) -> (DagPath, Vec<DagEdge>) {
-        let dag = self.dag();
+    pub fn dag_path_and_edges(&self, conventions: &Conventions) -> (DagPath, Vec<DagEdge>) {
+        let dag = self.dag(conventions);
         (dag.path(), dag.all_edges())
     }
 
-    fn dag(&self) -> Dag<'_, '_> {
-        let mut builder = Builder::new(self);
-        let locked = builder.add_locks();
+    fn dag(&self, conventions: &Conventions) -> Dag<'_, '_> {
+        let mut builder = Builder::new(self, *conventions);
+        let locked = if conventions.ignores_locks { HashSet::new() } else { builder.add_locks() };
         builder.add_threads(&locked);
         builder.add_device();
         builder.solve()
     }
 }
 
+/// Whether an event is an operator or call of the host.
+fn is_host(recorded: &Recorded<'_>, conventions: &Conventions, event: EventId) -> bool {
+    let has_stream = || recorded.trace().events().stream(event).is_some_and(|stream| stream != -1);
+    recorded.runs_on_host(event) && !(conventions.ignores_operators_on_streams && has_stream())
+}
+
+/// Whether device work has a call that launched it.
+fn is_launched(recorded: &Recorded<'_>, conventions: &Conventions, work: &Work) -> bool {
+    let Some(launch) = some(work.launch) else { return false };
+    let call = &recorded.calls[launch];
+    let last = || {
+        let launched = recorded.launched_by.get(launch).iter();
+        launched.map(|&other| recorded.works[other as usize].event).max()
+    };
+    !(conventions.ignores_instant_calls && call.end <= call.start)
+        && (!conventions.one_work_per_call || last() == Some(work.event))
+}
+
 impl<'r, 't> Builder<'r, 't> {
-    fn new(recorded: &'r Recorded<'t>) -> Self {
+    fn new(recorded: &'r Recorded<'t>, conventions: Conventions) -> Self {
         let events = recorded.trace().events();
         let hosts = recorded.tree.host_events().iter().copied();
-        let hosts = hosts.filter(|&event| recorded.runs_on_host(event));
-        let works = recorded.works.iter().filter(|work| work.launch != NONE);
+        let hosts = hosts.filter(|&event| is_host(recorded, &conventions, event));
+        let works = recorded.works.iter().filter(|work| is_launched(recorded, &conventions, work));
         let mut nodes: Vec<(i64, EventId, bool)> = hosts
             .chain(works.map(|work| work.event))
             .flat_map(|event| [(events.start(event), event, false), (events.end(event), event, true)])
@@ -184,7 +206,7 @@ impl<'r, 't> Builder<'r, 't> {
         for (&(_, event, is_end), node) in nodes.iter().zip(0..) {
             of_event[event.index()][usize::from(is_end)] = node;
         }
-        Builder { recorded, nodes, of_event, edges: Vec::new() }
+        Builder { recorded, conventions, nodes, of_event, edges: Vec::new() }
     }
 
     fn add(&mut self, from: u32, to: u32, kind: DagEdgeKind, event: EventId, weighs: bool) {
@@ -193,7 +215,8 @@ impl<'r, 't> Builder<'r, 't> {
         }
         let time = self.nodes[to as usize].0 - self.nodes[from as usize].0;
         let weight = if weighs { time.max(0) } else { 0 };
-        self.edges.push(Edge { from, to, weight, kind: Charge { kind, event } });
+        let overlap = if weighs { time.min(0) } else { 0 };
+        self.edges.push(Edge { from, to, weight, kind: Charge { kind, event, overlap } });
     }
 
     /// Orders the calls under a lock. Returns the pairs of nodes that it linked.
@@ -260,14 +283,17 @@ impl<'r, 't> Builder<'r, 't> {
         let recorded = self.recorded;
         let trace = recorded.trace();
         let events = trace.events();
-        let merged = self.merged_threads();
+        let merged = match self.conventions.keeps_threads_apart {
+            true => HashMap::new(),
+            false => self.merged_threads(),
+        };
         let mut is_blocking = PerString::new(trace.strings(), |name: &str| BLOCKING.contains(&name));
         let mut hosts: Vec<(u32, i64, i64, EventId)> = recorded
             .tree
             .host_events()
             .iter()
             .copied()
-            .filter(|&event| recorded.runs_on_host(event))
+            .filter(|&event| is_host(recorded, &self.conventions, event))
             .map(|event| {
                 let thread = events.track(event).index() as u32;
                 let thread = merged.get(&thread).copied().unwrap_or(thread);
@@ -277,6 +303,12 @@ impl<'r, 't> Builder<'r, 't> {
         hosts.sort_unstable();
         for of_thread in hosts.chunk_by(|a, b| a.0 == b.0) {
             let mut open: Vec<EventId> = Vec::new();
+            let mut ends: Vec<i64> = match self.conventions.closes_innermost {
+                true => of_thread.iter().map(|&(_, _, end, _)| -end).collect(),
+                false => Vec::new(),
+            };
+            ends.sort_unstable();
+            let mut ends = ends.into_iter().peekable();
             // Node visited last inside an operator that no other encloses, and the end of the last such operator.
             let (mut last, mut last_top): (Option<u32>, Option<u32>) = (None, None);
             let mut leave = |this: &mut Self,
@@ -285,7 +317,10 @@ impl<'r, 't> Builder<'r, 't> {
                              last: &mut Option<u32>,
                              last_top: &mut Option<u32>| {
                 while let Some(&event) = open.last()
-                    && events.end(event) <= time
+                    && match this.conventions.closes_innermost {
+                        true => ends.next_if(|&end| end <= time).is_some(),
+                        false => events.end(event) <= time,
+                    }
                 {
                     open.pop();
                     let end = this.of_event[event.index()][1];
@@ -328,10 +363,24 @@ impl<'r, 't> Builder<'r, 't> {
         }
     }
 
+    /// By stream of the recording the one that it is taken for.
+    fn streams(&self) -> Vec<u32> {
+        let recorded = &self.recorded.streams;
+        let taken_for = |(stream, position): (&Stream, u32)| {
+            let first = recorded.iter().position(|other| other.number == stream.number);
+            match first {
+                Some(first) if self.conventions.merges_devices => first as u32,
+                _ => position,
+            }
+        };
+        recorded.iter().zip(0..).map(taken_for).collect()
+    }
+
     fn add_device(&mut self) {
         let recorded = self.recorded;
         let most_gap = recorded.nanoseconds(MOST_KERNEL_GAP);
-        let is_alone = self.launched_alone();
+        let streams = self.streams();
+        let is_alone = self.launched_alone(&streams);
         let mut waiting: Vec<usize> = (0..recorded.calls.len())
             .filter(|&call| {
                 !matches!(recorded.calls[call].waits_for, WaitsFor::Unrecorded | WaitsFor::Nothing)
@@ -343,7 +392,7 @@ impl<'r, 't> Builder<'r, 't> {
         let mut last_on_stream = vec![NONE; recorded.streams.len()];
         for (work, position) in recorded.works.iter().zip(0u32..) {
             while let Some(call) = waiting.next_if(|&call| recorded.calls[call].end < work.start) {
-                self.add_wait(call, &last_on_stream);
+                self.add_wait(call, &streams, &last_on_stream);
             }
             let [start, end] = self.of_event[work.event.index()];
             if start == NONE {
@@ -364,8 +413,9 @@ impl<'r, 't> Builder<'r, 't> {
                     last_source = last_source.max(Some(source.end));
                 }
             }
-            let before = some(last_on_stream[work.stream as usize]).map(|before| recorded.works[before]);
-            last_on_stream[work.stream as usize] = position;
+            let stream = streams[work.stream as usize] as usize;
+            let before = some(last_on_stream[stream]).map(|before| recorded.works[before]);
+            last_on_stream[stream] = position;
             let call = recorded.calls[work.launch as usize];
             let is_early = |time: Option<i64>| time.is_none_or(|time| time < call.start);
             if is_alone[position as usize]
@@ -376,8 +426,7 @@ impl<'r, 't> Builder<'r, 't> {
                 self.add(from, start, DagEdgeKind::LaunchDelay, work.event, true);
             } else if let Some(before) = before
                 && in_graph.is_empty()
-                && work.start - before.end < most_gap
-                && before.end <= work.start
+                && (self.conventions.links_any_gap || (0..most_gap).contains(&(work.start - before.end)))
                 && last_source.is_none_or(|source| source < before.end)
             {
                 let from = self.of_event[before.event.index()][1];
@@ -385,15 +434,16 @@ impl<'r, 't> Builder<'r, 't> {
             }
         }
         for call in waiting {
-            self.add_wait(call, &last_on_stream);
+            self.add_wait(call, &streams, &last_on_stream);
         }
     }
 
     /// Links the last work of the streams that a call waits for with its end.
-    fn add_wait(&mut self, call: usize, last_on_stream: &[u32]) {
+    fn add_wait(&mut self, call: usize, streams: &[u32], last_on_stream: &[u32]) {
         let recorded = self.recorded;
         let call = recorded.calls[call];
         let end = self.of_event[call.event.index()][1];
+        let any_device = self.conventions.merges_devices;
         let mut link = |work: u32| {
             if let Some(work) = some(work).map(|work| recorded.works[work])
                 && work.end <= call.end
@@ -404,27 +454,35 @@ impl<'r, 't> Builder<'r, 't> {
         };
         match call.waits_for {
             WaitsFor::Device(device) => {
-                let streams = recorded.streams.iter().zip(last_on_stream);
-                streams.filter(|(stream, _)| stream.device == device).for_each(|(_, &work)| link(work));
+                let all = recorded.streams.iter().zip(last_on_stream);
+                all.filter(|(stream, _)| any_device || stream.device == device)
+                    .for_each(|(_, &work)| link(work));
             }
-            WaitsFor::Stream(stream) => link(last_on_stream[stream as usize]),
+            WaitsFor::Stream(stream) => link(last_on_stream[streams[stream as usize] as usize]),
             WaitsFor::Work(work) => link(work),
             WaitsFor::Nothing | WaitsFor::Unrecorded => {}
         }
     }
 
     /// By work whether its stream's queue was empty at the launch and is when it starts.
-    fn launched_alone(&self) -> Vec<bool> {
+    fn launched_alone(&self, streams: &[u32]) -> Vec<bool> {
         let recorded = self.recorded;
         let trace = recorded.trace();
-        let mut is_queued = PerString::new(trace.strings(), |name: &str| QUEUED_CALLS.contains(&name));
+        let unqueued = self.conventions.unqueued_calls;
+        let mut is_queued = PerString::new(trace.strings(), |name: &str| {
+            QUEUED_CALLS.contains(&name) && !unqueued.contains(&name)
+        });
+        let works =
+            (recorded.works.iter().zip(0..)).map(|(work, at)| (work.stream, work.start, work.launch, at));
+        let outside = recorded.outside.iter().map(|work| (work.stream, work.start, work.launch, NONE));
         // Launches first where times are equal.
         let mut points: Vec<(u32, i64, bool, u32)> = Vec::new();
-        for (work, position) in recorded.works.iter().zip(0..) {
-            let Some(call) = some(work.launch).map(|launch| recorded.calls[launch]) else { continue };
+        for (stream, start, launch, position) in works.chain(outside) {
+            let Some(call) = some(launch).map(|launch| recorded.calls[launch]) else { continue };
             if *is_queued.get(trace.events().name(call.event)) {
-                points.push((work.stream, call.start, false, position));
-                points.push((work.stream, work.start, true, position));
+                let stream = streams[stream as usize];
+                points.push((stream, call.start, false, position));
+                points.push((stream, start, true, position));
             }
         }
         points.sort_unstable();
@@ -434,9 +492,10 @@ impl<'r, 't> Builder<'r, 't> {
             let mut length = 0i64;
             for &(_, _, is_start, work) in of_stream {
                 length += if is_start { -1 } else { 1 };
-                match is_start {
-                    false => alone_at_launch[work as usize] = length == 1,
-                    true => alone[work as usize] = alone_at_launch[work as usize] && length == 0,
+                match (some(work), is_start) {
+                    (None, _) => {}
+                    (Some(work), false) => alone_at_launch[work] = length == 1,
+                    (Some(work), true) => alone[work] = alone_at_launch[work] && length == 0,
                 }
             }
         }
@@ -454,13 +513,23 @@ impl<'r, 't> Builder<'r, 't> {
         let graph = Graph::new(self.nodes.len(), self.edges);
         let (on_path, length) = graph.longest_path();
         let touched = is_touched.into_iter().filter(|&is| is).count();
-        Dag { recorded: self.recorded, nodes: self.nodes, graph, on_path, length, touched, edges }
+        Dag {
+            recorded: self.recorded,
+            conventions: self.conventions,
+            nodes: self.nodes,
+            graph,
+            on_path,
+            length,
+            touched,
+            edges,
+        }
     }
 }
 
 /// The graph with its longest path.
 struct Dag<'r, 't> {
     recorded: &'r Recorded<'t>,
+    conventions: Conventions,
     /// By node: its time, event and whether it is the end.
     nodes: Vec<(i64, EventId, bool)>,
     graph: Graph<Charge>,
@@ -479,7 +548,8 @@ impl Dag<'_, '_> {
         let class_of_work: HashMap<EventId, PathClass> =
             recorded.works.iter().map(|work| (work.event, work.class)).collect();
         let segments = self.on_path.iter().map(|&position| {
-            let Edge { from, weight, kind: Charge { kind, event }, .. } = self.graph.edges[position];
+            let Edge { from, weight, kind: Charge { kind, event, overlap }, .. } = self.graph.edges[position];
+            let weight = weight + if self.conventions.subtracts_overlap { overlap } else { 0 };
             let class = match kind {
                 DagEdgeKind::Operator => Some(match class_of_work.get(&event) {
                     Some(&class) => class,

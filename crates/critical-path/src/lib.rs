@@ -3,6 +3,7 @@
 
 mod analysis;
 mod class;
+mod conventions;
 mod dag;
 mod fault;
 mod graph;
@@ -19,6 +20,7 @@ mod wall;
 
 pub use analysis::{CriticalPath, PathGroup, PathMode, PathOptions, PathPart, WhatIf};
 pub use class::PathClass;
+pub use conventions::Conventions;
 pub use dag::{DagEdge, DagEdgeKind, DagPath, DagSegment, QUEUED_CALLS};
 pub use fault::Fault;
 pub use graph_replays::{Dependencies, GraphReplay, GraphReplays};

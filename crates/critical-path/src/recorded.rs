@@ -146,6 +146,15 @@ pub(crate) enum WaitsFor {
     Nothing,
 }
 
+/// A kernel, copy or fill that was launched outside the scope.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outside {
+    pub(crate) start: i64,
+    pub(crate) stream: u32,
+    /// Position among the calls.
+    pub(crate) launch: u32,
+}
+
 /// A stream of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stream {
@@ -161,6 +170,8 @@ pub struct Recorded<'t> {
     pub(crate) time: Range<i64>,
     /// By start, then by end.
     pub(crate) works: Vec<Work>,
+    /// On the streams of the works, for the lengths of their queues.
+    pub(crate) outside: Vec<Outside>,
     pub(crate) streams: Vec<Stream>,
     /// Works by stream, in the order of works.
     pub(crate) on_stream: Lists,
@@ -207,6 +218,7 @@ impl<'t> Recorded<'t> {
         let mut classes = PerString::new(trace.strings(), |name: &str| work_class(name, communication));
         let mut streams: HashMap<Stream, u32> = HashMap::new();
         let mut works: Vec<Work> = Vec::new();
+        let mut outside: Vec<(EventId, EventId)> = Vec::new();
         let is_graph_node = graph_dependencies::node_categories(trace);
         for event in events.ids() {
             let category = events.category(event);
@@ -218,6 +230,7 @@ impl<'t> Recorded<'t> {
                 Some(launch) => is_call_in(launch),
                 None => !matches!(scope, Scope::LaunchedIn(_)),
             } {
+                outside.extend(launch.map(|launch| (event, launch)));
                 continue;
             }
             let next = streams.len() as u32;
@@ -244,6 +257,11 @@ impl<'t> Recorded<'t> {
                 work.launch = NONE;
             }
         }
+        let outside = outside.into_iter().filter_map(|(event, launch)| {
+            let stream = *streams.get(&stream_of(trace, event))?;
+            Some(Outside { start: events.start(event), stream, launch: call_of_row[launch.index()] })
+        });
+        let outside: Vec<Outside> = outside.filter(|outside| outside.launch != NONE).collect();
         let mut by_position = vec![Stream { device: 0, number: 0 }; streams.len()];
         streams.iter().for_each(|(&stream, &position)| by_position[position as usize] = stream);
 
@@ -274,6 +292,7 @@ impl<'t> Recorded<'t> {
             scope: scope.clone(),
             time,
             works,
+            outside,
             streams: by_position,
             on_stream,
             launched_by,

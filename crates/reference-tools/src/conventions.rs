@@ -26,6 +26,8 @@ pub struct Conventions {
     pub ranks: multi_rank::Conventions,
     /// Of Tenstorrent's operations.
     pub tenstorrent: metal_perf::Conventions,
+    /// Of critical paths.
+    pub critical_path: critical_path::Conventions,
 }
 
 /// Those of TraceLens 171dd747, where it is known to be wrong, too.
@@ -106,6 +108,27 @@ pub fn tt_perf_report() -> Conventions {
             weighs_all_devices: true,
             keeps_grid_if_both_bound: true,
             fidelity_with_config_only: true,
+        },
+        ..Conventions::default()
+    }
+}
+
+/// Those of Holistic Trace Analysis 0.5.0 about critical paths, where it is held to be wrong, too. Its tables are
+/// [`hta_sheets`](crate::hta_sheets).
+#[must_use]
+pub fn hta() -> Conventions {
+    Conventions {
+        critical_path: critical_path::Conventions {
+            ignores_locks: true,
+            keeps_threads_apart: true,
+            links_any_gap: true,
+            subtracts_overlap: true,
+            one_work_per_call: true,
+            ignores_instant_calls: true,
+            merges_devices: true,
+            ignores_operators_on_streams: true,
+            closes_innermost: true,
+            unqueued_calls: &["cuLaunchKernelEx"],
         },
         ..Conventions::default()
     }

@@ -60,8 +60,9 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "HOW", default_value = "wall", value_parser = one_of_explained(MODES), help_heading = "Analysis")]
     pub(crate) mode: PathMode,
 
-    /// Give the path of Holistic Trace Analysis: its graph (--mode dag) on times in whole µs, without the last of several
-    /// profiler steps; --annotation counts all events whose names contain the text, those of devices too
+    /// Give the path of Holistic Trace Analysis 0.5.0, its faults included: its graph (--mode dag) on times in whole µs,
+    /// without the last of several profiler steps; --annotation counts all events whose names contain the text, those of
+    /// devices too
     #[arg(long, value_name = "TOOL", value_parser = one_of(HTA), help_heading = "Analysis")]
     pub(crate) parity: Option<Reference>,
 

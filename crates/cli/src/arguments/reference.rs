@@ -14,8 +14,9 @@ pub(crate) enum Reference {
 pub(crate) fn conventions(parity: Option<Reference>) -> Conventions {
     match parity {
         Some(Reference::TraceLens) => reference_tools::tracelens(),
-        // Its tables stand beside ours.
-        Some(Reference::Hta) | None => Conventions::default(),
+        // Of reports its tables stand beside ours.
+        Some(Reference::Hta) => reference_tools::hta(),
+        None => Conventions::default(),
     }
 }
 

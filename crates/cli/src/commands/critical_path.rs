@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use answers::{Analysed, CriticalPathReporter, OverlayEvents, Report, write_overlay};
 use critical_path::{PathMode, PathOptions, Scaling};
+use perf_models::CommunicationPatterns;
 use trace_ingest::RecordingKind;
 
+use crate::arguments::conventions;
 use crate::arguments::critical_path::{CriticalPathArguments, OverlayEdges};
 use crate::context::Context;
 use crate::error::Failure;
@@ -64,7 +66,12 @@ pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> R
     let reporter = CriticalPathReporter {
         path: PathOptions {
             mode,
+            conventions: conventions(arguments.parity).critical_path,
             all_edges,
+            communication: match as_hta {
+                true => CommunicationPatterns::libraries_only(),
+                false => CommunicationPatterns::default(),
+            },
             changes: without.chain(arguments.scale.iter().cloned()).collect(),
             ..PathOptions::default()
         },

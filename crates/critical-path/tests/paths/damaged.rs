@@ -50,7 +50,7 @@ fn check(recorded: &Recorded<'_>) {
         recorded.time().end - recorded.time().start
     );
     assert!(path.windows(2).all(|two| two[0].end == two[1].start));
-    assert!(recorded.dag_path().length >= 0);
+    assert!(recorded.dag_path(&Default::default()).length >= 0);
     assert!(Replay::new(recorded).with(&[]).duration >= 0);
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
 
+mod conventions;
 mod corpus;
 mod damaged;
 mod simulated;
