@@ -39,6 +39,23 @@ fn the_path_of_hta_is_that_of_its_graph() {
         .with_error(&["--parity hta is about --mode dag"]);
 }
 
+#[test]
+fn the_path_of_hta_goes_by_its_rules() {
+    // The second kernel begins before the first ends.
+    let place = Workplace::with(trace(&[
+        launch(1, 0.0),
+        launch(2, 5.0),
+        kernel("gemm", 1, 20.0, 30.0),
+        kernel("gemm", 2, 40.0, 20.0),
+    ]));
+    let path = |options: &[&str]| {
+        let all = [&["critical-path", "trace.json", "--keep-overruns", "--json"], options].concat();
+        sum(&Sheets::parse(&place.run(&all).exits_with(0).out), "critical_path", "path_us")
+    };
+    assert_eq!(path(&["--mode", "dag"]), 30.0);
+    assert_eq!(path(&["--parity", "hta"]), 30.0 - 10.0 + 20.0);
+}
+
 fn sum(sheets: &Sheets, sheet: &str, column: &str) -> f64 {
     sheets.column(sheet, column).into_iter().filter_map(Value::as_f64).sum()
 }
