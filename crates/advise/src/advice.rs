@@ -18,6 +18,8 @@ use crate::shift::Shift;
 const MOST_NAMED: usize = 5;
 /// Findings of a first page.
 const MOST_FIRST: usize = 3;
+/// Share of the window from which on a first page has time of which nobody knows what would come back.
+const LARGE_UNKNOWN: f64 = 0.1;
 /// Share of a claim that is left by other claims, from which on it is a finding of its own.
 const OWN_FROM: f64 = 0.5;
 /// Share of a claim's time on the critical path below which the finding says so.
@@ -125,9 +127,18 @@ impl Advice {
         Advice { device: None, window_us, parts_us, findings }
     }
 
-    /// The findings that a first page has room for: those that give back most.
+    /// The findings that a first page has room for: those that give back most, and large amounts of time of which nobody
+    /// knows what would come back.
     pub fn first(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.gain.is_some()).take(MOST_FIRST)
+        let worth = |finding: &Finding| match (finding.gain, finding.amount_us) {
+            (Some(gain), _) => Some(gain.mid_us),
+            (None, Some(amount)) if amount >= LARGE_UNKNOWN * self.window_us => Some(amount),
+            _ => None,
+        };
+        let mut first: Vec<(f64, &Finding)> =
+            self.findings.iter().filter_map(|finding| Some((worth(finding)?, finding))).collect();
+        first.sort_few_by(|(a, _), (b, _)| b.total_cmp(a));
+        first.into_iter().take(MOST_FIRST).map(|(_, finding)| finding)
     }
 
     /// The window in its parts, for people: `window 1.2 ms: computation 60.0%, idle 40.0%`.
@@ -316,7 +327,7 @@ impl Draft<'_> {
                 None => claim.subject,
             },
             bucket,
-            amount_us: gain.map(|_| facts.us(amount)),
+            amount_us: gain.map(|_| amount).or(claim.amount).map(|amount| facts.us(amount)),
             amount_percent: None,
             gain,
             share_percent: gain.map(|gain| gain.mid_us / facts.us(facts.window().max(1)) * 100.0),

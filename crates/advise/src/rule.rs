@@ -238,6 +238,8 @@ pub struct Claim {
     pub events: Vec<u32>,
     /// Share of the window that makes it worth saying although no time is known.
     pub worth: f64,
+    /// Time of the window that it is about, where nobody knows what would come back.
+    pub amount: Option<i64>,
     /// Whether none of the device events is launched any more, although others take a part of their time.
     pub removes_launches: bool,
 }
@@ -256,6 +258,7 @@ impl Claim {
             rows: Vec::new(),
             events: Vec::new(),
             worth: 0.0,
+            amount: None,
             removes_launches: false,
         }
     }
@@ -263,6 +266,13 @@ impl Claim {
     /// Something to know that has no time of its own.
     pub fn without_time(bucket: Bucket, subject: impl Into<String>) -> Self {
         Claim { bucket: Some(bucket), worth: 1.0, ..Claim::new(subject, Vec::new()) }
+    }
+
+    /// About so much time of the window, of which nobody knows what would come back.
+    #[must_use]
+    pub fn of_time(mut self, time: i64) -> Self {
+        self.amount = Some(time);
+        self
     }
 
     /// As sure as this.

@@ -61,9 +61,9 @@ pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
 
 /// What to change first, a line each.
 fn write_findings(out: &mut String, findings: &[Finding], style: Style) {
-    for finding in findings {
+    for (position, finding) in findings.iter().enumerate() {
         let gain = finding.gain.map_or_else(String::new, |gain| format!(", {}", gain.in_words()));
-        let first = if finding.rank == 1 { "fix first:  " } else { "            " };
+        let first = if position == 0 { "fix first:  " } else { "            " };
         let doubt = if finding.doubts.is_empty() { "" } else { " (in doubt)" };
         let (amount, what, subject) = (finding.amount_in_words(), &finding.what, &finding.subject);
         let line = format!("{amount} {what}: {subject}{gain} [{}]{doubt}", finding.rule);

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use gpu_timeline::{Activity, Breakdown, DeviceEvent, IntervalSet, Overlaps, busy_time, overlaps};
+use gpu_timeline::{Activity, Breakdown, DeviceEvent, IntervalSet, Overlaps, overlaps};
 use iterations::{DetectOptions, Iterations, MeasuredIterations};
 use operator_sheets::{Iterated, IterationWork};
 use perf_models::{Architecture, Device, OpCall, architecture_of_device};
@@ -12,7 +12,7 @@ use trace2tree::{EventSet, PassError, TraceTree, insert_pseudo_operators, normal
 use crate::analysis_extension::{AnalysisExtension, TreeChanges};
 use crate::conventions::RecomputeRule;
 use crate::derived::Derived;
-use crate::device::{DeviceEvents, interval};
+use crate::device::DeviceEvents;
 use crate::extended_operators::ExtendedOperators;
 use crate::launchers::{LauncherRow, LauncherWork, Launchers};
 use crate::models::Models;
@@ -63,9 +63,9 @@ pub struct Coverage {
     pub linked_events: usize,
     /// Device events whose launch is not.
     pub unlinked_events: usize,
-    /// Busy time in µs of the linked ones.
+    /// Sum in µs of the durations of the linked ones.
     pub linked_time_us: f64,
-    /// Busy time in µs of the others.
+    /// Sum in µs of the durations of the others.
     pub unlinked_time_us: f64,
 }
 
@@ -320,6 +320,12 @@ impl Analysis {
         if self.options.conventions.is_full() { &self.tree.unrecorded().time } else { &NONE }
     }
 
+    /// Time between cycles of the recorder, which says nothing of the program.
+    pub fn between_cycles(&self) -> i64 {
+        let gaps = &self.tree.unrecorded().between_cycles;
+        gaps.iter().map(|(gap, _)| self.unrecorded().shared_time(*gap)).sum()
+    }
+
     /// Breakdown of everything that the timeline counts; `None` without device events. Computed once.
     pub fn timeline(&self) -> Option<Breakdown> {
         *self.timeline.get_or_init(|| self.breakdown(self.counted()))
@@ -367,14 +373,13 @@ impl Analysis {
     }
 
     fn find_coverage(&self) -> Coverage {
-        let busy = |linked: bool| {
+        let sums = |linked: bool| {
             let chosen = self.device.ids.iter().zip(&self.device.linked).filter(|&(_, &is)| is == linked);
-            let count = chosen.clone().count();
-            let time = busy_time(chosen.map(|(&id, _)| interval(self.trace(), id)), &mut Vec::new());
-            (count, self.us(time))
+            let time = chosen.clone().map(|(&id, _)| self.trace().events().duration(id)).sum();
+            (chosen.count(), self.us(time))
         };
         let ((linked_events, linked_time_us), (unlinked_events, unlinked_time_us)) =
-            (busy(true), busy(false));
+            (sums(true), sums(false));
         Coverage { linked_events, unlinked_events, linked_time_us, unlinked_time_us }
     }
 

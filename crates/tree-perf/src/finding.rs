@@ -65,9 +65,7 @@ impl Analysis {
         };
         let sum = |part: fn(&Breakdown) -> i64| devices.iter().map(part).sum::<i64>();
         // What lies between two cycles of the recorder says nothing of the program.
-        let gaps = &self.tree().unrecorded().between_cycles;
-        let gaps: i64 = gaps.iter().map(|(gap, _)| self.unrecorded().shared_time(*gap)).sum();
-        let between_cycles = gaps.min(timeline.unrecorded);
+        let between_cycles = self.between_cycles().min(timeline.unrecorded);
         let all_between = between_cycles * devices.len() as i64;
         let (busy, total) = (sum(|of| of.busy), sum(|of| of.total) - all_between);
         let shares = TimeShares {

@@ -29,7 +29,7 @@ impl Rule for Precision {
     }
 
     fn what(&self) -> &'static str {
-        "matrix products and convolutions in FP32 that could be faster in fewer bits"
+        "matrix products and convolutions in FP32"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -178,7 +178,7 @@ impl Rule for FuseChain {
     }
 
     fn what(&self) -> &'static str {
-        "operators in a row that write and read what could stay on the chip"
+        "unfused elementwise chain"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
@@ -245,7 +245,7 @@ impl Rule for FuseEpilogue {
     }
 
     fn what(&self) -> &'static str {
-        "elementwise operators on the result of a matrix product, which it could do itself"
+        "unfused epilogue: elementwise operators after a matrix product"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
@@ -295,7 +295,7 @@ impl Rule for FuseAttention {
     }
 
     fn what(&self) -> &'static str {
-        "attention written as two products with a softmax between them"
+        "unfused attention (matmul, softmax, matmul)"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -26,7 +26,7 @@ impl Rule for GemmDims {
     }
 
     fn what(&self) -> &'static str {
-        "matrix products whose extents do not suit the device"
+        "GEMM dimensions not aligned to the tile size"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -30,7 +30,7 @@ impl Rule for IdleSync {
     }
 
     fn what(&self) -> &'static str {
-        "the device runs dry because the host waits for it"
+        "host synchronisation drains the device"
     }
 
     fn remedy(&self, program: Program) -> &'static str {
@@ -58,7 +58,7 @@ impl Rule for IdleData {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits while the host loads data"
+        "the device waits for input data"
     }
 
     fn remedy(&self, program: Program) -> &'static str {
@@ -84,7 +84,7 @@ impl Rule for IdleHost {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits while the host launches nothing"
+        "the device waits: the host launches nothing"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
@@ -105,7 +105,7 @@ impl Rule for IdleAllocation {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits while the host allocates or frees memory"
+        "memory allocation stalls the device"
     }
 
     fn remedy(&self, program: Program) -> &'static str {
@@ -134,11 +134,11 @@ impl Rule for IdleInitialisation {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits while something is used for the first time: kernels are loaded, libraries are set up"
+        "first-use stalls: the first call takes far longer than later ones"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "it happens once: let the profiler wait and warm up for a few steps to see the steady part"
+        "it happens once: let the profiler wait and warm up for a few steps (schedule(wait=, warmup=)) to record the steady part"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -17,7 +17,7 @@ impl Rule for IdleLaunch {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits for launches: the host is slower than the device"
+        "launch-bound: the host issues kernels too slowly"
     }
 
     fn remedy(&self, program: Program) -> &'static str {

@@ -15,7 +15,7 @@ impl Rule for Layout {
     }
 
     fn what(&self) -> &'static str {
-        "kernels that only reorder, convert or copy data"
+        "layout and dtype conversions"
     }
 
     fn remedy(&self, program: Program) -> &'static str {

@@ -11,7 +11,7 @@ impl Rule for Missing {
     }
 
     fn what(&self) -> &'static str {
-        "the recording lacks what findings rest on"
+        "missing from this recording"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -10,7 +10,7 @@ impl Rule for Recompute {
     }
 
     fn what(&self) -> &'static str {
-        "forward work that is done again in the backward pass"
+        "recomputed activations"
     }
 
     fn remedy(&self, program: Program) -> &'static str {

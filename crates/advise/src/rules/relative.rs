@@ -35,7 +35,7 @@ impl Rule for RelativeEfficiency {
     }
 
     fn what(&self) -> &'static str {
-        "calls slower than the same operator's best ones in this program"
+        "calls slower than the best call of the same operator"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

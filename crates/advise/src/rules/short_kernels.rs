@@ -20,7 +20,7 @@ impl Rule for ShortKernels {
     }
 
     fn what(&self) -> &'static str {
-        "many short kernels, of which starting and ending them is a large part"
+        "many short kernels: launch overhead dominates"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

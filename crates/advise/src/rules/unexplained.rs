@@ -17,7 +17,7 @@ impl Rule for Unexplained {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits, and the recording does not say for what"
+        "unexplained idle time"
     }
 
     fn remedy(&self, program: Program) -> &'static str {
@@ -50,6 +50,7 @@ impl Rule for Unexplained {
                     share * 100.0
                 );
                 let claim = Claim::without_time(Bucket::Idle, what)
+                    .of_time(time)
                     .with_confidence(Confidence::High)
                     .with_evidence(text)
                     .with_row(facts.sheets.timeline, "idle_time");

@@ -18,7 +18,7 @@ impl Rule for Unmodelled {
     }
 
     fn what(&self) -> &'static str {
-        "time of operators whose work is not known: nothing can be said of their efficiency"
+        "no performance model: efficiency unknown"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

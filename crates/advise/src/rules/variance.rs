@@ -29,7 +29,7 @@ impl Rule for Variance {
     }
 
     fn what(&self) -> &'static str {
-        "calls with the same arguments, or steps, of which some take much longer"
+        "some calls with the same arguments, or some steps, take much longer than the others"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -61,7 +61,7 @@ impl Rule for Regression {
     }
 
     fn what(&self) -> &'static str {
-        "work that takes longer than in the baseline"
+        "slower than in the baseline"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -107,7 +107,7 @@ impl Rule for DecodeLaunch {
     }
 
     fn what(&self) -> &'static str {
-        "decode steps wait for launches"
+        "launch-bound decode steps"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
@@ -148,7 +148,7 @@ impl Rule for BatchSmall {
     }
 
     fn what(&self) -> &'static str {
-        "decode steps of few requests: the time of reading the weights is shared by few"
+        "decode batch too small to amortise reading the weights"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
@@ -183,7 +183,7 @@ impl Rule for PrefillStarved {
     }
 
     fn what(&self) -> &'static str {
-        "prompts wait behind other work: the device is idle before steps that take them in"
+        "the device is idle before prefill steps"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -179,7 +179,10 @@ impl<'a> Builder<'a> {
             None => self.analysis.timeline(),
             Some(_) => self.analysis.breakdown_of(|event| self.is_meant(event)),
         };
-        let Some(breakdown) = breakdown else { return Facts::default() };
+        let Some(mut breakdown) = breakdown else { return Facts::default() };
+        let between_cycles = self.analysis.between_cycles().min(breakdown.unrecorded);
+        breakdown.total -= between_cycles;
+        breakdown.unrecorded -= between_cycles;
         let (calls, operators, call_of) = self.calls();
         let (works, messages) = self.works(&call_of);
         let (idle, holds) = self.idle(&works);

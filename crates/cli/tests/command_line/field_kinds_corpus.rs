@@ -133,7 +133,7 @@ fn kernels_of_no_known_class_are_named_and_lead_nothing() {
         (
             "field/recordings/tpu-vllm/host.trace.json.gz",
             [
-                "bound by CONV_fwd: 33.0% of device time",
+                "largest: CONV_fwd, 33.0% of device time",
                 "unclassified kernels: 26.6% of device time (fusion 24.8%)",
             ],
         ),
