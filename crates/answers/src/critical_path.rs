@@ -45,9 +45,7 @@ impl Reporter for CriticalPathReporter {
         let mut trace = read_path(path, &ReadOptions { skip_python_frames: !python_frames, ..run.reading })?;
         run.count_events(trace.events().len() + trace.skipped_frames() as usize);
         run.begin(Stage::Analysis);
-        if self.as_hta {
-            read_as_hta(&mut trace);
-        }
+        let device_first = self.as_hta && read_as_hta(&mut trace);
         let threads = run.reading.thread_count();
         let options = TreeOptions {
             python_frames,
@@ -67,8 +65,11 @@ impl Reporter for CriticalPathReporter {
             self.path.scope = Scope::Cut(selected.time);
         }
         if let Some((name, numbers)) = &self.annotation {
-            let annotated = if self.as_hta { Scope::containing } else { Scope::annotated };
-            let scope = annotated(tree.trace(), name, numbers.clone());
+            let trace = tree.trace();
+            let scope = match self.as_hta {
+                true => Scope::containing(trace, name, numbers.clone(), device_first),
+                false => Scope::annotated(trace, name, numbers.clone()),
+            };
             self.path.scope = scope.map_err(|error| Error::NoSuchAnnotation {
                 path: path.to_path_buf(),
                 name: name.clone(),

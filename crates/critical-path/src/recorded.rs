@@ -69,7 +69,8 @@ impl Scope {
         Scope::around(trace, &found, numbers)
     }
 
-    /// The same of all events whose names contain a text, those of devices too, in the order of the file.
+    /// The same of all events whose names contain a text, those of devices too, in the order of the file; on request
+    /// kernels, copies and fills before all others.
     ///
     /// # Errors
     /// When the recording has fewer of them.
@@ -77,10 +78,13 @@ impl Scope {
         trace: &Trace,
         part: &str,
         numbers: RangeInclusive<usize>,
+        device_first: bool,
     ) -> Result<Scope, NoSuchAnnotation> {
         let events = trace.events();
         let mut is_meant = PerString::new(trace.strings(), |name: &str| name.contains(part));
-        let found: Vec<EventId> = events.ids().filter(|&event| *is_meant.get(events.name(event))).collect();
+        let mut found: Vec<EventId> =
+            events.ids().filter(|&event| *is_meant.get(events.name(event))).collect();
+        found.sort_by_key(|&event| device_first && !events.category(event).is_device());
         Scope::around(trace, &found, numbers)
     }
 

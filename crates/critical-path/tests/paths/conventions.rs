@@ -207,3 +207,12 @@ fn each_end_may_close_the_innermost_operator() {
     let beside = [(Operator, 5), (Operator, 7), (Operator, 0), (Operator, 9), (Operator, 0)];
     assert_eq!(path(&tree, innermost), beside);
 }
+
+#[test]
+fn the_events_of_devices_may_be_counted_first() {
+    let tree =
+        Recording::new().operator("nccl:all_reduce", 1, (0, 10)).work("ncclDevKernel", 0, (20, 30), 1).tree();
+    let first = |device_first| Scope::containing(tree.trace(), "nccl", 0..=0, device_first);
+    assert_eq!(first(false), Ok(Scope::LaunchedIn(0..10_000)));
+    assert_eq!(first(true), Ok(Scope::LaunchedIn(20_000..30_000)));
+}

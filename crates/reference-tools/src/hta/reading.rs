@@ -74,8 +74,9 @@ fn is_span(trace: &Trace, event: EventId) -> bool {
     events.phase(event) == Phase::Complete && events.category(event) != Category::TRACE
 }
 
-/// Leaves of a recording what HTA keeps, with its times.
-pub fn read_as_hta(trace: &mut Trace) {
+/// Leaves of a recording what HTA keeps, with its times. Returns whether that is less than all steps of the profiler:
+/// HTA then lists the events of devices before those of the host.
+pub fn read_as_hta(trace: &mut Trace) -> bool {
     let reading = Reading::new(trace);
     let unit = reading.microsecond;
     let kept: Vec<Option<(i64, i64)>> =
@@ -88,6 +89,7 @@ pub fn read_as_hta(trace: &mut Trace) {
         }
     }
     trace.retain(|event| kept[event.index()].is_some());
+    reading.cut.is_some()
 }
 
 #[cfg(test)]
@@ -121,7 +123,7 @@ mod tests {
             (Category::KERNEL, "k", 12_300, 600, Some(1)),
             (Category::KERNEL, "k", 13_001, 2_998, Some(2)),
         ]);
-        read_as_hta(&mut fine);
+        assert!(!read_as_hta(&mut fine));
         assert_eq!(spans(&fine), [("op", 10_000, 5_000), ("k", 13_000, -1_000), ("k", 14_000, 1_000)]);
         let mut whole = trace(&[(Category::CPU_OP, "op", 10_000, 5_000, None)]);
         read_as_hta(&mut whole);
@@ -142,7 +144,7 @@ mod tests {
             kernel(230_000, 2),
             kernel(90_000, 3),
         ]);
-        read_as_hta(&mut several);
+        assert!(read_as_hta(&mut several));
         let left: Vec<(&str, i64)> =
             spans(&several).into_iter().map(|(name, start, _)| (name, start / 1000)).collect();
         assert_eq!(left, [("ProfilerStep#1", 100), ("cudaLaunchKernel", 110), ("k", 220)]);

@@ -25,10 +25,12 @@ fn the_graph_of_recordings_of_the_corpus_is_that_of_hta() {
     for &(case, nodes, edges, path_nodes, length, host, between) in HTA {
         let Some(folder) = corpus(case) else { return };
         let mut trace = read_path(&folder.join("trace.json.gz"), &ReadOptions::default()).unwrap();
-        read_as_hta(&mut trace);
+        let device_first = read_as_hta(&mut trace);
         let tree = TraceTree::build(trace, &TreeOptions::default());
         let scope = match case {
-            "kineto/cuda-event-sync" => Scope::containing(tree.trace(), "ProfilerStep", 0..=0).unwrap(),
+            "kineto/cuda-event-sync" => {
+                Scope::containing(tree.trace(), "ProfilerStep", 0..=0, device_first).unwrap()
+            }
             _ => Scope::Whole,
         };
         let recorded = Recorded::new(&tree, &scope, &CommunicationPatterns::default());
@@ -90,6 +92,9 @@ inference/xdit-sd-3.5/profile_trace_rank_0.json.gz ProfilerStep#0 65466 53139 42
 pytorch/h100-qwen1.5-0.5b/trace.json.gz aten::mm#3 12 9 0 0 1 0 4 0 74 0 3 0
 pytorch/h100-qwen1.5-0.5b/trace.json.gz aten::linear#20 22 19 0 0 1 0 4 0 75 0 2 0
 pytorch/mi300-timesformer/trace.json.gz aten::linear#10 16 14 0 0 0 0 2 0 178 0 0 0
+kineto/integer-us-rank1/trace.json.gz aten::addmm#5 6 4 0 0 0 0 4 43 0 0 0 0
+pytorch/normalization-layers/trace.json.gz aten::batch_norm#1 22 20 0 1 0 0 18 1620 4 0 0 23
+field/recordings/mi300x-fused-ranks/trace.json.gz nccl#3 2832 2376 175 4 271 0 6 0 0 4637 -2149 0
 ";
 
 #[test]
@@ -106,14 +111,14 @@ fn the_path_through_recordings_of_the_corpus_is_that_of_hta_as_released() {
         let (folder, name) = file.rsplit_once('/').unwrap();
         let Some(folder) = corpus(folder) else { return };
         let mut trace = read_path(&folder.join(name), &ReadOptions::default()).unwrap();
-        read_as_hta(&mut trace);
+        let device_first = read_as_hta(&mut trace);
         let options = TreeOptions { keep_overruns: true, ..TreeOptions::default() };
         let tree = TraceTree::build(trace, &options);
         let scope = match annotation.split_once('#') {
             None => Scope::Whole,
             Some((text, number)) => {
                 let number = number.parse().unwrap();
-                Scope::containing(tree.trace(), text, number..=number).unwrap()
+                Scope::containing(tree.trace(), text, number..=number, device_first).unwrap()
             }
         };
         let recorded = Recorded::new(&tree, &scope, &CommunicationPatterns::libraries_only());
