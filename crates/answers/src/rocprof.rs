@@ -117,9 +117,9 @@ impl Reporter for RocprofReporter {
             .collect();
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let mut summary = summary(&analysis, traced.as_ref().and_then(Analysis::finding), title);
-        summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
         summary.left_out = left_out;
-        summary.statements.splice(0..0, selected.as_ref().map(window_in_words));
+        summary.begin_with(selected.as_ref().map(window_in_words));
+        summary.doubt(diagnosis.as_ref().and_then(Diagnosis::doubts));
         let analysis = Analysed::Rocprof(analysis, diagnosis);
         summary.findings = first_of(advice.as_ref());
         let report = Report { tables, summary, notices, pictures, advice, analysis };
@@ -191,6 +191,7 @@ fn summary(analysis: &RocprofAnalysis, finding: Option<TraceFinding>, title: Str
         finding.iter().flat_map(|finding| [Some(finding.to_string()), finding.unclassified_beside()]);
     Summary {
         head: head(analysis.profile(), &timelines, title),
+        headlines: statements.clone().flatten().count(),
         statements: statements.flatten().collect(),
         timelines: shown
             .map(|AgentTimeline { agent, breakdown }| {

@@ -14,8 +14,10 @@ pub struct Summary {
     pub head: Vec<String>,
     /// What is known of the recorder, such as versions, by item.
     pub recorder: Vec<(&'static str, String)>,
-    /// What the figures cover, and what bounds the work, a sentence each.
+    /// What bounds the work, and what else there is to know, a sentence each.
     pub statements: Vec<String>,
+    /// How many of these stand at the head of a page: the window, and what bounds the work.
+    pub headlines: usize,
     /// How busy the devices were.
     pub timelines: Vec<Timeline>,
     /// How many devices have their timeline in the tables only, and in which.
@@ -39,6 +41,18 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Says first what part of the recording the figures are of, where it is one.
+    pub(crate) fn begin_with(&mut self, window: Option<String>) {
+        self.headlines += usize::from(window.is_some());
+        self.statements.splice(0..0, window);
+    }
+
+    /// Says right behind the headlines why figures are in doubt, where they are.
+    pub(crate) fn doubt(&mut self, doubts: Option<String>) {
+        let at = self.headlines.min(self.statements.len());
+        self.statements.splice(at..at, doubts);
+    }
+
     /// The first page as figures.
     pub(crate) fn to_json(&self) -> Value {
         let devices = self.timelines.iter().map(Timeline::to_json);

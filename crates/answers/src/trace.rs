@@ -251,13 +251,13 @@ impl TraceReporter {
         };
         let first_page = || summary(&analysis, phases.as_ref(), title.clone());
         let (tables, mut summary, advice) = examined.tables(&title, first_page, threads_of_sheets, run)?;
-        summary.statements.extend(diagnosis.as_ref().and_then(Diagnosis::doubts));
         notices.extend(notices_of(&analysis, phases.as_ref()));
         if analysis.trace().facts().is_view_of_xplane {
             notices.push(Notice::ViewOfXPlane { profile: profile_beside(path) });
         }
         summary.statements.extend(compared);
-        summary.statements.splice(0..0, window);
+        summary.begin_with(window);
+        summary.doubt(diagnosis.as_ref().and_then(Diagnosis::doubts));
         notices.extend(no_rooflines(&analysis, &summary));
         let pictures = pictures(run, &mut notices, |asked| match (asked, &phases) {
             (Picture::Rooflines, _) => picture::rooflines(&*analysis, analysis.architecture(), &title),
@@ -387,17 +387,7 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
 }
 
 fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: String) -> Summary {
-    let coverage = analysis.coverage();
-    let share = coverage.linked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us) * 100.0;
-    let linked = || {
-        format!(
-            "{} of {} device events linked to their launch ({:.1}% of device time)",
-            grouped(coverage.linked_events as u128),
-            grouped((coverage.linked_events + coverage.unlinked_events) as u128),
-            if share.is_nan() { 0.0 } else { share },
-        )
-    };
-    let covered = if analysis.is_host_only() { host_alone(analysis) } else { linked() };
+    let of_host = analysis.is_host_only().then(|| host_alone(analysis));
     let timeline =
         |name, timeline| Timeline::new(name, timeline, |time| analysis.trace().to_microseconds(time));
     // One timeline of several devices would hide that some of them are idle.
@@ -414,12 +404,15 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
     Summary {
         head: head(analysis.trace(), title),
         recorder: recorder(analysis.trace()),
+        headlines: finding
+            .as_ref()
+            .map_or(0, |finding| 1 + usize::from(finding.unclassified_beside().is_some())),
         statements: finding
             .as_ref()
             .map(|finding| finding.to_string())
             .into_iter()
             .chain(finding.as_ref().and_then(TraceFinding::unclassified_beside))
-            .chain([covered])
+            .chain(of_host)
             .chain(analysis.idle_finding().map(|finding| finding.to_string()))
             .chain(memory_in_words(analysis))
             .collect(),

@@ -100,7 +100,7 @@ impl XlaReporter {
         let mut notices = notices(&analysis);
         let is_tpus = analysis.has_tpus() && analysis.gpus().is_empty();
         let mut summary = summary(&analysis, events, title.clone());
-        summary.statements.splice(0..0, window);
+        summary.begin_with(window);
         if summary.best_rates.is_some() {
             notices.push(Notice::NoRooflines { device: device_name(analysis.profile()) });
         }
@@ -236,6 +236,7 @@ fn summary(analysis: &JaxAnalysis, events: usize, title: String) -> Summary {
     let shown = gpus.iter().take(Summary::MOST_TIMELINES);
     Summary {
         head,
+        headlines: of_gpus.clone().chain([of_tpus.clone()]).flatten().count(),
         statements: of_gpus.flatten().chain(of_tpus).collect(),
         timelines: shown
             .map(|gpu| {

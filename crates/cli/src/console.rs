@@ -15,16 +15,24 @@ use crate::error::Failure;
 
 /// Widest text when the terminal does not say how wide it is.
 const DEFAULT_WIDTH: usize = 110;
+/// Fewest columns that are laid out for.
+const LEAST_WIDTH: usize = 40;
 
 /// What standard output can show, with colours where they are wanted.
 pub(crate) fn style(color: ColorChoice) -> Style {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_terminal = io::stdout().is_terminal();
+    let columns = || match terminal_size::terminal_size() {
+        Some((width, _)) if is_terminal => usize::from(width.0),
+        _ => DEFAULT_WIDTH,
+    };
     let dumb = set("TERM").is_some_and(|term| term == "dumb");
-    let width = terminal_size::terminal_size().map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0));
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
     Style {
-        width: if is_terminal { width.max(40) } else { DEFAULT_WIDTH },
+        width: set("COLUMNS")
+            .and_then(|columns| columns.parse().ok())
+            .unwrap_or_else(columns)
+            .max(LEAST_WIDTH),
         colored: match color {
             ColorChoice::Auto => is_terminal && !dumb && set("NO_COLOR").is_none(),
             ColorChoice::Always => true,

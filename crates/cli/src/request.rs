@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use answers::envelope::Answer;
+use answers::numbers::counted;
 use answers::{Analysed, Picture, Report, Reporter, Run, Stage, Watch};
 use report_writers::terminal::{Color, Style};
 use report_writers::{Workbook, write_json};
@@ -20,7 +21,7 @@ use crate::error::Failure;
 use crate::notices::{self, Say};
 use crate::progress::ReadingProgress;
 use crate::standard_input;
-use crate::summary::{self, WIDEST};
+use crate::summary::{self, Detail, WIDEST};
 use crate::timings::Timings;
 use crate::wrapping::wrap;
 
@@ -47,10 +48,15 @@ pub(crate) struct Request<'a> {
     pub(crate) warnings: Vec<String>,
 }
 
+/// Lines of a first page.
+const FIRST_PAGE: usize = 40;
+
 /// What only one kind of report writes and prints.
 pub(crate) trait Extras {
     /// Whether notices go to standard error, before what is printed, and not below it.
     const NOTICES_FIRST: bool = false;
+    /// Whether remarks on the figures stand above them, and not below with the other warnings.
+    const CAVEATS_ABOVE: bool = false;
 
     /// Files beside the tables: their paths where they were written, failures where not.
     fn write(&self, _: &Report) -> Vec<Result<PathBuf, Failure>> {
@@ -58,8 +64,8 @@ pub(crate) trait Extras {
     }
 
     /// What is printed.
-    fn text(&self, report: &Report, caveats: &str, style: Style) -> String {
-        summary::text(report, caveats, style)
+    fn text(&self, report: &Report, _: &str, detail: Detail, style: Style) -> String {
+        summary::text(report, detail, style)
     }
 }
 
@@ -118,8 +124,18 @@ impl<'a> Request<'a> {
                 false => (Vec::new(), said.into_iter().partition(Say::is_for_stderr)),
             };
             first.iter().for_each(Say::print);
-            let (caveats, below) = texts(&inside, &written, prose);
-            console::print(extras.text(&report, &caveats, style) + &below)?;
+            let detail = if self.output.verbose { Detail::All } else { Detail::FirstPage };
+            let is_caveat = |say: &Say| E::CAVEATS_ABOVE && matches!(say, Say::Caveat(_));
+            let (above, below): (Vec<Say>, Vec<Say>) = inside.into_iter().partition(is_caveat);
+            let caveats: String = warnings(&above, prose).concat();
+            let text = extras.text(&report, &caveats, detail, style);
+            let lines = match detail {
+                Detail::FirstPage if !E::CAVEATS_ABOVE => {
+                    FIRST_PAGE.saturating_sub(text.lines().count() + written.len())
+                }
+                _ => usize::MAX,
+            };
+            console::print(text + &texts(&below, &written, lines, prose))?;
             after.iter().for_each(Say::print);
         }
         self.context.timings.borrow_mut().end();
@@ -290,25 +306,43 @@ fn wrote(destination: &Path, files: usize) -> String {
     format!("wrote {}{count}", destination.display())
 }
 
-/// What stands above the figures, and what stands below the report: warnings, and what was written.
-fn texts(said: &[Say], written: &[String], style: Style) -> (String, String) {
-    let (mut caveats, mut below) = (String::new(), String::new());
-    for say in said {
-        let Some(said) = say.said() else { continue };
-        let out = if matches!(say, Say::Caveat(_)) { &mut caveats } else { &mut below };
+/// Each warning as lines.
+fn warnings(said: &[Say], style: Style) -> Vec<String> {
+    let lines = |said: &Said| {
         let mut lines = String::new();
         wrap(&format!("warning: {}", said.message), "", "  ", style.width, &mut lines);
         if let Some(help) = &said.help {
             wrap(&format!("help: {help}"), "  ", "  ", style.width, &mut lines);
         }
         // Painted afterwards: colours have no width.
-        out.push_str(&lines.replacen("warning:", &style.paint("warning:", Color::Yellow), 1));
+        lines.replacen("warning:", &style.paint("warning:", Color::Yellow), 1)
+    };
+    said.iter().filter_map(|say| Some(lines(say.said()?.as_ref()))).collect()
+}
+
+/// What stands below the report: warnings, as far as there are lines for them, and what was written.
+fn texts(said: &[Say], written: &[String], most: usize, style: Style) -> String {
+    let mut below = String::new();
+    let warnings = warnings(said, style);
+    let (mut left, mut shown) = (most.saturating_sub(2), 0);
+    for warning in &warnings {
+        let lines = warning.lines().count();
+        if lines > left {
+            break;
+        }
+        left -= lines;
+        shown += 1;
+        below.push_str(warning);
+    }
+    if shown < warnings.len() {
+        let more = counted(warnings.len() - shown, "warning", "warnings");
+        below.push_str(&format!("{more} more: -v shows all\n"));
     }
     written.iter().for_each(|line| below.extend([line, "\n"]));
     if !below.is_empty() {
         below.insert(0, '\n');
     }
-    (caveats, below)
+    below
 }
 
 /// Prints all failures but the last, which is for the caller, who prints it too.

@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use advise::Finding;
 use answers::numbers::{counted, decimal, duration, grouped, unit_of_time};
-use answers::{Report, Timeline};
+use answers::{Report, Summary, Timeline};
 use operator_sheets::{BestRates, RooflineShares};
 use perf_models::bare_kernel_name;
-use report_writers::terminal::{Color, Segment, Style, TextColumn, bar, table, truncate_middle};
+use report_writers::terminal::{
+    Color, Segment, Style, TextColumn, bar, bar_alone, legend, table, truncate_middle,
+};
 use sheets::names;
 use sheets::{Cell, ColumnKind, Excerpt, Table, TableColumn, Unit, escaped};
 use tree_perf::{KernelSums, KernelTotal, SanityCheck};
@@ -17,70 +19,151 @@ use crate::wrapping::wrap;
 /// Lines of text longer than this are hard to follow, however wide the terminal is; tables take its width.
 pub(crate) const WIDEST: usize = 100;
 
-/// Everything of a report but its notices. `caveats` stand above the figures that they are about.
-pub(crate) fn text(report: &Report, caveats: &str, style: Style) -> String {
+/// How much of a summary is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What fits one screen: what limits the program, what to do about it, one table of kinds of work and one of operators or
+    /// kernels.
+    FirstPage,
+    /// All tables and remarks.
+    All,
+}
+
+/// Lines of a first page, without warnings and what was written.
+const FIRST_PAGE: usize = 36;
+
+/// Everything of a report but its notices.
+pub(crate) fn text(report: &Report, detail: Detail, style: Style) -> String {
     let summary = &report.summary;
-    let mut out = String::new();
+    let lines = |lines: &[String]| {
+        let mut text = String::new();
+        lines.iter().for_each(|line| wrap(line, "", "  ", style.width.min(WIDEST), &mut text));
+        text
+    };
     let head = match style.unicode {
         true => summary.head.join(" · "),
         false => summary.head.join(" - ").replace('×', "x"),
     };
-    for line in std::iter::once(&head).chain(&summary.statements) {
-        wrap(line, "", "  ", style.width.min(WIDEST), &mut out);
-    }
-    write_findings(&mut out, &summary.findings, style);
-    out.push_str(caveats);
-    for timeline in &summary.timelines {
-        write_timeline(&mut out, timeline, style);
-    }
-    if let Some((more, sheet)) = summary.more_timelines {
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "and {} more, see {sheet}", counted(more, "GPU", "GPUs"));
-    }
-    for table in report.tables.tables() {
-        if let Some(excerpt) = table.excerpt() {
-            write_excerpt(&mut out, table, excerpt, style);
-        }
-    }
-    if let Some(check) = &summary.check {
-        write_check(&mut out, check, style);
-    }
-    for line in &summary.program {
-        out.push('\n');
-        wrap(line, "", "  ", style.width.min(WIDEST), &mut out);
-    }
-    write_kernels(&mut out, &summary.kernels, style);
+    let (headline, remarks) = summary.statements.split_at(summary.headlines.min(summary.statements.len()));
+    let mut before = vec![lines(&[&[head], headline].concat()) + &timelines(summary, detail, style)];
+    before.extend([findings(&summary.findings, style), lines(&summary.program)]);
+    let mut figures = String::new();
     if let Some(coverage) = &summary.coverage {
-        write_coverage(&mut out, coverage, summary.architecture.as_deref(), style);
+        write_coverage(&mut figures, coverage, summary.architecture.as_deref(), detail, style);
     }
-    if let Some(best) = &summary.best_rates {
-        write_best_rates(&mut out, best, style);
+    if let Some(best) = summary.best_rates.as_ref().filter(|_| detail == Detail::All) {
+        write_best_rates(&mut figures, best, style);
     }
-    if style.unicode { out } else { out.replace('µ', "u") }
+    let height = |sections: &[String]| {
+        sections.iter().filter(|text| !text.is_empty()).map(|text| 1 + text.lines().count()).sum::<usize>()
+    };
+    let doubts = shown_remarks(remarks, FIRST_PAGE, detail, style).lines().count();
+    let left = FIRST_PAGE.saturating_sub(height(&before) + height(std::slice::from_ref(&figures)) + doubts);
+    let mut sections = before;
+    sections.extend(report_tables(report, left, detail, style));
+    sections.extend(summary.check.as_ref().map(|check| write_check(check, style)));
+    sections.push(figures);
+    sections.retain(|section| !section.is_empty());
+    let mut text = sections.join("\n");
+    text.push_str(&shown_remarks(remarks, text.lines().count(), detail, style));
+    if style.unicode { text } else { text.replace('µ', "u") }
 }
 
-/// What to change first, a line each.
-fn write_findings(out: &mut String, findings: &[Finding], style: Style) {
+/// The remarks for which a page of so many lines has room; the first, which is about what cannot be trusted, in any case.
+fn shown_remarks(remarks: &[String], lines: usize, detail: Detail, style: Style) -> String {
+    let mut out = String::new();
+    let mut left = FIRST_PAGE.saturating_sub(lines);
+    for (position, remark) in remarks.iter().enumerate() {
+        let mut text = String::new();
+        wrap(remark, "", "  ", style.width.min(WIDEST), &mut text);
+        let taken = text.lines().count();
+        if detail == Detail::FirstPage && taken > left && position > 0 {
+            break;
+        }
+        left = left.saturating_sub(taken);
+        out.push_str(&text);
+    }
+    out
+}
+
+/// What to change first: two lines each, the figures and the place.
+fn findings(findings: &[Finding], style: Style) -> String {
+    let mut out = String::new();
     for (position, finding) in findings.iter().enumerate() {
         let gain = finding.gain.map_or_else(String::new, |gain| format!(", {}", gain.in_words()));
-        let first = if position == 0 { "fix first:  " } else { "            " };
-        let doubt = if finding.doubts.is_empty() { "" } else { " (in doubt)" };
-        let (amount, what, subject) = (finding.amount_in_words(), &finding.what, &finding.subject);
-        let line = format!("{amount} {what}: {subject}{gain} [{}]{doubt}", finding.rule);
-        wrap(&line, first, "              ", style.width.min(WIDEST), out);
+        if position == 0 {
+            out.push_str("fix first\n");
+        }
+        let doubt = finding.doubts.first().map_or_else(String::new, |doubt| format!(", see {}", doubt.rule));
+        let (amount, what) = (finding.amount_in_words(), &finding.what);
+        let line = format!("{amount} {what}{gain} [{}{doubt}]", finding.rule);
+        let width = style.width.min(WIDEST);
+        wrap(&line, "  ", "    ", width, &mut out);
+        let place = escaped(&finding.subject).to_string();
+        let place = truncate_middle(&place, width - 4, style.unicode);
+        let left = width - 4 - place.chars().count();
+        let action = clause(&finding.remedy, left.saturating_sub(2));
+        let arrow = if style.unicode { "→" } else { "->" };
+        let action = action.map_or_else(String::new, |action| format!(" {arrow} {action}"));
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "    {place}{action}");
     }
+    out
 }
 
-fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {
-    let Timeline { device, total_us, busy_us, idle_us, breakdown } = timeline;
-    let device = escaped(device);
-    let (total, busy, idle) = (duration(*total_us), duration(*busy_us), duration(*idle_us));
-    let _ = write!(out, "\n{device} span {total} (first start to last end): busy {busy}, idle {idle}");
-    if breakdown.unrecorded > 0 {
-        let unrecorded = total_us * breakdown.unrecorded as f64 / breakdown.total as f64;
-        let _ = write!(out, ", not recorded {}", duration(unrecorded));
+/// The beginning of an action up to the end of a part of it that has so many characters at most; `None` where its first part
+/// is longer.
+fn clause(action: &str, most: usize) -> Option<&str> {
+    let ends = action.char_indices().filter(|&(at, c)| {
+        let is_inside = action[..at].matches('(').count() > action[..at].matches(')').count();
+        matches!(c, ';' | ',') && !is_inside
+    });
+    let ends = ends.map(|(at, _)| at).chain([action.len()]);
+    ends.map(|end| &action[..end]).rfind(|part| part.chars().count() <= most)
+}
+
+/// Devices from which on each has one line on a first page.
+const MANY_DEVICES: usize = 3;
+
+/// Where the time of each device went. Many share a legend.
+fn timelines(summary: &Summary, detail: Detail, style: Style) -> String {
+    let mut out = String::new();
+    let timelines = &summary.timelines;
+    let has_unrecorded = timelines.iter().any(|timeline| timeline.breakdown.unrecorded > 0);
+    let shown = if has_unrecorded { 5 } else { 4 };
+    let one_line_each = detail == Detail::FirstPage && timelines.len() >= MANY_DEVICES;
+    for timeline in timelines {
+        let segments = &segments(timeline)[..shown];
+        let Timeline { device, total_us, busy_us, idle_us, breakdown } = timeline;
+        let (device, total) = (escaped(device), duration(*total_us));
+        let (busy, idle) = (duration(*busy_us), duration(*idle_us));
+        // Writing to a String cannot fail.
+        if one_line_each {
+            let start = format!("{device}  {total:>8}  busy {busy:>8}, idle {idle:>8}  ");
+            let width = style.width.saturating_sub(start.chars().count());
+            let _ = writeln!(out, "{start}{}", bar_alone(segments, Style { width, ..style }));
+            continue;
+        }
+        let mut line = format!("{device} span {total} (first start to last end): busy {busy}, idle {idle}");
+        if breakdown.unrecorded > 0 {
+            let unrecorded = total_us * breakdown.unrecorded as f64 / breakdown.total as f64;
+            let _ = write!(line, ", not recorded {}", duration(unrecorded));
+        }
+        wrap(&line, "", "  ", style.width, &mut out);
+        out.push_str(&bar(segments, style));
     }
-    out.push('\n');
+    if let Some(first) = timelines.first().filter(|_| one_line_each) {
+        out.push_str(&legend(&segments(first)[..shown], false, style));
+    }
+    if let Some((more, sheet)) = summary.more_timelines {
+        let _ = writeln!(out, "and {} more, see {sheet}", counted(more, "GPU", "GPUs"));
+    }
+    out
+}
+
+/// The parts of a device's time; what is not recorded is the last.
+fn segments(timeline: &Timeline) -> [Segment<'static>; 5] {
+    let breakdown = &timeline.breakdown;
     let parts = [
         ("computation", breakdown.computation, Color::Green),
         ("exposed comm", breakdown.exposed_communication, Color::Magenta),
@@ -88,14 +171,67 @@ fn write_timeline(out: &mut String, timeline: &Timeline, style: Style) {
         ("idle", breakdown.idle, Color::Gray),
         ("not recorded", breakdown.unrecorded, Color::Blue),
     ];
-    let shown = if breakdown.unrecorded > 0 { 5 } else { 4 };
-    let segment =
-        |(label, time, color)| Segment { label, fraction: breakdown.percent_of_total(time) / 100.0, color };
-    out.push_str(&bar(&parts.map(segment)[..shown], style));
+    parts.map(|(label, time, color)| Segment {
+        label,
+        fraction: breakdown.percent_of_total(time) / 100.0,
+        color,
+    })
 }
 
-fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Style) {
-    let shown = shown_rows(sheet.height(), excerpt.rows);
+/// Share in percent of the largest row from which on a table says little beside another.
+const SAYS_LITTLE: f64 = 60.0;
+
+/// The tables: all of them, or in so many lines the first, which is of kinds of work, and one of operators or kernels, whichever
+/// says more.
+fn report_tables(report: &Report, lines: usize, detail: Detail, style: Style) -> Vec<String> {
+    let excerpts = report.tables.tables().iter().filter_map(|table| Some((table, table.excerpt()?)));
+    let excerpts: Vec<(&Table, &Excerpt)> = excerpts.collect();
+    let written = |(table, excerpt): (&Table, &Excerpt), most: usize| {
+        let mut text = String::new();
+        write_excerpt(&mut text, table, excerpt, excerpt.rows.min(most), detail, style);
+        text
+    };
+    let kernels = |rows| kernels(&report.summary.kernels, rows, style);
+    if detail == Detail::All {
+        let all = excerpts.into_iter().map(|excerpt| written(excerpt, usize::MAX));
+        return all.chain([kernels(KERNELS)]).collect();
+    }
+    /// Header, rule, the line of what is cut, and the blank one of both tables.
+    const AROUND: usize = 8;
+    let rows = (lines.saturating_sub(AROUND) / 2).clamp(2, 5);
+    let mut shown = excerpts.iter().take(2).map(|&excerpt| written(excerpt, rows)).collect::<Vec<_>>();
+    let of_kernels = excerpts.iter().skip(2).find(|(table, _)| table.name() == names::KERNEL_SUMMARY);
+    let kernel =
+        of_kernels.map_or_else(|| report.summary.kernels.first().map(|kernel| kernel.percent), largest_share);
+    let operator = excerpts.get(1).and_then(largest_share);
+    if operator.is_none_or(|share| share >= SAYS_LITTLE && kernel.is_some_and(|kernel| kernel < share)) {
+        let of_kernels = of_kernels.map_or_else(|| kernels(rows), |&excerpt| written(excerpt, rows));
+        if !of_kernels.is_empty() {
+            shown.truncate(1);
+            shown.push(of_kernels);
+        }
+    }
+    shown
+}
+
+/// Share of the first row of a table in percent, where it shows one.
+fn largest_share((table, excerpt): &(&Table, &Excerpt)) -> Option<f64> {
+    let (_, share) = excerpt.columns.iter().find(|(header, _)| header.starts_with("% of "))?;
+    match table.column(share)?.cell(0) {
+        Cell::Number(share) => Some(share),
+        _ => None,
+    }
+}
+
+fn write_excerpt(
+    out: &mut String,
+    sheet: &Table,
+    excerpt: &Excerpt,
+    most: usize,
+    detail: Detail,
+    style: Style,
+) {
+    let shown = shown_rows(sheet.height(), most);
     let present = |(header, name): &(&'static str, &str)| Some((*header, sheet.column(name)?));
     let mut columns: Vec<_> = excerpt.columns.iter().filter_map(present).collect();
     if let Some(&(_, names)) = columns.first() {
@@ -125,9 +261,10 @@ fn write_excerpt(out: &mut String, sheet: &Table, excerpt: &Excerpt, style: Styl
         })
         .collect();
     let rows: Vec<usize> = (0..shown).collect();
-    out.push('\n');
     out.push_str(&table(&laid_out, &rows, style));
-    write_caveats(out, sheet, &columns, style);
+    if detail == Detail::All {
+        write_caveats(out, sheet, &columns, style);
+    }
     if sheet.height() > shown {
         // Other percentages, such as how much of each row is exposed, are no shares of one whole.
         let share = columns.iter().find(|(header, ..)| header.starts_with("% of "));
@@ -189,7 +326,7 @@ fn shown_rows(height: usize, most: usize) -> usize {
 /// A line for rows that are not shown; `what` says where they are and what they hold.
 fn write_cut(out: &mut String, rows: usize, what: &str, style: Style) {
     let dots = if style.unicode { "…" } else { "..." };
-    let _ = writeln!(out, "{dots} and {} more{what}", grouped(rows as u128));
+    wrap(&format!("{dots} and {} more{what}", grouped(rows as u128)), "", "  ", style.width, out);
 }
 
 /// The header and the factor for cells of times in the unit in which the largest of the first rows is read. A column
@@ -213,9 +350,10 @@ fn in_readable_unit(header: &str, column: &TableColumn, rows: usize) -> (String,
 /// Kernels that are shown.
 const KERNELS: usize = 5;
 
-fn write_kernels(out: &mut String, kernels: &[KernelTotal], style: Style) {
-    let Some(longest) = kernels.first() else { return };
-    let shown = shown_rows(kernels.len(), KERNELS);
+fn kernels(kernels: &[KernelTotal], most: usize, style: Style) -> String {
+    let mut out = String::new();
+    let Some(longest) = kernels.first() else { return out };
+    let shown = shown_rows(kernels.len(), most);
     let (unit, size) = unit_of_time(longest.time_us);
     let time = format!("kernel {unit}");
     let columns = [
@@ -224,20 +362,21 @@ fn write_kernels(out: &mut String, kernels: &[KernelTotal], style: Style) {
         TextColumn::right(&time, |kernel: &KernelTotal| rounded(kernel.time_us / size, 3)),
         TextColumn::right("% of device time", |kernel: &KernelTotal| rounded(kernel.percent, 1)),
     ];
-    out.push('\n');
     out.push_str(&table(&columns, &kernels[..shown], style));
     if kernels.len() > shown {
         let rest = kernels[shown..].iter().map(|kernel| kernel.percent).sum();
         let what = format!(" with {}% of device time", decimal(rest, 1));
-        write_cut(out, kernels.len() - shown, &what, style);
+        write_cut(&mut out, kernels.len() - shown, &what, style);
     }
+    out
 }
 
 /// Mismatches of a table that are shown.
 const MISMATCHES: usize = 3;
 
 /// The verdict, and where it is bad the tables and kernels that it is about.
-fn write_check(out: &mut String, check: &SanityCheck, style: Style) {
+fn write_check(check: &SanityCheck, style: Style) -> String {
+    let mut out = String::new();
     let sheets = [(names::OPS_SUMMARY, &check.launchers), (names::UNIFIED_PERF_SUMMARY, &check.unified)];
     let verdict = |passes: bool| if passes { "PASS" } else { "FAIL" };
     type Row<'a> = (&'a str, &'a KernelSums);
@@ -250,44 +389,52 @@ fn write_check(out: &mut String, check: &SanityCheck, style: Style) {
         TextColumn::right("of", |_: &Row<'_>| grouped(check.device_events as u128)),
         TextColumn::right("", |(_, sums): &Row<'_>| verdict(sums.count_passes())),
     ];
-    out.push('\n');
     out.push_str(&table(&columns, &sheets, style).replace("FAIL", &style.paint("FAIL", Color::Yellow)));
     for (sheet, sums) in sheets {
         for mismatch in sums.mismatches.iter().take(MISMATCHES) {
             let kernel = truncate_middle(&mismatch.kernel, 60, style.unicode);
             let (in_table, in_trace) = (mismatch.in_table, mismatch.in_trace);
             let line = format!("{sheet} has {in_table} of {in_trace} {kernel}");
-            wrap(&line, "  ", "    ", style.width.min(WIDEST), out);
+            wrap(&line, "  ", "    ", style.width.min(WIDEST), &mut out);
         }
         if sums.mismatches.len() > MISMATCHES {
             let _ = writeln!(out, "  and {} more kernels", sums.mismatches.len() - MISMATCHES);
         }
     }
+    out
 }
 
 /// Operators that are named for the time that they lose to their roofline, and for want of a model.
 const NAMED: usize = 3;
 
-fn write_coverage(out: &mut String, coverage: &RooflineShares, architecture: Option<&str>, style: Style) {
+/// Share in percent of device time with FLOPs and bytes from which on rooflines are worth a line.
+const ENOUGH_MODELLED: f64 = 20.0;
+
+fn write_coverage(
+    out: &mut String,
+    coverage: &RooflineShares,
+    architecture: Option<&str>,
+    detail: Detail,
+    style: Style,
+) {
+    let is_enough = coverage.modelled_percent >= ENOUGH_MODELLED;
+    if detail == Detail::FirstPage && coverage.modelled_percent < 0.05 {
+        return;
+    }
     let percent = |share: f64| format!("{}%", decimal(share, 1));
     let line = |text: &str, out: &mut String| wrap(text, "", "  ", style.width.min(WIDEST), out);
     // What rounds to nothing says nothing.
     let shows = |share: f64| share >= 0.05;
-    let rest = coverage.rest.iter().filter(|(_, share)| shows(*share));
+    /// Reasons of a first page.
+    const REASONS: usize = 2;
+    let reasons = if detail == Detail::All { usize::MAX } else { REASONS };
+    let rest = coverage.rest.iter().filter(|(_, share)| shows(*share)).take(reasons);
     let rest: Vec<String> = rest.map(|(reason, share)| format!("{reason} {}", percent(*share))).collect();
-    let rest = if rest.is_empty() { String::new() } else { format!("; the rest: {}", rest.join(", ")) };
-    out.push('\n');
+    let rest = if rest.is_empty() { String::new() } else { format!("; not covered: {}", rest.join(", ")) };
     line(
-        &format!("FLOPs and bytes are known for {} of device time{rest}", percent(coverage.modelled_percent)),
+        &format!("performance models cover {} of device time{rest}", percent(coverage.modelled_percent)),
         out,
     );
-    if let (Some(architecture), Some(near)) = (architecture, coverage.near_percent) {
-        let near = percent(near);
-        line(
-            &format!("rooflines for {architecture}: {near} of the time with a roofline is above 50% of it"),
-            out,
-        );
-    }
     let named = |operators: &[(String, f64)], figure: &dyn Fn(f64) -> String| -> Vec<String> {
         let name = |name: &str| truncate_middle(name, 44, style.unicode);
         operators
@@ -297,13 +444,21 @@ fn write_coverage(out: &mut String, coverage: &RooflineShares, architecture: Opt
             .collect()
     };
     let lost = named(&coverage.losses, &duration);
-    if !lost.is_empty() {
-        line(&format!("most time lost to it: {}", lost.join(", ")), out);
+    let lost = if lost.is_empty() { String::new() } else { format!("; largest gaps: {}", lost.join(", ")) };
+    if let (Some(architecture), Some(near), true) = (architecture, coverage.near_percent, is_enough) {
+        let near = percent(near);
+        line(
+            &format!("roofline of {architecture}: {near} of the covered time is above 50% of it{lost}"),
+            out,
+        );
+    }
+    if detail == Detail::FirstPage {
+        return;
     }
     let unknown = coverage.unknown.iter().filter(|(_, share)| shows(*share)).cloned().collect::<Vec<_>>();
     let unknown = named(&unknown, &percent);
     if !unknown.is_empty() {
-        line(&format!("most device time without FLOPs and bytes: {}", unknown.join(", ")), out);
+        line(&format!("most device time without a model: {}", unknown.join(", ")), out);
     }
 }
 
@@ -346,7 +501,7 @@ mod tests {
             .with_excerpt(Excerpt::new(2, [("name", name), (header, time), (share, percent)]));
         let table = sheet.table(&()).unwrap().unwrap();
         let mut text = String::new();
-        write_excerpt(&mut text, &table, table.excerpt().unwrap(), STYLE);
+        write_excerpt(&mut text, &table, table.excerpt().unwrap(), 2, Detail::All, STYLE);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         text.lines().map(words).filter(|line| !line.is_empty() && !line.starts_with('─')).collect()
     }
@@ -366,8 +521,8 @@ mod tests {
             );
             let table = sheet.table(&()).unwrap().unwrap();
             let mut text = String::new();
-            write_excerpt(&mut text, &table, table.excerpt().unwrap(), STYLE);
-            text.lines().nth(1).unwrap().split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>()
+            write_excerpt(&mut text, &table, table.excerpt().unwrap(), rows, Detail::All, STYLE);
+            text.lines().next().unwrap().split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(headers(["a", "a", "b"], 3), ["name", "stream"]);
         // Rows that differ are not shown, or do not differ.

@@ -118,6 +118,12 @@ const ASCII_MARKS: [char; 6] = ['#', '=', '-', '+', ':', '.'];
 /// blank.
 #[must_use]
 pub fn bar(segments: &[Segment<'_>], style: Style) -> String {
+    bar_alone(segments, style) + "\n" + &legend(segments, true, style)
+}
+
+/// A [`bar`] without its legend, without the end of its line.
+#[must_use]
+pub fn bar_alone(segments: &[Segment<'_>], style: Style) -> String {
     let fractions: Vec<f64> = segments.iter().map(|segment| segment.fraction).collect();
     let mut text = String::new();
     let mut used = 0;
@@ -127,11 +133,19 @@ pub fn bar(segments: &[Segment<'_>], style: Style) -> String {
         used += cells;
     }
     text.push_str(&" ".repeat(style.width - used));
-    text.push('\n');
+    text
+}
 
+/// What the parts of a [`bar`] are, with or without their shares.
+#[must_use]
+pub fn legend(segments: &[Segment<'_>], with_shares: bool, style: Style) -> String {
+    let mut text = String::new();
     let mut line_width = 0;
     for (position, segment) in segments.iter().enumerate() {
-        let label = format!(" {} {:.1}%", segment.label, segment.fraction * 100.0);
+        let label = match with_shares {
+            true => format!(" {} {:.1}%", segment.label, segment.fraction * 100.0),
+            false => format!(" {}", segment.label),
+        };
         let entry_width = 1 + label.width();
         if line_width > 0 && line_width + 2 + entry_width > style.width {
             text.push('\n');

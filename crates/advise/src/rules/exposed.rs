@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::Activity;
 use hashbrown::HashSet;
-use perf_models::CopyDirection;
+use perf_models::{CopyDirection, bare_kernel_name};
 use sheets::numbers::{bytes, counted, decimal, duration, grouped};
 
 use crate::facts::{Copied, Facts, Program, Work};
@@ -62,7 +62,7 @@ impl Rule for CommExposed {
         }
         let Some((name, _)) = by_name.iter().max_by_key(|(_, sum)| sum.0) else { return Vec::new() };
         let collectives = parts.len();
-        let claim = Claim::new(format!("most in {name}"), parts)
+        let claim = Claim::new(format!("most in {}", bare_kernel_name(name)), parts)
             .with_range(0.5, time as f64 / (time - unavoidable).max(1) as f64)
             .with_evidence(format!(
                 "exposed for {} in {}, of which the last of each step accounts for {}",

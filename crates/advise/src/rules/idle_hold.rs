@@ -88,8 +88,8 @@ impl Rule for IdleHost {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "operators that run on the host: move them to the device, or out of the step; where no call is recorded: record Python's \
-         frames (with_stack=True) to see what the host does, and move it out of the step or onto another thread"
+        "see what the host does there (with_stack=True records Python's frames), and move it to the device, out of the step or onto \
+         another thread"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -68,6 +68,10 @@ pub(crate) struct ReportOutput {
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
+    /// Print all tables of the summary and every remark, not only the first page
+    #[arg(long, short, conflicts_with_all = ["json", "quiet"])]
+    pub(crate) verbose: bool,
+
     #[command(flatten)]
     pub(crate) answer: AnswerOutput,
 

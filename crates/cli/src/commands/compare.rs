@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::request::{Extras, Request};
+use crate::summary::Detail;
 
 /// The workbook where nothing else is asked for.
 const WORKBOOK: &str = "comparison.xlsx";
@@ -92,7 +93,9 @@ impl Extras for FirstPage<'_> {
         outcomes
     }
 
-    fn text(&self, report: &Report, caveats: &str, style: Style) -> String {
+    const CAVEATS_ABOVE: bool = true;
+
+    fn text(&self, report: &Report, caveats: &str, _: Detail, style: Style) -> String {
         let lines = report.summary.head.iter().chain(&report.summary.statements);
         let comparisons = match &report.analysis {
             Analysed::Comparisons(comparisons) => comparisons.as_slice(),

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::request::{Extras, Request};
-use crate::summary::WIDEST;
+use crate::summary::{Detail, WIDEST};
 use crate::wrapping::wrap;
 
 /// Units of difference that are printed.
@@ -82,7 +82,9 @@ impl Extras for FirstPage<'_> {
         })]
     }
 
-    fn text(&self, report: &Report, caveats: &str, style: Style) -> String {
+    const CAVEATS_ABOVE: bool = true;
+
+    fn text(&self, report: &Report, caveats: &str, _: Detail, style: Style) -> String {
         let mut out = String::new();
         let head = match &self.names {
             [a, b] if a == "A" && b == "B" => "A → B: ",

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::request::Extras;
 use crate::standard_input;
-use crate::summary;
+use crate::summary::{self, Detail};
 use crate::trace_request;
 
 pub(crate) fn run(arguments: &NsysArguments, context: &Context<'_>) -> Result<(), Failure> {
@@ -81,7 +81,7 @@ fn report(
 struct OfProcess(String);
 
 impl Extras for OfProcess {
-    fn text(&self, report: &Report, caveats: &str, style: Style) -> String {
-        format!("\nprocess {}\n{}", self.0, summary::text(report, caveats, style))
+    fn text(&self, report: &Report, _: &str, detail: Detail, style: Style) -> String {
+        format!("\nprocess {}\n{}", self.0, summary::text(report, detail, style))
     }
 }

@@ -47,7 +47,7 @@ fn a_starved_device_is_the_first_finding() {
 #[test]
 fn reports_name_the_first_findings() {
     let place = Workplace::with(starved());
-    let outcome = place.run("report trace.json").exits_with(0).with_summary(&["fix first:", "IDLE-LAUNCH"]);
+    let outcome = place.run("report trace.json").exits_with(0).with_summary(&["fix first ", "IDLE-LAUNCH"]);
     assert!(outcome.err.is_empty(), "{}", outcome.err);
     let sheets = place.sheets("");
     assert_eq!(sheets.column("advice", "rule")[0], "IDLE-LAUNCH");

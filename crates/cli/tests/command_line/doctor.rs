@@ -144,7 +144,10 @@ fn faults_of_rocprofv3_are_found_and_told_on_the_first_page() {
         let printed = place.run("rocprof run --output_csvs_dir out").exits_with(0).out;
         let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(printed.contains("recording: ") && printed.contains(text), "{printed}");
-        assert!(printed.contains("(in doubt)") && !printed.contains("loads data"), "{printed}");
+        assert!(
+            printed.contains(&format!(", see {}]", rules[0])) && !printed.contains("loads data"),
+            "{printed}"
+        );
         let report = place.run("rocprof run --json").exits_with(0).out;
         let document: Value = serde_json::from_str(&report).unwrap();
         assert_eq!(document["trust"]["verdict"], "degraded");

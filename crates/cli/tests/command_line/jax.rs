@@ -186,7 +186,7 @@ fn the_picture_shows_instructions_under_the_roofs() {
         place
             .run(&arguments)
             .exits_with(0)
-            .with_summary(&["rooflines for H100-SXM (nominal peaks): ", &format!("wrote {to}")]);
+            .with_summary(&["roofline of H100-SXM (nominal peaks): ", &format!("wrote {to}")]);
         String::from_utf8(place.bytes(to)).unwrap()
     };
     let svg = draw("a.svg");

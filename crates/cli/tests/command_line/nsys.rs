@@ -78,11 +78,11 @@ fn the_tables_of_nsys_stats_come_alone() {
 fn operators_have_figures_where_a_type_is_assumed() {
     let place = place();
     place
-        .run("nsys step.sqlite")
+        .run("nsys step.sqlite -v")
         .exits_with(0)
-        .with_summary(&["FLOPs and bytes are known for 0.0%", "--assume_dtype"]);
-    let assumed = place.run("nsys step.sqlite --assume_dtype bf16").exits_with(0);
-    assumed.with_summary(&["take all tensors to be bf16", "FLOPs and bytes are known for 40.9%"]);
+        .with_summary(&["performance models cover 0.0% of device time", "--assume_dtype"]);
+    let assumed = place.run("nsys step.sqlite --assume_dtype bf16 -v").exits_with(0);
+    assumed.with_summary(&["take all tensors to be bf16", "performance models cover 40.9% of device time"]);
     let refused = place.run("nsys step.sqlite --assume_dtype int3").exits_with(2);
     assert!(refused.err.contains("[possible values: bf16, fp16, fp32, fp64, fp8]"), "{}", refused.err);
 }

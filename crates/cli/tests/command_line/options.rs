@@ -152,7 +152,6 @@ fn unlinked_kernels_are_counted_but_under_the_rules_of_the_reference() {
     assert_eq!(place.sheets("--parity tracelens --include_unlinked_kernels").timeline("busy_time"), 0.125);
 
     place.run("report trace.json").exits_with(0).with_summary(&[
-        "1 of 2 device events linked to their launch (80.0% of device time)",
         "(25.00 µs) without a launch in the recording: counted in the timeline, charged to no operator",
     ]);
     place.run("report trace.json --parity tracelens").exits_with(0).with_summary(&[
@@ -301,11 +300,11 @@ fn linking_by_flow_needs_arrows() {
     place
         .run("report trace.json --link-by correlation")
         .exits_with(0)
-        .with_summary(&["1 of 1 device events linked"]);
+        .with_summary(&["aten::mm 1 100.000 100.0"]);
     place
         .run("report trace.json --link_by=flow")
         .exits_with(0)
-        .with_summary(&["0 of 1 device events linked", "warning: 1 device event (100.0 µs)"]);
+        .with_summary(&["warning: 1 device event (100.0 µs) without a launch"]);
 }
 
 #[test]

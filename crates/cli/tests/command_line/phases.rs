@@ -137,7 +137,7 @@ fn the_summary_says_shares_sources_and_confidence() {
     ]);
     let outcome = place.run("report trace.json.gz").exits_with(0);
     assert!(!outcome.out.contains("phases"), "{outcome:#?}");
-    let by_names = [&report[..], &["--phase_detection_method=kernel_names"]].concat();
+    let by_names = [&report[..], &["--phase_detection_method=kernel_names", "-v"]].concat();
     place
         .run(&by_names)
         .exits_with(0)

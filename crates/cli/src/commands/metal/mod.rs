@@ -25,6 +25,7 @@ use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::request::{Extras, Request};
 use crate::standard_input;
+use crate::summary::Detail;
 use request::Screen;
 
 pub(crate) fn run(arguments: &MetalArguments, context: &Context<'_>) -> Result<(), Failure> {
@@ -100,7 +101,7 @@ impl Extras for MetalArguments {
     }
 
     /// All that is printed; with `--csv` only how the DRAM was used.
-    fn text(&self, report: &Report, _: &str, style: Style) -> String {
+    fn text(&self, report: &Report, _: &str, _: Detail, style: Style) -> String {
         let statements = &report.summary.statements;
         let Some((report, comparison)) = analysis(report) else { return String::new() };
         let screen = Screen::new(self, style);
