@@ -30,7 +30,7 @@ pub(crate) enum Detail {
 }
 
 /// Lines of a first page, without warnings and what was written.
-const FIRST_PAGE: usize = 36;
+const FIRST_PAGE: usize = 37;
 
 /// Everything of a report but its notices.
 pub(crate) fn text(report: &Report, detail: Detail, style: Style) -> String {
@@ -198,7 +198,7 @@ fn report_tables(report: &Report, lines: usize, detail: Detail, style: Style) ->
     }
     /// Header, rule, the line of what is cut, and the blank one of both tables.
     const AROUND: usize = 8;
-    let rows = (lines.saturating_sub(AROUND) / 2).clamp(2, 5);
+    let rows = (lines.saturating_sub(AROUND) / 2).clamp(1, 5);
     let mut shown = excerpts.iter().take(2).map(|&excerpt| written(excerpt, rows)).collect::<Vec<_>>();
     let of_kernels = excerpts.iter().skip(2).find(|(table, _)| table.name() == names::KERNEL_SUMMARY);
     let kernel =
