@@ -136,10 +136,11 @@ impl fmt::Display for Headline<'_> {
             }
             Bound::Idle(idle_for) => {
                 let idle = self.idle();
+                let one = if plural.is_empty() { format!("{device} ") } else { String::new() };
                 match idle_for {
                     IdleFor::Host => write!(f, "{device}{plural} starved: {idle}, waiting for the host; "),
-                    IdleFor::Profiler => write!(f, "{device}{plural} held up by the profiler: {idle}; "),
-                    IdleFor::Unknown => write!(f, "{device}{plural} idle for reasons not recorded: {idle}; "),
+                    IdleFor::Profiler => write!(f, "{one}{idle}, held up by the profiler; "),
+                    IdleFor::Unknown => write!(f, "{one}{idle}, for reasons not recorded; "),
                 }?;
             }
             Bound::Communication => {

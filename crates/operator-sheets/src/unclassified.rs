@@ -10,8 +10,11 @@ use sheets::numbers::decimal;
 /// Share of device time from which on an unclassified kernel is named on the first page.
 const WORTH_NAMING: f64 = 0.02;
 
+/// Kernels that a sentence names.
+const NAMED: usize = 3;
+
 /// Most characters of a name in a sentence.
-const LONGEST: usize = 60;
+const LONGEST: usize = 48;
 
 /// The kernels of no known class. Shares are of all device time, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,7 +81,13 @@ impl Unclassified {
         let name = |(name, share): &(String, f64)| format!("{name} {}", percent(*share));
         match self.kernels.is_empty() {
             true => ", none of them above 2%".to_owned(),
-            false => format!(" ({})", self.kernels.iter().map(name).collect::<Vec<_>>().join(", ")),
+            false => {
+                let named = self.kernels.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+                match self.kernels.len().checked_sub(NAMED).filter(|&more| more > 0) {
+                    Some(more) => format!(" ({named} and {more} more)"),
+                    None => format!(" ({named})"),
+                }
+            }
         }
     }
 }
@@ -140,7 +149,7 @@ mod tests {
         assert_eq!(beside(&[("a", 60)]), None);
         assert_eq!(Unclassified::new([("a", 0)], 0), Unclassified::default());
         let long = "é".repeat(100);
-        assert_eq!(Unclassified::new([(long.as_str(), 1)], 1).kernels[0].0.chars().count(), 61);
+        assert_eq!(Unclassified::new([(long.as_str(), 1)], 1).kernels[0].0.chars().count(), LONGEST + 1);
     }
 
     #[test]

@@ -241,7 +241,7 @@ mod tests {
             (
                 &gaps,
                 None,
-                "GPU idle for reasons not recorded: idle 66.7% of the span; largest: GEMM, 100.0% of device time",
+                "GPU idle 66.7% of the span, for reasons not recorded; largest: GEMM, 100.0% of device time",
             ),
             (
                 &gaps,
@@ -262,8 +262,8 @@ mod tests {
             (
                 &[("x", 100, 10), ("x", 190, 10)],
                 None,
-                "GPU idle for reasons not recorded: idle 80.0% of the span; 100.0% of device time is in kernels of no \
-                 known class (x 100.0%)",
+                "GPU idle 80.0% of the span, for reasons not recorded; 100.0% of device time is in kernels of no known \
+                 class (x 100.0%)",
             ),
         ] {
             assert_eq!(analysis(kernels, launch_before).finding().unwrap().to_string(), text);

@@ -1,6 +1,6 @@
 //! Device work whose launch is not recorded.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use perf_models::{Category, kernel_class};
 use trace_ingest::{Category as EventCategory, EventId, PerString};
 
@@ -16,7 +16,7 @@ pub struct UnlinkedEvent {
     /// Kind of work, as its name says.
     pub class: Category,
     /// Whether it was launched before the recording began: its correlation id is smaller than that of any recorded call, or it
-    /// ran before all others of its queue whose launch is recorded.
+    /// ran before all others of its queue whose launch is recorded, and the recording has no call with its correlation.
     pub is_from_before: bool,
 }
 
@@ -38,17 +38,15 @@ impl Analysis {
             let first = first_launched.entry(queue(event)).or_insert(i64::MAX);
             *first = (*first).min(events.start(event));
         }
-        let first_call = self
-            .tree()
-            .host_events()
-            .iter()
-            .filter(|&&event| events.category(event).is_launch_api())
-            .filter_map(|&event| events.correlation(event).filter(|&id| id > 0))
-            .min();
-        let is_earlier_call = |event: EventId| {
-            let id = events.correlation(event).filter(|&id| id > 0);
-            id.zip(first_call).is_some_and(|(id, first)| id < first)
-        };
+        let id = |event: EventId| events.correlation(event).filter(|&id| id > 0);
+        let calls = || self.tree().host_events().iter().copied();
+        let first_call = calls().filter(|&event| events.category(event).is_launch_api()).filter_map(id).min();
+        let unlinked_ids: HashSet<i64> =
+            all().filter(|&(_, linked)| !linked).filter_map(|(event, _)| id(event)).collect();
+        // Several calls may have one correlation, so that none of them is the launch.
+        let called: HashSet<i64> = calls().filter_map(id).filter(|id| unlinked_ids.contains(id)).collect();
+        let is_earlier_call =
+            |event: EventId| id(event).zip(first_call).is_some_and(|(id, first)| id < first);
         let mut class_of_kernel = PerString::new(trace.strings(), |name| self.class_of_kernel(name));
         let unlinked = all().filter(|&(_, linked)| !linked).map(|(event, _)| UnlinkedEvent {
             event,
@@ -56,8 +54,9 @@ impl Analysis {
                 EventCategory::GPU_MEMCPY => Category::CopyFill,
                 _ => *class_of_kernel.get(events.name(event)),
             },
-            is_from_before: is_earlier_call(event)
-                || first_launched.get(&queue(event)).is_some_and(|&first| events.start(event) < first),
+            is_from_before: id(event).is_none_or(|id| !called.contains(&id))
+                && (is_earlier_call(event)
+                    || first_launched.get(&queue(event)).is_some_and(|&first| events.start(event) < first)),
         });
         unlinked.collect()
     }

@@ -134,7 +134,7 @@ impl Rule for IdleInitialisation {
     }
 
     fn what(&self) -> &'static str {
-        "first-use stalls: the first call takes far longer than later ones"
+        "first-use stalls: calls that take long only the first time"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

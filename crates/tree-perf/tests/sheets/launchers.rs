@@ -209,3 +209,20 @@ fn operators_graph_launches_and_bare_calls_share_one_table() {
     ];
     assert_eq!(rows, expected);
 }
+
+#[test]
+fn work_with_a_call_that_is_no_launch_was_not_launched_before_the_recording() {
+    let mut fixture = every_kind_of_launcher();
+    let correlation = fixture.correlation();
+    fixture.event(
+        Category::CPU_OP,
+        "executor::run",
+        (1, 2),
+        (1.0, 2.0),
+        testdata::trace::correlated(correlation),
+    );
+    fixture.device(Category::KERNEL, ("ran", 7, 950.0, 2.0), correlation);
+    let rows = fixture.table("ops_summary").select("name | Count");
+    assert!(rows.contains(&"(launched before recording) | 1".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"(launch not recorded) | 1".to_owned()), "{rows:?}");
+}
