@@ -116,88 +116,88 @@ const COLOR_CHOICES: &[(&str, ColorChoice)] =
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Write the performance report of a recording of any kind, recognised by its content
+    /// Report where the time goes in a recording of any kind
     #[command(after_help = SPELLINGS)]
     Report,
-    /// Write a performance report of a PyTorch trace
+    /// Report on a PyTorch trace
     #[command(after_help = SPELLINGS)]
     Pytorch(Box<TraceArguments>),
-    /// Write a performance report of a trace of an inference engine: vLLM, SGLang, ATOM, diffusion
+    /// Report on a trace of an inference engine: vLLM, SGLang, ATOM, diffusion
     #[command(after_help = inference::EXAMPLES)]
     Inference(Box<InferenceArguments>),
-    /// Write a performance report of an XPlane profile (*.xplane.pb): JAX, TensorFlow, PyTorch/XLA on GPUs and TPUs
+    /// Report on an XPlane profile (*.xplane.pb): JAX, TensorFlow, PyTorch/XLA on GPUs and TPUs
     #[command(after_help = jax::EXAMPLES)]
     Jax(Box<JaxArguments>),
-    /// Write a performance report of a recording of NVIDIA Nsight Systems: the SQLite database that `nsys export` makes
+    /// Report on a recording of NVIDIA Nsight Systems: the SQLite database that `nsys export` writes
     #[command(after_help = nsys::EXAMPLES)]
     Nsys(Box<NsysArguments>),
-    /// Write a performance report of a profile of AMD's rocprofv3: JSON, CSV, rocpd or Perfetto
+    /// Report on a profile of AMD's rocprofv3: JSON, CSV, rocpd or Perfetto
     #[command(after_help = rocprof::EXAMPLES)]
     Rocprof(Box<RocprofArguments>),
-    /// Write a performance report of Tenstorrent operations: the CSV of tt-metal's profiler (ops_perf_results_*.csv)
+    /// Report on Tenstorrent operations: the CSV of tt-metal's profiler (ops_perf_results_*.csv)
     #[command(after_help = metal::EXAMPLES, infer_long_args = true)]
     Metal(Box<MetalArguments>),
-    /// Say what to change first: findings with evidence, ranked by the time that they would give back
+    /// Rank what to change first, with evidence and possible gain
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<AdviseArguments>),
-    /// Bring the recordings of a job's ranks into small tables, from which `tracelens ranks` reports
+    /// Reduce each rank's trace to small tables that `ranks` can read
     #[command(after_help = ranks::MAP_EXAMPLES)]
     Map(MapArguments),
-    /// Put the tables of a job's ranks into few files: 256 ranks in a folder, instead of one
+    /// Pack the tables of many ranks into fewer files
     Pack(PackArguments),
-    /// Write a report of a job of many ranks: collectives across ranks, who is waited for and why
+    /// Report on a job of many ranks: which rank holds the others back, and why
     #[command(after_help = ranks::RANKS_EXAMPLES)]
     Ranks(Box<RanksArguments>),
-    /// Write the traces of a job's ranks as one, on one clock, to look at in a viewer
+    /// Merge the traces of a job's ranks into one, on one clock, for a viewer
     #[command(after_help = ranks::FUSE_EXAMPLES)]
     Fuse(Box<FuseArguments>),
-    /// Compare runs: what became slower and faster, by how much of the step, and what is new or gone
+    /// Compare runs: what became slower or faster, what is new or gone
     #[command(after_help = compare::EXAMPLES)]
     Compare(Box<CompareArguments>),
-    /// Align the call trees of two runs: where the difference is, by module, operator and kernel
+    /// Align the call trees of two runs: which modules, operators and kernels differ
     #[command(after_help = diff::EXAMPLES)]
     Diff(Box<DiffArguments>),
-    /// Decide whether a version is slower than another, from one or several recordings of each
+    /// Fail CI when a change makes a job slower
     #[command(after_help = gate::EXAMPLES)]
     Gate(Box<GateArguments>),
-    /// Keep of recordings what `tracelens gate` needs of a baseline
+    /// Save a baseline for `gate`
     #[command(after_help = gate::BASELINE_EXAMPLES)]
     Baseline(Box<BaselineArguments>),
-    /// Find what a run, or a step of it, waited for, and how long it would take if an operator were faster
+    /// Find what a step waited for, and what a faster operator would save
     #[command(after_help = critical_path::EXAMPLES, visible_alias = "path")]
     CriticalPath(Box<CriticalPathArguments>),
     /// Print the call tree of a trace: operators, launches, kernels
     Tree(TreeArguments),
-    /// Show rows of one table of a report: columns, conditions, order
+    /// Print rows of one table of a report, filtered and sorted
     #[command(after_help = table::TABLE_EXAMPLES)]
     Table(TableArguments),
-    /// Say all that is known of one operator, kernel, module or event: time, callers, waits, findings
+    /// Explain one operator, kernel, module or event
     #[command(after_help = table::WHY_EXAMPLES)]
     Why(WhyArguments),
-    /// Say what is wrong with recordings, and which figures that spoils
+    /// Check a recording for problems that make figures unreliable
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(DoctorArguments),
-    /// Split a trace into traces of single steps, of the steady state, or of phases
+    /// Split a trace into steps, its steady state, or phases
     #[command(after_help = split::EXAMPLES)]
     Split(SplitArguments),
-    /// Find steps of two traces in which an inference engine does the same work
+    /// Find steps of two traces that do the same work
     #[command(after_help = match_blocks::EXAMPLES)]
     Match(MatchArguments),
-    /// Write operators of a PyTorch trace as a program that runs them again and times them
+    /// Write operators of a trace as a program that runs and times them again
     #[command(after_help = replay::EXAMPLES)]
     Replay(ReplayArguments),
-    /// Say how much work an operation is, and the least time that a GPU takes for it
+    /// Compute FLOPs, bytes and roofline time of an operation, without a trace
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = model::EXAMPLES)]
     Model(ModelArguments),
-    /// Start or check an extension file: models, categories and tree passes for operators of your own
+    /// Start or check a file with models, categories or tree passes of your own
     #[command(after_help = EXTENSION_EXAMPLES)]
     Extension(ExtensionArguments),
-    /// List the bundled architectures
+    /// List the GPU architectures that have a roofline
     Archs {
         #[command(flatten)]
         document: DocumentOutput,
     },
-    /// Say what the columns of the sheets mean
+    /// Explain the columns of the sheets
     Columns {
         /// Only this sheet, such as ops_all
         sheet: Option<String>,
@@ -215,19 +215,19 @@ pub(crate) enum Command {
         #[arg(value_parser = document_parser(), value_name = "DOCUMENT", default_value = "answer")]
         document: Document,
     },
-    /// Answer an agent's questions about recordings, over the Model Context Protocol
+    /// Serve recordings to an agent over the Model Context Protocol
     #[cfg(feature = "mcp")]
     #[command(after_help = mcp::EXAMPLES)]
     Mcp(mcp::McpArguments),
-    /// Print what an agent should know of these answers, as a skill (SKILL.md)
+    /// Print a skill (SKILL.md) that tells an agent how to use these answers
     #[cfg(feature = "mcp")]
     Skill,
-    /// Print a completion script for a shell: subcommands, options, architectures, sheets
+    /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Print a manual page (roff); `tracelens man | man -l -` shows it
+    /// Print a manual page: tracelens man | man -l -
     Man {
         /// The page of this subcommand instead of the program's
         command: Option<String>,
@@ -523,8 +523,11 @@ pub(crate) fn command() -> clap::Command {
             false => command,
         }
     };
+    let whole = CommandLine::command();
+    let grouped = groups(&whole);
     with_both_spellings(
-        CommandLine::command()
+        whole
+            .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{grouped}Options:\n{{options}}{{after-help}}"))
             .mut_subcommand("metal", metal)
             .mut_subcommand("ranks", ranks)
             .mut_subcommand("critical-path", critical_path)
@@ -533,6 +536,31 @@ pub(crate) fn command() -> clap::Command {
             .mut_subcommand("report", report)
             .mut_subcommands(strict),
     )
+}
+
+/// What the help lists, by what people want. The reports of single recorders are spellings of `report`, and not listed.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Look", &["report", "advise", "why", "table", "tree", "doctor", "inference"]),
+    ("Compare", &["compare", "diff", "gate", "baseline"]),
+    ("Many ranks", &["ranks", "map", "pack", "fuse"]),
+    ("Inside a step", &["critical-path", "split", "match", "replay"]),
+    ("Without a trace", &["model", "archs", "extension"]),
+    ("For programs", &["mcp", "skill", "schema", "columns", "completions", "man"]),
+];
+
+/// The list of subcommands in their groups.
+fn groups(command: &clap::Command) -> String {
+    let mut text = String::new();
+    for (title, names) in GROUPS {
+        text.push_str(&format!("{title}:\n"));
+        let known = names.iter().filter_map(|name| command.find_subcommand(name));
+        for subcommand in known {
+            let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("  {:<14} {about}\n", subcommand.get_name()));
+        }
+        text.push('\n');
+    }
+    text
 }
 
 fn with_both_spellings(command: clap::Command) -> clap::Command {
@@ -666,6 +694,16 @@ mod tests {
     #[test]
     fn the_command_is_consistent() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_lists_all_commands_but_other_spellings_of_report() {
+        let command = command();
+        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let left_out: Vec<&str> = names.iter().copied().filter(|name| !listed.contains(name)).collect();
+        assert_eq!(left_out, ["pytorch", "jax", "nsys", "rocprof", "metal"]);
+        assert!(cfg!(not(feature = "mcp")) || listed.iter().all(|name| names.contains(name)));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub enum WorkClass {
 }
 
 impl WorkClass {
-    /// In a sentence: "bound by …".
+    /// In a sentence: "largest: …".
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
