@@ -345,13 +345,13 @@ fn no_rooflines(analysis: &Analysis, summary: &Summary) -> Option<Notice> {
 fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<Notice> {
     let mut notices = Vec::new();
     let (coverage, options) = (analysis.coverage(), analysis.options());
-    if coverage.unlinked_events > 0 {
-        notices.push(Notice::UnlinkedDeviceEvents {
-            events: coverage.unlinked_events,
-            time_us: coverage.unlinked_time_us,
-            in_timeline: options.include_unlinked_kernels,
-        });
-    }
+    let unlinked = (coverage.unlinked_events > 0).then_some(Notice::UnlinkedDeviceEvents {
+        events: coverage.unlinked_events,
+        time_us: coverage.unlinked_time_us,
+        in_timeline: options.include_unlinked_kernels,
+    });
+    let left_out = unlinked.clone().filter(|_| !options.include_unlinked_kernels);
+    notices.extend(left_out);
     let trace = analysis.trace();
     let events = trace.events();
     let has_noted_stacks = !events.arguments().call_stack.is_empty();
@@ -383,6 +383,8 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
     notices.extend(of_tree.cloned().map(Notice::Tree));
     notices.extend(analysis.notices().into_iter().map(Notice::Analysis));
     notices.extend(phases.into_iter().flat_map(PhaseAnalysis::notices).map(Notice::Phases));
+    // Tables have a row of what counts without a launch.
+    notices.extend(unlinked.filter(|_| options.include_unlinked_kernels));
     notices
 }
 

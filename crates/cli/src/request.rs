@@ -124,18 +124,26 @@ impl<'a> Request<'a> {
                 false => (Vec::new(), said.into_iter().partition(Say::is_for_stderr)),
             };
             first.iter().for_each(Say::print);
-            let detail = if self.output.verbose { Detail::All } else { Detail::FirstPage };
             let is_caveat = |say: &Say| E::CAVEATS_ABOVE && matches!(say, Say::Caveat(_));
             let (above, below): (Vec<Say>, Vec<Say>) = inside.into_iter().partition(is_caveat);
             let caveats: String = warnings(&above, prose).concat();
-            let text = extras.text(&report, &caveats, detail, style);
-            let lines = match detail {
-                Detail::FirstPage if !E::CAVEATS_ABOVE => {
-                    FIRST_PAGE.saturating_sub(text.lines().count() + written.len())
+            let below = warnings(&below, prose);
+            let detail = match self.output.verbose || E::CAVEATS_ABOVE {
+                true => Detail::All,
+                // With room for a blank line, the first warning, how many more there are, and what was written.
+                false => {
+                    let first = below.first().map_or(0, |warning| warning.lines().count() + 1);
+                    Detail::FirstPage { lines: FIRST_PAGE.saturating_sub(1 + first + written.len()) }
                 }
-                _ => usize::MAX,
             };
-            console::print(text + &texts(&below, &written, lines, prose))?;
+            let text = extras.text(&report, &caveats, detail, style);
+            let left = match detail {
+                Detail::FirstPage { .. } => {
+                    FIRST_PAGE.saturating_sub(text.lines().count() + written.len() + 2)
+                }
+                Detail::All => usize::MAX,
+            };
+            console::print(text + &texts(&below, &written, left))?;
             after.iter().for_each(Say::print);
         }
         self.context.timings.borrow_mut().end();
@@ -320,17 +328,16 @@ fn warnings(said: &[Say], style: Style) -> Vec<String> {
     said.iter().filter_map(|say| Some(lines(say.said()?.as_ref()))).collect()
 }
 
-/// What stands below the report: warnings, as far as there are lines for them, and what was written.
-fn texts(said: &[Say], written: &[String], most: usize, style: Style) -> String {
+/// What stands below the report: the first warning, the others as far as there are lines for them, and what was written.
+fn texts(warnings: &[String], written: &[String], lines: usize) -> String {
     let mut below = String::new();
-    let warnings = warnings(said, style);
-    let (mut left, mut shown) = (most.saturating_sub(2), 0);
-    for warning in &warnings {
-        let lines = warning.lines().count();
-        if lines > left {
+    let (mut left, mut shown) = (lines, 0);
+    for warning in warnings {
+        let taken = warning.lines().count();
+        if taken > left && shown > 0 {
             break;
         }
-        left -= lines;
+        left = left.saturating_sub(taken);
         shown += 1;
         below.push_str(warning);
     }

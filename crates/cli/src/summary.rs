@@ -24,13 +24,13 @@ pub(crate) const WIDEST: usize = 100;
 pub(crate) enum Detail {
     /// What fits one screen: what limits the program, what to do about it, one table of kinds of work and one of operators or
     /// kernels.
-    FirstPage,
+    FirstPage {
+        /// Lines that there are for it.
+        lines: usize,
+    },
     /// All tables and remarks.
     All,
 }
-
-/// Lines of a first page, without warnings and what was written.
-const FIRST_PAGE: usize = 37;
 
 /// Everything of a report but its notices.
 pub(crate) fn text(report: &Report, detail: Detail, style: Style) -> String {
@@ -57,27 +57,37 @@ pub(crate) fn text(report: &Report, detail: Detail, style: Style) -> String {
     let height = |sections: &[String]| {
         sections.iter().filter(|text| !text.is_empty()).map(|text| 1 + text.lines().count()).sum::<usize>()
     };
-    let doubts = shown_remarks(remarks, FIRST_PAGE, detail, style).lines().count();
-    let left = FIRST_PAGE.saturating_sub(height(&before) + height(std::slice::from_ref(&figures)) + doubts);
+    let page = if let Detail::FirstPage { lines } = detail { lines } else { usize::MAX };
+    let doubts = shown_remarks(remarks, 0, style).lines().count();
+    let left = |figures: &String| {
+        page.saturating_sub(height(&before) + height(std::slice::from_ref(figures)) + doubts)
+    };
+    // Where they leave no room for two rows of each table, the tables say more.
+    if left(&figures) < AROUND_TABLES + 4 {
+        figures.clear();
+    }
+    let left = left(&figures);
     let mut sections = before;
     sections.extend(report_tables(report, left, detail, style));
     sections.extend(summary.check.as_ref().map(|check| write_check(check, style)));
+    let is_apart = figures.is_empty() && !remarks.is_empty();
     sections.push(figures);
     sections.retain(|section| !section.is_empty());
     let mut text = sections.join("\n");
-    text.push_str(&shown_remarks(remarks, text.lines().count(), detail, style));
+    text.push_str(if is_apart { "\n" } else { "" });
+    text.push_str(&shown_remarks(remarks, page.saturating_sub(text.lines().count()), style));
     if style.unicode { text } else { text.replace('µ', "u") }
 }
 
-/// The remarks for which a page of so many lines has room; the first, which is about what cannot be trusted, in any case.
-fn shown_remarks(remarks: &[String], lines: usize, detail: Detail, style: Style) -> String {
+/// The remarks for which there are so many lines; the first, which is about what cannot be trusted, in any case.
+fn shown_remarks(remarks: &[String], lines: usize, style: Style) -> String {
     let mut out = String::new();
-    let mut left = FIRST_PAGE.saturating_sub(lines);
+    let mut left = lines;
     for (position, remark) in remarks.iter().enumerate() {
         let mut text = String::new();
         wrap(remark, "", "  ", style.width.min(WIDEST), &mut text);
         let taken = text.lines().count();
-        if detail == Detail::FirstPage && taken > left && position > 0 {
+        if taken > left && position > 0 {
             break;
         }
         left = left.saturating_sub(taken);
@@ -131,7 +141,7 @@ fn timelines(summary: &Summary, detail: Detail, style: Style) -> String {
     let timelines = &summary.timelines;
     let has_unrecorded = timelines.iter().any(|timeline| timeline.breakdown.unrecorded > 0);
     let shown = if has_unrecorded { 5 } else { 4 };
-    let one_line_each = detail == Detail::FirstPage && timelines.len() >= MANY_DEVICES;
+    let one_line_each = detail != Detail::All && timelines.len() >= MANY_DEVICES;
     for timeline in timelines {
         let segments = &segments(timeline)[..shown];
         let Timeline { device, total_us, busy_us, idle_us, breakdown } = timeline;
@@ -178,6 +188,9 @@ fn segments(timeline: &Timeline) -> [Segment<'static>; 5] {
     })
 }
 
+/// Header, rule, the line of what is cut, and the blank one of the two tables of a first page.
+const AROUND_TABLES: usize = 8;
+
 /// Share in percent of the largest row from which on a table says little beside another.
 const SAYS_LITTLE: f64 = 60.0;
 
@@ -196,9 +209,7 @@ fn report_tables(report: &Report, lines: usize, detail: Detail, style: Style) ->
         let all = excerpts.into_iter().map(|excerpt| written(excerpt, usize::MAX));
         return all.chain([kernels(KERNELS)]).collect();
     }
-    /// Header, rule, the line of what is cut, and the blank one of both tables.
-    const AROUND: usize = 8;
-    let rows = (lines.saturating_sub(AROUND) / 2).clamp(1, 5);
+    let rows = (lines.saturating_sub(AROUND_TABLES) / 2).clamp(1, 5);
     let mut shown = excerpts.iter().take(2).map(|&excerpt| written(excerpt, rows)).collect::<Vec<_>>();
     let of_kernels = excerpts.iter().skip(2).find(|(table, _)| table.name() == names::KERNEL_SUMMARY);
     let kernel =
@@ -418,7 +429,7 @@ fn write_coverage(
     style: Style,
 ) {
     let is_enough = coverage.modelled_percent >= ENOUGH_MODELLED;
-    if detail == Detail::FirstPage && coverage.modelled_percent < 0.05 {
+    if detail != Detail::All && coverage.modelled_percent < 0.05 {
         return;
     }
     let percent = |share: f64| format!("{}%", decimal(share, 1));
@@ -452,7 +463,7 @@ fn write_coverage(
             out,
         );
     }
-    if detail == Detail::FirstPage {
+    if detail != Detail::All {
         return;
     }
     let unknown = coverage.unknown.iter().filter(|(_, share)| shows(*share)).cloned().collect::<Vec<_>>();

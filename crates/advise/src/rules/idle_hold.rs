@@ -146,8 +146,8 @@ impl Rule for IdleInitialisation {
     }
 }
 
-/// The waits for a host that launches nothing: those of a loader, or the others. Without a mark, a loader is told by waits
-/// before copies to the device in at least half of several steps: one alone may have any reason.
+/// The waits for a host that launches nothing: those of a loader, or the others. Where the program marks no loader, one is told
+/// by waits before copies to the device in at least half of several steps: one alone may have any reason.
 fn busy_waits(look: &Inspection<'_>, of_batches: bool) -> Vec<Part> {
     let facts = look.facts;
     let busy = || look.late_launches().iter().filter(|late| late.blame == Blame::Busy);
@@ -165,7 +165,8 @@ fn busy_waits(look: &Inspection<'_>, of_batches: bool) -> Vec<Part> {
     }
     let steps_with_waits = waits_by_step.iter().filter(|&&waits| waits > 0).count();
     // The first step has no wait before it.
-    let is_loader = steps_with_waits >= 2 && 2 * steps_with_waits + 1 >= facts.steps.len();
+    let marks_loader = facts.holds.iter().any(|hold| hold.kind == HostActivity::DataLoader);
+    let is_loader = !marks_loader && steps_with_waits >= 2 && 2 * steps_with_waits + 1 >= facts.steps.len();
     let meant = busy().filter(|late| (is_loader && copy_to_device(late.idle).is_some()) == of_batches);
     meant.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect()
 }

@@ -144,10 +144,12 @@ fn what_is_launched_and_does_not_begin_is_not_the_hosts_fault() {
     assert!((gain(&advice(&facts), "IDLE-HOST") - 3499.0).abs() < 0.1);
 }
 
-/// Waits before copies to the device: of a loader where most steps have one.
+/// Waits before copies to the device: of a loader where most steps have one and none is marked elsewhere.
 #[test]
 fn one_wait_before_a_copy_is_no_loader() {
-    for (steps_with_waits, rule) in [(1, "IDLE-HOST"), (3, "IDLE-DATA")] {
+    for (steps_with_waits, marks_loader, rule) in
+        [(1, false, "IDLE-HOST"), (3, false, "IDLE-DATA"), (3, true, "IDLE-HOST")]
+    {
         let mut program = Program::new();
         for step in 0..4 {
             let wait = if (1..=steps_with_waits).contains(&step) { 5000.0 } else { 0.0 };
@@ -165,6 +167,11 @@ fn one_wait_before_a_copy_is_no_loader() {
                 duration: work.event.span.length(),
             })
             .collect();
+        if marks_loader {
+            facts.names.push("DataLoader".to_owned());
+            let (name, time) = (facts.names.len() as u32 - 1, Interval::new(0, 10));
+            facts.holds = vec![Hold { kind: HostActivity::DataLoader, time, name, uid: 0 }];
+        }
         let advice = advice(&facts);
         let of_host: Vec<&str> = rules(&advice).into_iter().filter(|rule| rule.starts_with("IDLE")).collect();
         assert_eq!(of_host, [rule], "{steps_with_waits}");
