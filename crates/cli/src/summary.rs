@@ -70,9 +70,10 @@ pub(crate) fn text(report: &Report, detail: Detail, style: Style) -> String {
     let mut sections = before;
     sections.extend(report_tables(report, left, detail, style));
     sections.extend(summary.check.as_ref().map(|check| write_check(check, style)));
-    let is_apart = figures.is_empty() && !remarks.is_empty();
+    let has_figures = !figures.is_empty();
     sections.push(figures);
     sections.retain(|section| !section.is_empty());
+    let is_apart = !has_figures && !remarks.is_empty() && sections.len() > 1;
     let mut text = sections.join("\n");
     text.push_str(if is_apart { "\n" } else { "" });
     text.push_str(&shown_remarks(remarks, page.saturating_sub(text.lines().count()), style));
