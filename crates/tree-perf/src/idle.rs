@@ -211,17 +211,19 @@ impl Analysis {
             let profiler = blocking.profiler.shared_time(self.process(hold.event), time);
             2 * self.unrecorded().shared_time(time) <= time.length() && 2 * profiler <= time.length()
         });
-        let operators = stretches.iter().filter(|wait| wait.cause == WaitCause::Host(HostActivity::Operator));
-        let operators: BTreeSet<EventId> = operators.filter_map(|wait| wait.waited_for).collect();
-        let operators = operators.into_iter();
-        holds.extend(operators.map(|event| HostHold { event, activity: HostActivity::Operator }));
+        // Operators hold the host where a wait names them; calls that do are known already.
         let known: HashSet<EventId> = holds.iter().map(|hold| hold.event).collect();
-        holds.extend(stretches.iter().filter_map(|wait| {
-            // An operator that is a first use holds the host as its calls would.
-            let WaitCause::Host(activity @ HostActivity::Initialisation) = wait.cause else { return None };
-            let event = wait.waited_for.filter(|event| !known.contains(event))?;
-            Some(HostHold { event, activity })
-        }));
+        let named: BTreeMap<EventId, HostActivity> = stretches
+            .iter()
+            .filter_map(|wait| match wait.cause {
+                WaitCause::Host(activity @ (HostActivity::Operator | HostActivity::Initialisation)) => {
+                    Some((wait.waited_for?, activity))
+                }
+                _ => None,
+            })
+            .filter(|(event, _)| !known.contains(event))
+            .collect();
+        holds.extend(named.into_iter().map(|(event, activity)| HostHold { event, activity }));
         holds.sort_by_key(|hold| (events.start(hold.event), hold.event));
         (stretches, holds)
     }

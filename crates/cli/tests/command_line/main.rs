@@ -15,6 +15,7 @@ mod doctor;
 mod extensions;
 mod field_corpus;
 mod field_kinds_corpus;
+mod first_page;
 mod gate;
 mod handbook;
 mod hostile;

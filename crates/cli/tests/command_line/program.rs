@@ -97,6 +97,7 @@ fn run_with(program: impl AsRef<OsStr>, arguments: &[&str], directory: &Path, in
         .current_dir(directory)
         .env_remove("LC_ALL")
         .env_remove("LC_CTYPE")
+        .env_remove("COLUMNS")
         .env("LANG", "C.UTF-8")
         .stdin(input)
         .output()
