@@ -1,7 +1,7 @@
 """Readers of raw recordings for first_pages.py: Kineto JSON (also Ascend, XProf, fused ranks), Nsight Systems SQLite, rocprofv3
 JSON and CSV, XPlane, Tenstorrent CSV. Plain rules of their own; nothing is shared with the program that is checked."""
 
-import csv, gzip, io, json, os, re, sqlite3
+import bisect, csv, gzip, io, json, os, re, sqlite3
 from decimal import Decimal
 
 COMMUNICATION = (
@@ -38,9 +38,15 @@ class Recording:
         self.work = []  # (device, start, end, name, "kernel", "copy" or "fill", correlation)
         self.calls = {}  # correlation -> (start, end, name) of the host call
         self.operators = []  # (start, end) of long aten operators
+        self.names = {}  # name of a host event -> [how often it is there, for how long]
         self.marks = []  # (name, start, end) of ranges on the host
         self.memory = {}  # (type, id) -> greatest "Total Allocated"
         self.counts = {}  # what the head of the page counts besides
+
+    def named(self, name, start, end):
+        known = self.names.setdefault(name, [0, 0])
+        known[0] += 1
+        known[1] += end - start
 
 
 def opened(path):
@@ -97,7 +103,9 @@ def read_kineto(path):
             recording.calls[rank, number] = (start, end, name)
         elif category in ("user_annotation", "cpu_op", "operator") and MARKS.match(name):
             recording.marks.append((name, start, end))
-        elif category == "overhead":
+        if category not in ("python_function", "ac2g"):
+            recording.named(name, start, end)
+        if category == "overhead":
             overhead.append((start, end))
         if category in ("cpu_op", "operator") and end - start > 500_000 and name.startswith("aten::"):
             recording.operators.append((start, end))
@@ -128,6 +136,7 @@ def read_nsys(path):
             recording.work.append((device, start, end, strings.get(text, name), kind, ((pid or 0) >> 24, correlation)))
     for start, end, tid, correlation, name in rows("RUNTIME", "start", "end", "globalTid", "correlationId", "nameId"):
         recording.calls[(tid or 0) >> 24, correlation] = (start, end, strings.get(name, ""))
+        recording.named(strings.get(name, ""), start, end)
     for start, end, text, text_id, kind in rows("NVTX_EVENTS", "start", "end", "text", "textId", "eventType"):
         recording.events -= kind == 75  # names a domain
         if end is not None:
@@ -148,6 +157,7 @@ def read_rocprof(path):
     def call(correlation, start, end, name):
         recording.counts["calls"] += 1
         recording.calls[correlation] = (int(start), int(end), name)
+        recording.named(name, int(start), int(end))
 
     if ".json" in path:
         for tool in json.loads(opened(path))["rocprofiler-sdk-tool"]:
@@ -268,28 +278,36 @@ def timeline(work):
     )
 
 
-def idle_before_launches(work, calls):
-    """Idle time of a device until the call ends that launches what comes next; later the host is not what it waits for."""
-    time, end = 0, None
-    for one in sorted(work, key=lambda w: w[1]):
-        if end is not None and one[1] > end:
-            call = calls.get(one[5])
-            time += min(one[1] - end, max(0, call[1] - end)) + 20_000 if call else one[1] - end
-        end = max(end or 0, one[2])
-    return time
+class Gaps:
+    """Idle time of a device by what comes next, where a launch is the host call with the correlation of the work.
 
+    late: until the call ends that launches what comes next, if it ends after the device ran dry; profiler: what of this lies in
+    work that the profiler recorded of itself; waited: the rest of gaps before linked work; unlinked: gaps before work without a
+    call; bare: gaps from 1 ms on, of `late`, that no recorded host event covers by more than half."""
 
-def covered_gaps(work, covers, least=1_000_000):
-    """Gaps of a device from `least` on: (their time, the time of those that one recorded host event covers by more than half)."""
-    time = covered = 0
-    end = None
-    for one in sorted(work, key=lambda w: w[1]):
-        if end is not None and one[1] - end >= least:
-            time += one[1] - end
-            if any(min(e, one[1]) - max(s, end) > 0.5 * (one[1] - end) for s, e in covers):
-                covered += one[1] - end
-        end = max(end or 0, one[2])
-    return time, covered
+    def __init__(self, work, recording):
+        self.late = self.profiler = self.waited = self.unlinked = self.bare = self.slack = 0
+        overhead = union(recording.overhead)
+        starts = [span[0] for span in overhead]
+        covers = [c[:2] for c in recording.calls.values() if c[1] - c[0] > 500_000] + recording.overhead + recording.operators
+        dry = None
+        for one in sorted(work, key=lambda w: w[1]):
+            if dry is not None and one[1] > dry:
+                call = recording.calls.get(one[5])
+                if call:
+                    late = min(one[1], max(call[1], dry)) - dry
+                    # A kernel never starts at once: 20 us of a gap may be that.
+                    self.slack += min(one[1] - dry - late, 20_000)
+                    self.late, self.waited = self.late + late, self.waited + one[1] - dry - late
+                    for start, end in overhead[max(0, bisect.bisect(starts, dry) - 1) :]:
+                        if start >= dry + late:
+                            break
+                        self.profiler += max(0, min(end, dry + late) - max(start, dry))
+                    if one[1] - dry >= 1_000_000 and not any(min(e, one[1]) - max(s, dry) > 0.5 * (one[1] - dry) for s, e in covers):
+                        self.bare += one[1] - dry
+                else:
+                    self.unlinked += one[1] - dry
+            dry = max(dry or one[2], one[2])
 
 
 def reader(path):
