@@ -265,9 +265,8 @@ fn made_by_program(program: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Res
         printed(program, arguments).map(|text| files.insert(file, text.into_bytes())).map(drop)
     };
     add("man/tracelens.1".to_owned(), &["man"])?;
-    let help = printed(program, &["--help"])?;
-    for command in subcommands(&help) {
-        add(format!("man/tracelens-{command}.1"), &["man", command])?;
+    for command in subcommands(program)? {
+        add(format!("man/tracelens-{command}.1"), &["man", &command])?;
     }
     for (shell, file) in COMPLETIONS {
         add(format!("completions/{file}"), &["completions", shell])?;

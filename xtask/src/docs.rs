@@ -76,22 +76,27 @@ pub(crate) fn printed(program: &Path, arguments: &[&str]) -> Result<String, Box<
     }
 }
 
-/// The subcommands that the program's help lists.
-pub(crate) fn subcommands(help: &str) -> Vec<&str> {
-    let listed =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // What is indented further goes on with the line above.
-    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    names.filter(|name| !name.is_empty() && *name != "help").collect()
+/// The subcommands of the program. Its manual page lists all of them, where the help leaves out other spellings of `report`.
+pub(crate) fn subcommands(program: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let names = listed(&printed(program, &["man"])?);
+    match names.is_empty() {
+        true => Err(format!("the manual page of {} lists no subcommands", program.display()).into()),
+        false => Ok(names),
+    }
+}
+
+/// The subcommands that a manual page refers to.
+fn listed(page: &str) -> Vec<String> {
+    let references = page.lines().filter_map(|line| line.strip_prefix(r"tracelens\-")?.strip_suffix("(1)"));
+    references.map(|name| name.replace('\\', "")).filter(|name| name != "help").collect()
 }
 
 /// A page for each command with its help.
 fn commands(program: &Path, pages: &Path, summary: &mut String) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(pages.join("commands"))?;
     summary.push_str("\n# Commands\n\n");
-    let help = printed(program, &["--help"])?;
-    for command in subcommands(&help) {
-        let help = printed(program, &[command, "--help"])?;
+    for command in subcommands(program)? {
+        let help = printed(program, &[&command, "--help"])?;
         let page = format!("# tracelens {command}\n\n```text\n{}\n```\n", help.trim_end());
         std::fs::write(pages.join(format!("commands/{command}.md")), page)?;
         writeln!(summary, "- [{command}](commands/{command}.md)")?;
@@ -161,9 +166,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_those_of_the_help() {
-        let help = "Answers\n\nCommands:\n  report         Write the report\n  nsys           Write a report: the SQLite\n                 database\n  help           Print\n\nOptions:\n";
-        assert_eq!(subcommands(help), ["report", "nsys"]);
+    fn commands_are_those_of_the_manual_page() {
+        let page =
+            ".TP\ntracelens\\-critical\\-path(1)\nFind\n.TP\ntracelens\\-help(1)\nPrint\ntracelens is\n";
+        assert_eq!(listed(page), ["critical-path"]);
     }
 
     #[test]
