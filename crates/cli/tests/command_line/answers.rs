@@ -204,11 +204,12 @@ fn words(command: &str) -> Vec<String> {
 
 #[test]
 fn commands_of_the_documents_have_answers() {
-    const README: &str = include_str!("../../../../README.md");
+    const PAGE: &str = include_str!("../../../../docs/src/reference/json.md");
     let place = Workplace::with_generated();
-    let section = README.split("## Answers for programs").nth(1).unwrap().split("\n## ").next().unwrap();
+    let section = PAGE.split("\n## ").next().unwrap();
     let mut commands: Vec<String> =
-        section.lines().filter_map(|line| Some(line.strip_prefix("$ tracelens ")?.to_owned())).collect();
+        section.lines().filter_map(|line| Some(line.strip_prefix("tracelens ")?.to_owned())).collect();
+    assert!(commands.len() >= 4, "{commands:?}");
     for command in ["table", "why"] {
         let help = place.run(&[command, "--help"]).exits_with(0).out;
         commands.extend(help.lines().filter_map(|line| Some(line.strip_prefix("  tracelens ")?.to_owned())));

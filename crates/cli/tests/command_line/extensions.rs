@@ -7,7 +7,7 @@ const UNIFIED: &str = "unified_perf_summary";
 const MY_ATTENTION: &str = include_str!("../../../../examples/extensions/my_attention.py");
 const MEGATRON: &str = include_str!("../../../../examples/extensions/megatron_te_v2.py");
 
-const README: &str = include_str!("../../../../README.md");
+const GUIDE: &str = include_str!("../../../../docs/src/guides/extensions.md");
 
 /// Figures and a category of the file's own for `aten::mm`.
 const OWN_MATMUL: &str = r#"
@@ -74,10 +74,9 @@ fn an_operator_of_a_fork_is_modelled_with_the_family_it_belongs_to() {
 }
 
 #[test]
-fn the_files_of_the_readme_do_what_is_said_there() {
-    let section = README.split("## Operators of your own\n").nth(1).unwrap();
+fn the_files_of_the_guide_do_what_is_said_there() {
     let file = |language: &str| {
-        section.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
+        GUIDE.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
     };
     let arguments = r#""Input Dims": [[4, 1024]], "Input type": ["c10::BFloat16"]"#;
     let place = Workplace::with(trace(&[
@@ -92,12 +91,12 @@ fn the_files_of_the_readme_do_what_is_said_there() {
     place.put("my.py", file("python"));
     for (extension, is_missing) in [("my.toml", false), ("my.py", testdata::python3().is_none())] {
         if !is_missing {
-            the_swiglu_of_the_readme(&place.sheets(&["--extension_file", extension]));
+            the_swiglu_of_the_guide(&place.sheets(&["--extension_file", extension]));
         }
     }
 }
 
-fn the_swiglu_of_the_readme(sheets: &Sheets) {
+fn the_swiglu_of_the_guide(sheets: &Sheets) {
     // 4 · 4096 FLOPs, 3 · 4096 · 2 bytes.
     let expected =
         ["my::swiglu | swiglu | 0.000016384 | 0.0234375", "my::swiglu_backward | swiglu_bwd | null | null"];

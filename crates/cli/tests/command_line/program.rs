@@ -88,10 +88,16 @@ pub(crate) fn run_as(
     arguments: &(impl Words + ?Sized),
     directory: &Path,
 ) -> Outcome {
-    run_with(program, &arguments.words(), directory, Stdio::null())
+    run_with(program, &arguments.words(), directory, Stdio::null(), &[])
 }
 
-fn run_with(program: impl AsRef<OsStr>, arguments: &[&str], directory: &Path, input: Stdio) -> Outcome {
+fn run_with(
+    program: impl AsRef<OsStr>,
+    arguments: &[&str],
+    directory: &Path,
+    input: Stdio,
+    environment: &[(&str, &str)],
+) -> Outcome {
     let output = Command::new(program)
         .args(arguments)
         .current_dir(directory)
@@ -99,6 +105,7 @@ fn run_with(program: impl AsRef<OsStr>, arguments: &[&str], directory: &Path, in
         .env_remove("LC_CTYPE")
         .env_remove("COLUMNS")
         .env("LANG", "C.UTF-8")
+        .envs(environment.iter().copied())
         .stdin(input)
         .output()
         .unwrap();
@@ -143,11 +150,24 @@ impl Workplace {
         run_as(env!("CARGO_BIN_EXE_tracelens"), arguments, self.directory.path())
     }
 
+    /// Runs the built program in the directory, as on a terminal of so many columns.
+    #[track_caller]
+    pub(crate) fn run_in_columns(&self, columns: &str, arguments: &(impl Words + ?Sized)) -> Outcome {
+        let program = env!("CARGO_BIN_EXE_tracelens");
+        run_with(program, &arguments.words(), self.directory.path(), Stdio::null(), &[("COLUMNS", columns)])
+    }
+
     /// Runs the built program in the directory with a file on standard input.
     #[track_caller]
     pub(crate) fn run_on(&self, input: &Path, arguments: &(impl Words + ?Sized)) -> Outcome {
         let input = std::fs::File::open(input).unwrap();
-        run_with(env!("CARGO_BIN_EXE_tracelens"), &arguments.words(), self.directory.path(), input.into())
+        run_with(
+            env!("CARGO_BIN_EXE_tracelens"),
+            &arguments.words(),
+            self.directory.path(),
+            input.into(),
+            &[],
+        )
     }
 
     /// Names of everything in the directory (or one below), sorted.
