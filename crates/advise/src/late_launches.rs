@@ -47,11 +47,15 @@ const KINDS: [HostActivity; 6] = [
     HostActivity::Operator,
 ];
 
-/// Time that is left to holds of each kind to answer for, and the last hold of the kind.
-#[derive(Clone, Copy, Default)]
-struct Credit {
-    left: i64,
-    last: Option<u32>,
+/// The holds of a kind with the time that each has left to answer for, by their ends.
+type Credit = Vec<(u32, i64)>;
+
+/// Where a hold stands among these.
+fn place(facts: &Facts, credit: &Credit, hold: u32) -> Option<usize> {
+    let end = |hold: u32| facts.holds[hold as usize].time.end;
+    let from = credit.partition_point(|&(of, _)| end(of) < end(hold));
+    let alike = credit[from..].iter().take_while(|&&(of, _)| end(of) == end(hold));
+    alike.zip(from..).find(|&(&(of, _), _)| of == hold).map(|(_, at)| at)
 }
 
 /// All waits for launches, divided. What a device takes between any two kernels is nobody's fault and left out.
@@ -64,7 +68,7 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
     launches.sort_unstable();
     let mut last_end = i64::MIN;
     let mut late = Vec::new();
-    let mut credits = [Credit::default(); KINDS.len()];
+    let mut credits: [Credit; KINDS.len()] = Default::default();
     let mut holds = by_end.iter().copied().peekable();
     // By hold: what waits have used of it before it ended.
     let mut used: HashMap<u32, i64> = HashMap::new();
@@ -73,22 +77,25 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
         // Nobody knows what held the host before work that is not recorded.
         while let Some(missing) = unrecorded.next_if(|missing| missing.start < idle.span.end) {
             while holds.next_if(|&hold| facts.holds[hold as usize].time.start < missing.end).is_some() {}
-            credits = [Credit::default(); KINDS.len()];
+            credits.iter_mut().for_each(Vec::clear);
         }
         while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.span.end) {
             let of_hold = &facts.holds[hold as usize];
             let kind = of_hold.kind as usize;
             if waited[hold as usize] && of_hold.time.length() > usual {
-                credits[HostActivity::DataLoader as usize].left = 0;
+                credits[HostActivity::DataLoader as usize].clear();
             }
             // Behind more than a few launches the host was ahead again, and what was left of earlier holds is void.
             let since = |time: i64| launches.partition_point(|&launch| launch < time);
             if since(of_hold.time.start).saturating_sub(since(last_end)) > FEW_LAUNCHES {
-                credits.iter_mut().for_each(|credit| credit.left = 0);
+                credits.iter_mut().for_each(Vec::clear);
             }
             last_end = last_end.max(of_hold.time.end);
-            credits[kind].left += of_hold.time.length() - used.get(&hold).copied().unwrap_or(0);
-            credits[kind].last = Some(hold);
+            let left = of_hold.time.length() - used.get(&hold).copied().unwrap_or(0);
+            // What held the host before it launched anything made it late for nothing.
+            if left > 0 && launches.first().is_some_and(|&first| of_hold.time.end > first) {
+                credits[kind].push((hold, left));
+            }
         }
         // The program has no part in what the profiler holds.
         if !idle.cause.is_late_launch() || idle.cause == WaitCause::Host(HostActivity::Profiler) {
@@ -111,19 +118,27 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
         let mut kinds = KINDS;
         // What held the host just before, then what held it last.
         kinds.sort_by_key(|&kind| {
-            let last = credits[kind as usize].last.map(|hold| facts.holds[hold as usize].time.end);
+            let last = credits[kind as usize].last().map(|&(hold, _)| facts.holds[hold as usize].time.end);
             (direct != Some(kind), Reverse(last))
         });
+        // Takes what a hold answers for; whether some of the wait is left.
+        let mut take = |(hold, left): &mut (u32, i64)| {
+            let time = rest.min(*left);
+            if time > 0 {
+                *left -= time;
+                rest -= time;
+                late.push(LateLaunch { idle: position, blame: Blame::Hold(*hold), time });
+            }
+            rest > 0
+        };
         for kind in kinds {
             let credit = &mut credits[kind as usize];
-            let blamed = hold.filter(|_| direct == Some(kind)).or(credit.last);
-            let time = credit.left.min(rest);
-            if let Some(hold) = blamed
-                && time > 0
-            {
-                credit.left -= time;
-                rest -= time;
-                late.push(LateLaunch { idle: position, blame: Blame::Hold(hold), time });
+            let own = hold.filter(|_| direct == Some(kind)).and_then(|hold| place(facts, credit, hold));
+            if own.is_some_and(|at| !take(&mut credit[at])) {
+                break;
+            }
+            while credit.last_mut().is_some_and(&mut take) {
+                credit.pop();
             }
         }
         if rest > 0 {

@@ -97,6 +97,9 @@ fn shown_remarks(remarks: &[String], lines: usize, style: Style) -> String {
     out
 }
 
+/// Between where something is to be changed and what to do.
+const BETWEEN: &str = " - ";
+
 /// What to change first: two lines each, the figures and the place.
 fn findings(findings: &[Finding], style: Style) -> String {
     let mut out = String::new();
@@ -111,11 +114,19 @@ fn findings(findings: &[Finding], style: Style) -> String {
         let width = style.width.min(WIDEST);
         wrap(&line, "  ", "    ", width, &mut out);
         let place = escaped(&finding.subject).to_string();
-        let place = truncate_middle(&place, width - 4, style.unicode);
-        let left = width - 4 - place.chars().count();
-        let action = clause(&finding.remedy, left.saturating_sub(2));
-        let arrow = if style.unicode { "→" } else { "->" };
-        let action = action.map_or_else(String::new, |action| format!(" {arrow} {action}"));
+        let room = width - 4;
+        // A place says enough in half a line where the action needs the rest.
+        let least = place.chars().count().min(room / 2);
+        let (action, place) = match clause(&finding.remedy, room - least - BETWEEN.len()) {
+            Some(action) => {
+                let left = room - BETWEEN.len() - action.chars().count();
+                let place = truncate_middle(&place, left, style.unicode);
+                let taken = place.chars().count() + BETWEEN.len();
+                (clause(&finding.remedy, room - taken), place)
+            }
+            None => (None, truncate_middle(&place, room, style.unicode)),
+        };
+        let action = action.map_or_else(String::new, |action| format!("{BETWEEN}{action}"));
         // Writing to a String cannot fail.
         let _ = writeln!(out, "    {place}{action}");
     }

@@ -30,8 +30,8 @@ impl Rule for GemmDims {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "change the extents (vocabulary, hidden sizes, batch times sequence) so that rows are multiples of 16 bytes and tiles fill \
-         whole rounds of the compute units: pad them; a kernel that splits the inner dimension helps products with few tiles"
+        "pad the extents (vocabulary, hidden sizes, batch times sequence), so that rows are multiples of 16 bytes and tiles fill \
+         whole rounds of the compute units; a kernel that splits the inner dimension helps products with few tiles"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -36,13 +36,12 @@ impl Rule for IdleSync {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Hip => {
-                "leave out calls that wait for the device (hipDeviceSynchronize, hipStreamSynchronize, hipMemcpy), or wait later; \
-                 copy with hipMemcpyAsync from and to pinned memory"
+                "avoid calls that wait for the device, such as hipDeviceSynchronize, hipStreamSynchronize and hipMemcpy, or wait \
+                 later; copy with hipMemcpyAsync from and to pinned memory"
             }
             Program::PyTorch | Program::Xla => {
-                "leave out calls that need the device's answer in the step (.item(), .cpu(), printing an array, \
-                 torch.cuda.synchronize(), block_until_ready()), or ask less often; copy with non_blocking=True from and to \
-                 pinned memory"
+                "do not wait for the device in the step: .item(), .cpu(), printing an array, torch.cuda.synchronize(), \
+                 block_until_ready(); copy with non_blocking=True from and to pinned memory"
             }
         }
     }
@@ -134,11 +133,11 @@ impl Rule for IdleInitialisation {
     }
 
     fn what(&self) -> &'static str {
-        "first-use stalls: calls that take long only the first time"
+        "first-use stalls, which happen once"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "it happens once: let the profiler wait and warm up for a few steps (schedule(wait=, warmup=)) to record the steady part"
+        "record after a warm-up, with schedule(wait=, warmup=) of PyTorch's profiler, to see the steady part"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -25,8 +25,8 @@ impl Rule for Layout {
                  across operators; what is left comes from layout assignment: look at the HLO of the named instructions"
             }
             Program::PyTorch | Program::Hip => {
-                "keep one memory format (channels_last for convolutions) and one type across operators, choose views and strides that the \
-                 next operator takes as they are; torch.compile fuses what is left into its neighbours"
+                "keep one memory format and dtype, such as channels_last for convolutions, and choose views and strides that the next \
+                 operator takes as they are; torch.compile fuses what is left into its neighbours"
             }
         }
     }
