@@ -85,7 +85,8 @@ fn times(summary: &Summary, facts: &mut Vec<Fact>) {
             let item = format!("{}: {item}", timeline.device);
             facts.push(Fact { topic: "time", item, value: duration(us), figure: Some((us, "µs")) });
         };
-        time("span, first start to last end", timeline.total_us);
+        let (window, bounds) = timeline.window_in_words();
+        time(&format!("{window}, {bounds}"), timeline.total_us);
         time("busy", timeline.busy_us);
         time("idle", timeline.idle_us);
         let breakdown = &timeline.breakdown;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use iterations::{Evidence, Level, Mark, Measured, MeasuredIterations, Selected, Window};
+use iterations::{Evidence, Figures, Iteration, Level, Mark, Measured, MeasuredIterations, Selected, Window};
 use operator_sheets::Iterated;
 
 use crate::numbers::{duration, grouped};
@@ -42,7 +42,12 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     sentence.push(')');
     if let Some(all) = gpu_timeline::Summary::from_values(&steady) {
         match steady.as_slice() {
-            [only] => write!(sentence, ": {}", time(*only as f64)),
+            [only] => match level.iterations.as_slice() {
+                [step] => {
+                    write!(sentence, ": {}", single_step(step, *only, &measured.iterations[0], time))
+                }
+                _ => write!(sentence, ": {}", time(*only as f64)),
+            },
             several => write!(
                 sentence,
                 ": {} each (median of {}; {} to {})",
@@ -90,6 +95,21 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         write!(sentence, "; {} more {are} not steady", grouped(more as u128)).ok()?;
     }
     Some(sentence)
+}
+
+/// How long the only step took; on the host, too, where it goes on long after its device work.
+fn single_step(step: &Iteration, took: i64, figures: &Figures, time: impl Fn(f64) -> String) -> String {
+    /// From so many times the time of its device work on, the host's says more.
+    const FAR_LONGER: i64 = 2;
+    let host = step.end.saturating_sub(step.start);
+    let took_in_words = time(took as f64);
+    match (host > took.saturating_mul(FAR_LONGER), figures.lead) {
+        (false, _) => took_in_words,
+        (true, Some(_)) => {
+            format!("{} on the host, its device work ends after {took_in_words}", time(host as f64))
+        }
+        (true, None) => format!("{} on the host, {took_in_words} on the device", time(host as f64)),
+    }
 }
 
 /// How long the steps took that nothing sets apart, in the recording's unit.

@@ -122,6 +122,8 @@ pub struct Timeline {
     pub device: String,
     /// The whole span in µs.
     pub total_us: f64,
+    /// Whether the span is that of several devices of one process.
+    pub shares_window: bool,
     /// Time with at least one event in µs.
     pub busy_us: f64,
     /// Time without any event in which it did nothing, in µs.
@@ -135,9 +137,18 @@ fn named<'n>(figures: impl Iterator<Item = (&'n str, f64)>) -> Vec<Value> {
 }
 
 impl Timeline {
+    /// What the whole is, and from when to when.
+    #[must_use]
+    pub fn window_in_words(&self) -> (&'static str, &'static str) {
+        match self.shares_window {
+            true => ("window", "first start to last end on any device of its process"),
+            false => ("span", "first start to last end"),
+        }
+    }
+
     /// Times in µs that add up to the whole.
     fn to_json(&self) -> Value {
-        let Timeline { device, total_us, busy_us, idle_us, breakdown } = self;
+        let Timeline { device, total_us, busy_us, idle_us, breakdown, .. } = self;
         // The breakdown is in the recording's unit.
         let us = |time: i64| {
             if breakdown.total == 0 { 0.0 } else { total_us * time as f64 / breakdown.total as f64 }
@@ -161,6 +172,7 @@ impl Timeline {
         Timeline {
             device: device.into(),
             total_us: us(breakdown.total),
+            shares_window: false,
             busy_us: us(breakdown.busy),
             idle_us: us(breakdown.idle),
             breakdown,

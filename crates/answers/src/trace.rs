@@ -19,7 +19,9 @@ use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::Diagnosis;
 use trace_ingest::{Category, IngestError, ReadOptions, RecordingKind, Trace, TraceFacts, read_path};
 use trace2tree::{TraceTree, TreeOptions, TreeWarning};
-use tree_perf::{Analysis, AnalysisOptions, RecomputeRule, ReportLayout, SharedWork, TraceFinding};
+use tree_perf::{
+    Analysis, AnalysisOptions, DeviceTimeline, RecomputeRule, ReportLayout, SharedWork, TraceFinding,
+};
 
 use crate::captures::{graft, unopened_graphs};
 use crate::diff::{diff_in_words, doubts, sheets_in_report};
@@ -399,7 +401,11 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
         _ => {
             let shown = of_devices.iter().take(Summary::MOST_TIMELINES);
             let kind = analysis.trace().facts().kind_of_devices();
-            shown.map(|(device, breakdown)| timeline(format!("{kind} {device}"), *breakdown)).collect()
+            let of_device = |of: &DeviceTimeline| Timeline {
+                shares_window: of.shares_window,
+                ..timeline(format!("{kind} {}", of.device), of.breakdown)
+            };
+            shown.map(of_device).collect()
         }
     };
     let finding = analysis.finding();

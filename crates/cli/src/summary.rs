@@ -156,17 +156,18 @@ fn timelines(summary: &Summary, detail: Detail, style: Style) -> String {
     let one_line_each = detail != Detail::All && timelines.len() >= MANY_DEVICES;
     for timeline in timelines {
         let segments = &segments(timeline)[..shown];
-        let Timeline { device, total_us, busy_us, idle_us, breakdown } = timeline;
+        let Timeline { device, total_us, busy_us, idle_us, breakdown, .. } = timeline;
+        let (window, bounds) = timeline.window_in_words();
         let (device, total) = (escaped(device), duration(*total_us));
         let (busy, idle) = (duration(*busy_us), duration(*idle_us));
         // Writing to a String cannot fail.
         if one_line_each {
-            let start = format!("{device}  {total:>8}  busy {busy:>8}, idle {idle:>8}  ");
+            let start = format!("{device}  {window} {total:>8}  busy {busy:>8}, idle {idle:>8}  ");
             let width = style.width.saturating_sub(start.chars().count());
             let _ = writeln!(out, "{start}{}", bar_alone(segments, Style { width, ..style }));
             continue;
         }
-        let mut line = format!("{device} span {total} (first start to last end): busy {busy}, idle {idle}");
+        let mut line = format!("{device} {window} {total} ({bounds}): busy {busy}, idle {idle}");
         if breakdown.unrecorded > 0 {
             let unrecorded = total_us * breakdown.unrecorded as f64 / breakdown.total as f64;
             let _ = write!(line, ", not recorded {}", duration(unrecorded));

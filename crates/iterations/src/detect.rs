@@ -81,14 +81,19 @@ impl Iterations {
         let mut found = Found::default();
         let mut names = Names::new(trace.strings());
         let processes = host::processes(tree, &mut names);
-        for process in &processes {
-            let of_process: Vec<&MarkGroup> =
-                groups.iter().filter(|group| group.pid == process.pid).collect();
+        let lender = marks_without_work(&groups, &processes);
+        for (place, process) in processes.iter().enumerate() {
+            // The marks of a process that launches nothing are those of the one that works for it.
+            let is_of_process = |group: &&MarkGroup| match lender == Some(group.pid) {
+                true => place == 0,
+                false => group.pid == process.pid,
+            };
+            let of_process: Vec<&MarkGroup> = groups.iter().filter(is_of_process).collect();
             let finder = Finder { tree, options, program, process, groups: of_process };
             found.merge(finder.find());
         }
         // Marks may stand alone, without anything that ran in them.
-        for pid in pids_without(&groups, &processes) {
+        for pid in pids_without(&groups, &processes).into_iter().filter(|&pid| lender != Some(pid)) {
             found.merge(bare_marks(groups.iter().filter(|group| group.pid == pid)));
         }
         Iterations::new(found, program)
@@ -161,6 +166,19 @@ fn pids_without(groups: &[MarkGroup], processes: &[Process]) -> Vec<RowId> {
     pids.dedup();
     pids.retain(|pid| processes.iter().all(|process| process.pid != *pid));
     pids
+}
+
+/// The process that marked the steps, where it launched no device work and the others, which did, marked none: Ascend's
+/// recorder writes the calls of its runtime as a process of its own.
+fn marks_without_work(groups: &[MarkGroup], processes: &[Process]) -> Option<RowId> {
+    let is_step = |group: &&MarkGroup| {
+        matches!(group.kind, MarkKind::ProfilerStep | MarkKind::EngineStep | MarkKind::Image)
+    };
+    let works = |pid: RowId| processes.iter().any(|process| process.pid == pid && process.work.total() > 0);
+    let mut marked = groups.iter().filter(is_step).map(|group| group.pid);
+    let has_work = processes.first().is_some_and(|first| first.work.total() > 0);
+    let first = marked.next().filter(|&pid| has_work && !works(pid))?;
+    marked.all(|pid| !works(pid)).then_some(first)
 }
 
 /// The recorded steps of a process of which nothing else was recorded.

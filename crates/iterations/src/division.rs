@@ -56,7 +56,8 @@ impl PartialOrd for Part {
 }
 
 /// The part of a recording that every device event belongs to: that which launched it, whenever it runs. Events without
-/// launch belong where their neighbours on the stream do; those of streams without any launch, where their time is.
+/// launch belong where their neighbours on the stream do; those of streams without any launch, where their time is. What was
+/// launched before the recording began is before all iterations.
 ///
 /// What runs on a TPU is launched by the run of the program that it is part of. A program runs once on each of several
 /// devices, at times that differ; all of them belong to the iteration of that run.
@@ -73,6 +74,9 @@ pub(crate) struct LaunchedWork {
     /// Those of each stream, by start.
     streams: Vec<Vec<LaunchedEvent>>,
     runs: Option<DeviceRuns>,
+    /// Start of the first call that launched any of them.
+    first_call: Option<i64>,
+    first_call_id: Option<i64>,
 }
 
 struct LaunchedEvent {
@@ -97,7 +101,12 @@ impl LaunchedWork {
         let (trace, events) = (tree.trace(), tree.trace().events());
         let mut streams: Vec<Vec<LaunchedEvent>> = Vec::new();
         streams.resize_with(trace.tracks().len(), Vec::new);
-        let mut work = LaunchedWork { streams: Vec::new(), runs: DeviceRuns::new(trace) };
+        let mut work = LaunchedWork {
+            streams: Vec::new(),
+            runs: DeviceRuns::new(trace),
+            first_call: None,
+            first_call_id: tree.first_call_id(),
+        };
         for event in events.ids().filter(|&event| work.is_of_device(events.category(event))) {
             let launch = work.launch(tree, event);
             streams[events.track(event).index()].push(LaunchedEvent {
@@ -108,8 +117,19 @@ impl LaunchedWork {
         }
         // Most are recorded in order, which a stable sort sees.
         streams.iter_mut().for_each(|stream| stream.sort_by_key(|event| event.start));
+        let calls = streams.iter().flatten().filter_map(|event| event.launch);
+        work.first_call = calls.filter(|launch| launch.track.is_some()).map(|launch| launch.time).min();
         work.streams = streams;
         work
+    }
+
+    /// Whether a device event without launch, before all of its stream that have one, was launched before the recording
+    /// began: its id is smaller than that of any call, or it began before the first call that launched anything.
+    fn is_from_before(&self, trace: &Trace, event: EventId) -> bool {
+        let events = trace.events();
+        let id = events.correlation(event).filter(|&id| id > 0);
+        id.zip(self.first_call_id).is_some_and(|(id, first)| id < first)
+            || self.first_call.is_some_and(|first| events.start(event) < first)
     }
 
     /// Whether events of a category happen on a device.
@@ -184,11 +204,14 @@ impl Division {
                 last = part.map_or(last, Part::place);
                 *place = last;
             }
-            // Those before the first with a launch belong to its part.
+            // Those before the first with a launch belong to its part, but for what was queued when recording began.
             let known = stream.iter().map(|event| division.places[event.event.index()]);
             let first = known.into_iter().find(|&place| place != NO_PART);
             let unknown = stream.iter().take_while(|event| division.places[event.event.index()] == NO_PART);
-            let unknown: Vec<EventId> = unknown.map(|event| event.event).collect();
+            let unknown = unknown.map(|event| event.event);
+            let (queued, unknown): (Vec<EventId>, Vec<EventId>) =
+                unknown.partition(|&event| work.is_from_before(trace, event));
+            queued.iter().for_each(|event| division.places[event.index()] = Part::Before.place());
             match first {
                 Some(first) => unknown.iter().for_each(|event| division.places[event.index()] = first),
                 None => without_launch.extend(unknown),
@@ -225,6 +248,16 @@ impl Division {
             };
             self.places[event.index()] = place;
         }
+    }
+
+    /// The parts in which these calls were made.
+    pub(crate) fn of_calls(trace: &Trace, iterations: &[Iteration], calls: &[EventId]) -> Vec<Part> {
+        if calls.is_empty() {
+            return Vec::new();
+        }
+        let (ranges, events) = (Ranges::new(trace, iterations), trace.events());
+        let part = |&call: &EventId| ranges.of_host(events.track(call), events.start(call));
+        calls.iter().filter_map(part).collect()
     }
 
     /// The part of a device event; `None` for any other event.
@@ -360,6 +393,13 @@ mod tests {
             self.builder.event(Category::KERNEL, "k", track, start, 10, arguments())
         }
 
+        /// A kernel whose launch is not recorded, with the id of it.
+        fn kernel_of(&mut self, stream: i64, start: i64, correlation: Option<i64>) -> EventId {
+            let track = self.builder.track(0, stream);
+            let arguments = EventArguments { correlation, stream: Some(stream), ..EventArguments::default() };
+            self.builder.event(Category::KERNEL, "k", track, start, 10, arguments)
+        }
+
         fn divided(mut self, events: &[EventId]) -> Vec<Part> {
             let track = self.builder.track(1, 1);
             let tree = TraceTree::build(self.builder.finish(), &TreeOptions::default());
@@ -404,8 +444,24 @@ mod tests {
         let events = [first, second, third, on_another_stream[0], on_another_stream[1]];
         let parts = recorded.divided(&events);
         let expected =
-            [Part::Iteration(0), Part::Iteration(0), Part::Iteration(1), Part::Before, Part::Iteration(0)];
+            [Part::Before, Part::Iteration(0), Part::Iteration(1), Part::Before, Part::Iteration(0)];
         assert_eq!(parts, expected);
+    }
+
+    #[test]
+    fn work_that_was_queued_when_recording_began_is_before_all_iterations() {
+        let mut recorded = Recorded::new();
+        // In the queue of stream 7 before the calls, whose ids come next.
+        recorded.correlation = 5;
+        let queued = [recorded.kernel_of(7, 90, Some(4)), recorded.kernel_of(7, 130, Some(5))];
+        // Its launch, 9, is lost among others.
+        let lost = recorded.kernel_of(7, 140, Some(9));
+        let own = recorded.kernel(7, 150, Some((1, 110)));
+        // Streams without launches: the id tells there, too.
+        let other = [recorded.kernel_of(8, 160, Some(3)), recorded.kernel_of(8, 170, Some(9))];
+        let parts = recorded.divided(&[queued[0], queued[1], lost, own, other[0], other[1]]);
+        let (before, first) = (Part::Before, Part::Iteration(0));
+        assert_eq!(parts, [before, before, first, first, before, first]);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct Level {
 impl Level {
     /// Confidence from which on iterations are claimed; less sure ones stand in the sheet of iterations only.
     const SURE: f64 = 0.7;
+    /// The most confidence of iterations of which hardly two are alike, or which take next to no time.
+    pub(crate) const UNSURE: f64 = 0.6;
 
     /// Whether it is sure enough that these are iterations to speak of them.
     #[must_use]

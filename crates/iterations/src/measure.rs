@@ -11,7 +11,7 @@ use trace2tree::{EventSet, TraceTree};
 
 use crate::detect::Iterations;
 use crate::division::{Division, LaunchedWork, Part};
-use crate::level::{Iteration, Level};
+use crate::level::{Evidence, Iteration, Level};
 
 /// The iterations of a level, measured.
 ///
@@ -52,7 +52,13 @@ impl MeasuredIterations {
             let division = Division::of(&work, tree.trace(), &level.iterations);
             Measured::of(tree, &level.iterations, &division, &device_events, unrecorded)
         };
-        let measured = detected.levels().iter().map(measure).collect();
+        let measured: Vec<Measured> = detected.levels().iter().map(measure).collect();
+        let mut detected = detected;
+        for (level, measured) in detected.levels.iter_mut().zip(&measured) {
+            if level.evidence != Evidence::RecordedSteps && measured.are_unlike(&level.iterations) {
+                level.confidence = level.confidence.min(Level::UNSURE);
+            }
+        }
         MeasuredIterations { detected, measured }
     }
 
@@ -77,7 +83,8 @@ impl MeasuredIterations {
     pub fn several_whole_steps(&self) -> Option<usize> {
         let (level, measured) = self.steps()?;
         let whole = level.iterations.iter().all(|step| step.whole);
-        let has_work = measured.iterations.iter().all(|figures| figures.device_events > 0);
+        let has_work =
+            measured.iterations.iter().all(|figures| figures.device_events > 0 && figures.lost_launches == 0);
         Some(level.iterations.len())
             .filter(|&count| count > 1 && whole && (has_work || !measured.has_device_work()))
     }
@@ -96,8 +103,9 @@ pub struct Figures {
     pub device_span: Option<Interval>,
     /// What the device did in the time that is the part's own: also idle, waiting for the part's events.
     pub breakdown: Breakdown,
-    /// Of that time what lies between two cycles of the recorder, which is nobody's.
-    pub between_cycles: i64,
+    /// Of that time what is nobody's: between two cycles of the recorder, or before its start on the host, where the
+    /// recording lacks the work of others or iterations between have no device work.
+    pub unowned: i64,
     /// From its start on the host to the first device event of the timeline: the wait of the first iteration, which the
     /// timeline does not have. `None` of any other, and where that event was queued behind work that is not in the recording.
     pub lead: Option<i64>,
@@ -107,6 +115,8 @@ pub struct Figures {
     pub kernels: usize,
     /// Calls that launched them; a graph is one launch. On a TPU runs of programs, one per device.
     pub launches: usize,
+    /// Calls in it whose device work the recording lacks.
+    pub lost_launches: usize,
     /// Index of its group; `None` outside of iterations.
     pub group: Option<usize>,
     /// What sets it apart from the others.
@@ -115,11 +125,11 @@ pub struct Figures {
 
 impl Figures {
     /// How long it took: from the end of the device work before it, of the first from its start on the host, to the end of
-    /// its own; the time of the host where it has no device work.
+    /// its own, without what is [nobody's](Self::unowned); the time of the host where it has no device work.
     #[must_use]
     pub fn duration(&self, iteration: &Iteration) -> i64 {
         if self.device_events > 0 {
-            self.breakdown.total - self.between_cycles + self.lead.unwrap_or(0)
+            self.breakdown.total - self.unowned + self.lead.unwrap_or(0)
         } else {
             iteration.end.saturating_sub(iteration.start)
         }
@@ -129,7 +139,8 @@ impl Figures {
 /// What sets an iteration apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
-    /// Not all of it was recorded: the recording cuts it, or it is the first and lacks a wait that the others have.
+    /// Not all of it was recorded: the recording cuts it, lacks device work of it, or it is the first and lacks a wait that the
+    /// others have.
     Partial,
     /// Among the first, and slower than those after them.
     WarmUp,
@@ -261,13 +272,16 @@ impl Measured {
                 sums
             }
         };
-        // The wait between two cycles is that of the first event behind it.
-        let cycles: Vec<(Interval, u32)> = (tree.unrecorded().between_cycles.iter())
-            .filter_map(|&(gap, _)| {
-                let next = by_part.partition_point(|(_, counted)| events.start(counted.event) < gap.end);
-                Some((gap, by_part.get(next)?.0))
-            })
-            .collect();
+        let of_process =
+            by_part.iter().map(|&(part, counted)| (process(counted, part).flatten(), part, counted));
+        let unowned = unowned_waits(tree, iterations, unrecorded, of_process);
+        let lost: &[EventId] = if unrecorded.is_empty() { &[] } else { &tree.unrecorded().launches };
+        let mut lost_launches = vec![0; iterations.len()];
+        for part in Division::of_calls(tree.trace(), iterations, lost) {
+            if let Part::Iteration(index) = part {
+                lost_launches[index] += 1;
+            }
+        }
         by_part.sort_by_key(|&(part, _)| part);
 
         let mut contents = Contents::default();
@@ -292,8 +306,7 @@ impl Measured {
                 figures.launches += usize::from(launch.is_some_and(|launch| seen.insert(launch)));
             }
             figures.device_span = Some(Interval::new(start, end));
-            let gaps = cycles.iter().filter(|&&(_, part)| part == place).map(|(gap, _)| gap.length());
-            figures.between_cycles = gaps.sum::<i64>().min(figures.breakdown.unrecorded);
+            figures.unowned = unowned.get(&place).copied().unwrap_or(0);
             match Part::at(place) {
                 Part::Iteration(index) => {
                     let opening = first.values().find(|&&(part, _)| part == place);
@@ -310,6 +323,9 @@ impl Measured {
         }
         if by_part.is_empty() {
             measured.group_by_operators(tree, iterations, &mut contents);
+        }
+        for (figures, lost) in measured.iterations.iter_mut().zip(lost_launches) {
+            figures.lost_launches = lost;
         }
         let first = first.into_values().filter_map(|(part, _)| match Part::at(part) {
             Part::Iteration(index) => Some(index),
@@ -352,8 +368,11 @@ impl Measured {
         // The time of the host says nothing of what the device takes.
         let has_device_work = self.has_device_work();
         let lacks_work = |figures: &Figures| has_device_work && figures.device_events == 0;
+        let is_whole = |iteration: &Iteration, figures: &Figures| {
+            iteration.whole && figures.lost_launches == 0 && !lacks_work(figures)
+        };
         let whole: Vec<usize> = (0..iterations.len())
-            .filter(|&index| iterations[index].whole && !lacks_work(&self.iterations[index]))
+            .filter(|&index| is_whole(&iterations[index], &self.iterations[index]))
             .collect();
         let mut usual: BTreeMap<Option<usize>, Vec<i64>> = BTreeMap::new();
         for &index in &whole {
@@ -378,9 +397,9 @@ impl Measured {
                 || (limit.is_none() && longest_of_all.is_some_and(|longest| duration as f64 > longest));
             figures.mark = if lacks_work(figures) {
                 Some(Mark::NoDeviceWork)
-            } else if !iteration.whole
+            } else if !is_whole(iteration, figures)
                 || lacks_wait.contains(&index)
-                || (is_fast && (first_on_device.contains(&index) || figures.between_cycles > 0))
+                || (is_fast && (first_on_device.contains(&index) || figures.unowned > 0))
             {
                 Some(Mark::Partial)
             } else if is_first && is_warm_up {
@@ -458,7 +477,26 @@ impl Measured {
         let division = Division::of(&work, tree.trace(), iterations);
         let device_events = work.working(tree.trace()).map(|event| (event, Activity::Computation));
         let counted = counted_events(tree, &work, device_events);
-        Self::of(tree, iterations, &division, &counted, &IntervalSet::EMPTY)
+        Self::of(tree, iterations, &division, &counted, &tree.unrecorded().time)
+    }
+
+    /// Whether these are hardly iterations: usual ones take next to nothing of the mean of all, or no group of like ones has a
+    /// good part of them.
+    fn are_unlike(&self, iterations: &[Iteration]) -> bool {
+        /// One of so many is alike by chance.
+        const GOOD_PART: usize = 3;
+        /// The mean of all over what is next to nothing.
+        const NEXT_TO_NOTHING: f64 = 100.0;
+        let largest = self.groups.iter().map(|group| group.iterations.len()).max().unwrap_or(0);
+        if iterations.len() > GOOD_PART && GOOD_PART * largest <= iterations.len() {
+            return true;
+        }
+        let durations: Vec<i64> =
+            self.iterations.iter().zip(iterations).map(|(figures, of)| figures.duration(of)).collect();
+        let mean =
+            durations.iter().map(|&duration| duration as f64).sum::<f64>() / durations.len().max(1) as f64;
+        let mut steady: Vec<i64> = self.steady().map(|index| durations[index]).collect();
+        median(&mut steady).is_some_and(|usual| usual * NEXT_TO_NOTHING < mean)
     }
 
     /// Whether the recording has device work. Where it has none, the breakdowns of [`Figures`] are zero because nothing is
@@ -485,6 +523,59 @@ impl Measured {
             .filter(|(_, figures)| figures.mark.is_none())
             .map(|(index, _)| index)
     }
+}
+
+/// By part the time of its waits that is nobody's, of these device events by start with their processes and parts; see
+/// [`Figures::unowned`].
+fn unowned_waits<'e>(
+    tree: &TraceTree,
+    iterations: &[Iteration],
+    unrecorded: &IntervalSet,
+    device_events: impl Iterator<Item = (Option<RowId>, u32, &'e CountedEvent)> + Clone,
+) -> HashMap<u32, i64> {
+    let events = tree.trace().events();
+    let between_cycles: IntervalSet = match unrecorded.is_empty() {
+        true => IntervalSet::EMPTY,
+        false => tree.unrecorded().between_cycles.iter().map(|&(gap, _)| gap).collect(),
+    };
+    let mut has_work = vec![false; iterations.len()];
+    for (_, part, _) in device_events.clone() {
+        if let Part::Iteration(index) = Part::at(part) {
+            has_work[index] = true;
+        }
+    }
+    let process_of =
+        |iteration: &Iteration| iteration.track.map(|track| tree.trace().tracks().get(track).pid);
+    // Whether an iteration without device work is between the last part that worked before a wait and the one after.
+    let is_behind_others = |last: u32, index: usize| {
+        let from = match Part::at(last) {
+            Part::Before => 0,
+            Part::Iteration(before) | Part::After(before) => before + 1,
+        };
+        let mut between = (from..index).rev().take_while(|&at| !has_work[at]);
+        between.any(|at| process_of(&iterations[at]) == process_of(&iterations[index]))
+    };
+    // By process the end of all so far, and the latest part of them.
+    let mut so_far: HashMap<Option<RowId>, (i64, u32)> = HashMap::new();
+    let mut unowned: HashMap<u32, i64> = HashMap::new();
+    for (process, part, counted) in device_events {
+        let (start, end) = (events.start(counted.event), events.end(counted.event));
+        let (done, last) = so_far.entry(process).or_insert((start, part));
+        if start > *done {
+            let own_start = match Part::at(part) {
+                Part::Iteration(index) => iterations[index].start.clamp(*done, start),
+                Part::Before | Part::After(_) => *done,
+            };
+            let before = Interval::new(*done, own_start);
+            let is_behind_others =
+                matches!(Part::at(part), Part::Iteration(index) if is_behind_others(*last, index));
+            let of_others = if is_behind_others { before.length() } else { unrecorded.shared_time(before) };
+            *unowned.entry(part).or_default() +=
+                of_others + between_cycles.shared_time(Interval::new(own_start, start));
+        }
+        (*done, *last) = (end.max(*done), part.max(*last));
+    }
+    unowned
 }
 
 /// From the start of an iteration on the host to its first device event, the first of the timeline. `None` without a call
@@ -784,6 +875,96 @@ mod tests {
         assert_eq!(waiting(&[(810, 800); 2]), (vec![100, 1000], vec!["partial", ""]));
         // The second waits before its start on the host, as the first may have done.
         assert_eq!(waiting(&[(10, 2); 2]), (vec![110, 1000], vec!["partial", ""]));
+    }
+
+    #[test]
+    fn the_wait_behind_iterations_without_device_work_begins_with_its_own_start() {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        let (mut iterations, mut kernels) = (Vec::new(), Vec::new());
+        for at in 0..6 {
+            let start = 1_000 * at;
+            builder.event(Category::CPU_OP, "op", host, start, 900, EventArguments::default());
+            iterations.push(iteration(host, start..start + 900));
+            if ![2, 3].contains(&at) {
+                let arguments = || EventArguments { correlation: Some(at + 1), ..EventArguments::default() };
+                builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start + 50, 1, arguments());
+                let id = builder.event(Category::KERNEL, "gemm", stream, start + 100, 800, arguments());
+                kernels.push((id, Activity::Computation));
+            }
+        }
+        let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+        let measured = Measured::new(&tree, &iterations, kernels);
+        let durations = measured.iterations.iter().zip(&iterations).map(|(figures, of)| figures.duration(of));
+        // The last of them waits no longer than the second: 100 before its start on the host, of a wait of 200.
+        assert_eq!(durations.collect::<Vec<_>>(), [900, 1_000, 900, 900, 900, 1_000]);
+        assert_eq!(marks(&measured), ["", "", "no device work", "no device work", "", ""]);
+        // The breakdowns add up to the timeline all the same.
+        let total: i64 = measured.iterations.iter().map(|figures| figures.breakdown.total).sum();
+        assert_eq!(total, 5_900 - 100);
+    }
+
+    /// Steps of 2,000, each with a copy and the replay of a graph for which the host waits. The recording has the graph's
+    /// kernel in these only.
+    fn replays(steps: i64, recorded: &[i64]) -> Measured {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        let (mut iterations, mut kernels) = (Vec::new(), Vec::new());
+        for step in 0..steps {
+            let start = 2_000 * step;
+            let arguments = |call: i64| EventArguments {
+                correlation: Some(10 * step + call),
+                stream: Some(7),
+                ..EventArguments::default()
+            };
+            let mut call = |name, at, length, id| {
+                builder.event(Category::CUDA_RUNTIME, name, host, start + at, length, arguments(id));
+            };
+            call("cudaMemcpyAsync", 2, 5, 1);
+            call("cudaGraphLaunch", 10, 30, 2);
+            call("cudaStreamSynchronize", 200, 1_600, 3);
+            let name = "Memcpy HtoD (Pinned -> Device)";
+            let copy = builder.event(Category::GPU_MEMCPY, name, stream, start + 8, 2, arguments(1));
+            kernels.push((copy, Activity::Memcpy));
+            if recorded.contains(&step) {
+                let kernel =
+                    builder.event(Category::KERNEL, "gemm", stream, start + 100, 1_500, arguments(2));
+                kernels.push((kernel, Activity::Computation));
+            }
+            iterations.push(iteration(host, start..start + 1_900));
+        }
+        let tree = TraceTree::build(builder.finish(), &TreeOptions::default());
+        let work = LaunchedWork::new(&tree);
+        let division = Division::of(&work, tree.trace(), &iterations);
+        let counted = counted_events(&tree, &work, kernels);
+        Measured::of(&tree, &iterations, &division, &counted, &tree.unrecorded().time)
+    }
+
+    #[test]
+    fn an_iteration_that_lacks_device_work_is_partial_and_its_time_is_not_that_of_the_next() {
+        let measured = replays(12, &[0, 4, 5, 10]);
+        let durations: Vec<i64> = [4, 5, 10]
+            .map(|step| measured.iterations[step].breakdown.total - measured.iterations[step].unowned)
+            .to_vec();
+        // What the device did while the host waited for the step before is not recorded.
+        assert_eq!(durations, [1_800; 3]);
+        let partial: Vec<usize> = (0..12).filter(|&step| marks(&measured)[step] == "partial").collect();
+        assert!([1, 2, 3, 6, 7, 8, 9, 11].iter().all(|step| partial.contains(step)), "{partial:?}");
+        assert!([4, 5, 10].iter().all(|step| !partial.contains(step)), "{partial:?}");
+    }
+
+    #[test]
+    fn iterations_of_which_hardly_two_are_alike_or_that_take_next_to_no_time_are_not_sure() {
+        let unlike = |of_iterations: &[&[(&str, i64)]]| {
+            let measured = measured(of_iterations, &[]);
+            let iteration = Iteration { number: None, track: None, start: 0, end: 0, whole: true };
+            measured.are_unlike(&vec![iteration; of_iterations.len()])
+        };
+        assert!(!unlike(&[USUAL; 6]));
+        assert!(unlike(&[USUAL, &[("a", 9)], &[("b", 9)], &[("c", 9)], &[("d", 9)]]));
+        assert!(!unlike(&[&[("load", 9)], USUAL, &[("save", 9)]]));
+        let short: &[_] = &[("gemm", 1)];
+        assert!(unlike(&[&[("all", 9_000_000)], short, short, short]));
     }
 
     #[test]

@@ -115,7 +115,7 @@ const GROUP: Column = Column::identifier(
 ).with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or what sets it apart: partial (cut by the recording, or the first, which lacks a wait that the others have), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
+    "steady, or what sets it apart: partial (cut by the recording, lacking device work, or the first, which lacks a wait that the others have), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
 );
 const PHASE: Column = Column::text(
     "phase",
@@ -131,7 +131,7 @@ const SAMPLES: Column = Column::count(
 );
 const DURATION: Column = Column::milliseconds(
     "duration (ms)",
-    "From the end of the device work before the iteration to the end of its own, in ms: the device's time that is its part. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. The first begins with its start on the host (lead), where the device was not at earlier work. Where an iteration has no device work: what the host took.",
+    "From the end of the device work before the iteration to the end of its own, in ms: the device's time that is its part. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. The first begins with its start on the host (lead), where the device was not at earlier work. Time before its start on the host is not its own where the recording lacks device work, or behind iterations without any. Where an iteration has no device work: what the host took.",
 ).with_role(Role::Headline);
 const MEDIAN: Column = Column::milliseconds(
     "median (ms)",

@@ -23,6 +23,15 @@ impl TraceTree {
         self.lost_launches.get_or_init(|| lost_launches(self))
     }
 
+    /// The smallest correlation id of a recorded call that may launch: device work with a smaller one was launched before the
+    /// recording began. Ids of 0 are none.
+    #[must_use]
+    pub fn first_call_id(&self) -> Option<i64> {
+        let events = self.trace().events();
+        let calls = self.host_events().iter().filter(|&&event| events.category(event).is_launch_api());
+        calls.filter_map(|&event| events.correlation(event).filter(|&id| id > 0)).min()
+    }
+
     /// The time in which a device may have worked without a record. Found once.
     pub fn unrecorded(&self) -> &Unrecorded {
         self.unrecorded.get_or_init(|| unrecorded(self))
@@ -205,10 +214,10 @@ fn unrecorded(tree: &TraceTree) -> Unrecorded {
     if !launches.is_empty() {
         let ends = Ends::new(tree);
         let stretch = |launch: EventId| Some(Interval::new(events.start(launch), ends.of(tree, launch)?));
-        stretches.extend(launches.into_iter().filter_map(stretch));
+        stretches.extend(launches.iter().copied().filter_map(stretch));
         stretches.extend(long_waits(tree));
     }
-    Unrecorded { time: stretches.into_iter().collect(), between_cycles }
+    Unrecorded { time: stretches.into_iter().collect(), launches, between_cycles }
 }
 
 /// The calls that wait for the device. They return when it has done its work: where work is missing from the recording, a

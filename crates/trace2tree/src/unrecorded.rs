@@ -29,6 +29,8 @@ pub struct LostLaunches {
 pub struct Unrecorded {
     /// All of it.
     pub time: IntervalSet,
+    /// The launches of the work that is missing in it.
+    pub launches: Vec<EventId>,
     /// The part between two cycles of a profiler, whose step numbers jump, with the number of steps left out.
     pub between_cycles: Vec<(Interval, u64)>,
 }

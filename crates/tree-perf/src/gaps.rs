@@ -74,7 +74,7 @@ pub struct LongestIteration {
     pub index: usize,
     /// The device.
     pub device: i64,
-    /// How long it took in µs.
+    /// How long it took in µs; a step as the sheet iterations says, a named range as [`TimeBudget::time`] does.
     pub wall_us: f64,
     /// What most of the time went to.
     pub part: &'static str,
@@ -193,8 +193,10 @@ impl Analysis {
         if stretches.len() < 2 {
             return None;
         }
-        let bounded =
-            stretches.iter().filter_map(|stretch| Some((stretch, self.bounds(stretch, &launches)?)));
+        let bounded = stretches.iter().filter_map(|stretch| {
+            let time = self.step_time(stretch.index).or_else(|| self.bounds(stretch, &launches))?;
+            Some((stretch, time))
+        });
         // Of equals the first.
         let (longest, time) =
             bounded.max_by_key(|(stretch, time)| (time.length(), Reverse(stretch.index)))?;
@@ -215,6 +217,16 @@ impl Analysis {
             part,
             share: most as f64 / time.length().max(1) as f64,
         })
+    }
+
+    /// From when to when a step ran on the device, as long as its duration; `None` where ranges of a name stand for the steps,
+    /// and of a step without device work.
+    fn step_time(&self, index: usize) -> Option<Interval> {
+        let (level, measured) = self.iterations().steps().filter(|_| self.options().iteration.is_none())?;
+        let at = index.checked_sub(level.first)?;
+        let (step, figures) = (level.iterations.get(at)?, measured.iterations.get(at)?);
+        let end = figures.device_span?.end;
+        Some(Interval::new(end - figures.duration(step), end))
     }
 
     /// From when to when a stretch is: on the host, or from the first start to the last end of what it launches, if anything.

@@ -53,6 +53,7 @@ pub use other_run::SharedWork;
 pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
 pub use sheets::coll_analysis::CollectiveMessage;
 pub use sheets::concurrency::{CopyKind, CopyRateOverTime};
+pub use sheets::gpu_timeline::DeviceTimeline;
 pub use sheets::kernel_summary::{KernelRow, KernelTable};
 pub use sheets::launches::{StreamQueue, StreamQueueOverTime};
 pub use sheets::{all_sheets, budget_sheets, inference_sheets, pytorch_sheets};

@@ -39,12 +39,12 @@ impl Analysis {
             *first = (*first).min(events.start(event));
         }
         let id = |event: EventId| events.correlation(event).filter(|&id| id > 0);
-        let calls = || self.tree().host_events().iter().copied();
-        let first_call = calls().filter(|&event| events.category(event).is_launch_api()).filter_map(id).min();
+        let first_call = self.tree().first_call_id();
         let unlinked_ids: HashSet<i64> =
             all().filter(|&(_, linked)| !linked).filter_map(|(event, _)| id(event)).collect();
         // Several calls may have one correlation, so that none of them is the launch.
-        let called: HashSet<i64> = calls().filter_map(id).filter(|id| unlinked_ids.contains(id)).collect();
+        let called: HashSet<i64> =
+            self.tree().host_events().iter().filter_map(|&event| id(event)).filter(|id| unlinked_ids.contains(id)).collect();
         let is_earlier_call =
             |event: EventId| id(event).zip(first_call).is_some_and(|(id, first)| id < first);
         let mut class_of_kernel = PerString::new(trace.strings(), |name| self.class_of_kernel(name));

@@ -12,6 +12,7 @@ use sheets::{Layout, Table, TableError};
 use trace_ingest::{Category as EventCategory, EventId, StringId, Trace, TrackId};
 
 use crate::report::tables;
+use crate::steps::sure_steps;
 
 /// The peaks of matrix units that an architecture states, in operations a microsecond.
 pub(super) fn machine(architecture: &Architecture, units: Option<u64>) -> Machine {
@@ -111,11 +112,9 @@ pub(super) fn copied(trace: &Trace, event: EventId) -> Option<Copied> {
     })
 }
 
-/// The steps of a program, where it has some, of the threads that are meant.
+/// The steps of a program, where it is sure that they are steps, of the threads that are meant.
 pub(super) fn steps(analysis: &impl Iterated, is_meant: impl Fn(Option<TrackId>) -> bool) -> Vec<Step> {
-    let Some((level, measured)) = analysis.iterations().and_then(|found| found.steps()) else {
-        return Vec::new();
-    };
+    let Some((level, measured)) = sure_steps(analysis) else { return Vec::new() };
     let steps = level.iterations.iter().zip(&measured.iterations).filter(|(step, _)| is_meant(step.track));
     let steps = steps.map(|(step, figures)| Step {
         launched: Interval::new(step.start, step.end),

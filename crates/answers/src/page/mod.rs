@@ -122,7 +122,7 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
     if let Some(timeline) = summary.timelines.first() {
         let Timeline { breakdown, device, .. } = timeline;
         let percent = |part: i64| format!("{} %", decimal(breakdown.percent_of_total(part), 1));
-        let note = format!("{device}, first start to last end");
+        let note = format!("{device}, {}", timeline.window_in_words().1);
         figures.push(figure("time on the device", duration(timeline.total_us), &note));
         figures.push(figure("busy", percent(breakdown.busy), &duration(timeline.busy_us)));
         figures.push(figure("idle", percent(breakdown.idle), &duration(timeline.idle_us)));

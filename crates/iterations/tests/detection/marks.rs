@@ -22,6 +22,30 @@ fn profiler_steps_are_the_steps_with_their_numbers() {
 }
 
 #[test]
+fn the_mark_of_a_process_that_launches_nothing_comes_before_a_cycle_of_the_one_that_does() {
+    const FRONT: (i64, i64) = (9, 1);
+    for with_operator in [true, false] {
+        let mut program = Program::new();
+        let start = program.clock;
+        program.pause(10);
+        for _ in 0..6 {
+            program.train(1);
+        }
+        let end = program.clock;
+        program.event(Category::USER_ANNOTATION, "ProfilerStep#50", FRONT, start, end - start);
+        if with_operator {
+            program.event(Category::CPU_OP, "aten::item", FRONT, start + 5, 3);
+        }
+        let found = program.detect();
+        let steps = found.steps().unwrap();
+        assert_eq!((steps.evidence, steps.confidence), (Evidence::RecordedSteps, 1.0));
+        assert_eq!(steps.iterations.iter().map(|step| step.number).collect::<Vec<_>>(), [Some(50)]);
+        // What repeats in it is no step, and its mark is there once.
+        assert!(found.levels().iter().skip(1).all(|level| level.kind != LevelKind::Step));
+    }
+}
+
+#[test]
 fn ranges_that_old_recorders_wrote_as_operators_mark_steps_too() {
     let mut program = Program::new();
     for step in 0..3 {

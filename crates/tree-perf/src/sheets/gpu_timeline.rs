@@ -99,8 +99,20 @@ fn rows(analysis: &Analysis) -> Vec<Row> {
 
 fn rows_per_device(analysis: &Analysis) -> Option<Vec<Row>> {
     let devices = analysis.timelines_of_devices();
-    let rows = devices.iter().flat_map(|(device, breakdown)| breakdown_rows(breakdown, Some(*device), false));
+    let rows = devices.iter().flat_map(|of| breakdown_rows(&of.breakdown, Some(of.device), false));
     (devices.len() > 1).then(|| rows.collect())
+}
+
+/// What a device did in its window.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct DeviceTimeline {
+    /// The device, by its index.
+    pub device: i64,
+    /// The window in parts that add up to it.
+    pub breakdown: Breakdown,
+    /// Whether the window is that of several devices of one process: from the first start on any of them to the last end.
+    pub shares_window: bool,
 }
 
 /// The device events of a device that the timeline counts.
@@ -122,20 +134,23 @@ impl OfDevice {
 impl Analysis {
     /// The breakdown of each device that has events in the timeline, by its index. Devices that one process uses have one
     /// window: from the first start on any of them to the last end.
-    pub fn timelines_of_devices(&self) -> Vec<(i64, Breakdown)> {
+    pub fn timelines_of_devices(&self) -> Vec<DeviceTimeline> {
         let devices = self.events_of_devices();
-        let mut windows: BTreeMap<RowId, Interval> = BTreeMap::new();
+        let mut windows: BTreeMap<RowId, (Interval, usize)> = BTreeMap::new();
         for OfDevice { process, window, .. } in devices.values() {
             if let &Some(process) = process {
-                let shared = windows.entry(process).or_insert(*window);
+                let (shared, devices) = windows.entry(process).or_insert((*window, 0));
                 *shared = shared.hull(*window);
+                *devices += 1;
             }
         }
-        let breakdown = |(device, OfDevice { events, window, process })| {
-            let window = process.and_then(|process| windows.get(&process).copied()).unwrap_or(window);
-            Some((device, self.breakdown(events.into_iter())?.within(window.length())))
+        let timeline = |(device, OfDevice { events, window, process })| {
+            let of_process = process.and_then(|process| windows.get(&process).copied());
+            let (window, devices) = of_process.unwrap_or((window, 1));
+            let breakdown = self.breakdown(events.into_iter())?.within(window.length());
+            Some(DeviceTimeline { device, breakdown, shares_window: devices > 1 })
         };
-        devices.into_iter().filter_map(breakdown).collect()
+        devices.into_iter().filter_map(timeline).collect()
     }
 
     /// Of a recording of several processes with devices of their own, such as the ranks of a job in one file, the devices of

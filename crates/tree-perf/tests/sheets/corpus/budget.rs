@@ -136,7 +136,7 @@ fn parts_add_up_in_every_recording() {
         for budget in analysis.time_budgets() {
             assert_eq!(budget.total(), budget.time.length(), "{case}: {budget:?}");
             if budget.range.is_none() {
-                let (_, timeline) = timelines.iter().find(|(device, _)| *device == budget.device).unwrap();
+                let timeline = timelines.iter().find(|of| of.device == budget.device).unwrap().breakdown;
                 assert_eq!(budget.computation, timeline.computation, "{case}");
                 assert_eq!(budget.idle.total(), timeline.idle, "{case}");
             }
