@@ -148,3 +148,40 @@ fn inner_passes(found: &MeasuredIterations) -> Option<(&Level, &Measured)> {
     const SURE: f64 = 0.75;
     found.levels().skip(1).find(|(level, _)| level.iterations.len() > 1 && level.confidence >= SURE)
 }
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{Category, EventArguments, TraceBuilder};
+    use tree_perf::{Analysis, AnalysisOptions};
+
+    use super::*;
+
+    /// A single step that lasts so many µs on the host, and launches a kernel of 10 µs that begins at 20.
+    fn single_step_of(host_us: i64) -> String {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        let ns = |us: i64| 1000 * us;
+        let arguments =
+            || EventArguments { correlation: Some(1), stream: Some(7), ..EventArguments::default() };
+        builder.event(
+            Category::USER_ANNOTATION,
+            "ProfilerStep#3",
+            host,
+            0,
+            ns(host_us),
+            EventArguments::default(),
+        );
+        builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, ns(15), ns(4), arguments());
+        builder.event(Category::KERNEL, "gemm", stream, ns(20), ns(10), arguments());
+        steps_in_words(&Analysis::new(builder.finish(), AnalysisOptions::default())).unwrap()
+    }
+
+    #[test]
+    fn a_single_step_that_goes_on_on_the_host_has_both_times() {
+        assert_eq!(single_step_of(40), "1 step (by recorded steps): 30.00 µs");
+        assert_eq!(
+            single_step_of(900),
+            "1 step (by recorded steps): 900.0 µs on the host, its device work ends after 30.00 µs"
+        );
+    }
+}

@@ -115,4 +115,10 @@ fn each_device_of_several_has_its_own_rows() {
     // One process uses both, so that both have its window.
     assert_eq!((rows[5].as_str(), rows[13].as_str()), ("0 | total_time | 0.1", "1 | total_time | 0.1"));
     assert_eq!(rows[11], "1 | busy_time | 0.03");
+    let shared = |analysis: tree_perf::Analysis| {
+        analysis.timelines_of_devices().iter().map(|of| of.shares_window).collect::<Vec<_>>()
+    };
+    assert_eq!(shared(fixture.analyse(AnalysisOptions::default())), [true, true]);
+    let one_device = device_events(&[(Category::KERNEL, "gemm", 7, 1000.0, 100.0)]);
+    assert_eq!(shared(one_device.analyse(AnalysisOptions::default())), [false]);
 }

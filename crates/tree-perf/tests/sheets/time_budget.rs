@@ -100,6 +100,33 @@ fn the_longest_iteration_is_told() {
 }
 
 #[test]
+fn the_longest_step_is_longest_by_the_durations_of_the_steps() {
+    let mut recording = Recording::new();
+    // The second one's mark is longer, the first one's work.
+    for (number, mark, launch, work) in [
+        (5, (1_000, 10_000), (1_200, 1_300), (2_000, 13_000)),
+        (6, (10_000, 21_000), (10_200, 10_300), (13_000, 21_000)),
+    ] {
+        recording.event(
+            Category::USER_ANNOTATION,
+            &format!("ProfilerStep#{number}"),
+            (PROCESS, 1),
+            mark,
+            None,
+        );
+        recording.work(Some((1, launch)), 0, "gemm", work);
+    }
+    let analysis = Analysis::new(recording.builder.finish(), AnalysisOptions::default());
+    let longest = analysis.longest_iteration().unwrap();
+    let (level, measured) = analysis.iterations().steps().unwrap();
+    assert_eq!(measured.iterations[0].duration(&level.iterations[0]), 12_000);
+    assert_eq!(
+        longest.to_string(),
+        "iteration 0 of 'ProfilerStep' takes longest, 12.00 µs: 91.7% computation on GPU 0"
+    );
+}
+
+#[test]
 fn named_ranges_have_budgets_on_the_devices_of_their_process() {
     let columns = "range | index | device | Wall (ms) | Compute (ms)";
     let named = AnalysisOptions { iteration: Some("step 17".parse().unwrap()), ..AnalysisOptions::default() };
