@@ -110,15 +110,17 @@ fn each_device_of_several_has_its_own_rows() {
         ..trace_ingest::EventArguments::default()
     };
     fixture.event(Category::KERNEL, "gemm", (1, 7), (1050.0, 30.0), arguments);
-    let rows = fixture.table("gpu_timeline_per_device").select("device | type | time ms");
+    let analysis = fixture.analyse(AnalysisOptions::default());
+    let rows = crate::common::Table::build(&analysis, "gpu_timeline_per_device").unwrap();
+    let rows = rows.select("device | type | time ms");
     assert_eq!(rows.len(), 16);
     // One process uses both, so that both have its window.
     assert_eq!((rows[5].as_str(), rows[13].as_str()), ("0 | total_time | 0.1", "1 | total_time | 0.1"));
     assert_eq!(rows[11], "1 | busy_time | 0.03");
-    let shared = |analysis: tree_perf::Analysis| {
+    let shared = |analysis: &tree_perf::Analysis| {
         analysis.timelines_of_devices().iter().map(|of| of.shares_window).collect::<Vec<_>>()
     };
-    assert_eq!(shared(fixture.analyse(AnalysisOptions::default())), [true, true]);
+    assert_eq!(shared(&analysis), [true, true]);
     let one_device = device_events(&[(Category::KERNEL, "gemm", 7, 1000.0, 100.0)]);
-    assert_eq!(shared(one_device.analyse(AnalysisOptions::default())), [false]);
+    assert_eq!(shared(&one_device.analyse(AnalysisOptions::default())), [false]);
 }
