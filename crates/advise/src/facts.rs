@@ -81,8 +81,8 @@ pub enum Program {
 pub struct Step {
     /// When the host launched its work.
     pub launched: Interval,
-    /// How long it took the device, waits for its work included.
-    pub duration: i64,
+    /// How long it took the device, waits for its work included; `None` where the recording lacks work of it.
+    pub duration: Option<i64>,
 }
 
 /// A device event.

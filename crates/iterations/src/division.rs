@@ -124,12 +124,14 @@ impl LaunchedWork {
     }
 
     /// Whether a device event without launch, before all of its stream that have one, was launched before the recording
-    /// began: its id is smaller than that of any call, or it began before the first call that launched anything.
+    /// began: its id is smaller than that of any call, or, without an id, it began before the first call that launched
+    /// anything.
     fn is_from_before(&self, trace: &Trace, event: EventId) -> bool {
         let events = trace.events();
-        let id = events.correlation(event).filter(|&id| id > 0);
-        id.zip(self.first_call_id).is_some_and(|(id, first)| id < first)
-            || self.first_call.is_some_and(|first| events.start(event) < first)
+        match events.correlation(event).filter(|&id| id > 0) {
+            Some(id) => self.first_call_id.is_some_and(|first| id < first),
+            None => self.first_call.is_some_and(|first| events.start(event) < first),
+        }
     }
 
     /// Whether events of a category happen on a device.
@@ -458,10 +460,13 @@ mod tests {
         let lost = recorded.kernel_of(7, 140, Some(9));
         let own = recorded.kernel(7, 150, Some((1, 110)));
         // Streams without launches: the id tells there, too.
+        // It ran before the first call, whose id comes before its own: its launch is lost.
+        let early = recorded.kernel_of(9, 95, Some(8));
+        recorded.kernel(9, 150, Some((1, 120)));
         let other = [recorded.kernel_of(8, 160, Some(3)), recorded.kernel_of(8, 170, Some(9))];
-        let parts = recorded.divided(&[queued[0], queued[1], lost, own, other[0], other[1]]);
+        let parts = recorded.divided(&[queued[0], queued[1], lost, own, early, other[0], other[1]]);
         let (before, first) = (Part::Before, Part::Iteration(0));
-        assert_eq!(parts, [before, before, first, first, before, first]);
+        assert_eq!(parts, [before, before, first, first, first, before, first]);
     }
 
     #[test]

@@ -124,6 +124,12 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Whether the recording lacks device work of it, so that its duration says nothing.
+    #[must_use]
+    pub fn lacks_work(&self) -> bool {
+        self.lost_launches > 0 || self.mark == Some(Mark::NoDeviceWork)
+    }
+
     /// How long it took: from the end of the device work before it, of the first from its start on the host, to the end of
     /// its own, without what is [nobody's](Self::unowned); the time of the host where it has no device work.
     #[must_use]

@@ -43,8 +43,13 @@ impl Analysis {
         let unlinked_ids: HashSet<i64> =
             all().filter(|&(_, linked)| !linked).filter_map(|(event, _)| id(event)).collect();
         // Several calls may have one correlation, so that none of them is the launch.
-        let called: HashSet<i64> =
-            self.tree().host_events().iter().filter_map(|&event| id(event)).filter(|id| unlinked_ids.contains(id)).collect();
+        let called: HashSet<i64> = self
+            .tree()
+            .host_events()
+            .iter()
+            .filter_map(|&event| id(event))
+            .filter(|id| unlinked_ids.contains(id))
+            .collect();
         let is_earlier_call =
             |event: EventId| id(event).zip(first_call).is_some_and(|(id, first)| id < first);
         let mut class_of_kernel = PerString::new(trace.strings(), |name| self.class_of_kernel(name));

@@ -164,7 +164,7 @@ fn one_wait_before_a_copy_is_no_loader() {
         facts.steps = (facts.works.iter())
             .map(|work| Step {
                 launched: Interval::new(work.event.span.start - 6000, work.event.span.end - 6000),
-                duration: work.event.span.length(),
+                duration: Some(work.event.span.length()),
             })
             .collect();
         if marks_loader {
@@ -175,6 +175,21 @@ fn one_wait_before_a_copy_is_no_loader() {
         let advice = advice(&facts);
         let of_host: Vec<&str> = rules(&advice).into_iter().filter(|rule| rule.starts_with("IDLE")).collect();
         assert_eq!(of_host, [rule], "{steps_with_waits}");
+    }
+}
+
+#[test]
+fn a_cold_first_step_is_held_against_steps_whose_work_is_all_recorded() {
+    for (others, is_cold) in [(Some(100), true), (None, false)] {
+        let mut facts = ordinary(Program::new(), 8).facts();
+        let window = facts.window();
+        facts.steps = (0..8)
+            .map(|step| Step {
+                launched: Interval::new(1000 * step, 1000 * step + 900),
+                duration: if step == 0 { Some(window) } else { others },
+            })
+            .collect();
+        assert_eq!(rules(&advice(&facts)).contains(&"VARIANCE"), is_cold, "{others:?}");
     }
 }
 

@@ -93,10 +93,12 @@ impl Rule for Variance {
 fn cold_start(look: &Inspection<'_>) -> Option<Claim> {
     let facts = look.facts;
     let (first, others) = facts.steps.split_first()?;
-    let usual =
-        lower_median(others.iter().map(|step| step.duration)).filter(|_| others.len() >= FEWEST_STEPS)?;
-    let excess = first.duration - usual;
-    if (first.duration as f64) < COLD_FROM * usual as f64 {
+    let first = first.duration?;
+    let others: Vec<i64> = others.iter().filter_map(|step| step.duration).collect();
+    let enough = others.len() >= FEWEST_STEPS;
+    let usual = lower_median(others).filter(|_| enough)?;
+    let excess = first - usual;
+    if (first as f64) < COLD_FROM * usual as f64 {
         return None;
     }
     let share = excess as f64 / facts.window().max(1) as f64;
@@ -104,7 +106,7 @@ fn cold_start(look: &Inspection<'_>) -> Option<Claim> {
         .with_confidence(Confidence::High)
         .with_evidence(format!(
             "it takes {}, the others {} in the middle: {:.1}% of the window that no later step repeats",
-            duration(facts.us(first.duration)),
+            duration(facts.us(first)),
             duration(facts.us(usual)),
             share * 100.0
         ))

@@ -546,8 +546,8 @@ fn other_subcommands_read_profiles_or_say_which_one_does() {
     assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""));
     let summary = place.run("pytorch run_results.json.gz").exits_with(0);
     summary.with_summary(&[
-        "GPU 0 span ",
-        "GPU 1 span ",
+        "GPU 0 window ",
+        "GPU 1 window ",
         "a rocprofv3 profile has a report of its own",
         "`tracelens rocprof`",
     ]);
