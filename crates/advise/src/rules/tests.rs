@@ -135,6 +135,18 @@ fn long_waits_without_a_call_are_a_busy_host() {
     assert!((gain(&advice, "IDLE-HOST") - 4999.0).abs() < 0.1);
 }
 
+#[test]
+fn copies_hide_behind_no_more_work_than_there_is() {
+    let batch = Copied { direction: CopyDirection::HostToDevice, bytes: Some(1 << 20), pageable: false };
+    let facts = ordinary(Program::new(), 1).also(90_000.0, Some(batch)).facts();
+    let work = facts.us(facts.breakdown.computation);
+    assert!(work < 10_000.0, "{work}");
+    let advice = advice(&facts);
+    let finding = advice.findings.iter().find(|finding| finding.rule == "COPY-H2D").unwrap();
+    assert!((finding.amount_us.unwrap() - 90_000.0).abs() < 1.0);
+    assert!((gain(&advice, "COPY-H2D") - work).abs() < 1.0, "{:?} {work}", finding.gain);
+}
+
 /// A launch that came late, whose work began much later than its call returned.
 #[test]
 fn what_is_launched_and_does_not_begin_is_not_the_hosts_fault() {
