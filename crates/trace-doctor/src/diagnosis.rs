@@ -107,8 +107,8 @@ impl Diagnosis {
         about_clocks.map(|finding| finding.severity).max()
     }
 
-    /// One line about what makes figures of a report's first page doubtful, if anything does: the worst of it, and how
-    /// many more there are.
+    /// One line about what makes figures of a report's first page doubtful, if anything does: the worst of it, and the
+    /// rules that find more.
     #[must_use]
     pub fn doubts(&self) -> Option<String> {
         self.doubts_by(|finding| finding.consequence)
@@ -145,12 +145,10 @@ impl Diagnosis {
         let doubtful = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
         let mut doubtful = doubtful.filter_map(|finding| Some((finding, consequence(finding)?)));
         let (finding, consequence) = doubtful.next()?;
-        let more = match doubtful.count() {
-            0 => String::new(),
-            more => format!(", and {more} more"),
-        };
+        let others: Vec<&str> = doubtful.map(|(other, _)| other.rule.id).collect();
+        let also = if others.is_empty() { String::new() } else { format!("; also {}", others.join(", ")) };
         Some(format!(
-            "recording: {}: {consequence} ({}{more}; sheet {SHEET_NAME})",
+            "recording: {}: {consequence} ({}{also}; sheet {SHEET_NAME})",
             finding.text, finding.rule.id
         ))
     }

@@ -22,7 +22,9 @@ impl Rule for Unexplained {
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
-            Program::Hip => "record calls, too: rocprofv3 with --hip-trace or --sys-trace",
+            Program::Hip => {
+                "record all calls (rocprofv3 with --hip-trace or --sys-trace), and see that no buffer was lost (tracelens doctor)"
+            }
             Program::PyTorch | Program::Xla => {
                 "look at the other ranks where it waits for one (tracelens ranks), and at what runs on the device beside this \
                  program; record the host, too, where launches are missing"
