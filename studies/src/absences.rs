@@ -594,7 +594,7 @@ mod tests {
             let has_gaps = (run.kernels.len() as u64) < last;
             assert_eq!(
                 has_gaps,
-                plant == Plant::BuffersLost || matches!(plant, Plant::ReplaysLost(10..=90)),
+                plant == Plant::BuffersLost || matches!(plant, Plant::ReplaysLost(_)),
                 "{name}"
             );
         }
