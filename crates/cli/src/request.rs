@@ -342,8 +342,8 @@ fn texts(warnings: &[String], written: &[String], lines: usize) -> String {
         below.push_str(warning);
     }
     if shown < warnings.len() {
-        let more = counted(warnings.len() - shown, "warning", "warnings");
-        below.push_str(&format!("{more} more: -v shows all\n"));
+        let more = counted(warnings.len() - shown, "more warning", "more warnings");
+        below.push_str(&format!("{more}; -v shows all\n"));
     }
     written.iter().for_each(|line| below.extend([line, "\n"]));
     if !below.is_empty() {

@@ -83,9 +83,9 @@ impl Unclassified {
             true => ", none of them above 2%".to_owned(),
             false => {
                 let named = self.kernels.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
-                match self.kernels.len().checked_sub(NAMED).filter(|&more| more > 0) {
-                    Some(more) => format!(" ({named} and {more} more)"),
-                    None => format!(" ({named})"),
+                match self.kernels.len().saturating_sub(NAMED) {
+                    0 => format!(" ({named})"),
+                    more => format!(" ({named} and {more} more)"),
                 }
             }
         }

@@ -137,7 +137,7 @@ impl Rule for IdleInitialisation {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "record after a warm-up, with schedule(wait=, warmup=) of PyTorch's profiler, to see the steady part"
+        "record after a warm-up, to see the steady part"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -163,8 +163,8 @@ fn busy_waits(look: &Inspection<'_>, of_batches: bool) -> Vec<Part> {
         }
     }
     let steps_with_waits = waits_by_step.iter().filter(|&&waits| waits > 0).count();
-    // The first step has no wait before it.
     let marks_loader = facts.holds.iter().any(|hold| hold.kind == HostActivity::DataLoader);
+    // The first step has no wait before it.
     let is_loader = !marks_loader && steps_with_waits >= 2 && 2 * steps_with_waits + 1 >= facts.steps.len();
     let meant = busy().filter(|late| (is_loader && copy_to_device(late.idle).is_some()) == of_batches);
     meant.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect()
