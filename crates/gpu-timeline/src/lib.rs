@@ -31,5 +31,6 @@ pub use sequences::{RepeatedSequence, repeated_sequences};
 pub use sort_few::SortFew;
 pub use summary::{Spread, Summary, lower_median, median, percentile, quantile, summaries, upper_median};
 pub use waits::{
-    Dependency, HostActivity, LINKED_ENOUGH, Wait, WaitCause, device_waits, stream_waits, with_unrecorded,
+    Dependency, HostActivity, LINKED_ENOUGH, SHORT_WAIT_US, Wait, WaitCause, device_waits, short_wait,
+    stream_waits, with_unrecorded,
 };

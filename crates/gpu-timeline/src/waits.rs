@@ -5,6 +5,15 @@ use crate::{DeviceEvent, Interval, IntervalSet};
 /// Share of the device time, in percent, whose launches a recording has to know for what it says of causes to be trusted.
 pub const LINKED_ENOUGH: f64 = 95.0;
 
+/// Length in µs below which the wait of an event that was launched in time is usually the device's own.
+pub const SHORT_WAIT_US: f64 = 30.0;
+
+/// The same in units of which a microsecond has so many.
+#[must_use]
+pub fn short_wait(units_per_us: i64) -> i64 {
+    (SHORT_WAIT_US * units_per_us as f64).round() as i64
+}
+
 /// Why a stream or a device waited before an event. The first that holds:
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WaitCause {

@@ -433,19 +433,19 @@ impl BlockingCalls {
             let own = Interval::new(events.start(event), events.end(event));
             2 * own.shared_time(time) >= time.length()
         };
-        let roots = self.operators.get(&track)?;
-        let until = roots.partition_point(|&root| events.start(root) < time.end);
-        // Roots of one thread follow each other, so that only the last ones reach into the stretch.
-        let mut reaching = roots[..until].iter().rev().take_while(|&&root| events.end(root) > time.start);
-        let mut innermost = *reaching.find(|&root| takes_most(root))?;
-        loop {
-            let below = tree.children(innermost).iter().copied();
-            let mut operators = below.filter(|&child| events.category(child) == Category::CPU_OP);
-            match operators.find(takes_most) {
-                Some(operator) => innermost = operator,
-                None => return Some(innermost),
-            }
+        // Events beside each other on one thread follow each other, so that only the last ones reach into the stretch.
+        let longest = |siblings: &[EventId]| {
+            let until = siblings.partition_point(|&event| events.start(event) < time.end);
+            let reaching =
+                siblings[..until].iter().rev().take_while(|&&event| events.end(event) > time.start);
+            let mut operators = reaching.filter(|&&event| events.category(event) == Category::CPU_OP);
+            operators.find(|&event| takes_most(event)).copied()
+        };
+        let mut innermost = longest(self.operators.get(&track)?)?;
+        while let Some(operator) = longest(tree.children(innermost)) {
+            innermost = operator;
         }
+        Some(innermost)
     }
 
     /// What a launched event waited for, where no other stream tells.

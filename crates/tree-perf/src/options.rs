@@ -277,7 +277,7 @@ impl Default for AnalysisOptions {
             budget: BudgetBounds::default(),
             kernels: KernelOptions::default(),
             waits: false,
-            kernel_wait_threshold_us: 30.0,
+            kernel_wait_threshold_us: gpu_timeline::SHORT_WAIT_US,
             min_gap_us: 10.0,
             queue_limit: const { NonZeroUsize::new(gpu_timeline::QueueLength::FULL).unwrap() },
             memory: false,

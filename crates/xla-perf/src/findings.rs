@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpu_timeline::{Breakdown, DeviceEvent, device_waits};
+use gpu_timeline::{Breakdown, DeviceEvent, device_waits, short_wait};
 use hlo_cost::HloKind;
 use operator_sheets::{Bound, Headline, IdleFor, TimeShares, Unclassified, Whole};
 
@@ -83,13 +83,10 @@ fn idle_for(analysis: &JaxAnalysis) -> IdleFor {
     let waits = (0..analysis.gpus().len()).flat_map(|gpu| {
         let own = analysis.device_events().iter().filter(|event| event.gpu == gpu);
         let events: Vec<DeviceEvent> = own.map(|event| event.device_event(trace)).collect();
-        device_waits(&events, trace.time_unit().per_microsecond() * SHORT_WAIT_US)
+        device_waits(&events, short_wait(trace.time_unit().per_microsecond()))
     });
     IdleFor::of(waits.map(|wait| (wait.cause, wait.span.length())))
 }
-
-/// Waits below it are the device's own time between two kernels, in µs.
-const SHORT_WAIT_US: i64 = 30;
 
 impl JaxFinding {
     fn largest(&self) -> Option<(&str, f64)> {

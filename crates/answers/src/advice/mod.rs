@@ -27,7 +27,7 @@ pub(crate) use facts::{first_of, tables_of};
 pub(crate) use job::of_job;
 pub(crate) use tenstorrent::of_operations;
 pub(crate) use trace::of_trace;
-pub(crate) use xla::{of_profile, short_wait};
+pub(crate) use xla::of_profile;
 
 use crate::error::Error;
 use crate::host_alone::no_gpu_events;

@@ -3,11 +3,10 @@
 use advise::{
     Advice, Call, DataChange, EvidenceSheets, Facts, Input, Limits, Operator, Program, RecordingGap, Work,
 };
-use gpu_timeline::{DeviceEvent, Wait, device_waits};
+use gpu_timeline::{DeviceEvent, Wait, device_waits, short_wait};
 use hashbrown::HashMap;
 use perf_models::{Category as Kind, number_size};
 use sheets::names;
-use tree_perf::AnalysisOptions;
 use xla_perf::{GpuEvent, JaxAnalysis, Operator as Instruction};
 
 use super::facts::{Names, copied, least_time, machine, steps};
@@ -151,11 +150,6 @@ fn is_rematerialised(operator: &Instruction) -> bool {
         record.op_name.contains("rematted_computation") || record.op_name.contains("checkpoint/remat")
     };
     operator.name.contains(".remat") || operator.record.as_ref().is_some_and(of_checkpoint)
-}
-
-/// Up to which length the wait of a launched event is the device's own.
-pub(crate) fn short_wait(units_per_us: i64) -> i64 {
-    (AnalysisOptions::default().kernel_wait_threshold_us * units_per_us as f64).round() as i64
 }
 
 /// Waits between the events of a GPU, by launches alone: a profile does not say what held the host.

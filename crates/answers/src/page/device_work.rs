@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gpu_timeline::{
     Activity, Breakdown, DeviceEvent, HostActivity, IntervalSet, SortFew, Wait, WaitCause, device_waits,
+    short_wait,
 };
 use hashbrown::HashMap;
 use iterations::{MeasuredIterations, Part};
@@ -12,8 +13,6 @@ use report_writers::page::{
     TimelineMark,
 };
 use trace_ingest::TimeUnit;
-
-use crate::advice::short_wait;
 
 pub(super) const COMMUNICATION: &str = "exposed communication";
 pub(super) const COPIES: &str = "exposed copies";
