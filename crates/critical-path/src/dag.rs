@@ -179,16 +179,23 @@ fn is_host(recorded: &Recorded<'_>, conventions: &Conventions, event: EventId) -
     recorded.runs_on_host(event) && !(conventions.ignores_operators_on_streams && has_stream())
 }
 
-/// Whether device work has a call that launched it.
-fn is_launched(recorded: &Recorded<'_>, conventions: &Conventions, work: &Work) -> bool {
-    let Some(launch) = some(work.launch) else { return false };
-    let call = &recorded.calls[launch];
-    let last = || {
-        let launched = recorded.launched_by.get(launch).iter();
-        launched.map(|&other| recorded.works[other as usize].event).max()
-    };
-    !(conventions.ignores_instant_calls && call.end <= call.start)
-        && (!conventions.one_work_per_call || last() == Some(work.event))
+/// The device work of calls that launched it.
+fn launched<'r>(recorded: &'r Recorded<'_>, conventions: &Conventions) -> impl Iterator<Item = &'r Work> {
+    let Conventions { ignores_instant_calls, one_work_per_call, .. } = *conventions;
+    // By call its last work in the file, where that alone exists.
+    let mut last: HashMap<usize, EventId> = HashMap::new();
+    for work in recorded.works.iter().filter(|_| one_work_per_call) {
+        if let Some(launch) = some(work.launch) {
+            let last = last.entry(launch).or_insert(work.event);
+            *last = work.event.max(*last);
+        }
+    }
+    recorded.works.iter().filter(move |work| {
+        let Some(launch) = some(work.launch) else { return false };
+        let call = &recorded.calls[launch];
+        !(ignores_instant_calls && call.end <= call.start)
+            && last.get(&launch).is_none_or(|&last| last == work.event)
+    })
 }
 
 impl<'r, 't> Builder<'r, 't> {
@@ -196,7 +203,7 @@ impl<'r, 't> Builder<'r, 't> {
         let events = recorded.trace().events();
         let hosts = recorded.tree.host_events().iter().copied();
         let hosts = hosts.filter(|&event| is_host(recorded, &conventions, event));
-        let works = recorded.works.iter().filter(|work| is_launched(recorded, &conventions, work));
+        let works = launched(recorded, &conventions);
         let mut nodes: Vec<(i64, EventId, bool)> = hosts
             .chain(works.map(|work| work.event))
             .flat_map(|event| [(events.start(event), event, false), (events.end(event), event, true)])
@@ -365,15 +372,12 @@ impl<'r, 't> Builder<'r, 't> {
 
     /// By stream of the recording the one that it is taken for.
     fn streams(&self) -> Vec<u32> {
-        let recorded = &self.recorded.streams;
-        let taken_for = |(stream, position): (&Stream, u32)| {
-            let first = recorded.iter().position(|other| other.number == stream.number);
-            match first {
-                Some(first) if self.conventions.merges_devices => first as u32,
-                _ => position,
-            }
+        let mut first: HashMap<_, u32> = HashMap::new();
+        let taken_for = |(stream, position): (&Stream, u32)| match self.conventions.merges_devices {
+            true => *first.entry(stream.number).or_insert(position),
+            false => position,
         };
-        recorded.iter().zip(0..).map(taken_for).collect()
+        self.recorded.streams.iter().zip(0..).map(taken_for).collect()
     }
 
     fn add_device(&mut self) {
