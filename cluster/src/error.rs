@@ -11,8 +11,8 @@ use crate::engine::Engine;
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A pack has rows of recordings that were mapped again since.
-    #[error("{path}: has tables of recordings that were mapped again; run `tracelens pack {folder}`", path = .path.display(), folder = .folder.display())]
+    /// A pack has rows of recordings that were reduced again since.
+    #[error("{path}: has tables of recordings that were reduced again; run `tracelens ranks pack {folder}`", path = .path.display(), folder = .folder.display())]
     Outdated {
         /// The pack.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum Error {
         folder: PathBuf,
     },
     /// The folder of tables is not there.
-    #[error("{path}: is no folder; expected the tables of a job, which `tracelens map TRACE… --out {path}` writes", path = .path.display())]
+    #[error("{path}: is no folder; expected the tables of a job, which `tracelens ranks collect TRACE… --out {path}` writes", path = .path.display())]
     NoFolder {
         /// The path.
         path: PathBuf,

@@ -23,11 +23,11 @@ const TABLES: &str = "\
 Tables: rank, groups, collectives, steps, kernels, ops, those of --baseline as baseline.rank and so on, and the view entries
 (a rank in a collective that the program numbers, with how long it waited). `recording` joins the tables of a rank.";
 
-/// Answer SQL over the tables of a job, which `tracelens map` writes
+/// Answer SQL over the tables of a job, which `tracelens ranks collect` writes
 #[derive(Parser)]
 #[command(version, after_help = after_help())]
 struct Arguments {
-    /// Folder of tables that `tracelens map` wrote
+    /// Folder of tables that `tracelens ranks collect` wrote
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     /// What goes wrong: KIND:RANK[@FIRST[-LAST]][=AMOUNT], of clocks KIND:HOST; may be repeated. An unknown kind lists all
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<Fault>,
-    /// Writes the tables of `tracelens map` instead of recordings
+    /// Writes the tables of `tracelens ranks collect` instead of recordings
     #[arg(long)]
     tables: bool,
 }

@@ -315,7 +315,7 @@ fn attributes(mut tokens: &[TokenTree]) -> (bool, &[TokenTree]) {
 }
 
 /// Whether an attribute is `cfg(test)` or `cfg(all(test, …))`.
-fn is_cfg_test(attribute: TokenStream) -> bool {
+pub(crate) fn is_cfg_test(attribute: TokenStream) -> bool {
     let text: String = attribute.to_string().split_whitespace().collect();
     let condition = text.strip_prefix("cfg(").and_then(|text| text.strip_suffix(')'));
     condition.is_some_and(|condition| condition == "test" || condition.starts_with("all(test,"))
@@ -502,7 +502,7 @@ fn is_single_colon(tokens: &[TokenTree]) -> bool {
     }
 }
 
-fn is_punct(token: &TokenTree, sign: char) -> bool {
+pub(crate) fn is_punct(token: &TokenTree, sign: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == sign)
 }
 

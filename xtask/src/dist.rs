@@ -266,13 +266,13 @@ fn made_by_program(program: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Res
     };
     add("man/tracelens.1".to_owned(), &["man"])?;
     for command in subcommands(program)? {
-        add(format!("man/tracelens-{command}.1"), &["man", &command])?;
+        add(format!("man/tracelens-{}.1", command.replace(' ', "-")), &["man", &command])?;
     }
     for (shell, file) in COMPLETIONS {
         add(format!("completions/{file}"), &["completions", shell])?;
     }
-    add("COLUMNS.md".to_owned(), &["columns", "--markdown"])?;
-    add("SKILL.md".to_owned(), &["skill"])
+    add("COLUMNS.md".to_owned(), &["info", "columns", "--markdown"])?;
+    add("SKILL.md".to_owned(), &["info", "skill"])
 }
 
 /// The outcome of a tool, with how to get it where it is not there.

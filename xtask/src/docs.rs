@@ -98,8 +98,9 @@ fn commands(program: &Path, pages: &Path, summary: &mut String) -> Result<(), Bo
     for command in subcommands(program)? {
         let help = printed(program, &[&command, "--help"])?;
         let page = format!("# tracelens {command}\n\n```text\n{}\n```\n", help.trim_end());
-        std::fs::write(pages.join(format!("commands/{command}.md")), page)?;
-        writeln!(summary, "- [{command}](commands/{command}.md)")?;
+        let file = format!("commands/{}.md", command.replace(' ', "-"));
+        std::fs::write(pages.join(&file), page)?;
+        writeln!(summary, "- [{command}]({file})")?;
     }
     Ok(())
 }
@@ -108,7 +109,7 @@ fn commands(program: &Path, pages: &Path, summary: &mut String) -> Result<(), Bo
 fn references(program: &Path, root: &Path, pages: &Path, summary: &mut String) -> Result<(), Box<dyn Error>> {
     let repository = package_value(root, "repository")?;
     summary.push_str("\n# Reference\n\n");
-    std::fs::write(pages.join("columns.md"), printed(program, &["columns", "--markdown"])?)?;
+    std::fs::write(pages.join("columns.md"), printed(program, &["info", "columns", "--markdown"])?)?;
     let changes = std::fs::read_to_string(root.join("CHANGELOG.md"))?;
     std::fs::write(pages.join("changes.md"), linked(&changes, "", &repository))?;
     summary.push_str("- [Columns of the tables](columns.md)\n- [Changes](changes.md)\n");

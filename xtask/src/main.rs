@@ -9,6 +9,7 @@
 //! | `release-check` | whether versions, changelog and schema are ready for a release |
 //! | `corpus` | runs the program over recorded traces and compares with the reference |
 //! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
+//! | `texts` | lists every text of the product by kind, so that changes of text show in review |
 //!
 //! A chore prints what it found and ends with exit code 1 when it found something wrong.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
@@ -22,7 +23,9 @@ mod layers;
 mod named_once;
 mod release_check;
 mod snapshot;
+mod texts;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -54,6 +57,8 @@ enum Chore {
     Corpus(corpus::Arguments),
     /// Write every output of a list of runs into a folder, or compare with an earlier snapshot.
     Snapshot(snapshot::Arguments),
+    /// Write the list of all texts of the product, or check that it is current.
+    Texts(texts::Arguments),
 }
 
 /// What a chore found, apart from failing to run at all.
@@ -72,6 +77,7 @@ fn main() -> ExitCode {
         Chore::Layers => layers::run(workspace_root()),
         Chore::Corpus(arguments) => corpus::run(&arguments, workspace_root()),
         Chore::Snapshot(arguments) => snapshot::run(&arguments, &workspace_root()),
+        Chore::Texts(arguments) => texts::run(&arguments, &workspace_root()),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
@@ -90,6 +96,34 @@ type ChoreResult = Result<Outcome, Box<dyn Error>>;
 fn workspace_root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// The files of a language below a folder, without those of tests, sorted.
+fn code_files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut files = Vec::new();
+    let mut of_tests = BTreeSet::new();
+    let mut entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for path in entries.into_iter().map(|entry| entry.path()) {
+        if path.is_dir() {
+            if !path.ends_with("tests") {
+                files.extend(code_files(&path, extension)?);
+            }
+        } else if path.extension().is_some_and(|found| found == extension) && !path.ends_with("tests.rs") {
+            let code = std::fs::read_to_string(&path)?;
+            of_tests.extend(modules_of_tests(&code).map(|name| folder.join(format!("{name}.rs"))));
+            files.push(path);
+        }
+    }
+    files.retain(|path| !of_tests.contains(path));
+    Ok(files)
+}
+
+/// Modules in files of their own that only tests have.
+fn modules_of_tests(code: &str) -> impl Iterator<Item = &str> {
+    let behind = code.split("#[cfg(test)]\n").skip(1);
+    behind
+        .filter_map(|rest| rest.lines().next()?.strip_suffix(';')?.rsplit_once("mod ").map(|(_, name)| name))
 }
 
 /// What cargo prints, from what is already downloaded where that is enough.
@@ -141,4 +175,15 @@ fn build_program(root: &Path, profile: &str) -> Result<PathBuf, Box<dyn Error>> 
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let binary = format!("tracelens{}", std::env::consts::EXE_SUFFIX);
     Ok(root.join(target).join(profile).join(binary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::modules_of_tests;
+
+    #[test]
+    fn modules_of_tests_are_left_out() {
+        let code = "mod a;\n#[cfg(test)]\nmod fixture;\n#[cfg(test)]\nmod tests {\n}\n";
+        assert_eq!(modules_of_tests(code).collect::<Vec<_>>(), ["fixture"]);
+    }
 }

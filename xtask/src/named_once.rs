@@ -148,22 +148,8 @@ fn is_word(text: &str) -> bool {
 
 /// Collects the texts of the files below a folder; files of tests are left out.
 fn read(root: &Path, folder: &Path, texts: &mut Vec<Text>) -> Result<(), Box<dyn Error>> {
-    let mut files = Vec::new();
-    let mut of_tests: BTreeSet<PathBuf> = BTreeSet::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            if !path.ends_with("tests") {
-                read(root, &path, texts)?;
-            }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let code = std::fs::read_to_string(&path)?;
-            of_tests.extend(modules_of_tests(&code).map(|name| folder.join(format!("{name}.rs"))));
-            files.push((path, code));
-        }
-    }
-    files.retain(|(path, _)| !of_tests.contains(path) && !path.ends_with("tests.rs"));
-    for (path, code) in files {
+    for path in crate::code_files(folder, "rs")? {
+        let code = std::fs::read_to_string(&path)?;
         let file = path.strip_prefix(root)?.to_path_buf();
         let is_names = file == Path::new(NAMES);
         let helpers = helpers(&code);
@@ -173,13 +159,6 @@ fn read(root: &Path, folder: &Path, texts: &mut Vec<Text>) -> Result<(), Box<dyn
         }));
     }
     Ok(())
-}
-
-/// Modules in files of their own that only tests have.
-fn modules_of_tests(code: &str) -> impl Iterator<Item = &str> {
-    let behind = code.split("#[cfg(test)]\n").skip(1);
-    behind
-        .filter_map(|rest| rest.lines().next()?.strip_suffix(';')?.rsplit_once("mod ").map(|(_, name)| name))
 }
 
 /// Functions of a file, closures included, that make a column, a field or a sheet and take its name first.
@@ -319,11 +298,5 @@ mod tests {
         {
             assert_eq!(role(before, &helpers) == Role::Column, is_definition, "{before}");
         }
-    }
-
-    #[test]
-    fn modules_of_tests_are_left_out() {
-        let code = "mod a;\n#[cfg(test)]\nmod fixture;\n#[cfg(test)]\nmod tests {\n}\n";
-        assert_eq!(modules_of_tests(code).collect::<Vec<_>>(), ["fixture"]);
     }
 }

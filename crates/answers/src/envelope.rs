@@ -557,7 +557,7 @@ fn format(kind: RecordingKind) -> &'static str {
 pub enum Document {
     /// What `--json` prints: [`Answer`].
     Answer,
-    /// What `tracelens baseline` writes.
+    /// What `tracelens gate save` writes.
     Baseline,
 }
 

@@ -125,7 +125,7 @@ pub enum Error {
     },
     /// A file says that it is a baseline, and is too large for one.
     #[error("{path}: says that it is a baseline and has more than {most} bytes", path = .path.display())]
-    #[diagnostic(code("large-baseline"), help("make it again with `tracelens baseline`"))]
+    #[diagnostic(code("large-baseline"), help("make it again with `tracelens gate save`"))]
     LargeBaseline {
         /// The file.
         path: PathBuf,

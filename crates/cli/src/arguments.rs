@@ -52,7 +52,7 @@ use compare::CompareArguments;
 use critical_path::CriticalPathArguments;
 use diff::DiffArguments;
 use doctor::DoctorArguments;
-use gate::{BaselineArguments, GateArguments};
+use gate::{GateArguments, SaveArguments};
 use inference::InferenceArguments;
 use jax::JaxArguments;
 use match_blocks::MatchArguments;
@@ -60,7 +60,7 @@ use metal::MetalArguments;
 use model::ModelArguments;
 use nsys::NsysArguments;
 use pytorch::TraceArguments;
-use ranks::{FuseArguments, MapArguments, PackArguments, RanksArguments};
+use ranks::{CollectArguments, FuseArguments, PackArguments, RanksArguments};
 pub(crate) use reference::{REFERENCES, Reference, TRACE_REFERENCES, conventions};
 use replay::ReplayArguments;
 use rocprof::RocprofArguments;
@@ -82,7 +82,7 @@ Examples:
   tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100    FLOPs, bytes, least time";
 
 const SPELLINGS: &str = "\
-Options may be written with _ or with -: --topk_ops is --topk-ops. `tracelens columns` explains the sheets.";
+Options may be written with _ or with -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
 
 /// Answers from profiler traces of GPU jobs: where the time went, which operator launched which kernel.
 #[derive(Parser)]
@@ -141,10 +141,11 @@ pub(crate) enum Command {
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<AdviseArguments>),
     /// Reduce each rank's trace to small tables that `ranks` can read
-    #[command(after_help = ranks::MAP_EXAMPLES)]
-    Map(MapArguments),
+    #[command(name = "ranks collect", after_help = ranks::COLLECT_EXAMPLES)]
+    RanksCollect(CollectArguments),
     /// Pack the tables of many ranks into fewer files
-    Pack(PackArguments),
+    #[command(name = "ranks pack")]
+    RanksPack(PackArguments),
     /// Report on a job of many ranks: which rank holds the others back, and why
     #[command(after_help = ranks::RANKS_EXAMPLES)]
     Ranks(Box<RanksArguments>),
@@ -161,8 +162,8 @@ pub(crate) enum Command {
     #[command(after_help = gate::EXAMPLES)]
     Gate(Box<GateArguments>),
     /// Save a baseline for `gate`
-    #[command(after_help = gate::BASELINE_EXAMPLES)]
-    Baseline(Box<BaselineArguments>),
+    #[command(name = "gate save", after_help = gate::SAVE_EXAMPLES)]
+    GateSave(Box<SaveArguments>),
     /// Find what a step waited for, and what a faster operator would save
     #[command(after_help = critical_path::EXAMPLES, visible_alias = "path")]
     CriticalPath(Box<CriticalPathArguments>),
@@ -181,8 +182,8 @@ pub(crate) enum Command {
     #[command(after_help = split::EXAMPLES)]
     Split(SplitArguments),
     /// Find steps of two traces that do the same work
-    #[command(after_help = match_blocks::EXAMPLES)]
-    Match(MatchArguments),
+    #[command(name = "split match", after_help = match_blocks::EXAMPLES)]
+    SplitMatch(MatchArguments),
     /// Write operators of a trace as a program that runs and times them again
     #[command(after_help = replay::EXAMPLES)]
     Replay(ReplayArguments),
@@ -197,8 +198,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         document: DocumentOutput,
     },
+    /// Explain the columns of the sheets; print the skill for agents
+    Info,
     /// Explain the columns of the sheets
-    Columns {
+    #[command(name = "info columns")]
+    InfoColumns {
         /// Only this sheet, such as ops_all
         sheet: Option<String>,
 
@@ -209,7 +213,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         document: DocumentOutput,
     },
-    /// Print the JSON schema of what --json prints, or of the file that baseline writes
+    /// Print the JSON schema of what --json prints, or of the file that `gate save` writes
     Schema {
         /// The document
         #[arg(value_parser = document_parser(), value_name = "DOCUMENT", default_value = "answer")]
@@ -221,7 +225,8 @@ pub(crate) enum Command {
     Mcp(mcp::McpArguments),
     /// Print a skill (SKILL.md) that tells an agent how to use these answers
     #[cfg(feature = "mcp")]
-    Skill,
+    #[command(name = "info skill")]
+    InfoSkill,
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -230,7 +235,8 @@ pub(crate) enum Command {
     /// Print a manual page: tracelens man | man -l -
     Man {
         /// The page of this subcommand instead of the program's
-        command: Option<String>,
+        #[arg(num_args = 0..=2)]
+        command: Vec<String>,
     },
 }
 
@@ -403,7 +409,9 @@ impl Given {
         };
         let mut options = self.options(is_wanted, self.answer_output().files.details());
         options.sort();
-        Asked { name: self.command.get_name().to_owned(), options }
+        let name = self.command.get_name();
+        let name = TWO_WORDS.iter().find(|(now, _)| *now == name).map_or(name, |(_, before)| *before);
+        Asked { name: name.to_owned(), options }
     }
 
     /// How the answer is to be written as JSON.
@@ -472,7 +480,7 @@ pub(crate) fn command_to_complete() -> clap::Command {
         answers::known_sheets().into_iter().map(|sheet| sheet.name.into()).collect();
     sheets.sort_unstable();
     sheets.dedup();
-    completed(command(), &architectures, &sheets)
+    completed(nested(&command()), &architectures, &sheets)
 }
 
 fn completed(command: clap::Command, architectures: &[&'static str], sheets: &[String]) -> clap::Command {
@@ -491,6 +499,18 @@ fn completed(command: clap::Command, architectures: &[&'static str], sheets: &[S
     };
     let command = command.mut_args(|arg| spelled(names(arg)));
     command.mut_subcommands(|subcommand| completed(subcommand, architectures, sheets))
+}
+
+/// The command with those of two words below the command that is their first word, as a shell sees them.
+fn nested(command: &clap::Command) -> clap::Command {
+    let (of_two, of_one): (Vec<_>, Vec<_>) =
+        command.get_subcommands().cloned().partition(|subcommand| subcommand.get_name().contains(' '));
+    let whole = clap::Command::new("tracelens").args(command.get_arguments()).subcommands(of_one);
+    of_two.into_iter().fold(whole, |whole, subcommand| {
+        let name = subcommand.get_name().to_owned();
+        let (first, second) = name.split_once(' ').unwrap_or_default();
+        whole.mut_subcommand(first, |parent| parent.subcommand(subcommand.name(second.to_owned()).alias(None)))
+    })
 }
 
 /// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
@@ -526,7 +546,7 @@ pub(crate) fn command() -> clap::Command {
     let whole = CommandLine::command();
     let grouped = groups(&whole);
     with_both_spellings(
-        whole
+        with_two_words(whole)
             .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{grouped}Options:\n{{options}}{{after-help}}"))
             .mut_subcommand("metal", metal)
             .mut_subcommand("ranks", ranks)
@@ -541,26 +561,90 @@ pub(crate) fn command() -> clap::Command {
 /// What the help lists, by what people want. The reports of single recorders are spellings of `report`, and not listed.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Look", &["report", "advise", "why", "table", "tree", "doctor", "inference"]),
-    ("Compare", &["compare", "diff", "gate", "baseline"]),
-    ("Many ranks", &["ranks", "map", "pack", "fuse"]),
-    ("Inside a step", &["critical-path", "split", "match", "replay"]),
+    ("Compare", &["compare", "diff", "gate"]),
+    ("Many ranks", &["ranks", "fuse"]),
+    ("Inside a step", &["critical-path", "split", "replay"]),
     ("Without a trace", &["model", "archs", "extension"]),
-    ("For programs", &["mcp", "skill", "schema", "columns", "completions", "man"]),
+    ("For programs", &["mcp", "info", "schema", "completions", "man"]),
 ];
+
+/// Commands of two words, with the spelling that each had before. That goes on working, and is the command's name in JSON.
+const TWO_WORDS: &[(&str, &str)] = &[
+    ("gate save", "baseline"),
+    ("ranks collect", "map"),
+    ("ranks pack", "pack"),
+    ("split match", "match"),
+    ("info columns", "columns"),
+    ("info skill", "skill"),
+];
+
+/// The help of a subcommand.
+pub(crate) fn help(subcommand: &str) -> String {
+    let mut command = command();
+    command.build();
+    let subcommand = command.find_subcommand_mut(subcommand);
+    subcommand.map(|subcommand| subcommand.render_help().to_string()).unwrap_or_default()
+}
 
 /// The list of subcommands in their groups.
 fn groups(command: &clap::Command) -> String {
     let mut text = String::new();
     for (title, names) in GROUPS {
         text.push_str(&format!("{title}:\n"));
-        let known = names.iter().filter_map(|name| command.find_subcommand(name));
-        for subcommand in known {
-            let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
-            text.push_str(&format!("  {:<14} {about}\n", subcommand.get_name()));
-        }
+        text.push_str(&listed(command, names.iter().copied()));
         text.push('\n');
     }
     text
+}
+
+/// A line for each of these subcommands.
+fn listed<'n>(command: &clap::Command, names: impl Iterator<Item = &'n str>) -> String {
+    let known = names.filter_map(|name| command.find_subcommand(name));
+    let line = |subcommand: &clap::Command| {
+        let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
+        format!("  {:<14} {about}\n", subcommand.get_name())
+    };
+    known.map(line).collect()
+}
+
+/// Gives commands of two words their other spellings, and lists them in the help of the command that is their first word.
+fn with_two_words(mut command: clap::Command) -> clap::Command {
+    let mut below: Vec<(&str, String)> = Vec::new();
+    for (name, before) in TWO_WORDS {
+        let (first, _) = name.split_once(' ').unwrap_or_default();
+        let line = listed(&command, std::iter::once(*name));
+        match below.last_mut() {
+            Some((last, lines)) if *last == first => lines.push_str(&line),
+            _ => below.push((first, line)),
+        }
+        if command.find_subcommand(name).is_some() {
+            command = command.mut_subcommand(name, |command| {
+                command.aliases([before.to_string(), name.replace(' ', "-")])
+            });
+        }
+    }
+    for (first, lines) in below {
+        command = command.mut_subcommand(first, |command| command.before_help(format!("See also:\n{lines}")));
+    }
+    command
+}
+
+/// Joins the words of a command that has two.
+fn join_two_words(arguments: &mut Vec<OsString>) {
+    let is_word = |argument: &OsString| !argument.to_string_lossy().starts_with('-');
+    let Some(mut at) = arguments.iter().skip(1).position(is_word).map(|at| at + 1) else { return };
+    at += usize::from(arguments[at] == "help");
+    if let [first, second, ..] = &arguments[at..] {
+        let name = format!("{} {}", first.to_string_lossy(), second.to_string_lossy());
+        if TWO_WORDS.iter().any(|(known, _)| *known == name) {
+            arguments.splice(at..at + 2, [OsString::from(name)]);
+        }
+    }
+}
+
+/// What a command is called now that was called by an earlier spelling.
+pub(crate) fn renamed(called: &OsStr) -> Option<&'static str> {
+    TWO_WORDS.iter().find(|(_, before)| called == *before).map(|(name, _)| *name)
 }
 
 fn with_both_spellings(command: clap::Command) -> clap::Command {
@@ -630,6 +714,8 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Result<(Command, Given), St
     if let Some(tool) = name.and_then(ReferenceTool::of_name) {
         arguments.insert(1, tool.subcommand.into());
         command = command.mut_subcommand(tool.subcommand, |subcommand| tool.take_place(subcommand));
+    } else {
+        join_two_words(&mut arguments);
     }
     let parsed = command.try_get_matches_from_mut(&arguments).and_then(|matches| {
         let asked = CommandLine::from_arg_matches(&matches)?.command;
@@ -670,7 +756,7 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
 const READ: [(&str, &str); 3] = [
     ("tree", "one recording: name the one that you want, or run it once for each"),
     ("split", "one trace: name the one that you want, or run it once for each"),
-    ("match", "two traces, A and B: name the two that you want"),
+    ("split match", "two traces, A and B: name the two that you want"),
 ];
 
 /// What to do where a subcommand was given more files than it reads.
@@ -702,7 +788,11 @@ mod tests {
         let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let left_out: Vec<&str> = names.iter().copied().filter(|name| !listed.contains(name)).collect();
-        assert_eq!(left_out, ["pytorch", "jax", "nsys", "rocprof", "metal"]);
+        let of_two_words: Vec<&str> = TWO_WORDS.iter().map(|(name, _)| *name).collect();
+        let is_report = |name: &&str| ["pytorch", "jax", "nsys", "rocprof", "metal"].contains(name);
+        let rest: Vec<&str> =
+            left_out.into_iter().filter(|name| !is_report(name) && !of_two_words.contains(name)).collect();
+        assert!(rest.is_empty(), "{rest:?}");
         assert!(cfg!(not(feature = "mcp")) || listed.iter().all(|name| names.contains(name)));
     }
 
@@ -716,7 +806,7 @@ mod tests {
                 match (command.get_name(), &lacking[..]) {
                     (_, []) => {}
                     // It reads no recordings.
-                    ("pack", ["strict"]) => {}
+                    ("ranks pack", ["strict"]) => {}
                     (name, lacking) => {
                         assert_eq!(lacking, ["no_hash", "full_paths", "strict"], "{name}");
                         names.push(name.to_owned());

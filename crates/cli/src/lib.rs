@@ -55,6 +55,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // Until the arguments are understood they say how an answer is written as far as they do without that.
     let output = AnswerOutput::written_in(&arguments);
+    if let Some((before, now)) = arguments.get(1).and_then(|name| Some((name, arguments::renamed(name)?))) {
+        let before = before.to_string_lossy();
+        console::note(format_args!("`tracelens {before}` is now `tracelens {now}`"));
+    }
     let exit_code = match arguments::parse(arguments) {
         Ok((command, given)) => answer(command, &Context::new(&given, given.answer_output())),
         Err(stop) => {
@@ -94,25 +98,26 @@ fn carry_out(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Rocprof(arguments) => commands::rocprof::run(&arguments, context),
         Command::Metal(arguments) => commands::metal::run(&arguments, context),
         Command::Advise(arguments) => commands::advise::run(&arguments, context),
-        Command::Map(arguments) => commands::ranks::map(&arguments, context),
-        Command::Pack(arguments) => commands::ranks::pack(&arguments, context),
+        Command::RanksCollect(arguments) => commands::ranks::collect(&arguments, context),
+        Command::RanksPack(arguments) => commands::ranks::pack(&arguments, context),
         Command::Ranks(arguments) => commands::ranks::run(&arguments, context),
         Command::Fuse(arguments) => commands::fuse::run(&arguments, context),
         Command::Compare(arguments) => commands::compare::run(&arguments, context),
         Command::Diff(arguments) => commands::diff::run(&arguments, context),
         Command::Gate(arguments) => commands::gate::run(&arguments, context),
-        Command::Baseline(arguments) => commands::gate::baseline(&arguments, context),
+        Command::GateSave(arguments) => commands::gate::save_baseline(&arguments, context),
         Command::CriticalPath(arguments) => commands::critical_path::run(&arguments, context),
         Command::Tree(arguments) => commands::tree::run(&arguments, context),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, context),
         Command::Split(arguments) => commands::split::run(&arguments, context),
-        Command::Match(arguments) => commands::match_blocks::run(&arguments, context),
+        Command::SplitMatch(arguments) => commands::match_blocks::run(&arguments, context),
         Command::Replay(arguments) => commands::replay::run(&arguments, context),
         Command::Model(arguments) => commands::model::run(&arguments, context),
         Command::Extension(arguments) => commands::extension::run(&arguments, context),
         Command::Archs { document } => commands::archs::run(document.json, context),
-        Command::Columns { markdown: true, .. } => Ok(console::print(columns_page())?),
-        Command::Columns { sheet, document, .. } => {
+        Command::Info => Ok(console::print(arguments::help("info"))?),
+        Command::InfoColumns { markdown: true, .. } => Ok(console::print(columns_page())?),
+        Command::InfoColumns { sheet, document, .. } => {
             commands::columns::run(sheet.as_deref(), document.json, context)
         }
         Command::Table(arguments) => commands::table::table(&arguments, context),
@@ -120,10 +125,10 @@ fn carry_out(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         #[cfg(feature = "mcp")]
         Command::Mcp(arguments) => commands::mcp::run(&arguments),
         #[cfg(feature = "mcp")]
-        Command::Skill => Ok(console::print(mcp::SKILL)?),
+        Command::InfoSkill => Ok(console::print(mcp::SKILL)?),
         Command::Schema { document } => Ok(console::print(schema(document))?),
         Command::Completions { shell } => commands::shell::completions(shell),
-        Command::Man { command } => commands::shell::man_page(command.as_deref()),
+        Command::Man { command } => commands::shell::man_page(&command.join(" ")),
     }
 }
 

@@ -81,7 +81,9 @@ pub enum Error {
     #[error("{path}: has changed since its tables were made", path = .path.display())]
     #[diagnostic(
         code("changed"),
-        help("map it again with `tracelens map`, or name the recordings in place of the tables")
+        help(
+            "reduce it again with `tracelens ranks collect`, or name the recordings in place of the tables"
+        )
     )]
     Changed {
         /// The recording.
@@ -110,7 +112,7 @@ pub enum Error {
     },
     /// No rank is left to say something of.
     #[error("{path}: has no tables of ranks{unused}", path = .path.display(), unused = .unused.as_ref().map_or(String::new(), |why| format!(" that can be used ({why})")))]
-    #[diagnostic(code("no-ranks"), help("map traces into it with `tracelens map TRACE… --out {path}`", path = .path.display()))]
+    #[diagnostic(code("no-ranks"), help("reduce traces into it with `tracelens ranks collect TRACE… --out {path}`", path = .path.display()))]
     NoRanks {
         /// The folder.
         path: PathBuf,

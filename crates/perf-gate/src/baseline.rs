@@ -13,7 +13,7 @@ pub const BASELINE_SCHEMA: &str = "tracelens.baseline/1";
 /// Size above which no file is a baseline of ours: a recording is 7 MB at most.
 pub const MOST_BASELINE_BYTES: u64 = 256 << 20;
 
-/// Recordings of a baseline, as `tracelens baseline` writes them for `tracelens gate`.
+/// Recordings of a baseline, as `tracelens gate save` writes them for `tracelens gate`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Baseline")]
 struct Document<'a> {
@@ -38,14 +38,14 @@ pub enum BaselineError {
     Json(#[from] serde_json::Error),
     /// It is of another version.
     #[error("its schema is {found:?}, and this program reads {BASELINE_SCHEMA:?}")]
-    #[diagnostic(code("baseline/schema"), help("make it again with `tracelens baseline`"))]
+    #[diagnostic(code("baseline/schema"), help("make it again with `tracelens gate save`"))]
     Schema {
         /// The schema that it states.
         found: String,
     },
     /// A recording in it contradicts itself.
     #[error("recording {file} in it is damaged: {fault}")]
-    #[diagnostic(code("baseline/recording"), help("make the file again with `tracelens baseline`"))]
+    #[diagnostic(code("baseline/recording"), help("make the file again with `tracelens gate save`"))]
     Recording {
         /// The file of the recording.
         file: String,

@@ -18,7 +18,7 @@ Examples:
   tracelens compare a.json b.json --fail-on 'total_time>5%'       exit code 3 when a step takes that much longer
 
 The first run is the baseline, A: what takes longer in the others is above 0 and red. Options may be written with _ or
-with -. `tracelens columns time_change` explains a sheet.";
+with -. `tracelens info columns time_change` explains a sheet.";
 
 #[derive(Args)]
 pub(crate) struct CompareArguments {

@@ -17,7 +17,7 @@ Examples:
   tracelens diff a.json.gz b.json.gz --merged_tree merged.txt       both call trees as one, as text
   tracelens diff eager.json.gz graphs.json.gz --capture_folder_b captures    operators of replayed graphs
 
-A is the baseline: what takes longer in B is above 0 and red. Options may be written with _ or with -. `tracelens columns
+A is the baseline: what takes longer in B is above 0 and red. Options may be written with _ or with -. `tracelens info columns
 diff_units` explains a sheet. `tracelens compare` joins the reports of runs by operator, without their call trees.";
 
 #[derive(Args)]

@@ -1,4 +1,4 @@
-//! Flags of `tracelens gate` and `tracelens baseline`.
+//! Flags of `tracelens gate` and `tracelens gate save`.
 
 use std::path::{Path, PathBuf};
 
@@ -13,26 +13,26 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens gate --baseline main.json.gz --candidate patch.json.gz           is the patch slower? exit code 3 if it is
   tracelens gate --baseline a1.json a2.json a3.json --candidate b1.json b2.json b3.json --separate-jobs
-  tracelens baseline a1.json a2.json a3.json -o main.json                    keep what later gates need of recordings
+  tracelens gate save a1.json a2.json a3.json -o main.json                    keep what later gates need of recordings
   tracelens gate --baseline main.json --candidate b.json --config gate.toml --markdown gate.md --junit gate.xml
   tracelens gate --init                                                      a thresholds file, explained: gate.toml
 
 Exit codes: 0 passed or improved, 3 slower, 4 the recordings do not tell, 5 they are not of the same work on the same
 machine; 1 and 2 are faults of the program and of what it was given.";
 
-pub(crate) const BASELINE_EXAMPLES: &str = "\
+pub(crate) const SAVE_EXAMPLES: &str = "\
 Examples:
-  tracelens baseline trace.json.gz -o main.json                      what a gate needs of a recording
-  tracelens baseline main.json new.json.gz -o main.json              adds a recording: from six jobs on, noise is measured
-  tracelens baseline *.json.gz --job 'a.json.gz=night 1' -o main.json";
+  tracelens gate save trace.json.gz -o main.json                      what a gate needs of a recording
+  tracelens gate save main.json new.json.gz -o main.json              adds a recording: from six jobs on, noise is measured
+  tracelens gate save *.json.gz --job 'a.json.gz=night 1' -o main.json";
 
 #[derive(Args)]
 pub(crate) struct GateArguments {
-    /// Recordings of the version that others are held against, or files of `tracelens baseline`
+    /// Recordings of the version that others are held against, or files of `tracelens gate save`
     #[arg(long, value_name = "FILE", num_args = 1.., required_unless_present = "init")]
     pub(crate) baseline: Vec<PathBuf>,
 
-    /// Recordings of the version that is examined, or files of `tracelens baseline`
+    /// Recordings of the version that is examined, or files of `tracelens gate save`
     #[arg(long, value_name = "FILE", num_args = 1.., required_unless_present = "init")]
     pub(crate) candidate: Vec<PathBuf>,
 
@@ -86,7 +86,7 @@ pub(crate) struct GateArguments {
 }
 
 #[derive(Args)]
-pub(crate) struct BaselineArguments {
+pub(crate) struct SaveArguments {
     /// Recordings of one version; files of this command add what they keep
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,

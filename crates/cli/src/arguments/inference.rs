@@ -12,7 +12,7 @@ Examples:
   tracelens inference decode.json.gz --capture_folder captures       operators of replayed graphs
   tracelens inference trace.json.gz --group_by_parent_module --enable_pseudo_ops    by module, fused operators split
 
-Options may be written with _ or with -. `tracelens columns` explains the sheets.";
+Options may be written with _ or with -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct InferenceArguments {

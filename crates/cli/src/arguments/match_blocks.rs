@@ -1,4 +1,4 @@
-//! Flags of `tracelens match`.
+//! Flags of `tracelens split match`.
 
 use std::path::PathBuf;
 
@@ -11,8 +11,8 @@ use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens match before.json.gz after.json.gz -o matched
-  tracelens match a.json.gz b.json.gz -o matched --phases prefill_only --num-steps 4
+  tracelens split match before.json.gz after.json.gz -o matched
+  tracelens split match a.json.gz b.json.gz -o matched --phases prefill_only --num-steps 4
 
 match_report.json and match_report.csv say which steps are alike and how much,
 match_notes.json for which phases there are none.";

@@ -10,7 +10,7 @@ Examples:
   claude mcp add tracelens -- tracelens mcp --root .  how one agent is told to start it
 
 The server speaks the Model Context Protocol on standard input and output. It reads regular files below its roots, writes
-nothing and opens no connection. It runs an extension file only when it is started with one: clients cannot name any. `tracelens skill` prints what an agent should know.";
+nothing and opens no connection. It runs an extension file only when it is started with one: clients cannot name any. `tracelens info skill` prints what an agent should know.";
 
 #[derive(Args)]
 pub(crate) struct McpArguments {

@@ -19,7 +19,7 @@ Examples:
 
 `nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
 makes the database. `--window` takes device work by its launch. Several databases of one job go to `tracelens ranks`. Options may be written with _ or with -.
-`tracelens columns` explains the sheets.";
+`tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct NsysArguments {

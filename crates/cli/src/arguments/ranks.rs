@@ -1,4 +1,4 @@
-//! Flags of `tracelens map`, `tracelens pack`, `tracelens ranks` and `tracelens fuse`.
+//! Flags of `tracelens ranks collect`, `tracelens ranks pack`, `tracelens ranks` and `tracelens fuse`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use super::answer_output::{AnswerOutput, FilesOutput};
 use super::report_output::{ReportOutput, SheetNaming};
 use super::{REFERENCES, Reference};
 
-pub(crate) const MAP_EXAMPLES: &str = "\
+pub(crate) const COLLECT_EXAMPLES: &str = "\
 Examples:
-  tracelens map rank*.json.gz --out tables                  tables of all ranks; those that are there are kept
-  tracelens map rank7.json.gz --out tables                  one rank, as a step of any launcher
-  tracelens map host*.xplane.pb --out tables                XPlane profiles: those of all hosts of a job at once
+  tracelens ranks collect rank*.json.gz --out tables                  tables of all ranks; those that are there are kept
+  tracelens ranks collect rank7.json.gz --out tables                  one rank, as a step of any launcher
+  tracelens ranks collect host*.xplane.pb --out tables                XPlane profiles: those of all hosts of a job at once
   tracelens ranks tables                                    the report of the job from the tables
 
 Options may be written with _ or with -.";
@@ -27,11 +27,11 @@ Examples:
   tracelens ranks rank*.json.gz                             summary here, workbook beside the first trace
   tracelens ranks 'job/**/*.pt.trace.json.gz'               a pattern; ** stands for folders
   tracelens ranks rank*.json.gz --tables tables             keep the tables: the next report reads no trace
-  tracelens ranks tables --output_csvs_dir sheets           from tables of `tracelens map`, as CSV files
+  tracelens ranks tables --output_csvs_dir sheets           from tables of `tracelens ranks collect`, as CSV files
   tracelens ranks host0.xplane.pb host1.xplane.pb           XLA programs: the profiles of all hosts, or their folder
 
 Each GPU of a profile is a rank: numbered on from 0 over the hosts in the order in which they are named.
-Options may be written with _ or with -. `tracelens columns` explains the sheets.";
+Options may be written with _ or with -. `tracelens info columns` explains the sheets.";
 
 pub(crate) const FUSE_EXAMPLES: &str = "\
 Examples:
@@ -44,7 +44,7 @@ Processes are called RANK r - GPU and RANK r - CPU, and every event has its rank
 differ; args.pid_raw, args.correlation_raw and so on are what they were. Options may be written with _ or with -.";
 
 #[derive(Args)]
-pub(crate) struct MapArguments {
+pub(crate) struct CollectArguments {
     /// Recordings of ranks, the XPlane profiles of all hosts of a job, or patterns of their paths
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) recordings: Vec<PathBuf>,
@@ -74,7 +74,7 @@ pub(crate) struct MapArguments {
 
 #[derive(Args)]
 pub(crate) struct PackArguments {
-    /// Folder of a job, as `tracelens map` wrote it
+    /// Folder of a job, as `tracelens ranks collect` wrote it
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 
@@ -145,7 +145,7 @@ pub(crate) struct Recordings {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Sources {
-    /// Recordings of ranks, XPlane profiles of all hosts, patterns of their paths, or the folder that `tracelens map` wrote
+    /// Recordings of ranks, XPlane profiles of all hosts, patterns of their paths, or the folder that `tracelens ranks collect` wrote
     #[arg(value_name = "TRACE")]
     pub(crate) recordings: Vec<PathBuf>,
 

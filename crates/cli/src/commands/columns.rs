@@ -1,4 +1,4 @@
-//! `tracelens columns`: what the columns of the sheets mean.
+//! `tracelens info columns`: what the columns of the sheets mean.
 
 use answers::{KnownSheet, ReportOf, known_sheets};
 use serde_json::json;

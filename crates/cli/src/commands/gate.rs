@@ -1,4 +1,4 @@
-//! `tracelens gate` and `tracelens baseline`.
+//! `tracelens gate` and `tracelens gate save`.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,7 +14,7 @@ use perf_gate::{
 use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
 use serde_json::json;
 
-use crate::arguments::gate::{BaselineArguments, GateArguments, KeptRecordings};
+use crate::arguments::gate::{GateArguments, KeptRecordings, SaveArguments};
 use crate::console;
 use crate::context::Context;
 use crate::destinations::{check_destinations, save};
@@ -73,7 +73,7 @@ fn outcome(gate: &Gate) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn baseline(arguments: &BaselineArguments, context: &Context<'_>) -> Result<(), Failure> {
+pub(crate) fn save_baseline(arguments: &SaveArguments, context: &Context<'_>) -> Result<(), Failure> {
     // A baseline may be read and written again with more recordings.
     let recordings: Vec<PathBuf> =
         arguments.files.iter().filter(|file| !is_baseline_file(file)).cloned().collect();

@@ -1,4 +1,4 @@
-//! `tracelens match`: steps of two traces that do the same work.
+//! `tracelens split match`: steps of two traces that do the same work.
 
 use std::fs;
 use std::path::{Path, PathBuf};

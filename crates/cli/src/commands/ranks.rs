@@ -1,4 +1,4 @@
-//! `tracelens map`, `tracelens pack` and `tracelens ranks`.
+//! `tracelens ranks collect`, `tracelens ranks pack` and `tracelens ranks`.
 
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -10,7 +10,7 @@ use serde_json::json;
 use trace_ingest::RecordingKind;
 
 use crate::arguments::conventions;
-use crate::arguments::ranks::{MapArguments, PackArguments, RanksArguments};
+use crate::arguments::ranks::{CollectArguments, PackArguments, RanksArguments};
 use crate::console;
 use crate::context::Context;
 use crate::error::Failure;
@@ -18,10 +18,10 @@ use crate::job_recordings::{expanded, no_effect_on_tables, recordings};
 use crate::request::Request;
 use crate::standard_input;
 
-/// `tracelens map`: every recording is tried; the run fails where one of them has no tables.
-pub(crate) fn map(arguments: &MapArguments, context: &Context<'_>) -> Result<(), Failure> {
+/// `tracelens ranks collect`: every recording is tried; the run fails where one of them has no tables.
+pub(crate) fn collect(arguments: &CollectArguments, context: &Context<'_>) -> Result<(), Failure> {
     let recordings = expanded(&arguments.recordings)?;
-    let MapArguments { keep_events, waits, .. } = *arguments;
+    let CollectArguments { keep_events, waits, .. } = *arguments;
     let options = MapOptions { keep_events, waits, ..arguments.mapping.options() };
     let tell = |path: &Path, mapped: &Result<Mapped, answers::Error>| match mapped {
         Ok(mapped) if !arguments.quiet && !arguments.answer.is_json() => {
@@ -66,7 +66,7 @@ fn outcome(Mapped { ranks, events, .. }: &Mapped) -> String {
     }
 }
 
-/// `tracelens pack`.
+/// `tracelens ranks pack`.
 pub(crate) fn pack(arguments: &PackArguments, context: &Context<'_>) -> Result<(), Failure> {
     let path = &arguments.folder;
     let job = |error: multi_rank::Error| Failure::from(answers::Error::from(error));

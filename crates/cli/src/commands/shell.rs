@@ -13,13 +13,13 @@ pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
 }
 
 /// The page of the program, or of one of its subcommands, to which the program's page refers.
-pub(crate) fn man_page(subcommand: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn man_page(subcommand: &str) -> Result<(), Failure> {
     let mut program = arguments::command();
     // Gives the subcommands their full names.
     program.build();
     let described = match subcommand {
-        None => &program,
-        Some(name) => program.find_subcommand(name).ok_or_else(|| {
+        "" => &program,
+        name => program.find_subcommand(name).ok_or_else(|| {
             let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
             Failure::UnknownSubcommand { name: name.to_string(), known: known.join(", ") }
         })?,

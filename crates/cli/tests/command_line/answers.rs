@@ -132,7 +132,7 @@ fn every_command_keeps_the_schema_on_every_recording() {
             &["diff", a, b],
             &["gate", "--baseline", a, "--candidate", b],
             &["ranks", a, b],
-            &["match", a, b, "-o", "matches"],
+            &["split", "match", a, b, "-o", "matches"],
             &["fuse", a, b, "-o", "fused.json"],
         ] {
             let document = answer(&place, &validator, arguments);
@@ -148,11 +148,11 @@ fn every_command_keeps_the_schema_on_every_recording() {
     }
     for arguments in [
         &["archs"][..],
-        &["columns", "ops_all"],
-        &["columns", "nothing"],
+        &["info", "columns", "ops_all"],
+        &["info", "columns", "nothing"],
         &["model", "gemm", "--m", "8", "--n", "8", "--k", "8"],
         &["report"],
-        &["pack", "job"],
+        &["ranks", "pack", "job"],
         &["table", a.as_str(), "ops_summary", "--where", "Count many 3"],
     ] {
         answer(&place, &validator, arguments);
@@ -544,7 +544,7 @@ fn answers_are_stamped_where_that_is_asked() {
         &["tree", "trace.json.gz", "--depth", "1"],
         &["model", "gemm", "--m", "8", "--n", "8", "--k", "8"],
         &["archs"],
-        &["columns", "ops_summary"],
+        &["info", "columns", "ops_summary"],
         &["tree", "missing.json"],
         &["tree", "--unknown"],
     ] {
@@ -587,7 +587,7 @@ fn errors_name_their_input() {
         (&error["input"], &error["action"]),
         (&json!("missing.json"), &json!("check the path and its permissions"))
     );
-    assert_eq!(asked(&["columns", "no_such_sheet"])["input"], Value::Null);
+    assert_eq!(asked(&["info", "columns", "no_such_sheet"])["input"], Value::Null);
 }
 
 #[test]
@@ -672,7 +672,7 @@ fn commands_that_write_say_what_they_wrote() {
     let at = columns.iter().position(|column| column["name"] == "total_direct_kernel_time_ms").unwrap();
     let all: f64 = ops["rows"].as_array().unwrap().iter().map(|row| row[at].as_f64().unwrap()).sum();
     assert!((below / 1e3 - all).abs() < 1e-6 * all, "{below} µs in the tree, {all} ms in the report");
-    let baseline = asked(&["baseline", "trace.json.gz", "-o", "kept.json"]);
+    let baseline = asked(&["gate", "save", "trace.json.gz", "-o", "kept.json"]);
     assert_eq!(baseline["result"], json!({"written": ["kept.json"], "recordings": 1, "steps": 3, "jobs": 1}));
     let schema: Value = serde_json::from_str(&place.run("schema baseline").exits_with(0).out).unwrap();
     let kept: Value =
@@ -680,9 +680,9 @@ fn commands_that_write_say_what_they_wrote() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     let faults: Vec<String> = validator.iter_errors(&kept).map(|fault| fault.to_string()).collect();
     assert!(faults.is_empty(), "{faults:?}");
-    let mapped = asked(&["map", "trace.json.gz", "--out", "job"]);
+    let mapped = asked(&["ranks", "collect", "trace.json.gz", "--out", "job"]);
     assert_eq!(mapped["result"]["recordings"][0]["ranks"], "0");
-    assert_eq!(asked(&["pack", "job"])["result"]["ranks"], 1);
+    assert_eq!(asked(&["ranks", "pack", "job"])["result"]["ranks"], 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `tracelens gate`, `tracelens baseline` and the action that runs them.
+//! `tracelens gate`, `tracelens gate save` and the action that runs them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -189,17 +189,17 @@ fn a_baseline_file_stands_for_its_recordings() {
     let b = Program { seed: 2, ..Program::new() }.slower(2, 1.3);
     let place = place(&b);
     place.put("a2.json", Program { seed: 5, ..Program::new() }.trace());
-    let written = place.run("baseline a.json a2.json --separate-jobs -o main.json").exits_with(0);
+    let written = place.run("gate save a.json a2.json --separate-jobs -o main.json").exits_with(0);
     assert_eq!(written.out, "wrote main.json: 2 recordings with 16 steps, which count as 2 jobs\n");
     let of_traces = place.run("gate --baseline a.json a2.json --candidate b.json --separate-jobs --json");
     let of_file = place.run("gate --baseline main.json --candidate b.json --separate-jobs --json");
     assert_eq!(document(&of_traces.exits_with(3)), document(&of_file.exits_with(3)));
     // A baseline grows by being read and written again.
     place.put("a3.json", Program { seed: 6, ..Program::new() }.trace());
-    let grown = place.run("baseline main.json a3.json a.json -o main.json").exits_with(0);
+    let grown = place.run("gate save main.json a3.json a.json -o main.json").exits_with(0);
     assert!(grown.out.starts_with("wrote main.json: 3 recordings"), "{}", grown.out);
     assert!(grown.err.contains("a.json is given more than once and kept once"), "{}", grown.err);
-    place.run("baseline a.json -o a.json").exits_with(2).with_error(&["is the trace itself"]);
+    place.run("gate save a.json -o a.json").exits_with(2).with_error(&["is the trace itself"]);
     place.put("cut.json", &place.bytes("main.json")[..400]);
     place
         .run("gate --baseline cut.json --candidate b.json")

@@ -228,7 +228,7 @@ fn normalizations_have_the_name_of_this_report() {
     let place = Workplace::with(trace(&[norm, launch(1, 2.0), kernel("norm", 1, 20.0, 5.0)]));
     assert!(sheets(&place, &[]).has("Normalization_fwd"));
     assert!(place.sheets("").has("Normalization"));
-    place.run("columns Normalization_fwd").exits_with(0).with_summary(&["Normalization_fwd"]);
+    place.run("info columns Normalization_fwd").exits_with(0).with_summary(&["Normalization_fwd"]);
 }
 
 #[cfg(unix)]

@@ -130,7 +130,10 @@ fn more_files_than_are_read_get_a_tip() {
     for (arguments, tip) in [
         (&["tree", "trace.json", "other.json"][..], "`tracelens tree` reads one recording"),
         (&["split", "trace.json", "other.json", "-o", "out"], "`tracelens split` reads one trace"),
-        (&["match", "trace.json", "b.json", "c.json", "-o", "out"], "`tracelens match` reads two traces"),
+        (
+            &["split", "match", "trace.json", "b.json", "c.json", "-o", "out"],
+            "`tracelens split match` reads two traces",
+        ),
     ] {
         let outcome = place.run(arguments).exits_with(2);
         assert!(outcome.err.contains(tip), "{outcome:#?}");

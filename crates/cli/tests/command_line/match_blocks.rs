@@ -1,4 +1,4 @@
-//! `tracelens match`.
+//! `tracelens split match`.
 
 use crate::program::Workplace;
 use crate::trace::{kernel, launch, trace};
@@ -32,7 +32,7 @@ fn place() -> Workplace {
 #[test]
 fn the_nearest_steps_of_two_traces_are_cut_out() {
     let place = place();
-    let outcome = place.run("match trace.json b.json -o out").exits_with(0);
+    let outcome = place.run("split match trace.json b.json -o out").exits_with(0);
     assert_eq!(outcome.err, "");
     outcome.with_summary(&[
         "decode_only: steps 22 to 37 of A and steps 0 to 15 of B; apart by g_sq 0, g_sk 0",
@@ -91,15 +91,15 @@ fn what_matches_can_be_told_without_cutting_it_out() {
 #[test]
 fn what_cannot_be_matched_is_told_before_anything_is_written() {
     let place = place();
-    let outcome = place.run("match trace.json b.json -o out --phases decode").exits_with(2);
+    let outcome = place.run("split match trace.json b.json -o out --phases decode").exits_with(2);
     assert!(outcome.err.contains("prefilldecode"), "{outcome:#?}");
     place.put("plain.json", trace(&[kernel("gemm", 1, 5.0, 1.0)]));
     place
-        .run("match trace.json plain.json -o out")
+        .run("split match trace.json plain.json -o out")
         .exits_with(2)
         .with_error(&["plain.json: no step is annotated", "execute_"]);
     assert!(!place.path("out").exists());
-    place.run("match trace.json b.json -o b.json").exits_with(1).with_error(&["cannot write b.json"]);
+    place.run("split match trace.json b.json -o b.json").exits_with(1).with_error(&["cannot write b.json"]);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn equal_traces_match() {
     std::fs::create_dir(place.path("copy")).unwrap();
     place.put("copy/trace.json", place.bytes("trace.json"));
     for (other, out) in [("trace.json", "same"), ("copy/trace.json", "copied")] {
-        let outcome = place.run(&["match", "trace.json", other, "-o", out]).exits_with(0);
+        let outcome = place.run(&["split", "match", "trace.json", other, "-o", out]).exits_with(0);
         assert_eq!(outcome.err, "");
         outcome.with_summary(&["decode_only: steps", "apart by g_sq 0, g_sk 0", "wrote match_report.json"]);
         for phase in ["decode_only", "prefilldecode"] {

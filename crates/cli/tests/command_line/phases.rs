@@ -272,7 +272,7 @@ fn columns_of_the_sheets_are_explained() {
         ("ops_summary_unknown", "Kernel categories"),
         ("kernel_summary_mixed", "Percent of kernels time (%)"),
     ] {
-        let outcome = place.run(&["columns", sheet]).exits_with(0);
+        let outcome = place.run(&["info", "columns", sheet]).exits_with(0);
         assert!(outcome.out.starts_with(sheet) && outcome.out.contains(part), "{outcome:#?}");
     }
     // Every column of a report has its description.
@@ -282,7 +282,7 @@ fn columns_of_the_sheets_are_explained() {
         .into_iter()
         .filter(|name| name.starts_with("phase_") || name.starts_with("step_") || name.ends_with("_decode"));
     for sheet in names {
-        let text = place.run(&["columns", sheet]).exits_with(0).out;
+        let text = place.run(&["info", "columns", sheet]).exits_with(0).out;
         for column in sheets.columns(sheet) {
             assert!(text.lines().any(|line| line.trim() == column), "{sheet}: {column}");
         }

@@ -1,4 +1,4 @@
-//! `tracelens map`, `tracelens pack`, `tracelens ranks` and `tracelens fuse`.
+//! `tracelens ranks collect`, `tracelens ranks pack`, `tracelens ranks` and `tracelens fuse`.
 
 use std::fs;
 
@@ -145,9 +145,12 @@ fn the_causes_stand_by_rank_and_step() {
 #[test]
 fn tables_are_kept_and_give_the_same_report() {
     let place = job();
-    place.run("map job/rank*_trace.json --out tables").exits_with(0).with_summary(&["4 ranks in tables"]);
+    place
+        .run("ranks collect job/rank*_trace.json --out tables")
+        .exits_with(0)
+        .with_summary(&["4 ranks in tables"]);
     assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
-    let again = place.run("map job/rank*_trace.json --out tables --jobs 2").exits_with(0);
+    let again = place.run("ranks collect job/rank*_trace.json --out tables --jobs 2").exits_with(0);
     assert_eq!(again.err.matches("was there").count(), 4, "{again:#?}");
     place.run("ranks tables --output_csvs_dir a -q").exits_with(0);
     place.run("ranks --trace_dir job --output_csvs_dir b -q").exits_with(0);
@@ -156,17 +159,20 @@ fn tables_are_kept_and_give_the_same_report() {
     }
     // A trace that changed is read again.
     place.put("job/rank1_trace.json", rank(1, RANKS) + " ");
-    let changed = place.run("map job/rank*_trace.json --out tables").exits_with(0);
+    let changed = place.run("ranks collect job/rank*_trace.json --out tables").exits_with(0);
     assert_eq!(changed.err.matches("was there").count(), 3, "{changed:#?}");
 }
 
 #[test]
 fn packed_tables_give_the_same_report() {
     let place = job();
-    place.run("map job/rank*_trace.json --out tables -q").exits_with(0);
+    place.run("ranks collect job/rank*_trace.json --out tables -q").exits_with(0);
     place.run("ranks tables --output_csvs_dir a -q").exits_with(0);
-    place.run("pack tables").exits_with(0).with_summary(&["4 ranks in 1 pack in tables, 1 written"]);
-    place.run("pack tables").exits_with(0).with_summary(&["4 ranks in 1 pack in tables, nothing to do"]);
+    place.run("ranks pack tables").exits_with(0).with_summary(&["4 ranks in 1 pack in tables, 1 written"]);
+    place
+        .run("ranks pack tables")
+        .exits_with(0)
+        .with_summary(&["4 ranks in 1 pack in tables, nothing to do"]);
     assert_eq!(place.files("tables"), ["pack-00000"]);
     place.run("ranks tables --output_csvs_dir b -q").exits_with(0);
     let sheets = place.files("a");
@@ -174,10 +180,13 @@ fn packed_tables_give_the_same_report() {
     for file in sheets {
         assert_eq!(place.bytes(&format!("a/{file}")), place.bytes(&format!("b/{file}")), "{file}");
     }
-    let again = place.run("map job/rank*_trace.json --out tables").exits_with(0);
+    let again = place.run("ranks collect job/rank*_trace.json --out tables").exits_with(0);
     assert_eq!(again.err.matches("was there").count(), 4, "{again:#?}");
-    place.run("pack job").exits_with(2).with_error(&["job: has no tables of ranks", "tracelens map"]);
-    place.run("pack nowhere").exits_with(2).with_error(&["nowhere: has no tables of ranks"]);
+    place
+        .run("ranks pack job")
+        .exits_with(2)
+        .with_error(&["job: has no tables of ranks", "tracelens ranks collect"]);
+    place.run("ranks pack nowhere").exits_with(2).with_error(&["nowhere: has no tables of ranks"]);
     assert!(!place.path("nowhere").exists());
 }
 
@@ -237,7 +246,7 @@ fn processes_side_by_side_map_into_one_folder() {
         .unwrap();
     assert!(output.status.success(), "{output:#?}");
     assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
-    place.run("map job/rank*_trace.json --out alone -q").exits_with(0);
+    place.run("ranks collect job/rank*_trace.json --out alone -q").exits_with(0);
     for rank in place.files("tables") {
         for file in place.files(&format!("tables/{rank}")) {
             let [together, alone] =
@@ -311,16 +320,20 @@ fn nothing_to_report_on_is_said() {
         .exits_with(2)
         .with_error(&["none of 1 recordings can be used", "not recognised"]);
     fs::create_dir(place.path("empty")).unwrap();
-    place.run("ranks empty").exits_with(2).with_error(&["has no tables of ranks", "tracelens map"]);
+    place.run("ranks empty").exits_with(2).with_error(&["has no tables of ranks", "tracelens ranks collect"]);
     fs::create_dir_all(place.path("old/rank-00000")).unwrap();
     place.put("old/rank-00000/manifest.json", r#"{"schema": 1}"#);
     for command in ["ranks", "pack"] {
         let outcome = place.run(&[command, "old"]).exits_with(2);
-        outcome.with_error(&["old: has no tables of ranks that can be used", "rank-00000", "tracelens map"]);
+        outcome.with_error(&[
+            "old: has no tables of ranks that can be used",
+            "rank-00000",
+            "tracelens ranks collect",
+        ]);
     }
     place.run("ranks nothing/*.json").exits_with(2).with_error(&["no file has a name like this pattern"]);
     place.run("ranks").exits_with(2);
-    let mapped = place.run("map trace.json missing.json --out tables").exits_with(2);
+    let mapped = place.run("ranks collect trace.json missing.json --out tables").exits_with(2);
     mapped.with_error(&["2 of 2 recordings could not be brought into tables; see the warnings"]);
     assert!(place.files("tables").is_empty());
 }
@@ -329,7 +342,7 @@ fn nothing_to_report_on_is_said() {
 fn a_recording_that_is_named_twice_is_no_second_rank() {
     let place = job();
     for command in [
-        &["map", "job/rank*_trace.json", "job/../job/rank1_trace.json", "--out", "tables"][..],
+        &["ranks", "collect", "job/rank*_trace.json", "job/../job/rank1_trace.json", "--out", "tables"][..],
         &["ranks", "job/rank0_trace.json", "./job/rank0_trace.json"],
     ] {
         place.run(command).exits_with(2).with_error(&["_trace.json: is named twice"]);
@@ -350,7 +363,7 @@ fn the_same_rank_of_another_job_is_left_out() {
         for jobs in ["1", "8"] {
             let _ = fs::remove_dir_all(place.path("tables"));
             place
-                .run(&[&["map"], &recordings[..], &["--out", "tables", "--jobs", jobs]].concat())
+                .run(&[&["ranks", "collect"], &recordings[..], &["--out", "tables", "--jobs", jobs]].concat())
                 .exits_with(0);
             for folder in ["rank-00001", &format!("rank-00001-{named}")] {
                 assert!(place.path("tables").join(folder).is_dir(), "{recordings:?}, {jobs} jobs: {folder}");
@@ -364,7 +377,7 @@ fn the_same_rank_of_another_job_is_left_out() {
 fn events_and_waits_are_kept_on_request() {
     let place = job();
     let map = |extra: &[&str]| {
-        let arguments = [&["map", "job/rank0_trace.json", "--out", "tables"], extra].concat();
+        let arguments = [&["ranks", "collect", "job/rank0_trace.json", "--out", "tables"], extra].concat();
         place.run(&arguments).exits_with(0)
     };
     let has_events = || place.path("tables/rank-00000/events.parquet").is_file();
@@ -383,7 +396,7 @@ fn events_and_waits_are_kept_on_request() {
     assert_eq!(has_waits(), [true; 3]);
     assert!(has_events(), "what was kept before stays");
     assert!(map(&["--keep-events", "--waits"]).err.contains("rank 0, was there"));
-    place.run("pack tables").exits_with(0);
+    place.run("ranks pack tables").exits_with(0);
     for table in ["events"].iter().chain(&waits) {
         assert!(place.path(&format!("tables/pack-00000/{table}.parquet")).is_file(), "{table}");
     }

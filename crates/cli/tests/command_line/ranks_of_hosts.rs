@@ -83,7 +83,7 @@ fn profiles_are_mapped_together_and_kept_with_their_ranks() {
     let place = job();
     let map = |first: &str, second: &str| {
         place
-            .run(&["map", first, second, "--out", "tables"])
+            .run(&["ranks", "collect", first, second, "--out", "tables"])
             .exits_with(0)
             .with_summary(&["4 ranks in tables"])
             .err
@@ -125,7 +125,7 @@ fn what_makes_no_job_of_profiles_is_refused() {
     };
     let trace = generated().to_str().unwrap();
     refused(&["ranks", PROFILES[0], trace], &["is the recording of a host", trace, "of each kind"]);
-    refused(&["map", PROFILES[0], trace, "--out", "tables"], &["of each kind"]);
+    refused(&["ranks", "collect", PROFILES[0], trace, "--out", "tables"], &["of each kind"]);
     refused(&["ranks", PROFILES[0], "./job/host0.xplane.pb"], &["is named twice"]);
     let by_path = ["ranks", PROFILES[0], PROFILES[1], "--rank_regex", r"host(\d+)"];
     refused(&by_path, &["by the order of the hosts", "--rank_regex"]);

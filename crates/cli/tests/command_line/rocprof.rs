@@ -610,7 +610,7 @@ fn reports_do_not_overwrite_the_profile() {
 fn columns_of_the_sheets_are_explained() {
     let place = Workplace::with("{}");
     for sheet in ["kernel_details", "gpu_timeline_by_agent", "api_kernel_summary"] {
-        let outcome = place.run(&["columns", sheet]).exits_with(0);
+        let outcome = place.run(&["info", "columns", sheet]).exits_with(0);
         assert!(outcome.out.contains(&format!("{sheet} (tracelens rocprof)")), "{outcome:?}");
     }
 }

@@ -38,18 +38,46 @@ fn completions_know_both_spellings_and_what_options_take() {
 }
 
 #[test]
+fn commands_of_two_words_have_their_old_spellings() {
+    let place = Workplace::with("");
+    for (now, before) in [
+        ("gate save", "baseline"),
+        ("ranks collect", "map"),
+        ("ranks pack", "pack"),
+        ("split match", "match"),
+        ("info columns", "columns"),
+        ("info skill", "skill"),
+    ] {
+        let help = place.run(format!("{now} --help").as_str()).exits_with(0);
+        assert!(help.out.contains(&format!("Usage: tracelens {now}")), "{help:#?}");
+        let of_old = place.run(format!("{before} --help").as_str()).exits_with(0);
+        assert_eq!(of_old.out, help.out);
+        assert_eq!(of_old.err, format!("tracelens: note: `tracelens {before}` is now `tracelens {now}`\n"));
+        assert_eq!(place.run(format!("help {now}").as_str()).exits_with(0).out, help.out);
+        let page = print(&["man", now]);
+        assert_eq!(page, place.run(format!("man {now}").as_str()).exits_with(0).out);
+        let (first, second) = now.split_once(' ').unwrap();
+        assert!(print(&[first, "--help"]).contains(&format!("  {now}")), "{first} --help names {now}");
+        assert!(print(&["completions", "fish"]).contains(&format!("-a \"{second}\"")), "{now}");
+    }
+    assert!(print(&["info"]).contains("info columns"));
+    // A file may be called like a command.
+    place.run("table save").exits_with(2).with_error(&["save"]);
+}
+
+#[test]
 fn a_name_with_a_slip_is_guessed() {
     let place = Workplace::with("");
     for (arguments, meant) in [
-        (&["columns", "ops_al"][..], "did you mean ops_all?"),
-        (&["columns", "kernels_summary"], "did you mean kernel_summary?"),
+        (&["info", "columns", "ops_al"][..], "did you mean ops_all?"),
+        (&["info", "columns", "kernels_summary"], "did you mean kernel_summary?"),
         (&["man", "splt"], "did you mean split?"),
         (&["model", "gemm", "--m", "8", "--n", "8", "--k", "8", "--arch", "MI30X"], "did you mean MI300X?"),
         (&["report", "trace.json", "--gpu_arch_platform", "h10"], "did you mean H100-"),
     ] {
         place.run(arguments).exits_with(2).with_error(&[meant]);
     }
-    let far = place.run(&["columns", "nothing of the kind"]).exits_with(2);
+    let far = place.run(&["info", "columns", "nothing of the kind"]).exits_with(2);
     assert!(!far.err.contains("did you mean"), "{far:#?}");
 }
 
@@ -102,12 +130,12 @@ fn help_shows_groups_and_defaults() {
 
 #[test]
 fn columns_are_explained_under_either_name_of_their_sheet() {
-    let one = print(&["columns", "ops_all"]);
+    let one = print(&["info", "columns", "ops_all"]);
     assert!(one.starts_with("ops_all (ops_unique_args with --sheet-names current)\n"), "{one}");
     assert!(one.contains("\n  operation_count\n      "), "{one}");
-    assert_eq!(one, print(&["columns", "ops_unique_args"]));
+    assert_eq!(one, print(&["info", "columns", "ops_unique_args"]));
     // Other reports have a sheet of this name too; among all sheets it stands with the others of its report.
-    let all = print(&["columns"]);
+    let all = print(&["info", "columns"]);
     let (of_pytorch, of_jax) = one.split_once("\nops_all (tracelens jax)\n").unwrap();
     let (of_jax, _) = of_jax.split_once("\nops_all (tracelens compare)\n").unwrap();
     // Sheets with the same columns are described together, each with its heading.
@@ -123,7 +151,7 @@ fn columns_name_an_option_only_where_it_changes_the_name() {
     for (report, has_option) in [("pytorch", true), ("jax", true), ("rocprof", true), ("metal", false)] {
         assert_eq!(print(&[report, "--help"]).contains("--sheet-names"), has_option, "{report}");
     }
-    let sheet = print(&["columns", "pftrace_kernel_summary"]);
+    let sheet = print(&["info", "columns", "pftrace_kernel_summary"]);
     assert!(
         sheet.starts_with("pftrace_kernel_summary (tracelens rocprof) (kernel_summary in TraceLens)\n"),
         "{sheet}"
@@ -132,7 +160,7 @@ fn columns_name_an_option_only_where_it_changes_the_name() {
 
 #[test]
 fn an_unknown_sheet_is_answered_with_the_known_ones() {
-    Workplace::with("").run("columns no_sheet").exits_with(2).with_error(&[
+    Workplace::with("").run("info columns no_sheet").exits_with(2).with_error(&[
         "unknown sheet \"no_sheet\"",
         "gpu_timeline, ",
         "coll_analysis",
