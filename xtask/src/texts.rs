@@ -229,6 +229,8 @@ impl Reader {
             "error" | "diagnostic" => Kind::Diagnostic,
             "arg" | "command" | "clap" | "value" => Kind::Help,
             "schemars" => Kind::Schema,
+            // Options of a library, which only a build with a command line has.
+            "cfg_attr" => Kind::Help,
             _ => return,
         };
         let outer = std::mem::replace(&mut self.kind, kind);
@@ -236,23 +238,27 @@ impl Reader {
         self.kind = outer;
     }
 
-    /// Reads a script: what stands between quotes.
+    /// Reads a script: what stands between quotes, the code inside of templates included.
     fn script(&mut self, code: &str) {
         let mut rest = code;
-        while let Some(at) = rest.find(['"', '\'', '`', '/']) {
-            rest = &rest[at..];
-            if rest.starts_with("//") {
-                rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
-                continue;
-            }
-            let (quote, behind) = rest.split_at(1);
-            let end = behind.find(quote).filter(|_| quote != "/");
-            let Some(end) = end.filter(|end| quote == "`" || !behind[..*end].contains('\n')) else {
-                rest = behind;
-                continue;
+        // What comes before tells a regular expression from a division.
+        let mut before = '(';
+        while let Some(character) = rest.chars().next() {
+            let behind = &rest[character.len_utf8()..];
+            rest = match character {
+                '/' if behind.starts_with('/') => behind.split_once('\n').map_or("", |(_, rest)| rest),
+                '/' if behind.starts_with('*') => behind.split_once("*/").map_or("", |(_, rest)| rest),
+                '"' | '\'' | '`' => {
+                    let (text, behind) = quoted(behind, character);
+                    self.add(self.kind, text);
+                    behind
+                }
+                '/' if !before.is_alphanumeric() && !"_)]".contains(before) => quoted(behind, '/').1,
+                _ => behind,
             };
-            self.add(self.kind, &behind[..end]);
-            rest = &behind[end + 1..];
+            if !character.is_whitespace() {
+                before = character;
+            }
         }
     }
 
@@ -261,6 +267,26 @@ impl Reader {
             self.found.push((kind, text.trim().to_owned()));
         }
     }
+}
+
+/// What stands before the quote that ends a text, and what comes behind it.
+fn quoted(code: &str, quote: char) -> (&str, &str) {
+    let mut escaped = false;
+    // Depth of the braces of code in a template.
+    let mut depth = 0_usize;
+    let mut last = ' ';
+    for (at, character) in code.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '{' if quote == '`' && (depth > 0 || last == '$') => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            _ if depth == 0 && character == quote => return (&code[..at], &code[at + 1..]),
+            _ => {}
+        }
+        last = character;
+    }
+    (code, "")
 }
 
 /// How many tokens the item has that begins here.
@@ -275,7 +301,7 @@ fn length(tokens: &[TokenTree]) -> usize {
 /// What the comments of an item are that has these derives.
 fn derived(attribute: &Group) -> Option<Kind> {
     let text = attribute.stream().to_string();
-    let derives = text.strip_prefix("derive")?;
+    let (_, derives) = text.split_once("derive")?;
     let has = |name: &str| derives.split(|c: char| !c.is_alphanumeric()).any(|derive| derive == name);
     DOCUMENTED.iter().find(|(name, _)| has(name)).map(|(_, kind)| *kind)
 }
@@ -302,7 +328,8 @@ fn kind_of_call(name: &str) -> Option<Kind> {
 /// The text of a literal as it stands in code; empty for a number.
 fn unescaped(literal: &str) -> String {
     let Some(start) = literal.find('"') else { return String::new() };
-    let text = literal[start + 1..].trim_end_matches('#').trim_end_matches('"');
+    let text = literal[start + 1..].trim_end_matches('#');
+    let text = text.strip_suffix('"').unwrap_or(text);
     if literal.starts_with('r') {
         return text.to_owned();
     }

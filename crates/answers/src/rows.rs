@@ -160,12 +160,16 @@ pub fn did_you_mean<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) 
     near.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// The table of this name.
+/// The table of this name, or the only one whose name contains it.
 ///
 /// # Errors
 /// [`RowError::UnknownTable`].
 pub fn table_named<'t>(tables: &'t [Table], name: &str) -> Result<&'t Table, RowError> {
-    tables.iter().find(|table| table.name() == name).ok_or_else(|| RowError::UnknownTable {
+    let only = || {
+        let mut containing = tables.iter().filter(|table| table.name().contains(name));
+        containing.next().filter(|_| containing.next().is_none())
+    };
+    tables.iter().find(|table| table.name() == name).or_else(only).ok_or_else(|| RowError::UnknownTable {
         name: name.to_owned(),
         near: did_you_mean(name, tables.iter().map(Table::name)),
     })

@@ -13,6 +13,7 @@ use trace_ingest::EventId;
 use trace2tree::{busy_time, module_class, module_name};
 use tree_perf::Analysis;
 
+use crate::numbers::{counted, duration};
 use crate::report::{Analysed, Report};
 use crate::rows::did_you_mean;
 
@@ -112,6 +113,15 @@ pub enum WhyError {
         /// The most similar names.
         near: Vec<String>,
     },
+    /// No name is it, and several contain it.
+    #[error("no name is {target:?}, and {} contain it", counted(candidates.len(), "name", "names"))]
+    #[diagnostic(code("why/several"), help("choose one: {}", self::candidates(candidates)))]
+    Several {
+        /// What was asked for.
+        target: String,
+        /// The names, those with most device time first.
+        candidates: Vec<Part>,
+    },
     /// A part of a table is none.
     #[error(transparent)]
     #[diagnostic(code("why/table"))]
@@ -123,11 +133,11 @@ pub enum WhyError {
 }
 
 impl Report {
-    /// What there is to say of an operator, a kernel, a module or a row, by its name, or of an event by its uid; lists
-    /// have `top` entries at most.
+    /// Explains an operator, a kernel, a module or a row by its name or, in a trace, by a part that no other name contains;
+    /// or an event by its uid. Lists have `top` entries at most.
     ///
     /// # Errors
-    /// When nothing has this name.
+    /// When nothing has this name, or several names contain it.
     pub fn why(&self, target: &str, top: usize) -> Result<Why, WhyError> {
         let mut why = match &self.analysis {
             Analysed::Trace(analysis, _) => of_trace(analysis, target, top),
@@ -135,6 +145,17 @@ impl Report {
         }
         .unwrap_or_else(|| Why::of_row(target));
         why.rows = rows_named(self.tables.tables(), &why.target)?;
+        if why.cost.is_none()
+            && why.rows.is_empty()
+            && let Analysed::Trace(analysis, _) = &self.analysis
+        {
+            let candidates = names_containing(analysis, target);
+            return match &candidates[..] {
+                [] => Err(WhyError::Unknown { target: target.to_owned(), near: near(analysis, target) }),
+                [only] => self.why(&only.name, top),
+                _ => Err(WhyError::Several { target: target.to_owned(), candidates }),
+            };
+        }
         if why.cost.is_none() && why.rows.is_empty() {
             let columns = self.tables.tables().iter().flat_map(name_columns);
             let names: Vec<String> =
@@ -291,6 +312,44 @@ fn events_named(analysis: &Analysis, target: &str) -> Vec<EventId> {
     if unlinked.is_empty() { of_number().into_iter().collect() } else { unlinked }
 }
 
+/// The operators, kernels and modules whose names contain a text, those with most device time first.
+fn names_containing(analysis: &Analysis, text: &str) -> Vec<Part> {
+    let (tree, trace) = (analysis.tree(), analysis.trace());
+    let mut parts = Parts::default();
+    for (name, time) in tree.names_containing(text) {
+        let &[first, ..] = tree.find_by_name_id(name) else { continue };
+        let name = trace.text(name);
+        parts.add(if tree.is_module(first) { bare_module(name) } else { name }, time.ticks());
+    }
+    let text = text.to_lowercase();
+    let events = trace.events();
+    let unlinked = analysis.device_events().filter(|&event| !tree.contains(event));
+    for event in unlinked.filter(|&event| trace.name(event).to_lowercase().contains(&text)) {
+        parts.add(trace.name(event), events.duration(event));
+    }
+    parts.largest(usize::MAX, |time| trace.time_unit().to_microseconds(time))
+}
+
+/// The names most like a text.
+fn near(analysis: &Analysis, text: &str) -> Vec<String> {
+    let trace = analysis.trace();
+    let of_tree = analysis.tree().node_names().map(|name| trace.text(name));
+    did_you_mean(text, of_tree.chain(analysis.device_events().map(|event| trace.name(event))))
+}
+
+/// Candidates with their times, as many as a person reads.
+#[must_use]
+pub fn candidates(candidates: &[Part]) -> String {
+    const MOST: usize = 8;
+    let shown = candidates.iter().take(MOST);
+    let mut texts: Vec<String> =
+        shown.map(|part| format!("{:?} ({})", part.name, duration(part.time_us))).collect();
+    if candidates.len() > MOST {
+        texts.push(format!("{} more", candidates.len() - MOST));
+    }
+    texts.join(", ")
+}
+
 /// The name of a module without what every module has in front of it and the number behind it.
 fn bare_module(name: &str) -> &str {
     module_name(module_class(name))
@@ -429,6 +488,17 @@ mod tests {
     fn wrong_names_are_answered_with_the_nearest() {
         let error = crate::diagnostic::in_one_line(&report().why("aten:mm", 5).unwrap_err());
         assert!(error.contains("\"aten::mm\""), "{error}");
+    }
+
+    #[test]
+    fn a_part_of_a_name_is_enough_where_no_other_name_contains_it() {
+        let report = report();
+        assert_eq!(report.why("selfatt", 3).unwrap().target, "SelfAttention");
+        let Err(WhyError::Several { candidates, .. }) = report.why("gemm", 3) else { panic!("one gemm") };
+        let times: Vec<f64> = candidates.iter().map(|part| part.time_us).collect();
+        assert!(times.len() > 1 && times[0] > 0.0 && times.is_sorted_by(|a, b| a >= b), "{candidates:?}");
+        // GEMM is a category of operators, too, and no candidate: it has no call and no launch.
+        assert!(candidates.iter().all(|part| part.name != "GEMM"), "{candidates:?}");
     }
 
     #[test]

@@ -270,6 +270,8 @@ pub(crate) struct Given {
     /// The subcommand as clap knows it.
     command: clap::Command,
     matches: ArgMatches,
+    /// Whether the program was called by the name of a tool of TraceLens or of tt-perf-report.
+    pub(crate) as_reference_tool: bool,
 }
 
 /// Options that do nothing without another.
@@ -326,7 +328,7 @@ impl Given {
     /// Options that say what an answer is and that are wanted by their id and where they come from, with the files that they
     /// name as `details` say.
     fn options(&self, is_wanted: impl Fn(&str, ValueSource) -> bool, details: InputDetails) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 33] = [
+        const ABOUT_FILES_AND_PRINTING: [&str; 35] = [
             "file",
             "files",
             "first",
@@ -348,6 +350,8 @@ impl Given {
             "markdown",
             "junit",
             "output",
+            "named",
+            "force",
             "out",
             "json",
             "stamp",
@@ -509,30 +513,21 @@ fn nested(command: &clap::Command) -> clap::Command {
     of_two.into_iter().fold(whole, |whole, subcommand| {
         let name = subcommand.get_name().to_owned();
         let (first, second) = name.split_once(' ').unwrap_or_default();
-        whole.mut_subcommand(first, |parent| parent.subcommand(subcommand.name(second.to_owned()).alias(None)))
+        whole
+            .mut_subcommand(first, |parent| parent.subcommand(subcommand.name(second.to_owned()).alias(None)))
     })
 }
 
 /// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
 pub(crate) fn command() -> clap::Command {
-    // No workbook is written unless one is asked for, as it is by the other reports; windows are by signposts.
+    // Reports of recordings alone write a workbook unless something else is asked for.
+    let only_what_is_asked = |command: clap::Command| {
+        command.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"))
+    };
+    // Windows are by signposts.
     let metal = |metal: clap::Command| {
-        let metal = metal.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"));
+        let metal = only_what_is_asked(metal);
         WindowOptions::NAMES.into_iter().fold(metal, |metal, id| metal.mut_arg(id, |arg| arg.hide(true)))
-    };
-    let ranks = |ranks: clap::Command| {
-        let place = "Write the workbook here [default: <input>_ranks_report.xlsx beside the first recording, unless another \
-                     output is named]";
-        ranks.mut_arg("output_xlsx_path", |arg| arg.help(place))
-    };
-    let critical_path = |command: clap::Command| {
-        let place = "Write the workbook here [default: <input>_critical_path.xlsx beside the input, unless another output is \
-                     named]";
-        command.mut_arg("output_xlsx_path", |arg| arg.help(place))
-    };
-    let side_by_side = |command: clap::Command, workbook: &str| {
-        let place = format!("Write the workbook here [default: {workbook}, unless another output is named]");
-        command.mut_arg("output_xlsx_path", |arg| arg.short('o').visible_alias("output").help(place))
     };
     let report = recorders::with_all_options;
     // Reports judge what they say in any form; the other answers are made for JSON.
@@ -549,10 +544,10 @@ pub(crate) fn command() -> clap::Command {
         with_two_words(whole)
             .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{grouped}Options:\n{{options}}{{after-help}}"))
             .mut_subcommand("metal", metal)
-            .mut_subcommand("ranks", ranks)
-            .mut_subcommand("critical-path", critical_path)
-            .mut_subcommand("compare", |compare| side_by_side(compare, "comparison.xlsx"))
-            .mut_subcommand("diff", |diff| side_by_side(diff, "diff.xlsx"))
+            .mut_subcommand("ranks", only_what_is_asked)
+            .mut_subcommand("critical-path", only_what_is_asked)
+            .mut_subcommand("compare", only_what_is_asked)
+            .mut_subcommand("diff", only_what_is_asked)
             .mut_subcommand("report", report)
             .mut_subcommands(strict),
     )
@@ -711,7 +706,9 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Result<(Command, Given), St
     let color = COLOR_CHOICES.iter().find(is_choice).map_or(ColorChoice::Auto, |(_, choice)| *choice);
     let mut command = command().color(color);
     let name = arguments.first().map(Path::new).and_then(Path::file_stem);
-    if let Some(tool) = name.and_then(ReferenceTool::of_name) {
+    let tool = name.and_then(ReferenceTool::of_name);
+    let as_reference_tool = tool.is_some();
+    if let Some(tool) = tool {
         arguments.insert(1, tool.subcommand.into());
         command = command.mut_subcommand(tool.subcommand, |subcommand| tool.take_place(subcommand));
     } else {
@@ -722,7 +719,8 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Result<(Command, Given), St
         let given = matches
             .subcommand()
             .and_then(|(name, matches)| {
-                Some(Given { command: command.find_subcommand(name)?.clone(), matches: matches.clone() })
+                let (command, matches) = (command.find_subcommand(name)?.clone(), matches.clone());
+                Some(Given { command, matches, as_reference_tool })
             })
             .unwrap_or_default();
         Ok((asked, given))

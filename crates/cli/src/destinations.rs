@@ -1,10 +1,13 @@
 //! Where commands write: places that are refused before any time is spent, and files that are written whole or not at all.
 
 use std::borrow::Cow;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use atomic_file::AtomicFile;
+use report_writers::Workbook;
+use sheets::Table;
 use trace_ingest::{IngestError, check_entries};
 
 use crate::error::Failure;
@@ -51,6 +54,59 @@ pub(crate) fn check_destinations<'p>(
         }
     }
     Ok(())
+}
+
+/// Ends a Markdown file or a picture, in which nothing else may say whose it is.
+pub(crate) const OURS: &str = "<!-- tracelens -->\n";
+
+/// Refuses to replace files that this program did not write.
+pub(crate) fn refuse_foreign<'p>(
+    destinations: impl IntoIterator<Item = (&'static str, &'p Path)>,
+) -> Result<(), Failure> {
+    let is_ours = |format: &str, path: &Path| match format {
+        "xlsx" => Workbook::is_own(path),
+        // A directory, whose files are known when the tables are.
+        "csv" => true,
+        _ => names_us(path).unwrap_or(false),
+    };
+    let foreign = |(format, path): &(&str, &Path)| path.is_file() && !is_ours(format, path);
+    destinations.into_iter().find(foreign).map_or(Ok(()), |(_, path)| Err(foreign_file(path)))
+}
+
+/// The same of CSV files: those of ours share columns with the table that takes their place.
+pub(crate) fn refuse_foreign_csv(directory: &Path, tables: &[Table]) -> Result<(), Failure> {
+    let path = |table: &Table| directory.join(format!("{}.csv", table.name()));
+    let is_foreign = |table: &&Table| {
+        let Ok(file) = File::open(path(table)) else { return false };
+        let mut header = String::new();
+        let read = BufReader::new(file.take(LONGEST_HEADER)).read_line(&mut header);
+        let names = |name: &str| header.contains(name);
+        read.is_ok_and(|bytes| bytes > 1) && !table.columns().iter().any(|column| names(column.name()))
+    };
+    tables.iter().find(is_foreign).map_or(Ok(()), |table| Err(foreign_file(&path(table))))
+}
+
+/// Bytes of a CSV file that are looked through for the names of columns.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+fn foreign_file(path: &Path) -> Failure {
+    Failure::Destination {
+        path: path.to_path_buf(),
+        detail: "tracelens did not write the file that is there".into(),
+        help: "name another file with -o, or replace this one with --force".into(),
+    }
+}
+
+/// Whether the start or the end of a file has the name of the program.
+fn names_us(path: &Path) -> io::Result<bool> {
+    const START: u64 = 4096;
+    const END: u64 = 64;
+    let mut file = File::open(path)?;
+    let mut text = Vec::new();
+    file.by_ref().take(START).read_to_end(&mut text)?;
+    file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(END)))?;
+    file.take(END).read_to_end(&mut text)?;
+    Ok(text.windows(9).any(|word| word == b"tracelens"))
 }
 
 /// Refuses a recording that no events can be copied out of, before any time is spent.

@@ -64,6 +64,9 @@ pub(crate) enum Failure {
     #[error("{path}: has no event {what}", path = .path.display())]
     #[diagnostic(code("nothing-found"), help("`tracelens tree --all` prints those that it has"))]
     NothingFound { path: PathBuf, what: String },
+    #[error("no event is called {name:?}, and several names contain it")]
+    #[diagnostic(code("several-names"), help("choose one: {candidates}"))]
+    SeveralNames { name: String, candidates: String },
     #[error("{unsound} of {of} recordings {have} findings of the severity of --fail-on or above", have = if *.unsound == 1 { "has" } else { "have" })]
     #[diagnostic(code("unsound"))]
     Unsound { unsound: usize, of: usize },
@@ -417,6 +420,7 @@ mod tests {
             Failure::WindowOfOperations { option: text() },
             Failure::NoSuchEvent { path: file(), uid: 2, last: 2 },
             Failure::NothingFound { path: file(), what: text() },
+            Failure::SeveralNames { name: text(), candidates: text() },
             Failure::Unsound { unsound: 2, of: 2 },
             Failure::Found { found: 2 },
             Failure::LimitExceeded(text()),
@@ -453,6 +457,7 @@ mod tests {
             Failure::Rows(RowError::NoNumbers { table: text(), column: text() }),
             Failure::Rows(RowError::Table(table())),
             Failure::Why(WhyError::Unknown { target: text(), near: vec![text()] }),
+            Failure::Why(WhyError::Several { target: text(), candidates: Vec::new() }),
             Failure::Why(WhyError::Table(table())),
             Failure::Gate(GateError::NoSuchWork { metric: perf_gate::Metric::Idle, kept: 2 }),
             Failure::Gate(GateError::NoModules { metric: perf_gate::Metric::Idle, file: text() }),

@@ -16,7 +16,7 @@ use trace_ingest::{ReadOptions, RecordingKind, is_standard_input};
 use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console::{self, Said};
 use crate::context::Context;
-use crate::destinations::{check_destinations, save};
+use crate::destinations::{OURS, check_destinations, refuse_foreign, refuse_foreign_csv, save};
 use crate::error::Failure;
 use crate::notices::{self, Say};
 use crate::progress::ReadingProgress;
@@ -63,6 +63,13 @@ pub(crate) trait Extras {
         Vec::new()
     }
 
+    /// What is printed, as Markdown.
+    fn markdown(&self, report: &Report) -> String {
+        let style = Style { width: WIDEST, colored: false, unicode: true };
+        let page = self.text(report, "", Detail::FirstPage { lines: FIRST_PAGE }, style);
+        format!("```text\n{page}```\n")
+    }
+
     /// What is printed.
     fn text(&self, report: &Report, _: &str, detail: Detail, style: Style) -> String {
         summary::text(report, detail, style)
@@ -99,14 +106,26 @@ impl<'a> Request<'a> {
 
     /// Makes, writes and prints the report.
     pub(crate) fn answer<E: Extras>(self, reporter: impl Reporter, extras: &E) -> Result<(), Failure> {
-        let destinations = self.destinations();
-        check_destinations(self.files, destinations.all())?;
+        let mut destinations = self.destinations();
+        let mut unwritten = None;
+        let is_forced = self.output.force || self.context.given.as_reference_tool;
+        if let Err(failure) = check_destinations(self.files, destinations.all())
+            .and_then(|()| if is_forced { Ok(()) } else { refuse_foreign(destinations.all()) })
+        {
+            // What was not asked for costs nobody the answer.
+            if !destinations.is_default {
+                return Err(failure);
+            }
+            destinations.tables.clear();
+            unwritten = Some(failure);
+        }
         let report = self.make(reporter)?;
         self.context.timings.borrow_mut().begin(Stage::Write);
         // Its hash costs reading the files once more.
         let answer = LazyCell::new(|| self.answer_of(&report));
         let save_answer = |path: &Path| save(path, |file| write_json(&*answer, file));
-        let (written, said, mut pending) = self.write(&report, &destinations, extras, save_answer);
+        let (written, said, mut pending) = self.write(&report, &destinations, extras, save_answer, is_forced);
+        pending.extend(unwritten);
         if self.output.quiet
             && let Some(failure) = said.iter().find_map(Say::nothing_drawn)
         {
@@ -169,8 +188,10 @@ impl<'a> Request<'a> {
     /// Everything that is written but by [`Extras`].
     fn destinations(&self) -> Destinations {
         let mut tables = self.output.destinations();
-        let is_document = self.output.html.is_some() || self.output.output_json_path.is_some();
-        if tables.is_empty() && self.pictures.is_empty() && !is_document && !self.output.answer.is_json() {
+        let is_document = self.output.documents().next().is_some();
+        let is_default =
+            tables.is_empty() && self.pictures.is_empty() && !is_document && !self.output.answer.is_json();
+        if is_default {
             // Nothing is beside standard input.
             let file = self.files.first().filter(|file| !is_standard_input(file));
             let beside = self.workbook.zip(file);
@@ -182,9 +203,9 @@ impl<'a> Request<'a> {
             self.part.as_ref().map_or_else(|| path.to_path_buf(), |part| named_with(path, part))
         };
         Destinations {
+            is_default,
             tables: tables.into_iter().map(|(writer, path)| (writer, place(&path))).collect(),
-            json: self.output.output_json_path.as_deref().map(place),
-            html: self.output.html.as_deref().map(place),
+            documents: self.output.documents().map(|(format, path)| (format, place(path))).collect(),
             pictures: self.pictures.iter().map(|(picture, path)| (*picture, place(path))).collect(),
         }
     }
@@ -215,6 +236,7 @@ impl<'a> Request<'a> {
         destinations: &Destinations,
         extras: &impl Extras,
         save_answer: impl Fn(&Path) -> Result<PathBuf, Failure>,
+        is_forced: bool,
     ) -> (Vec<String>, Vec<Say>, Vec<Failure>) {
         let mut said: Vec<Say> =
             self.warnings.iter().cloned().map(|warning| Say::Warning(warning.into())).collect();
@@ -228,6 +250,13 @@ impl<'a> Request<'a> {
             }
         }
         for (writer, destination) in &destinations.tables {
+            if writer.name() == "csv"
+                && !is_forced
+                && let Err(failure) = refuse_foreign_csv(destination, report.tables.tables())
+            {
+                pending.push(failure);
+                continue;
+            }
             match writer.write(&report.tables, destination) {
                 Ok(files) => {
                     written.push(wrote(destination, files.paths.len()));
@@ -236,22 +265,26 @@ impl<'a> Request<'a> {
                 Err(error) => pending.push(error.into()),
             }
         }
-        if let Some(destination) = &destinations.json {
-            match save_answer(destination) {
-                Ok(path) => written.push(wrote(&path, 1)),
-                Err(failure) => pending.push(failure),
-            }
-        }
-        if let Some(destination) = &destinations.html {
-            let page = answers::page(report, &self.context.given.described());
-            match page.write(&report.tables, destination) {
+        for (format, destination) in &destinations.documents {
+            let saved = match *format {
+                "json" => save_answer(destination).map(drop),
+                "html" => {
+                    let page = answers::page(report, &self.context.given.described());
+                    page.write(&report.tables, destination).map_err(Failure::from)
+                }
+                _ => {
+                    let text = extras.markdown(report) + OURS;
+                    save(destination, |file| file.write_all(text.as_bytes())).map(drop)
+                }
+            };
+            match saved {
                 Ok(()) => written.push(wrote(destination, 1)),
-                Err(error) => pending.push(error.into()),
+                Err(failure) => pending.push(failure),
             }
         }
         for (picture, destination) in &destinations.pictures {
             let Some((_, svg)) = report.pictures.iter().find(|(drawn, _)| drawn == picture) else { continue };
-            match save(destination, |file| file.write_all(svg.as_bytes())) {
+            match save(destination, |file| file.write_all(format!("{svg}{OURS}").as_bytes())) {
                 Ok(path) => written.push(wrote(&path, 1)),
                 Err(failure) => pending.push(failure),
             }
@@ -262,9 +295,11 @@ impl<'a> Request<'a> {
 
 /// Where everything goes.
 struct Destinations {
+    /// Whether the workbook is the one beside the recording, for which nobody asked.
+    is_default: bool,
     tables: Vec<Output>,
-    json: Option<PathBuf>,
-    html: Option<PathBuf>,
+    /// With the name of their format: `json`, `html`, `md`.
+    documents: Vec<(&'static str, PathBuf)>,
     pictures: Vec<(Picture, PathBuf)>,
 }
 
@@ -272,8 +307,7 @@ impl Destinations {
     /// All, with the names of their formats.
     fn all(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let tables = self.tables.iter().map(|(writer, path)| (writer.name(), path.as_path()));
-        let documents = [("json", &self.json), ("html", &self.html)];
-        let documents = documents.into_iter().filter_map(|(format, path)| Some((format, path.as_deref()?)));
+        let documents = self.documents.iter().map(|(format, path)| (*format, path.as_path()));
         tables.chain(documents).chain(self.pictures.iter().map(|(_, path)| ("svg", path.as_path())))
     }
 }

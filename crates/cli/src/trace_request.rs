@@ -62,6 +62,6 @@ pub(crate) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
         other: None,
         hta: (asked.parity == Some(Reference::Hta))
             .then(|| HtaTables { sequences_of: asked.hta_sequences_of.clone() }),
-        modules: output.tables.html.is_some(),
+        modules: output.tables.has_page(),
     })
 }

@@ -119,7 +119,9 @@ impl NativeReport {
     fn why_json(&self, py: Python<'_>, target: &str, top: usize) -> PyResult<String> {
         guarded(|| {
             let why = py.detach(|| self.report.why(target, top)).map_err(|error| match error {
-                WhyError::Unknown { .. } => PyKeyError::new_err(in_one_line(&error)),
+                WhyError::Unknown { .. } | WhyError::Several { .. } => {
+                    PyKeyError::new_err(in_one_line(&error))
+                }
                 error => refused_by(&error),
             })?;
             json(&why)

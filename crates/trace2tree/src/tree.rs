@@ -1,5 +1,6 @@
 //! The tree: building it and walking it.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
@@ -303,6 +304,16 @@ impl TraceTree {
     /// The distinct names of nodes, by id.
     pub fn node_names(&self) -> impl Iterator<Item = StringId> + '_ {
         self.trace.strings().iter().map(|(id, _)| id).filter(|&id| !self.find_by_name_id(id).is_empty())
+    }
+
+    /// The names of nodes that contain a text, in upper or lower case, with the GPU time below each, the longest first.
+    pub fn names_containing(&self, text: &str) -> Vec<(StringId, Time)> {
+        let text = text.to_lowercase();
+        let contains = |name: &StringId| self.trace.text(*name).to_lowercase().contains(&text);
+        let timed = |name| (name, self.gpu_time_of(self.find_by_name_id(name)));
+        let mut names: Vec<_> = self.node_names().filter(contains).map(timed).collect();
+        names.sort_by_key(|&(_, time)| Reverse(time.ticks()));
+        names
     }
 
     /// The first event in the file, of any category, with this `External id` on this process and thread. The

@@ -11,7 +11,7 @@ use super::{REFERENCES, Reference};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens compare before.json.gz after.json.gz                  two recordings, workbook comparison.xlsx
+  tracelens compare before.json.gz after.json.gz                  two recordings: what became slower or faster
   tracelens compare h100_sheets mi300.xlsx --names H100 MI300     reports: directories of CSV files, workbooks, JSON
   tracelens compare a.json b.json c.json --output_csvs_dir diff   several runs, each compared with the first
   tracelens compare a.json b.json --same my::gemm=aten::mm        operators that do the same work

@@ -15,7 +15,7 @@ use super::report_output::{Recordings, ReportOutput};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens critical-path trace.json.gz                                  what the run waited for, workbook beside the trace
+  tracelens critical-path trace.json.gz                                  what the run waited for
   tracelens critical-path trace.json.gz --annotation 'ProfilerStep#1'    one step
   tracelens critical-path trace.json.gz --without aten::mm               how long without it
   tracelens critical-path trace.json.gz --scale '*flash*=0.5' --quiet --overlay path.json.gz    for https://ui.perfetto.dev

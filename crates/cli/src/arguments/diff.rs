@@ -11,7 +11,7 @@ use super::report_output::ReportOutput;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens diff before.json.gz after.json.gz                       where the difference is, workbook diff.xlsx
+  tracelens diff before.json.gz after.json.gz                       where the difference is
   tracelens diff h100.json.gz mi300.json.gz --names H100 MI300      recordings of different vendors
   tracelens diff a.json.gz b.json.gz --steady                       the steady iterations of both
   tracelens diff a.json.gz b.json.gz --merged_tree merged.txt       both call trees as one, as text

@@ -24,7 +24,7 @@ Options may be written with _ or with -.";
 
 pub(crate) const RANKS_EXAMPLES: &str = "\
 Examples:
-  tracelens ranks rank*.json.gz                             summary here, workbook beside the first trace
+  tracelens ranks rank*.json.gz                             which rank holds up the job
   tracelens ranks 'job/**/*.pt.trace.json.gz'               a pattern; ** stands for folders
   tracelens ranks rank*.json.gz --tables tables             keep the tables: the next report reads no trace
   tracelens ranks tables --output_csvs_dir sheets           from tables of `tracelens ranks collect`, as CSV files

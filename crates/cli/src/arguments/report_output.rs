@@ -1,9 +1,10 @@
 //! Where reports go: flags that all subcommands with a report share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use answers::SheetNames;
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use flags::one_of;
 use report_writers::{CsvDirectory, Workbook, Writer};
 
@@ -47,6 +48,15 @@ impl Recordings {
     })
 )]
 pub(crate) struct ReportOutput {
+    /// Write the result here, in the form of the ending: .xlsx, .json, .html or .md; without an ending, a folder of CSV
+    /// files. Repeatable
+    #[arg(short = 'o', long = "output", value_name = "FILE", value_parser = NamedOutput::parser(), group = JSON_DOCUMENT)]
+    named: Vec<NamedOutput>,
+
+    /// Replace files that tracelens did not write
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is named]
     #[arg(long = "output_xlsx_path", value_name = "FILE")]
     output_xlsx_path: Option<PathBuf>,
@@ -57,12 +67,12 @@ pub(crate) struct ReportOutput {
 
     /// Write the answer with all sheets as one JSON file
     #[arg(long = "output_json_path", value_name = "FILE", group = JSON_DOCUMENT)]
-    pub(crate) output_json_path: Option<PathBuf>,
+    output_json_path: Option<PathBuf>,
 
     /// Write one HTML page with pictures and all sheets, which needs no network: where the time goes, who spends it, the
     /// timeline, rooflines. Reads the Python frames of a trace: it and the sheets tell modules by them
     #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    html: Option<PathBuf>,
 
     /// Print nothing but errors
     #[arg(long, short, conflicts_with = "json")]
@@ -96,16 +106,71 @@ const SHEET_NAMES: &[(&str, SheetNames)] =
 impl ReportOutput {
     /// Writers with the destinations that were asked for.
     pub(crate) fn destinations(&self) -> Vec<Output> {
-        let asked: [(&'static dyn Writer, &Option<PathBuf>); 2] =
-            [(&Workbook, &self.output_xlsx_path), (&CsvDirectory, &self.output_csvs_dir)];
-        asked.into_iter().filter_map(|(writer, path)| Some((writer, path.clone()?))).collect()
+        let workbooks = self.in_form(Form::Workbook, &self.output_xlsx_path);
+        let folders = self.in_form(Form::Csv, &self.output_csvs_dir);
+        let workbooks = workbooks.map(|path| -> Output { (&Workbook, path.to_path_buf()) });
+        workbooks.chain(folders.map(|path| -> Output { (&CsvDirectory, path.to_path_buf()) })).collect()
+    }
+
+    /// Where the answer goes as JSON, as a page, and as Markdown, with the name of the format.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let json = self.in_form(Form::Json, &self.output_json_path).map(|path| ("json", path));
+        let html = self.in_form(Form::Html, &self.html).map(|path| ("html", path));
+        json.chain(html).chain(self.in_form(Form::Markdown, &None).map(|path| ("md", path)))
+    }
+
+    /// Whether a page is asked for.
+    pub(crate) fn has_page(&self) -> bool {
+        self.documents().any(|(format, _)| format == "html")
+    }
+
+    fn in_form<'o>(&'o self, form: Form, own: &'o Option<PathBuf>) -> impl Iterator<Item = &'o Path> {
+        let named = self.named.iter().filter(move |output| output.form == form);
+        own.as_deref().into_iter().chain(named.map(|output| output.path.as_path()))
     }
 
     /// Everything that is written, with the name of its format.
     pub(crate) fn files(&self) -> Vec<(&'static str, PathBuf)> {
         let tables = self.destinations().into_iter().map(|(writer, path)| (writer.name(), path));
-        let documents = [("json", &self.output_json_path), ("html", &self.html)];
-        let documents = documents.into_iter().filter_map(|(format, path)| Some((format, path.clone()?)));
-        tables.chain(documents).collect()
+        tables.chain(self.documents().map(|(format, path)| (format, path.to_path_buf()))).collect()
+    }
+}
+
+/// A file whose ending says its form.
+#[derive(Clone, Debug)]
+struct NamedOutput {
+    form: Form,
+    path: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Workbook,
+    Csv,
+    Json,
+    Html,
+    Markdown,
+}
+
+impl NamedOutput {
+    fn parser() -> impl TypedValueParser<Value = Self> {
+        PathBufValueParser::new().try_map(|path| {
+            let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+            let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+            let form = match ending.as_deref() {
+                _ if is_folder => Form::Csv,
+                None => Form::Csv,
+                Some("xlsx") => Form::Workbook,
+                Some("json") => Form::Json,
+                Some("html") => Form::Html,
+                Some("md") => Form::Markdown,
+                Some(other) => {
+                    return Err(format!(
+                        "ends in .{other}; expected .xlsx, .json, .html, .md, or a folder for CSV files (end it in /)"
+                    ));
+                }
+            };
+            Ok(NamedOutput { form, path })
+        })
     }
 }

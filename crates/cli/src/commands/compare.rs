@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use answers::{Analysed, CompareReporter, Report};
 use reference_tools::SheetGroup;
 use report_writers::terminal::Style;
-use trace_diff::{CompareOptions, Limit, markdown};
+use trace_diff::{CompareOptions, Comparison, Limit, markdown};
 
 use crate::arguments::compare::{CompareArguments, name_classes};
 use crate::comparison_text;
@@ -16,7 +16,7 @@ use crate::error::Failure;
 use crate::request::{Extras, Request};
 use crate::summary::Detail;
 
-/// The workbook where nothing else is asked for.
+/// The workbook that TraceLens writes where nothing else is asked for.
 const WORKBOOK: &str = "comparison.xlsx";
 
 pub(crate) fn run(arguments: &CompareArguments, context: &Context<'_>) -> Result<(), Failure> {
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &CompareArguments, context: &Context<'_>) -> Result
         as_tracelens,
     };
     let request = Request {
-        default_workbook: Some(PathBuf::from(WORKBOOK)),
+        default_workbook: context.given.as_reference_tool.then(|| PathBuf::from(WORKBOOK)),
         ..Request::new("compare", &arguments.files, &arguments.tables, context)
     };
     request.answer(reporter, &FirstPage { limits: &arguments.fail_on, markdown })
@@ -73,14 +73,20 @@ struct FirstPage<'a> {
     markdown: Option<&'a Path>,
 }
 
+fn comparisons(report: &Report) -> &[Comparison] {
+    match &report.analysis {
+        Analysed::Comparisons(comparisons) => comparisons,
+        _ => &[],
+    }
+}
+
 impl Extras for FirstPage<'_> {
     fn write(&self, report: &Report) -> Vec<Result<PathBuf, Failure>> {
-        let Analysed::Comparisons(comparisons) = &report.analysis else { return Vec::new() };
+        let comparisons = comparisons(report);
         let mut outcomes = Vec::new();
-        outcomes.extend(self.markdown.map(|path| {
-            let texts: Vec<String> = comparisons.iter().map(markdown).collect();
-            save(path, |file| file.write_all(texts.join("\n").as_bytes()))
-        }));
+        outcomes.extend(
+            self.markdown.map(|path| save(path, |file| file.write_all(self.markdown(report).as_bytes()))),
+        );
         for (limit, comparison) in
             self.limits.iter().flat_map(|limit| comparisons.iter().map(move |one| (limit, one)))
         {
@@ -95,12 +101,12 @@ impl Extras for FirstPage<'_> {
 
     const CAVEATS_ABOVE: bool = true;
 
+    fn markdown(&self, report: &Report) -> String {
+        comparisons(report).iter().map(markdown).collect::<Vec<String>>().join("\n")
+    }
+
     fn text(&self, report: &Report, caveats: &str, _: Detail, style: Style) -> String {
         let lines = report.summary.head.iter().chain(&report.summary.statements);
-        let comparisons = match &report.analysis {
-            Analysed::Comparisons(comparisons) => comparisons.as_slice(),
-            _ => &[],
-        };
-        comparison_text::text(lines, caveats, comparisons, style)
+        comparison_text::text(lines, caveats, comparisons(report), style)
     }
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use answers::{Analysed, CriticalPathReporter, OverlayEvents, Report, write_overlay};
 use critical_path::{PathMode, PathOptions, Scaling};
 use perf_models::CommunicationPatterns;
-use trace_ingest::RecordingKind;
 
 use crate::arguments::conventions;
 use crate::arguments::critical_path::{CriticalPathArguments, OverlayEdges};
@@ -34,11 +33,7 @@ pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> R
     let files = arguments.recordings.paths();
     let reading = arguments.reading.options();
     let copy = TraceCopy::new("--overlay", arguments.overlay.as_deref(), files, reading)?;
-    let request = Request {
-        workbook: Some((RecordingKind::Trace, "_critical_path")),
-        reading,
-        ..Request::new("critical-path", files, &arguments.tables, context)
-    };
+    let request = Request { reading, ..Request::new("critical-path", files, &arguments.tables, context) };
     let as_hta = arguments.parity.is_some();
     let mode = match (as_hta, context.given.has("mode"), arguments.mode) {
         (true, true, PathMode::Wall) => {

@@ -32,9 +32,6 @@ const NAME_WIDTH: usize = 48;
 /// A change by less of the whole is left out.
 const LEAST_PERCENT: f64 = 0.05;
 
-/// The workbook where nothing else is asked for.
-const WORKBOOK: &str = "diff.xlsx";
-
 pub(crate) fn run(arguments: &DiffArguments, context: &Context<'_>) -> Result<(), Failure> {
     let merged_tree = arguments.merged_tree.as_deref();
     check_destinations(&arguments.files, merged_tree.map(|path| ("text", path)))?;
@@ -55,11 +52,7 @@ pub(crate) fn run(arguments: &DiffArguments, context: &Context<'_>) -> Result<()
         map: arguments.map,
         captures: [of_a?, of_b?],
     };
-    let request = Request {
-        default_workbook: Some(PathBuf::from(WORKBOOK)),
-        reading,
-        ..Request::new("diff", &arguments.files, &arguments.tables, context)
-    };
+    let request = Request { reading, ..Request::new("diff", &arguments.files, &arguments.tables, context) };
     request.answer(reporter, &FirstPage { names, merged_tree })
 }
 

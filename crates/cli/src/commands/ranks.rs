@@ -7,7 +7,6 @@ use answers::numbers::{counted, grouped};
 use answers::{JobRecordings, MapOptions, Mapped, Picture, RanksReporter, map_ranks};
 use multi_rank::{JobFolder, JobOptions};
 use serde_json::json;
-use trace_ingest::RecordingKind;
 
 use crate::arguments::conventions;
 use crate::arguments::ranks::{CollectArguments, PackArguments, RanksArguments};
@@ -107,8 +106,7 @@ pub(crate) fn run(arguments: &RanksArguments, context: &Context<'_>) -> Result<(
     let picture = arguments.output.step_svg.as_deref();
     let mut request = Request {
         pictures: picture.map(|path| (Picture::Steps, path)).into_iter().collect(),
-        workbook: Some((RecordingKind::Trace, "_ranks_report")),
-        default_workbook: found.workbook,
+        default_workbook: found.workbook.filter(|_| context.given.as_reference_tool),
         ..Request::new("ranks", files, &arguments.output.tables, context)
     };
     let of_reading = ["kept", "jobs", "communication_pattern"];

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 use std::slice;
 
-use answers::Notice;
+use answers::{Notice, Part};
 use serde_json::{Value, json};
 use sheets::escaped;
 use trace_ingest::{EventId, RowId, Track, read_path};
@@ -107,7 +107,7 @@ fn starts(
         return Ok(vec![found.ok_or(Failure::NoSuchEvent { path: path(), uid, last })?]);
     }
     let found: Vec<EventId> = if let Some(name) = &arguments.name {
-        tree.find_by_name(name).to_vec()
+        named(tree, name).map_err(|candidates| Failure::SeveralNames { name: name.clone(), candidates })?
     } else if let (Some(id), Some(pid), Some(tid)) = (arguments.external_id, arguments.pid, arguments.tid) {
         let track = Track { pid: RowId::Number(pid), tid: RowId::Number(tid) };
         tree.find_by_external_id(id, track).into_iter().collect()
@@ -128,6 +128,28 @@ fn starts(
         return Err(Failure::NothingFound { path: path(), what });
     }
     Ok(found)
+}
+
+/// The events with this name, or with the only name that contains it; the candidates where several do.
+fn named(tree: &TraceTree, name: &str) -> Result<Vec<EventId>, String> {
+    let exact = tree.find_by_name(name);
+    if !exact.is_empty() {
+        return Ok(exact.to_vec());
+    }
+    let candidates: Vec<Part> = tree
+        .names_containing(name)
+        .into_iter()
+        .map(|(name, time)| Part {
+            name: tree.trace().text(name).to_owned(),
+            count: tree.find_by_name_id(name).len(),
+            time_us: time.microseconds(),
+        })
+        .collect();
+    match &candidates[..] {
+        [] => Ok(Vec::new()),
+        [only] => Ok(tree.find_by_name(&only.name).to_vec()),
+        _ => Err(answers::candidates(&candidates)),
+    }
 }
 
 /// Takes text for a stream of bytes, and keeps the error that formatting cannot carry.

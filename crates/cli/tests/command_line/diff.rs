@@ -75,9 +75,8 @@ fn the_first_page_says_where_the_difference_is() {
         "ampere_gemm → Cijk_gemm",
         "3 × Layer",
         "3 × aten::mm",
-        "wrote diff.xlsx",
     ]);
-    assert!(place.files(".").contains(&"diff.xlsx".to_owned()));
+    assert!(!place.files(".").iter().any(|file| file.ends_with(".xlsx")));
     let named = ["diff", "before.json", "after.json", "--names", "old", "new", "-o", "named.xlsx"];
     place.run(&named).exits_with(0).with_summary(&["old → new", "old µs", "new µs", "wrote named.xlsx"]);
 }

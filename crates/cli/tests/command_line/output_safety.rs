@@ -56,7 +56,7 @@ fn a_full_disk_leaves_the_old_files_as_they_were() {
         .chain([(&svg[..], "out/roofline.svg")])
     {
         let program = env!("CARGO_BIN_EXE_tracelens");
-        let arguments = [&["-c", limited, program, "report", "trace.json.gz"], options].concat();
+        let arguments = [&["-c", limited, program, "report", "trace.json.gz", "--force"], options].concat();
         run_as("sh", &arguments, &place.path("")).exits_with(1).with_error(&[
             "cannot write",
             named,
@@ -123,7 +123,7 @@ fn a_linked_report_is_replaced_where_it_is() {
     fs::create_dir(place.path("kept")).unwrap();
     place.put("kept/r.json", "old");
     std::os::unix::fs::symlink("kept/r.json", place.path("latest.json")).unwrap();
-    place.run("report trace.json --output_json_path=latest.json").exits_with(0);
+    place.run("report trace.json --output_json_path=latest.json --force").exits_with(0);
     assert!(place.path("latest.json").is_symlink());
     assert!(place.bytes("kept/r.json").starts_with(b"{"));
     assert_eq!(place.files("kept"), ["r.json"]);
@@ -221,4 +221,61 @@ mod interruption {
         assert_eq!((status.code(), status.signal()), (Some(130), None));
         assert!(contents(&place.path("out")) == before, "{:?}", place.files("out"));
     }
+}
+
+#[test]
+fn the_ending_of_a_file_says_what_is_written() {
+    let place = place();
+    let files = ["out/r.xlsx", "out/r.json", "out/r.html", "out/r.md", "out/sheets"];
+    let mut arguments = vec!["report", "trace.json.gz"];
+    files.iter().for_each(|file| arguments.extend(["-o", file]));
+    let page = place.run(&arguments).exits_with(0);
+    for file in files {
+        assert!(page.out.contains(&format!("wrote {file}")), "{page:#?}");
+    }
+    assert_eq!(place.files("out"), ["r.html", "r.json", "r.md", "r.xlsx", "sheets"]);
+    let markdown = String::from_utf8(place.bytes("out/r.md")).unwrap();
+    let text = markdown.strip_prefix("```text\n").unwrap();
+    assert!(text.starts_with(page.out.lines().next().unwrap()), "{markdown}");
+    assert!(place.bytes("out/sheets/gpu_timeline.csv").starts_with(b"type"));
+    let json: serde_json::Value = serde_json::from_slice(&place.bytes("out/r.json")).unwrap();
+    assert_eq!(json["command"]["name"], "report");
+
+    let refused = place.run("report trace.json.gz -o out/r.pdf").exits_with(2);
+    assert!(refused.err.contains("ends in .pdf; expected .xlsx, .json, .html, .md"), "{refused:#?}");
+    // The same again replaces what it wrote.
+    place.run(&arguments).exits_with(0);
+}
+
+#[test]
+fn files_of_others_are_not_replaced_without_force() {
+    let place = place();
+    let sheets = "out/gpu_timeline.csv";
+    for (file, option) in [
+        ("out/r.xlsx", "out/r.xlsx"),
+        ("out/r.json", "out/r.json"),
+        ("out/r.html", "out/r.html"),
+        ("out/r.md", "out/r.md"),
+        (sheets, "out/"),
+    ] {
+        place.put(file, "somebody,else\n");
+        let refused = place.run(&["report", "trace.json.gz", "-o", option]).exits_with(1);
+        refused.with_error(&[file, "tracelens did not write", "--force"]);
+        assert_eq!(place.bytes(file), b"somebody,else\n", "{file}");
+        place.run(&["report", "trace.json.gz", "-o", option, "--force"]).exits_with(0);
+        assert_ne!(place.bytes(file), b"somebody,else\n", "{file}");
+        place.run(&["report", "trace.json.gz", "-o", option]).exits_with(0);
+    }
+}
+
+#[test]
+fn a_workbook_that_cannot_be_written_beside_the_trace_costs_nobody_the_answer() {
+    let place = place();
+    place.put("trace_perf_report.xlsx", "a workbook of somebody else");
+    let page = place.run("report trace.json.gz").exits_with(1);
+    assert!(page.out.lines().count() > 10, "{page:#?}");
+    page.with_error(&["trace_perf_report.xlsx", "tracelens did not write", "-o", "--force"]);
+    assert_eq!(place.bytes("trace_perf_report.xlsx"), b"a workbook of somebody else");
+    place.run("report trace.json.gz --force").exits_with(0).with_summary(&["wrote trace_perf_report.xlsx"]);
+    place.run("report trace.json.gz").exits_with(0).with_summary(&["wrote trace_perf_report.xlsx"]);
 }

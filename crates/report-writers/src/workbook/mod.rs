@@ -11,7 +11,8 @@ mod waterfall;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::{Cursor, Seek, Write};
+use std::fs::File;
+use std::io::{Cursor, Read, Seek, Write};
 use std::path::Path;
 
 use rust_xlsxwriter::{
@@ -57,6 +58,10 @@ const CHARACTER_WIDTH: f64 = 7.0;
 const COLUMN_PADDING: f64 = 5.0;
 /// A table and a chart that are together no wider than this are side by side on one screen.
 const SCREEN_WIDTH: f64 = 1620.0;
+/// Who wrote a workbook, until somebody else saves it.
+const AUTHOR: &str = "tracelens";
+/// Bytes of a workbook's properties that are read.
+const LONGEST_PROPERTIES: u64 = 1 << 16;
 
 /// An xlsx workbook with one sheet per table, in order.
 ///
@@ -74,6 +79,24 @@ const SCREEN_WIDTH: f64 = 1620.0;
 pub struct Workbook;
 
 impl Workbook {
+    /// Whether the file is a workbook that this writer wrote and nobody has saved since.
+    #[must_use]
+    pub fn is_own(path: &Path) -> bool {
+        let properties = || -> Option<String> {
+            let mut archive = zip::ZipArchive::new(File::open(path).ok()?).ok()?;
+            let mut text = String::new();
+            archive
+                .by_name("docProps/core.xml")
+                .ok()?
+                .take(LONGEST_PROPERTIES)
+                .read_to_string(&mut text)
+                .ok()?;
+            Some(text)
+        };
+        let last = format!("<cp:lastModifiedBy>{AUTHOR}</cp:lastModifiedBy>");
+        properties().is_some_and(|text| text.contains(&last))
+    }
+
     /// Writes `report` to `output` and says where limits of the format forced a difference.
     ///
     /// # Errors
@@ -89,8 +112,12 @@ impl Workbook {
         // The earliest time that the format's zip container can hold, so that nothing in the
         // file tells when it was written.
         let created = ExcelDateTime::from_ymd(1980, 1, 1)?;
-        workbook
-            .set_properties(&DocProperties::new().set_title(report.title()).set_creation_datetime(&created));
+        workbook.set_properties(
+            &DocProperties::new()
+                .set_title(report.title())
+                .set_author(AUTHOR)
+                .set_creation_datetime(&created),
+        );
         let tables = report.tables().iter().map(Table::name);
         let mut names = sheet_names(tables.chain([labels::SHEET]));
         let mut labels = ChartLabels::new(names.pop().unwrap_or_default());
