@@ -249,11 +249,11 @@ const SPEC: Column = columns::COMPUTE_SPEC;
 const HEIGHT: Column = Column::new(
     "Attainable TFLOPS/s",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
-    "Height of the line there in units of 1e12 floating-point operations per second.",
+    "Height of the line there, in units of 1e12 floating-point operations per second.",
 );
 const LABEL: Column = Column::text(
     "label",
-    "The line in words: bandwidth in GB/s, or peak rate in TFLOP/s and intensity of the ridge point in FLOP/byte.",
+    "The line in words: bandwidth in GB/s, or peak rate in TFLOP/s and the ridge point's intensity in FLOP/byte.",
 );
 
 /// End of a line; the slope of the memory's bandwidth has no roof of its own.
@@ -272,18 +272,18 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
             .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.spec.to_string()).into()),
         Column::text(
             "Peak Spec",
-            "Peak of the architecture that the work is held against: another than Compute Spec where none is stated for that; empty for the memory.",
+            "Reference peak of the architecture; not Compute Spec where none is stated for that; empty for the memory.",
         )
         .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.peak.to_string()).into()),
         Column::text(
             "Peak Basis",
-            "What the height of the line is a figure of: nominal for the vendor's data sheet, achievable for measurements of the best known program; that of the memory is nominal.",
+            "Source of the line's height: nominal (vendor's data sheet) or achievable (measurements of the best known program); the memory's is nominal.",
         ).with_role(Role::Detail)
         .field(|end: &LineEnd<'_>| end.roof.map_or(PeakBasis::Nominal, |roof| roof.basis).to_string().into()),
         LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
         Column::text(
             "point",
-            "start: left end of the slope; ridge: where a slope meets a level, that of the memory ends at the highest; end: right end of a level.",
+            "start: left end of the slope; ridge: where a slope meets a level (the memory's ends at the highest); end: right end of a level.",
         )
         .field(|end: &LineEnd<'_>| end.point.into()),
         INTENSITY
@@ -293,7 +293,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
     ];
     Sheet::with_context(
         ROOFLINE,
-        "The roofs of the chart, each by the two points at its ends: the slope of the memory's bandwidth, and per peak that operators are held against the level from its ridge point to the right. The operators below are the rows of roofline_points. Left out without an architecture.",
+        "Roofs of the chart, each by its two end points: the slope of the memory bandwidth, and for each reference peak the level to the right of its ridge point. The operators below are the rows of roofline_points. Left out without an architecture.",
         fields,
         |analysis: &A| {
             let roofs = analysis.roofs();
@@ -406,7 +406,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .field(|row: &PointRow<'_>| (row.point.tflops / row.attainable_tflops * 100.0).into()),
         Column::milliseconds(
             "Kernel Time (ms)_sum",
-            "Sum over calls of the union of the spans of a call's device events, in ms.",
+            "Union of the spans of a call's device events, summed over calls.",
         ).with_role(Role::Headline)
         .showing(&[Figure::Unified, Figure::SumsOfDeviceTime])
         .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),
@@ -415,7 +415,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| -> Cell<'_> { percent(row.point.time, points.kernel_time).into() }),
         Column::identifier(
             "ex_UID",
-            "Index in the trace's event list of the first of these calls, as in unified_perf_summary.",
+            "Index of the first of these calls in the trace's event list, as in unified_perf_summary.",
         )
         .field(|row: &PointRow<'_>| row.point.uid.into()),
     ];

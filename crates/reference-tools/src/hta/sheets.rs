@@ -37,7 +37,7 @@ fn sheet<'a, R: 'a>(
     fields: impl IntoIterator<Item = Field<&'a Hta<'a>, R>>,
     rows: fn(&Hta<'a>) -> Vec<R>,
 ) -> Sheet<'a, Hta<'a>> {
-    let rank = Column::identifier("rank", "Number of the process; 0 where the trace does not say it.")
+    let rank = Column::identifier("rank", "Process number; 0 if not in the trace.")
         .with_role(Role::Name)
         .field_in(|hta: &&Hta<'_>, _: &R| {
             hta.trace.facts().distributed.as_ref().and_then(|job| job.rank).unwrap_or(0).into()
@@ -76,11 +76,11 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
             whole_us("kernel_time(us)", "From the first start to the last end in µs.")
                 .with_role(Role::Headline)
                 .field(|row: &TemporalBreakdown| row.kernel.into()),
-            Column::percent("idle_time_pctg", "Idle time as a share of kernel_time(us), in percent with two decimals.")
+            Column::percent("idle_time_pctg", "Idle time as a share of kernel_time(us), with two decimals.")
                 .field(move |row: &TemporalBreakdown| percent(row.idle, row).into()),
-            Column::percent("compute_time_pctg", "Compute time as a share of kernel_time(us), in percent with two decimals.")
+            Column::percent("compute_time_pctg", "Compute time as a share of kernel_time(us), with two decimals.")
                 .field(move |row: &TemporalBreakdown| percent(row.compute, row).into()),
-            Column::percent("non_compute_time_pctg", "The rest as a share of kernel_time(us), in percent with two decimals.")
+            Column::percent("non_compute_time_pctg", "The rest as a share of kernel_time(us), with two decimals.")
                 .field(move |row: &TemporalBreakdown| percent(row.non_compute, row).into()),
         ],
         |events| events.temporal_breakdown().into_iter().collect(),
@@ -93,7 +93,7 @@ fn idle_time<'a>() -> Sheet<'a, Hta<'a>> {
         "HTA's get_idle_time_breakdown: gaps between a stream's kernels, copies and fills in whole µs, by cause; written with --parity hta. Work whose launch is not in the file counts as launched by the first event of the file. idle_causes_per_stream has the exact times.",
         [
             Column::identifier("stream", "Queue on the device.").with_role(Role::Name).field(|row: &IdleTime| row.stream.into()),
-            Column::text("idle_category", "host_wait (launched after the work before had ended), kernel_wait (launched in time, gap below 30 µs), other.")
+            Column::text("idle_category", "host_wait (launched after the previous work ended), kernel_wait (launched in time, gap below 30 µs), other.")
                 .field(|row: &IdleTime| row.category.into()),
             whole_us("idle_time", "Sum of the gaps in µs.").with_role(Role::Headline).field(|row: &IdleTime| row.time.into()),
             number("idle_time_ratio", "Share of the gaps of the stream, 0 to 1, with two decimals.").field(|row: &IdleTime| row.ratio.into()),
@@ -106,9 +106,12 @@ fn overlap<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_comm_comp_overlap",
         "HTA's get_comm_comp_overlap; written with --parity hta for traces with communication. overlap_matrix has the exact times.",
-        [Column::percent("comp_comm_overlap_pctg", "Time in which kernels that compute ran beside communication, as a share of the time of communication, in percent with two decimals.")
-            .with_role(Role::Headline)
-            .field(|&row: &f64| row.into())],
+        [Column::percent(
+            "comp_comm_overlap_pctg",
+            "Share of communication time during which compute kernels also ran, with two decimals.",
+        )
+        .with_role(Role::Headline)
+        .field(|&row: &f64| row.into())],
         |events| events.overlap().into_iter().collect(),
     )
 }
@@ -121,7 +124,7 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
         [
             Column::text("kernel_type", "What ran.").field(|row: &Row| row.0.as_str().into()),
             whole_us("sum", "Time in µs.").with_role(Role::Headline).field(|row: &Row| row.1.into()),
-            Column::percent("percentage", "Share of the sum of the rows, in percent with one decimal.")
+            Column::percent("percentage", "Share of the sum of the rows, with one decimal.")
                 .field(|row: &Row| row.2.into()),
         ],
         |events| {
@@ -137,11 +140,11 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
 fn times<'a>(one: &'static str) -> [Field<&'a Hta<'a>, NamedTimes>; 6] {
     let us_of = |name, description| us(name, description).per(one);
     [
-        Column::text("name", "Name; others stands for all names without a row of their own.")
+        Column::text("name", "Name; others combines all names without a row of their own.")
             .field_in(|hta: &&Hta<'_>, row: &NamedTimes| {
                 row.name.map_or("others", |name| hta.trace.text(name)).into()
             }),
-        us("sum (us)", "Sum of the durations in µs.").with_role(Role::Headline).field(|row: &NamedTimes| row.times.sum.into()),
+        us("sum (us)", "Sum of durations.").with_role(Role::Headline).field(|row: &NamedTimes| row.times.sum.into()),
         us_of("max (us)", "Longest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.max.into()),
         us_of("min (us)", "Shortest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.min.into()),
         us_of("stddev", "Standard deviation in µs, of a sample, 0 of one value; where there is a row of others, of the sums of names.")
@@ -232,7 +235,7 @@ fn queue_length_series<'a>() -> Sheet<'a, Hta<'a>> {
             Column::text("tid", "Row of the file that stands for the stream.")
                 .field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.tid).into()),
             Column::identifier("stream", "Queue on the device.").field(|row: &QueuePoint| row.stream.into()),
-            Column::count("queue_length", "Events that are launched and not started, from then on.")
+            Column::count("queue_length", "Events launched but not started, from then on.")
                 .with_role(Role::Headline)
                 .field(|row: &QueuePoint| row.length.into()),
         ],
@@ -264,7 +267,7 @@ fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
             Column::new(
                 "memory_bw_gbps",
                 ColumnKind::Number(Unit::GigabytesPerSecond),
-                "GB/s of the copies of the kind that run, from then on.",
+                "GB/s of the running copies of the kind, from then on.",
             )
             .with_role(Role::Headline)
             .field(|row: &BandwidthPoint| row.gb_per_s.into()),
@@ -286,7 +289,7 @@ fn annotated_kernels<'a>() -> Sheet<'a, Hta<'a>> {
                 .with_role(Role::Name)
                 .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().uid(row.0).into()),
             TIME.field_in(|hta: &&Hta<'_>, row: &Row| hta.aligned(row.0).0.into()),
-            whole_us("dur", "Duration in µs.").with_role(Role::Headline).field_in(
+            whole_us("dur", "From start to end, in µs.").with_role(Role::Headline).field_in(
                 |hta: &&Hta<'_>, row: &Row| {
                     let (start, end) = hta.aligned(row.0);
                     (end - start).into()
@@ -294,7 +297,7 @@ fn annotated_kernels<'a>() -> Sheet<'a, Hta<'a>> {
             ),
             Column::identifier("stream", "Queue on the device.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().stream(row.0).into()),
-            Column::identifier("correlation", "Number that the call and its device event share.")
+            Column::identifier("correlation", "ID shared by the call and its device event.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().correlation(row.0).into()),
             Column::text("s_name", "Name of the kernel, copy or fill.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| name(hta, Some(row.0)).into()),
@@ -312,7 +315,7 @@ fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
         [
             Column::text(
                 "pattern",
-                "Names of the operator and of the device events below it in order of their starts.",
+                "Names of the operator and of the device events below it, in order of start.",
             )
             .field(|row: &Sequence| (&row.pattern).into()),
             Column::count("count", "Calls that launch this sequence.")
@@ -332,7 +335,7 @@ fn launches<'a>() -> Sheet<'a, Hta<'a>> {
         "hta_cuda_kernel_launch_stats",
         "HTA's get_cuda_kernel_launch_stats: each launch of a kernel, copy or fill through CUDA's runtime, in whole µs; written with --parity hta for traces with such calls. launch_delay has all launches, exactly.",
         [
-            Column::identifier("correlation", "Number that the call and its device event share.")
+            Column::identifier("correlation", "ID shared by the call and its device event.")
                 .with_role(Role::Name)
                 .field(|row: &LaunchTimes| row.correlation.into()),
             whole_us("cpu_duration", "Duration of the call in µs.").field(|row: &LaunchTimes| row.cpu.into()),

@@ -81,10 +81,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "ops_all_kl_overlap",
-        "ops_all with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for.",
+        "ops_all with calls distinguished by concurrent kernels on other streams; if overlap is requested.",
         fields(true),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
-    ).with_sums_showing(&[Figure::OpsAll])
+    )
+    .with_sums_showing(&[Figure::OpsAll])
     .known_as(names::OPS_UNIQUE_ARGS_KL_OVERLAP)
 }
 
@@ -95,10 +96,16 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .described("Kernels that one call launched itself; present when calls are grouped by it."),
     );
     fields.extend([
-        columns::OPERATION_COUNT.described("Calls with these arguments that launched device work.").field(|row: &Row<'_>| row.group.calls.len().into()),
-        Column::microseconds("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; present when it is asked for.").with_role(Role::Detail)
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())
-            .when(|table: &CallTable<'_>| table.analysis.options().include_first_occurrence_time),
+        columns::OPERATION_COUNT
+            .described("Calls with these arguments that launched device work.")
+            .field(|row: &Row<'_>| row.group.calls.len().into()),
+        Column::microseconds(
+            "first_occurrence_time",
+            "Start of the first of these calls in µs, from the first call of the sheet; on request.",
+        )
+        .with_role(Role::Detail)
+        .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())
+        .when(|table: &CallTable<'_>| table.analysis.options().include_first_occurrence_time),
     ]);
     let direct = columns::DIRECT_US.fields(|row: &Row<'_>| &row.direct.us);
     let subtree = columns::SUBTREE_US.fields(|row: &Row<'_>| &row.subtree.us);

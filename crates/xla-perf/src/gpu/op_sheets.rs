@@ -17,12 +17,9 @@ use super::call_groups::{
 use crate::analysis::JaxAnalysis;
 use crate::operators::{Operator, Program, number_tuples, stem, text_tuple};
 
-pub(crate) const PROCESS_NAME: Column = Column::new(
-    "process_name_first",
-    Text,
-    "GPU of the first call; with the figures of TraceLens always Unknown.",
-)
-.with_role(Role::Provenance);
+pub(crate) const PROCESS_NAME: Column =
+    Column::new("process_name_first", Text, "GPU of the first call; always Unknown with TraceLens figures.")
+        .with_role(Role::Provenance);
 pub(crate) const PROCESS_LABEL: Column =
     Column::new("process_label_first", Text, "Always Unknown: profiles have no such label.")
         .with_role(Role::Provenance);
@@ -32,7 +29,7 @@ pub(crate) const DETAILS: Column = KERNEL_DETAILS.named("kernel_details__summari
 pub(crate) const DIMS: Column =
     ARGUMENTS_OF_FIRST[0].described("Shapes of the operands of the first call.").distinguishing();
 pub(crate) const TYPES: Column =
-    ARGUMENTS_OF_FIRST[1].described("Element types of the same.").distinguishing();
+    ARGUMENTS_OF_FIRST[1].described("Element types of these operands.").distinguishing();
 pub(crate) const TIME_SUM: Column = KERNEL_TIME_SUM;
 pub(crate) const COUNT: Column = NAME_COUNT.described("Calls; with the figures of TraceLens kernels.");
 pub(crate) const UID: Column = Column::new("UID_first", Identifier, "UID of the first kernel.");
@@ -78,7 +75,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
         CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
         Column::count(
             "instructions",
-            "Instructions of the row: those of one name, numbers aside, with the same operands and work.",
+            "Instructions of the row: same name, numbers aside, same operands and work.",
         )
         .field(|row: &OperatorRow<'_>| row.group.instructions().into()),
         parameter_field(|row: &OperatorRow<'_>, name| {
@@ -130,7 +127,7 @@ pub(crate) fn parameter_field<'a, R>(
         Column::new(
             "param: …",
             Text,
-            "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter, and calls are grouped by all of them.",
+            "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter. Calls are grouped by all of them.",
         ).with_role(Role::Detail).distinguishing(),
         |context: &OperatorContext<'_>| {
             context.parameters.iter().map(|name| format!("param: {name}")).collect()

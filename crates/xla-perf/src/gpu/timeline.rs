@@ -16,12 +16,9 @@ const MEAN_TIME: Column = TIME.described(
     "Mean over GPUs with events, those that only copied included, of the length in ms of the union of the spans in question.",
 )
 .per("gpu");
-const GPU: Column = Column::new(
-    "gpu_pid",
-    Identifier,
-    "The GPU: the id of its plane plus 1, which is the process id of trace viewers.",
-)
-.with_role(Role::Name);
+const GPU: Column =
+    Column::new("gpu_pid", Identifier, "GPU: its plane id plus 1, the process id in trace viewers.")
+        .with_role(Role::Name);
 
 /// The sheets of GPUs' time, in order.
 pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {

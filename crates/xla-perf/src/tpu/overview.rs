@@ -183,16 +183,16 @@ pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new(
             "Value",
             Number(One),
-            "The figure, in the unit of the row; empty when the profile does not have it.",
+            "Figure in the unit of the row; empty if the profile does not have it.",
         )
         .field(|row: &Row| row.value.into()),
         Column::text("Unit", "Unit of the figure.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.unit.into()),
-        Column::text("Text", "What is no figure: names, findings, why a figure is absent.")
+        Column::text("Text", "Anything but figures: names, findings, why a figure is absent.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.text.as_str().into()),
-        Column::text("Meaning", "What the metric is and how it is computed.")
+        Column::text("Meaning", "Definition of the metric.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.meaning.into()),
     ];
