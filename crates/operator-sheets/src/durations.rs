@@ -34,11 +34,8 @@ pub fn durations<C, R>(
         TOTAL.field(move |row| ms(of(row).sum).into()),
         us_of(MEAN, "Mean duration.").field(move |row| us(of(row).mean).into()),
         spread("Median Time (µs)", "Median duration.").field(move |row| us(of(row).median).into()),
-        spread(
-            "Std Time (µs)",
-            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one.",
-        )
-        .field(move |row| of(row).sample_std.map(us).into()),
+        spread("Std Time (µs)", "Sample standard deviation (n − 1) of durations; empty for one.")
+            .field(move |row| of(row).sample_std.map(us).into()),
         spread("Min Time (µs)", "Shortest duration.").field(move |row| us(of(row).min as f64).into()),
         spread("Max Time (µs)", "Longest duration.").field(move |row| us(of(row).max as f64).into()),
     ]

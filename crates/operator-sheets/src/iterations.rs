@@ -357,10 +357,10 @@ pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             .with_role(Role::Name)
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.device_name(row.of.device).into()),
         STATE
-            .described("State of the iteration on all devices together: see iterations.")
+            .described("State of the iteration on all devices together; see iterations.")
             .field(|row: &DeviceRow<'_>| state(row.level, row.of.part, row.mark).into()),
         DURATION
-            .described("The iteration's part of the time of this device in ms: busy and idle. Parts add up to the span of the device's timeline.")
+            .described("The iteration's part of this device's time: busy and idle. Parts add up to the span of the device's timeline.")
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.ms(row.of.breakdown.total as f64).into()),
     ];
     let times = time_fields(|row: &DeviceRow<'_>| Some(&row.of.breakdown));
@@ -437,29 +437,29 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         )
     };
     let phase = PHASE
-        .described("Phases of a language model's steps in the group. Where iterations has phases.")
+        .described("Phases of a language model's steps in the group, if iterations has phases.")
         .field(|row: &GroupRow<'_>| phases_in_words(&row.phases).into())
         .when(has_phases);
     let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
-        GROUP.with_role(Role::Name).described("Number of the group on its level, the one with the most time first, from 0.")
+        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, most time first.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Number in the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
         MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
             analysis.ms(row.group.durations.median).into()
         }),
-        of_durations("mean (ms)", "Mean duration in ms of the same.", |all| Some(all.mean)),
-        of_durations("std (ms)", "Standard deviation (of a sample, n − 1) in ms of the same; empty for one iteration.", |all| all.sample_std),
-        of_durations("min (ms)", "Shortest duration in ms of the same.", |all| Some(all.min as f64)),
-        of_durations("max (ms)", "Longest duration in ms of the same.", |all| Some(all.max as f64)),
+        of_durations("mean (ms)", "Mean of the same.", |all| Some(all.mean)),
+        of_durations("std (ms)", "Sample standard deviation (n − 1) of the same; empty for one iteration.", |all| all.sample_std),
+        of_durations("min (ms)", "Minimum of the same.", |all| Some(all.min as f64)),
+        of_durations("max (ms)", "Maximum of the same.", |all| Some(all.max as f64)),
         Column::count("measured", "Iterations behind median, mean, deviation and range: all but partial and warm-up ones, or all if there are no others.")
             .field(|row: &GroupRow<'_>| row.group.durations.count.into()),
         Column::percent("time (%)", "Time of all iterations of the group as a share of the level's.")
             .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
         Column::identifier("representative", "Iteration of median duration; see iterations.")
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
-        NUMBER.with_role(Role::Detail).described("Number that the program gave the representative; empty where it gave none.")
+        NUMBER.with_role(Role::Detail).described("Number that the program gave the representative; empty if none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
         Column::nested("members", "Iterations of the group: runs of neighbours as first and last.")
             .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),

@@ -287,7 +287,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
         )
         .field(|end: &LineEnd<'_>| end.point.into()),
         INTENSITY
-            .described("Floating-point operations per byte. That of start and end is a power of ten beyond all rows of roofline_points.")
+            .described("Floating-point operations per byte. Start and end are a power of ten beyond all rows of roofline_points.")
             .field(|end: &LineEnd<'_>| end.intensity.into()),
         HEIGHT.field(|end: &LineEnd<'_>| end.tflops.into()),
     ];
@@ -382,27 +382,27 @@ struct Points<'a, A> {
 pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> Sheet<'a, A> {
     let fields = [
         columns::OP_NAME
-            .described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that no row of its own operator accounts for.")
+            .described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that its own operator's rows do not cover.")
             .field(|row: &PointRow<'_>| row.point.name.as_str().into()),
         columns::OP_CATEGORY.field(|row: &PointRow<'_>| row.point.category.as_str().into()),
-        SPEC.described("Unit and precision of the work: the peak that it is held against, see roofline.")
+        SPEC.described("Unit and precision of the reference peak, see roofline.")
             .field(|row: &PointRow<'_>| row.roof.spec.to_string().into()),
         columns::INPUT_DIMS.described("Shapes of the inputs.").distinguishing().field(|row: &PointRow<'_>| row.point.dims.as_ref().into()),
         Column::count("operation_count", "Calls of the row.")
             .field(|row: &PointRow<'_>| row.point.calls.into()),
         INTENSITY
-            .described("Arithmetic intensity: floating-point operations per byte; the place of the point from left to right.")
+            .described("Arithmetic intensity: floating-point operations per byte; horizontal position of the point.")
             .field(|row: &PointRow<'_>| row.point.intensity.into()),
         columns::TFLOPS_PER_S
             .mean
-            .described("Mean over calls of the achieved rate: floating-point operations over kernel time, in units of 1e12 per second; the height of the point.")
+            .described("Mean over calls of the achieved rate: floating-point operations over kernel time, in units of 1e12 per second; height of the point.")
             .field(|row: &PointRow<'_>| row.point.tflops.into()),
         HEIGHT
-            .described("Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth feeds at this intensity, whichever is smaller.")
+            .described("Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth sustains at this intensity, whichever is smaller.")
             .field(|row: &PointRow<'_>| row.attainable_tflops.into()),
         columns::PCT_ROOFLINE
             .mean
-            .described("Achieved over attainable rate, in percent; above 100 the model or the recorded arguments are wrong, or the data came from a cache.")
+            .described("Achieved over attainable rate; above 100, the model or the recorded arguments are wrong, or the data came from a cache.")
             .field(|row: &PointRow<'_>| (row.point.tflops / row.attainable_tflops * 100.0).into()),
         Column::milliseconds(
             "Kernel Time (ms)_sum",
@@ -411,7 +411,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
         .showing(&[Figure::Unified, Figure::SumsOfDeviceTime])
         .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),
         columns::SHARE_OF_KERNEL_TIME
-            .described("Share of the kernel time of all rows of unified_perf_summary, those without a place under a roofline included, in percent; the size of the point.")
+            .described("Share of the kernel time of all rows of unified_perf_summary, including those without a place under a roofline; size of the point.")
             .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| -> Cell<'_> { percent(row.point.time, points.kernel_time).into() }),
         Column::identifier(
             "ex_UID",

@@ -227,7 +227,7 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_long",
-        "Kernels of collectives by rank and in the order of their recordings; left out where they are too many for a sheet.",
+        "Collective kernels by rank, in recorded order; left out if there are too many for a sheet.",
         fields,
         |job| job.collectives.kernels.iter().collect(),
     )
@@ -313,7 +313,7 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_summary_long",
-        "Kernels of collectives by rank, group, collective, type, size and stream, most time first.",
+        "Collective kernels by rank, group, collective, type, size and stream, most time first.",
         fields,
         kernel_classes,
     )
@@ -373,7 +373,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_implicit_sync",
-        "Collectives that their members leave together, one by one; left out where they are too many for a sheet.",
+        "Collectives whose members leave together, one by one; left out if there are too many for a sheet.",
         fields,
         |job| job.collectives.synchronising.iter().collect(),
     )
@@ -513,7 +513,7 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "nccl_summary_implicit_sync",
-        "Collectives that their members leave together, by name, type and size, most time first. Group and sizes are those of the first of a row; group_summary has a row for each group.",
+        "Collectives whose members leave together, by name, type and size, most time first. Group and sizes are those of a row's first; group_summary has a row for each group.",
         fields,
         sync_classes,
     )
@@ -615,14 +615,12 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
         THROUGHPUT.field(|row: &R<'_>| row.throughput().into()),
         THROUGHPUT
             .named("max_rank_throughput (GB/s)")
-            .described("Largest of what a rank gives over its duration, in GiB/s (2³⁰ bytes).")
+            .described("Largest input of a rank over its duration, in GiB/s (2³⁰ bytes).")
             .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::max).into()),
         THROUGHPUT
             .named("min_rank_throughput (GB/s)")
-            .described(
-                "Smallest of what a rank gives over its duration, in GiB/s, of ranks that give something.",
-            )
+            .described("Smallest input of a rank over its duration, in GiB/s, of ranks with any input.")
             .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::min).into()),
         IMBALANCE.field(|row: &R<'_>| row.imbalance().into()),
@@ -680,7 +678,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_all2allv",
-        "Exchanges whose ranks send parts of different sizes (all_to_allv), one by one, most data first.",
+        "Exchanges of uneven parts (all_to_allv), one by one, most data first.",
         fields,
         exchanged,
     )
@@ -774,7 +772,7 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
         }),
         WALL_TIME
             .named("Total wall_time (us)")
-            .described("Sum of wall_time in µs.")
+            .described("Sum of wall_time.")
             .field(|class: &R<'_>| class.wall.iter().sum::<f64>().into()),
         statistics(
             THROUGHPUT.name,
@@ -806,7 +804,7 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_summary_all2allv",
-        "Exchanges whose ranks send parts of different sizes, by group and type, most time first.",
+        "Exchanges of uneven parts, by group and type, most time first.",
         fields,
         classes,
     )
@@ -834,7 +832,7 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "nccl_all2allv_heatmap",
-        "What each rank sent to each other in exchanges of different parts; with --all2allv_heatmap.",
+        "What each rank sent to each other one in exchanges of uneven parts; with --all2allv_heatmap.",
         fields,
         |job| job.collectives.sent.clone(),
     )
@@ -889,7 +887,7 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "straggler_summary",
-        "Ranks by the time that they waited for others in collectives which members leave together, least first.",
+        "Ranks by time waited for others in collectives whose members leave together, least first.",
         fields,
         |job| job.collectives.stragglers.clone(),
     )

@@ -165,7 +165,7 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         names::STRAGGLER_CAUSES,
-        "Why ranks were late: late arrivals of a rank in a step, held against the rank that arrived in the middle, most lateness first.",
+        "Why ranks were late: late arrivals of a rank in a step, compared with the median rank, most lateness first.",
         fields,
         |job| job.causes.iter().collect(),
     )
@@ -260,7 +260,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         Column::text("dtype", "Element type.")
             .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).dtype.as_deref().into()),
         Column { kind: ColumnKind::Whole(Unit::Bytes), ..MESSAGE_SIZE }
-            .described("The larger of what a rank gives and what it gets, as nccl-tests counts it.")
+            .described("The larger of a rank's input and output, as in nccl-tests.")
         .field_in(|job: &Job<'a>, class: &R<'a>| message(job, class).into()),
         Column::text("ranks", "Members of the group.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].members.to_string().into()),
@@ -316,7 +316,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         names::GROUP_SUMMARY,
-        "Collectives by group, name, type and size, most time of the exchange first.",
+        "Collectives by group, name, type and size, most exchange time first.",
         fields,
         |job| {
             let mut classes: Vec<&SizeClass> = job.classes.iter().collect();
@@ -383,7 +383,7 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::count("pairs", "Collectives behind the offset.")
             .field_in(|job: &Job<'a>, &clock: &R| job.clocks.corrections[clock].pairs.into()),
     ];
-    sheet("clock", "Clocks of the hosts, held against that of the first.", fields, |job| {
+    sheet("clock", "Clocks of the hosts, relative to the first.", fields, |job| {
         (0..job.job.clocks.len()).collect()
     })
 }
@@ -421,12 +421,9 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
                 .into()
         }),
     ];
-    sheet(
-        "matching",
-        "How the collectives of each rank were matched with those of the others.",
-        fields,
-        |job| job.matches.iter().collect(),
-    )
+    sheet("matching", "How each rank's collectives were matched with the others'.", fields, |job| {
+        job.matches.iter().collect()
+    })
 }
 
 // diagnostics
@@ -438,5 +435,5 @@ fn diagnostics<'a>() -> Sheet<'a, JobAnalysis> {
         RANK.field(|of: &R<'_>| of.rank().into()),
         Column::text("what", "In words.").field(|of: &R<'_>| of.to_string().into()),
     ];
-    sheet("diagnostics", "What is odd about the recordings.", fields, |job| job.diagnostics.iter().collect())
+    sheet("diagnostics", "Anomalies of the recordings.", fields, |job| job.diagnostics.iter().collect())
 }

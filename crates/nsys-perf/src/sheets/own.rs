@@ -40,24 +40,16 @@ pub fn nsys_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
         nvtx_tree(),
         nvtx_kernels(),
         kernel_launch_shapes(),
-        api_summary(
-            "api_summary",
-            "Calls of the CUDA runtime and driver by name, most time first.",
-            rows::calls,
-        ),
+        api_summary("api_summary", "CUDA runtime and driver calls by name, most time first.", rows::calls),
         api_kernel_latency(),
         launch_coverage(),
-        memory(
-            "memory_copy_bandwidth",
-            "Copies by GPU, direction and kinds of memory.",
-            Category::GPU_MEMCPY,
-        ),
-        memory("memory_fills", "Fills of memory by GPU and kind of memory.", Category::GPU_MEMSET),
+        memory("memory_copy_bandwidth", "Copies by GPU, direction and memory kinds.", Category::GPU_MEMCPY),
+        memory("memory_fills", "Memory fills by GPU and memory kind.", Category::GPU_MEMSET),
         sync_summary(),
         overheads(),
         api_summary(
             "os_runtime_summary",
-            "Calls of the operating system by name, most time first; read with --os_calls.",
+            "Operating system calls by name, most time first; needs --os_calls.",
             rows::system_calls,
         ),
     ]
@@ -349,7 +341,7 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         DEVICE.field(|row: &Row<'_>| row.device.into()),
         COUNT.field(|row: &Row<'_>| row.kernels.count.into()),
         TOTAL
-            .described("Sum of the times from the start of the call to the end of call and kernel, in ms.")
+            .described("Sum of the times from the start of the call to the end of call and kernel.")
             .field(|row: &Row<'_>| row.total.map(|total| ms(total.sum)).into()),
         Column::count("Queued", "Kernels that started after their call ended.").field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
         median(Column::microseconds("Median Call (µs)", "Median duration of the call.").per("call"), |row| row.calls.as_ref()),

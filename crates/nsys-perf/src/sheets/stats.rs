@@ -106,16 +106,11 @@ fn kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 }
 
 fn cuda_api_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    by_name(
-        "cuda_api_sum",
-        "Calls of the CUDA runtime and driver by name.",
-        ["Num Calls", "call"],
-        rows::calls,
-    )
+    by_name("cuda_api_sum", "CUDA runtime and driver calls by name.", ["Num Calls", "call"], rows::calls)
 }
 
 fn osrt_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    by_name("osrt_sum", "Calls of the operating system by name.", ["Num Calls", "call"], rows::system_calls)
+    by_name("osrt_sum", "Operating system calls by name.", ["Num Calls", "call"], rows::system_calls)
 }
 
 fn kern_gb_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {

@@ -85,10 +85,10 @@ fn statistics<'a>(
     };
     [
         number(Column::new(mean, Number(Nanoseconds), description), |times| times.mean),
-        number(spread(median, Number, "The same, median in ns."), |times| times.median),
-        whole(spread(min, Whole, "The same, least in ns."), |times| times.min),
-        whole(spread(max, Whole, "The same, most in ns."), |times| times.max),
-        number(spread(deviation, Number, "The same, standard deviation of a population in ns."), |times| {
+        number(spread(median, Number, "Median of the same."), |times| times.median),
+        whole(spread(min, Whole, "Minimum of the same."), |times| times.min),
+        whole(spread(max, Whole, "Maximum of the same."), |times| times.max),
+        number(spread(deviation, Number, "Population standard deviation of the same."), |times| {
             times.population_std
         }),
     ]

@@ -199,7 +199,7 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(configuration)
         .chain([name])
         .chain(exact(
-            "Total time over that of all kernels that are long enough, in percent; or over that of computation where this is the baseline.",
+            "Share of the total time of all kernels that are long enough; of computation if this is the baseline.",
             "kernel",
         ))
         .chain(dimensions);
@@ -253,7 +253,7 @@ pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = readable("Calls of the row.")
         .into_iter()
         .chain(names)
-        .chain(exact("Total time over that of all rows, in percent.", "call"));
+        .chain(exact("Share of the total time of all rows.", "call"));
     Sheet::with_context(
         "hip_summary",
         "HIP calls by function, most time first. Calls below the minimum duration are left out.",

@@ -215,21 +215,19 @@ fn figures<'a>(
     let spread = |name, description| Column::microseconds(name, description).spread_of(mean);
     [
         field(Column::microseconds(mean, description), |figure| Some(figure.summary?.mean)),
-        field(spread(median, "The same, median in µs."), |figure| Some(figure.summary?.median)),
+        field(spread(median, "Median of the same."), |figure| Some(figure.summary?.median)),
         field(
-            spread(p95, "The same, 95th percentile in µs, between the two nearest values in proportion."),
+            spread(p95, "95th percentile of the same, interpolated between the two nearest values."),
             |figure| figure.p95,
         ),
-        field(spread(max, "The same, largest in µs."), |figure| Some(figure.summary?.max as f64)),
+        field(spread(max, "Maximum of the same."), |figure| Some(figure.summary?.max as f64)),
     ]
 }
 
 pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
         FUNCTION
-            .described(
-                "Function that was called; empty where the profile has no call for the events of the row.",
-            )
+            .described("Called function; empty if the profile has no call for these events.")
             .field(|row: &LatencyRow<'_>| row.function.into()),
         Column::text("event", "What the call launched: kernel or copy.")
             .field(|row: &LatencyRow<'_>| row.event.into()),
@@ -247,25 +245,25 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(figures(
             names!("Launch Overhead"),
             "call",
-            "Launch overhead A: duration of the call, once per call whatever it launched, mean in µs; empty without a call.",
+            "Launch overhead A: mean duration of the call, counted once whatever it launched; empty without a call.",
             |row| &row.overhead,
         ))
         .chain(figures(
             names!("Queue Delay"),
             "event",
-            "Queue delay Q: start on the GPU less end of the call, 0 where the GPU began before the call returned, mean in µs. Every event of a call counts, so those of a graph wait for the ones before them.",
+            "Queue delay Q: mean of start on the GPU less end of the call, 0 if the GPU began before the call returned. Every event of a call counts, so those of a graph wait for the ones before them.",
             |row| &row.queued,
         ))
         .chain(figures(
             names!("Start Latency"),
             "event",
-            "Start latency: start on the GPU less start of the call, mean in µs; negative where the clocks disagree.",
+            "Start latency: mean of start on the GPU less start of the call; negative where the clocks disagree.",
             |row| &row.latency,
         ))
         .chain(figures(
             names!("GPU Time"),
             "event",
-            "Time on the GPU K: duration of the kernel or copy, mean in µs.",
+            "Time on the GPU K: mean duration of the kernel or copy.",
             |row| &row.on_gpu,
         ))
         .chain([total]);

@@ -100,7 +100,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row<'a> = Ranked<(&'a str, &'static str, Summary)>;
     let durations = [
         NAME.field(|((name, ..), ..): &Row<'_>| (*name).into()),
-        COUNT.described("How often it ran.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
+        COUNT.described("Number of runs.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
         MEAN.field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
             analysis.us(durations.mean).into()
         }),
@@ -153,7 +153,7 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row = Ranked<&'static str>;
     let sums = [
         CATEGORY.field(|(category, ..): &Row| (*category).into()),
-        COUNT.described("How many kernels ran.").field(|(_, summed, _): &Row| summed.count.into()),
+        COUNT.described("Number of kernels.").field(|(_, summed, _): &Row| summed.count.into()),
         CATEGORY_TOTAL
             .field_in(|analysis: &Context<'_>, (_, summed, _): &Row| analysis.ms(summed.time as f64).into()),
         per_iteration(&[], |(_, summed, _): &Row| summed.time as f64),

@@ -12,9 +12,9 @@ use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process
 use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::{Processes, TimelineRule};
 
-const TYPE: Column = TIME_TYPE.described("What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, and of a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
+const TYPE: Column = TIME_TYPE.described("Kind of time: total_time (from the profiler's setup in the first process to its end in the last; if not recorded, and for a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
 const TIME: Column = TIME_MS
-    .described("Length in ms of the union of the spans in question, over all GPUs together.")
+    .described("Length of the union of these spans, over all GPUs together.")
     .showing(&[Figure::GpuTimeline, Figure::Span, Figure::BusyTime, Figure::IdleTime]);
 
 const AGENT: Column = Column::text("agent", "GPU as named in the profile; empty if not named.");
@@ -147,9 +147,9 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::text("product", "Product, or target if the profile does not name it.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
             agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
         }),
-        TYPE.described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
-        TIME.described("Length in ms of the union of the spans in question on one GPU.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
-        TIME_SHARE.described("time ms as a share of the GPU's total_time, in percent; empty where that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
+        TYPE.described("Kind of time: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (non-collective kernels run), comm_time (collectives run), exposed_comm_time (collectives run without computation), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
+        TIME.described("Length of the union of these spans on one GPU.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
+        TIME_SHARE.described("time ms as a share of the GPU's total_time; empty if that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
         per_iteration(&[], |&(.., time, _): &Row<'_>| time as f64),
     ];
     Sheet::with_context(

@@ -183,10 +183,10 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).or(key.type_name).into()),
         count(Column::count("In msg nelems", "Input elements of the rank.").with_role(Role::Detail).per("message"), |collective| collective.in_elements),
         count(Column::count("Out msg nelems", "Output elements of the rank.").with_role(Role::Detail).per("message"), |collective| collective.out_elements),
-        list("In split size", "Elements given to each rank, for uneven splits.", |collective| {
+        list("In split size", "Input elements for each rank, if the parts differ.", |collective| {
             collective.in_split_size
         }),
-        list("Out split size", "Elements got from each rank, for uneven splits.", |collective| {
+        list("Out split size", "Output elements from each rank, if the parts differ.", |collective| {
             collective.out_split_size
         }),
         Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail).distinguishing()
@@ -211,7 +211,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         duration(DUR_MEAN, |all| Some(all.mean)),
         duration(
-            spread("dur_std", "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one."),
+            spread("dur_std", "Sample standard deviation (n − 1) of durations in µs; empty for one."),
             |all| all.sample_std,
         ),
         duration(spread("dur_min", "Shortest duration in µs."), |all| Some(all.min as f64)),
@@ -221,9 +221,9 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         MESSAGE_SIZE
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(key).into())
         .when(|kinds| kinds.conventions.is_full()),
-        bandwidth(rate("algorithm bandwidth (GB/s)_mean", "Size of the message over the mean duration, in GB/s (10⁹ bytes). Waiting for other ranks is part of the duration: a small figure beside a large maximum is waiting."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean)),
-        bandwidth(rate("algorithm bandwidth (GB/s)_max", "Size of the message over the shortest duration, in GB/s."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.min as f64)),
-        bandwidth(rate("bus bandwidth (GB/s)_mean", "Algorithm bandwidth over the mean duration times the share that has to cross a link, in GB/s, to compare with the speed of links: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty where the size of the group is not recorded."), |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean)),
+        bandwidth(rate("algorithm bandwidth (GB/s)_mean", "Message size over the mean duration (10⁹ bytes). The duration includes waits for other ranks: a small figure beside a large maximum means waiting."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean)),
+        bandwidth(rate("algorithm bandwidth (GB/s)_max", "Message size over the shortest duration."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.min as f64)),
+        bandwidth(rate("bus bandwidth (GB/s)_mean", "Algorithm bandwidth over the mean duration times the share that crosses a link, comparable with link speeds: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty if the group size is not recorded."), |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean)),
         bandwidth(
             BUS_BANDWIDTH_MAX,
             |kinds, key, durations| kinds.bus_bandwidth(key, durations.min as f64),

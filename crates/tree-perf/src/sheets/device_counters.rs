@@ -149,14 +149,14 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     let figures = [
         of(
-            value("mean", "Mean over the time in which a value is known, in the counter's unit. A value holds until the next sample, for no longer than twice the median interval.")
+            value("mean", "Mean over the time with a known value, in the counter's unit. A value holds until the next sample, at most twice the median interval.")
                 .with_role(Role::Headline),
             |_, _, series| series.values.mean(),
         ),
         of(value("min", "Smallest value, in the counter's unit."), |_, _, series| series.values.min()),
         of(value("max", "Largest value, in the counter's unit."), |_, _, series| series.values.max()),
         of(
-            value("p95", "Value that is not exceeded for 95 % of the time in which one is known, in the counter's unit."),
+            value("p95", "Value not exceeded for 95 % of the time with a known one, in the counter's unit."),
             |_, _, series| series.values.quantile(0.95),
         ),
         of(
@@ -170,7 +170,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
                 series.values.mean_within(&idle)
             },
         ),
-        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five intervals between samples, in the counter's unit; empty without such."), 0),
+        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five sample intervals, in the counter's unit; empty without such."), 0),
         alone(value("mean_in_communication", "The same while it only communicated."), 1),
         alone(value("mean_in_copy", "The same while it only copied."), 2),
         of(

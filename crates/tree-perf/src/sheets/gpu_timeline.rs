@@ -58,7 +58,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 /// The same per device, for traces of several devices.
 pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     let device = DEVICE.field(|row: &Row| row.device.into());
-    let time = TIME_MS.described("Length in ms of the union of the spans in question, on this device.");
+    let time = TIME_MS.described("Length of the union of these spans on this device.");
     Sheet::with_context(
         names::GPU_TIMELINE_PER_DEVICE,
         "Where each device's time went; only for traces of several devices.",

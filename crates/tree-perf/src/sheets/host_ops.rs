@@ -38,12 +38,12 @@ pub(crate) const REASON: Column =
         .with_role(Role::Detail);
 
 const SELF_US: Column = HOST_US.named("self_us").described(
-    "Time in µs of the host in the operator itself, summed over calls: their durations without those of the operators directly inside them on the same thread. The column adds up to the durations of the operators that no other encloses.",
+    "Host time in the operator itself, summed over calls: their durations less those of the operators directly inside them on the same thread. Adds up to the durations of the outermost operators.",
 );
 const SELF_SHARE: Column = HOST_SHARE
     .named("self_percent")
     .showing(&[])
-    .described("Share of self_us in the sum over all operators, in percent.");
+    .described("Share of the sum of self_us over all operators.");
 const CALLS: Column = Column::count("calls", "Calls of the operator.");
 const CALL_TIME: Statistics = statistics!(
     "call_us",
@@ -66,7 +66,7 @@ struct Row<'a> {
 /// One row per operator name.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
-        OP_NAME.described("Operator, as the profiler names it.").field(|row: &Row<'_>| row.name.into()),
+        OP_NAME.described("Operator as the profiler names it.").field(|row: &Row<'_>| row.name.into()),
         SELF_US.field_in(|analysis: &&Analysis, row: &Row<'_>| analysis.us(row.self_time).into()),
         HOST_TOTAL_US
             .named("total_us")
@@ -78,7 +78,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     let cumulative = HOST_CUMULATIVE
         .named("self_cumulative_percent")
-        .described("Sum of self_percent over this row and all above it, in percent.");
+        .described("Sum of self_percent over this row and all above it.");
     let fields = fields
         .into_iter()
         .chain(shares(SELF_SHARE, cumulative, |row: &Row<'_>| row.self_time))

@@ -53,7 +53,7 @@ pub struct KernelRow {
 /// One row per operator, kernel and stream.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = KernelTable::fields(
-        "Sum as a share of the summed durations of all kernels, in percent.",
+        "Sum as a share of the summed durations of all kernels.",
     )
     .into_iter().chain([
         Column::percent(

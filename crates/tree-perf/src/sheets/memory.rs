@@ -62,16 +62,16 @@ pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::milliseconds("time_ms", "When it failed, from the trace's first event.")
             .with_role(Role::Name)
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.time).into()),
-        bytes("requested_bytes", "Bytes that were asked for.")
+        bytes("requested_bytes", "Bytes requested.")
             .with_role(Role::Headline)
             .field_in(|_, row: &Row<'_>| row.event.bytes.into()),
-        bytes("allocated_bytes", "Bytes allocated at that time; empty where the recorder does not say it.")
+        bytes("allocated_bytes", "Bytes allocated at that time; empty if not recorded.")
             .field_in(|_, row: &Row<'_>| row.event.allocated.into()),
-        bytes("reserved_bytes", "Bytes of the device's memory that the allocator held then; empty where the recorder does not say it.")
+        bytes("reserved_bytes", "Bytes of device memory that the allocator held then; empty if not recorded.")
             .field_in(|_, row: &Row<'_>| row.event.reserved.into()),
         bytes(
             "slack_bytes",
-            "Bytes reserved and not allocated: cached or fragmented. Where they are more than was asked for, memory was fragmented.",
+            "Bytes reserved but not allocated: cached or fragmented. If they exceed the request, memory was fragmented.",
         )
         .field_in(|_, row: &Row<'_>| slack(row).into()),
         Column::text("operator", "Innermost operator around it that does more than allocate; empty if none.")
@@ -114,7 +114,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         DEVICE.field_in(|_, row: &Row<'_>| row.device.to_string().into()),
         of(
-            bytes("peak_bytes", "The most bytes that were allocated at once, as the allocator counts.")
+            bytes("peak_bytes", "Most bytes allocated at once, as the allocator counts.")
                 .with_role(Role::Headline)
                 .per("moment"),
             peak,
@@ -122,7 +122,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of_reserved(
             bytes(
                 "reserved_peak_bytes",
-                "The most bytes that the allocator held of the device's memory; empty for the CPU.",
+                "Most bytes of device memory that the allocator held; empty for the CPU.",
             )
             .per("moment"),
             DeviceMemory::reserved_peak,
@@ -130,14 +130,14 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of_reserved(
             bytes(
                 "slack_at_peak_bytes",
-                "Bytes reserved and not allocated at the peak: cached or fragmented; empty for the CPU.",
+                "Bytes reserved but not allocated at the peak: cached or fragmented; empty for the CPU.",
             ),
             |row| Some(row.states[row.peak].reserved? - row.states[row.peak].allocated),
         ),
         of(
             bytes(
                 "attributed_bytes",
-                "Bytes live at the peak that were allocated while the recording ran; their owners are in memory_owners.",
+                "Bytes live at the peak and allocated during the recording; memory_owners has their owners.",
             ),
             DeviceMemory::attributed,
         ),
@@ -164,7 +164,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
             ),
             |row| row.growths.count as i64,
         ),
-        of(bytes("growth_bytes", "Bytes that it reserved more, in all."), |row| row.growths.bytes),
+        of(bytes("growth_bytes", "Total of additional bytes reserved."), |row| row.growths.bytes),
         of(
             Column::count(
                 "driver_calls",
@@ -191,7 +191,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
                 Growth::Steady => "steady".into(),
                 Growth::Leak { .. } => "grows".into(),
             }),
-        bytes("leak_bytes", "Bytes that the steps from the third on grew by, where each of them did.")
+        bytes("leak_bytes", "Bytes of growth over the steps from the third on, if each of them grew.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| match row.growth {
                 Growth::Leak { bytes, .. } => bytes.into(),
@@ -267,7 +267,7 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
             }),
     ];
     let figures = [
-        bytes("bytes_at_peak", "Bytes of its blocks that are live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
+        bytes("bytes_at_peak", "Bytes of its blocks live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| row.at_peak.into()),
         Column::percent("percent of peak", "These as a share of all memory allocated at the peak.")
@@ -468,10 +468,10 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
         ),
     ];
     let figures = [
-        bytes("growth_bytes", "Bytes live at the end of the step less those at the end of the step before; of the first step, less those at its start.")
+        bytes("growth_bytes", "Bytes live at the end of the step less those at the end of the previous one; for the first step, less those at its start.")
             .with_role(Role::Headline)
             .field_in(|_, row: &Row| row.memory.growth.into()),
-        bytes("peak_bytes", "The most bytes that were allocated while it ran.")
+        bytes("peak_bytes", "Most bytes allocated while it ran.")
             .per("moment")
             .field_in(|_, row: &Row| row.memory.peak.into()),
         bytes("end_bytes", "Bytes allocated at its end.").field_in(|_, row: &Row| row.memory.allocated.into()),

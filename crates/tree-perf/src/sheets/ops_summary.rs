@@ -128,7 +128,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         module,
         is_recompute,
         COUNT
-            .described("Operator calls that launched device work of the category; a call with work of several is counted in each.")
+            .described("Operator calls that launched device work of the category; a call with work of several counts in each.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         call_stack(),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),

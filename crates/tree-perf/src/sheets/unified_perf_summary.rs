@@ -101,7 +101,7 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
 
 fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let mut fields = key_fields(
-        columns::OP_NAME.described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that no row of its own operator accounts for."),
+        columns::OP_NAME.described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that its own operator's rows do not cover."),
         columns::NUM_KERNELS);
     fields.insert(1, overlapping_names());
     fields.extend([
@@ -135,7 +135,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         KERNEL_TIME.std.field(|row: &Row<'_>| row.kernel_us.std.into())
             .because(|_, row| Absence::of_deviation(&row.kernel_us)),
         columns::KERNEL_TIME_SUM
-            .described("Sum over calls of the kernel time in µs. Every device event with a launch in the trace is in one row, so the column adds up.")
+            .described("Sum over calls of the kernel time. Every device event with a launch in the trace is in one row, so the column adds up.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
     ]);
     let is_compared = |table: &CallTable<'_>| table.analysis.other_run().is_some();

@@ -79,7 +79,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
     vec![
         sheet(
             "collective_types",
-            "Collectives by kind, the largest mean bandwidth first.",
+            "Collectives by kind, largest mean bandwidth first.",
             kind_fields(),
             collectives,
             |collectives| collectives.by_kind.iter().collect(),
@@ -88,7 +88,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         .with_excerpt(excerpt(6, "kind", KIND, SLICES_OF_KIND)),
         sheet(
             "collectives",
-            "Collectives of the programs, the most time first: what they exchange by the HLO, and how fast their kernels did it.",
+            "Collectives of the programs, most time first: what they exchange according to the HLO, and how fast their kernels were.",
             operation_fields(),
             collectives,
             operations,
@@ -100,7 +100,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         .with_excerpt(excerpt(10, "collective", NAME, SLICES)),
         sheet(
             "collective_slices",
-            "Executions of collectives in the order of their starts: the kernels of all devices that are one exchange.",
+            "Executions of collectives in order of start: the kernels of all devices that form one exchange.",
             execution_fields(),
             collectives,
             |collectives| {
@@ -111,21 +111,21 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         ),
         sheet(
             "collective_buffers",
-            "Collectives with the size of their buffers, by kind; those without a known buffer are left out.",
+            "Collectives with their buffer sizes, by kind; those without a known buffer are left out.",
             buffer_fields(),
             collectives,
             buffers,
         ),
         sheet(
             "collective_buffer_sizes",
-            "Collectives by kind and size of their buffers, the smallest first: which sizes take the time.",
+            "Collectives by kind and buffer size, smallest first: which sizes take the time.",
             size_fields(),
             collectives,
             |collectives| with_shares(by_size(&buffers(collectives)), |size| (size.kind, size.time.0)),
         ),
         sheet(
             "collective_bw_ranges",
-            "Time of collectives by kind and range of effective bandwidth; ranges that nothing lies in are left out.",
+            "Time of collectives by kind and range of effective bandwidth; empty ranges are left out.",
             range_fields(),
             collectives,
             |collectives| with_shares(by_range(&buffers(collectives)), |range| (range.kind, range.time.0)),
@@ -333,13 +333,13 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
     fields.extend([
         ALGORITHMIC
             .named("bandwidth_min (GiB/s)")
-            .described("Least algorithmic bandwidth of a group in an execution, in GiB/s.")
+            .described("Smallest algorithm bandwidth of a group in an execution.")
             .spread_of(ALGORITHMIC.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.0).into()),
         ALGORITHMIC
             .named("bandwidth_max (GiB/s)")
-            .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s.")
+            .described("Largest algorithm bandwidth of a group in an execution.")
             .spread_of(ALGORITHMIC.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.1).into()),
@@ -445,12 +445,12 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
         EFFECTIVE
             .named("effective_bw_mean (GB/s)")
             .per("collective")
-            .described("Mean of their effective bandwidths in GB/s, see the sheet collective_buffers.")
+            .described("Mean of their effective bandwidths, see the sheet collective_buffers.")
             .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.mean).into()),
         EFFECTIVE
             .named("effective_bw_std (GB/s)")
             .per("collective")
-            .described("Standard deviation (of the population) of the same.")
+            .described("Population standard deviation of the same.")
             .spread_of(EFFECTIVE.name)
             .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.std).into()),
     ]

@@ -37,7 +37,7 @@ const LATENCY_MEAN_US: Column = Column::microseconds("latency_mean_us", "Mean ti
 pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         "launch_latency",
-        "Time from the host's launch to the start on the GPU, by kernel and launching call, the largest sum first; what no call is known to have launched is left out.",
+        "Time from the host's launch to the start on the GPU, by kernel and launching call, largest sum first; work without a known call is left out.",
         [
             Column::text("name", "Kernel, copy or fill.").field(|row: &Launches<'_>| row.kernel.into()),
             Column::text("launched_by", "Host call with the same correlation ID; some profilers give it the kernel's name.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
@@ -171,7 +171,7 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend(range_fields("launch", |row: &GeometryRow<'_>| row.times));
     sheet(
         "kernel_launch_geometry",
-        "How kernels were launched, by kernel and geometry, the most time first; kernels whose geometry was not recorded are left out.",
+        "Launch geometry by kernel, most time first; kernels whose geometry was not recorded are left out.",
         fields,
         geometries,
     )
@@ -317,7 +317,7 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ]);
     sheet(
         "copy_bandwidth",
-        "Copies with a recorded size by GPU, name, kind and size, the most time first.",
+        "Copies with a recorded size by GPU, name, kind and size, most time first.",
         fields,
         copies,
     )

@@ -143,7 +143,7 @@ const PEAK: Column =
 pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         "memory_allocators",
-        "Use of memory by allocator, from its allocations and their ends during the profile.",
+        "Memory use by allocator, from allocations and frees during the profile.",
         [
             ALLOCATOR.field(|row: &AllocatorUse| row.allocator.as_str().into()),
             Column::count("allocations", "Allocations.").field(|row: &AllocatorUse| row.allocations.into()),
@@ -212,7 +212,7 @@ const STRETCHES: u32 = 1_000;
 pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         names::MEMORY_TIMELINE,
-        "Memory in use over time by allocator: a row for each thousandth of the time from the first allocation to the last in which the allocator did something.",
+        "Memory in use over time by allocator: one row for each thousandth of the time from the first allocation to the last in which the allocator was active.",
         [
             ALLOCATOR.field(|row: &(String, MemoryPoint)| row.0.as_str().into()),
             TIME.field(|row: &(String, MemoryPoint)| row.1.time.to_milliseconds().into()),

@@ -187,7 +187,7 @@ pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time.0));
     sheet(
         "source_lines",
-        "Device time by the line of the source that instructions come from, the most first; one row without a source for all that no program says the source of.",
+        "Device time by source line of the instructions, most first; one row without a source for all whose program names none.",
         fields,
         source_lines,
     )
@@ -244,10 +244,11 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .field(|row: &Scope| row.path.as_str().into()),
         Column::count("depth", "Parts of the path.").field(|row: &Scope| row.depth.into()),
     ];
-    let total = TOTAL_MS.described(
-        "Sum in ms over executions of the time in which a kernel of the instruction ran, scopes inside included.",
-    )
-    .overlapping();
+    let total = TOTAL_MS
+        .described(
+            "Time in which a kernel of the instruction ran, summed over executions, including scopes inside.",
+        )
+        .overlapping();
     fields.extend(time_fields("Instructions in the scope and those inside it.", total, |row: &Scope| {
         &row.time
     }));
@@ -259,7 +260,7 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ]);
     sheet(
         "name_scopes",
-        "Device time by name scope of the framework, with that of the scopes inside it, the most first: functions under jit, transformations such as transpose(jvp()), and what jax.named_scope and modules name.",
+        "Device time by name scope of the framework, including scopes inside, most first: functions under jit, transformations such as transpose(jvp()), and names given by jax.named_scope and modules.",
         fields,
         scopes,
     )
@@ -366,7 +367,7 @@ pub(super) fn rematerialization_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.push(share.field(|row: &KindTime| row.percent.into()));
     sheet(
         "rematerialization",
-        "Share of the device time that computes values again to save memory; left out where nothing is computed again or may be.",
+        "Share of device time that recomputes values to save memory; left out if nothing is or may be recomputed.",
         fields,
         rematerialized,
     )

@@ -124,7 +124,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     sheet(
         "gemms_detailed",
-        "Calls of the instructions of gemms one by one, of all GPUs, by UID.",
+        "Calls of the instructions of gemms one by one, on all GPUs, by UID.",
         identity(|row: &CallRow<'a>| row.operator).into_iter().chain(fields),
         |analysis| {
             let row = |call: &'a Call| {

@@ -69,7 +69,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
     [
         gpu_sheet(
             "kernel_launchers",
-            "Kernels one by one, by UID; only those that match a keyword where keywords filter them.",
+            "Kernels one by one, by UID; only those that match a keyword if filtered by keywords.",
             kernel_fields(),
             gpu_kernels,
         ),
@@ -107,35 +107,35 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
         ),
         gpu_sheet(
             "df_xla_perf",
-            "The kernels of kernel_launchers that no library brings: those of category Uncategorized Events/XLA.",
+            "Kernels of kernel_launchers that come from no library: those of category Uncategorized Events/XLA.",
             kernel_fields().chain([input_bytes_field()]),
             generated_kernels,
         ),
         gpu_sheet(
             "xla_summary",
-            "The kernels of df_xla_perf by name without digits, most time first.",
+            "Kernels of df_xla_perf by name without digits, most time first.",
             name_fields(),
             |analysis| sums_by(generated_kernels(analysis), |row| without_digits(row.name).into()),
         ),
         gpu_sheet(
             "gpu_events_categorized_mean",
-            "Kernels that compute by kind, per GPU on average. The kernel's own name decides the kind before that of its instruction: library kernels of a convolution are GEMM here.",
+            "Compute kernels by kind, per GPU on average. The kernel's own name decides the kind before its instruction's: library kernels of a convolution are GEMM here.",
             kind_fields(
                 Column::new("name", Text, "Kind of kernel; Uncategorized Events if it has none."),
-                "time ms as a share of computation_time of all GPUs, in percent; together above 100 where kernels overlap.",
+                "time ms as a share of computation_time of all GPUs; the rows add up to more than 100 if kernels overlap.",
             ),
             sums_by_kind,
         ),
         gpu_sheet(
             "xla_grouped",
-            "The kernels that are Uncategorized Events in gpu_events_categorized_mean, by name without digits.",
+            "Uncategorized Events of gpu_events_categorized_mean, by name without digits.",
             kind_fields(
                 Column::new(
                     "short_name_grouped",
                     Text,
                     "Kernel without the digits of its name; if it has none, without underscores at its end.",
                 ),
-                "time ms as a share of that of all rows, in percent.",
+                "time ms as a share of all rows.",
             ),
             sums_by_short_name,
         ),
@@ -290,7 +290,7 @@ type Statistic = fn(&Spread) -> Option<f64>;
 const PAIRS: [([Column; 2], Statistic); 5] = [
     (pair!("mean", "Mean"), |times| times.mean),
     (pair!("median", "Median"), |times| times.median),
-    (pair!("std", "Standard deviation (of a sample, n − 1; empty for one kernel)"), |times| times.std),
+    (pair!("std", "Sample standard deviation (n − 1; empty for one kernel)"), |times| times.std),
     (pair!("min", "Smallest"), |times| times.min),
     (pair!("max", "Largest"), |times| times.max),
 ];

@@ -71,7 +71,7 @@ fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
     });
     gpu_sheet(
         names::OPS_SUMMARY_BY_CATEGORY,
-        "Kernel time by kind of work of the instructions, most time first; copies and fills included.",
+        "Kernel time by kind of work of the instructions, most time first; including copies and fills.",
         std::iter::once(category).chain(sum_fields()),
         |analysis: &'a JaxAnalysis| {
             sums(analysis, |operator| analysis.operators()[operator].category.as_str())
@@ -103,7 +103,7 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     gpu_sheet(
         names::OPS_SUMMARY,
-        "Kernel time by kind of instruction, most time first; copies and fills included.",
+        "Kernel time by kind of instruction, most time first; including copies and fills.",
         fields.into_iter().chain(sum_fields()),
         |analysis: &'a JaxAnalysis| sums(analysis, |operator| stem(&analysis.operators()[operator].name)),
     )

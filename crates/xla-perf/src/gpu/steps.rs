@@ -86,7 +86,7 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ]);
     sheet(
         "steps",
-        "Executions of programs on GPUs by start: the host's executions around the launches, where the profile has them, else told by the program's first kernel coming again.",
+        "Executions of programs on GPUs by start: from the host's executions around the launches if the profile has them, else from repeats of the program's first kernel.",
         fields,
         steps,
     )
@@ -146,7 +146,7 @@ pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .field(|row: &ProgramSteps<'_>| row.warm_up.into()),
         Column::milliseconds("warm_up busy ms", "Busy time of these.")
             .field(|row: &ProgramSteps<'_>| row.warm_up_busy.to_milliseconds().into()),
-        BUSY.described("Busy time of all executions in ms.")
+        BUSY.described("Busy time of all executions.")
             .field(|row: &ProgramSteps<'_>| row.busy.to_milliseconds().into()),
     ]);
     fields.extend(STEP_TIME.fields(|row: &ProgramSteps<'_>| &row.steady_us));
@@ -161,7 +161,7 @@ pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ]);
     sheet(
         "steps_summary",
-        "Executions of each program on each GPU, warm-up left out of the times, most busy time first.",
+        "Executions of each program on each GPU, times without warm-up, most busy time first.",
         fields,
         |analysis| {
             let mut rows: Vec<_> =

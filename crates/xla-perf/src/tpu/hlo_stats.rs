@@ -163,7 +163,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             row.op.source_stack.as_str().into()
         }),
     ];
-    tpu_sheet(names::HLO_STATS, "HLO operations of all programs, those of all tensor cores together, most own time first; as the HLO Stats tool of the XLA profiler has them. Time in which nothing ran is no row.", fields, hlo_stats)
+    tpu_sheet(names::HLO_STATS, "HLO operations of all programs, all tensor cores together, most self time first, as in the XLA profiler's HLO Stats. Time in which nothing ran has no row.", fields, hlo_stats)
     .with_chart(Chart::new(
         "HLO operations by own time",
         hlo::OP_NAME.name,

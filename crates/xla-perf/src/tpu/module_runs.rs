@@ -126,7 +126,7 @@ pub(super) fn module_runs_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "module_runs",
-        "Runs of programs on each tensor core, in order, by the clock of the profile.",
+        "Runs of programs on each tensor core, in order, by the profile's clock.",
         fields,
         module_runs,
     )

@@ -222,7 +222,7 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "roofline_model",
-        "Operations held against what a tensor core can do by the profile's own word, as the Roofline Model tool of the XLA profiler has them: of the whole profile, then the program as a whole in the average complete step and in each step; first with the operations that feed the device and then without. Absent when the profile does not say what a core can do.",
+        "Operations compared with a tensor core's peaks as stated by the profile, as in the XLA profiler's Roofline Model: for the whole profile, then the whole program in the average complete step and in each step; first with the operations that feed the device, then without. Left out if the profile does not state the peaks.",
         fields,
         roofline,
     )
