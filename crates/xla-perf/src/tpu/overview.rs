@@ -252,7 +252,7 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
         Row::new("Device type", None, "", &overview.device_type).meaning("Kind of device, from its plane."),
         Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Tensor cores in the profile."),
         Row::new("Steps", steps.map(|steps| steps.count as f64), "", &source)
-            .meaning("Steps on all cores; what a step is stands beside it."),
+            .meaning("Steps on all cores; the text says what a step is."),
         step_time("Step time, mean", |steps| steps.mean_ms).meaning("Mean length of a step on a core."),
         step_time("Step time, standard deviation", |steps| steps.deviation_ms)
             .meaning("Over all steps on all cores, as a population."),
