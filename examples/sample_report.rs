@@ -186,7 +186,7 @@ fn kernels() -> Result<Table, TableError> {
         column("Parent cpu_op", ColumnKind::Text, "Operation that launched the kernel.", operations),
         column("Kernel name", ColumnKind::Text, "Name of the kernel.", KERNELS.map(|kernel| kernel.1)),
         column("Input Dims", ColumnKind::Nested, "Shapes of the inputs in elements.", [&shapes; 6]),
-        column("Kernel duration (µs)_sum", US, "Sum of the durations in µs.", KERNELS.map(|kernel| kernel.2)),
+        column("Kernel duration (µs)_sum", US, "Sum of durations.", KERNELS.map(|kernel| kernel.2)),
         column(
             "Kernel duration (µs)_count",
             ColumnKind::Count,

@@ -13,52 +13,52 @@ pub const ADVICE: &str = "advice";
 #[must_use]
 pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
     let fields = [
-        Column::count("rank", "Place by what the finding probably gives back, from 1; findings without a figure come last.")
+        Column::count("rank", "Position by expected gain, from 1; findings without a figure come last.")
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rank.into()),
-        Column::text("rule", "The rule that found it; crates/advise/README.md lists them.")
+        Column::text("rule", "Rule that raised it; see crates/advise/README.md.")
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rule.as_str().into()),
         Column::text("finding", "What is wrong.").field(|finding: &&Finding| finding.what.as_str().into()),
-        Column::text("subject", "Where: operators, kernels or calls.")
+        Column::text("subject", "Operators, kernels or calls affected.")
             .field(|finding: &&Finding| finding.subject.as_str().into()),
-        Column::microseconds("amount_us", "Time of the window that the finding is about, in µs; the gain is a part of it. One moment may be of several findings. Empty where no figure is known.")
+        Column::microseconds("amount_us", "Time of the window that the finding concerns; the gain is part of it. Findings may share time. Empty without a figure.")
             .field(|finding: &&Finding| finding.amount_us.into()),
-        Column::percent("amount_percent", "amount_us in percent of the window.")
+        Column::percent("amount_percent", "amount_us as a share of the window.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.amount_percent.into()),
-        Column::microseconds("gain_us", "Time of the window that a change probably gives back, in µs. Each moment is given back by one finding only. Empty where no figure is known.")
+        Column::microseconds("gain_us", "Time of the window that a change would probably save. Each moment counts for one finding only. Empty without a figure.")
             .with_role(Role::Headline)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.mid_us).into()),
-        Column::percent("share_percent", "gain_us in percent of the window.")
+        Column::percent("share_percent", "gain_us as a share of the window.")
             .with_role(Role::Headline)
             .field(|finding: &&Finding| finding.share_percent.into()),
-        Column::microseconds("gain_low_us", "What it surely gives back, in µs.")
+        Column::microseconds("gain_low_us", "Certain saving.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.low_us).into()),
-        Column::microseconds("gain_high_us", "What it gives back at most, in µs.")
+        Column::microseconds("gain_high_us", "Largest possible saving.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.high_us).into()),
-        Column::text("confidence", "high: measured in the recording. medium: by a model's figure, or what shapes suggest. low: a guess.")
+        Column::text("confidence", "high: measured in the recording. medium: from a model, or suggested by shapes. low: a guess.")
             .field(|finding: &&Finding| finding.confidence.as_str().into()),
-        Column::text("bucket", "Part of the window that the time comes from, or most of it: computation, exposed communication, exposed copy, idle; recording where it is about the recording itself.")
+        Column::text("bucket", "Part of the window with most of the time: computation, exposed communication, exposed copy or idle; recording for problems of the recording itself.")
             .field(|finding: &&Finding| finding.bucket.as_str().into()),
         Column::text("remedy", "What to do.").field(|finding: &&Finding| finding.remedy.as_str().into()),
-        Column::names("evidence", "What the figure rests on.")
+        Column::names("evidence", "Facts behind the figure.")
             .field(|finding: &&Finding| Nested::Names(finding.evidence.clone()).into()),
-        Column::text("module", "Module of the program with the most of the time, where frames were read.")
+        Column::text("module", "Module that accounts for most of the time, where frames were read.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.module.as_deref().into()),
-        Column::text("call_site", "Line of the program that the event with the most of the time comes from, where frames were read.")
+        Column::text("call_site", "Program line of the event that accounts for most of the time, where frames were read.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.call_site.as_deref().into()),
-        Column::names("kernels", "Kernels with the most of the time.").with_role(Role::Detail).field(
+        Column::names("kernels", "Kernels that account for most of the time.").with_role(Role::Detail).field(
             |finding: &&Finding| {
                 let names = finding.kernels.iter().map(|kernel| kernel.name.clone());
                 Nested::Names(names.collect()).into()
             },
         ),
-        Column::names("rows", "Rows of other sheets that show it: sheet, column and what stands there. idle_causes is written with --waits.")
+        Column::names("rows", "Rows of other sheets that show it, as sheet: column = value. idle_causes needs --waits.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| {
                 let rows = finding.rows.iter().map(|row| {
@@ -67,7 +67,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 });
                 Nested::Names(rows.collect()).into()
             }),
-        Column::names("alternatives", "Other explanations of the same time, with what each alone would give back in µs.")
+        Column::names("alternatives", "Other explanations of the same time, each with the gain it alone would bring, in µs.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| {
                 let others = finding.alternatives.iter().map(|other| {
@@ -75,16 +75,16 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 });
                 Nested::Names(others.collect()).into()
             }),
-        Column::names("doubts", "What is wrong with the recording so that the figure may be wrong.")
+        Column::names("doubts", "Problems of the recording that may distort the figure.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| {
                 let doubts = finding.doubts.iter().map(|doubt| format!("{} ({})", doubt.text, doubt.rule));
                 Nested::Names(doubts.collect()).into()
             }),
-        Column::new("on_path", ColumnKind::Number(Unit::One), "Where device events get shorter: the share of that time, and of the waits that go with it, by which the device is done earlier, 0 to 1; for the rest it would wait longer for its host. The gain is only that share.")
+        Column::new("on_path", ColumnKind::Number(Unit::One), "Where device events get shorter: share (0 to 1) of that time and its waits by which the device finishes earlier; the rest would become waiting for the host. The gain counts only this share.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.on_path.into()),
-        Column::nested("UIDs", "Events that show it, by their index in the file's event list; a few of them.")
+        Column::nested("UIDs", "A few events that show it, by index in the file's event list.")
             .with_role(Role::Provenance)
             .field(|finding: &&Finding| {
                 Nested::List(finding.events.iter().map(|&event| Nested::Whole(event.into())).collect()).into()
@@ -92,7 +92,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
     ];
     Sheet::new(
         ADVICE,
-        "What to change first: one row per finding, what gives back most first. The gains together are no more than the window from the first start to the last end of the device's work.",
+        "What to change first: one row per finding, largest gain first. All gains together fit in the window, from the first start to the last end of the device's work.",
         fields,
         |advice: &'a Advice| advice.findings.iter().collect::<Vec<_>>(),
     )

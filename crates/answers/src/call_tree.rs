@@ -67,7 +67,7 @@ impl TreeQuery {
             column(
                 Column::identifier(
                     "uid",
-                    "Number of the event in the file's list; of several calls that of the first.",
+                    "Index of the event in the file's event list; of the first call if there are several.",
                 ),
                 &|row| i64::from(events.uid(row.first)).into(),
             ),
@@ -83,11 +83,11 @@ impl TreeQuery {
             column(
                 Column::microseconds(
                     "device_us",
-                    "Sum of the durations of the device events that it and all below it launched, in µs.",
+                    "Sum of durations of the device events launched by it and everything below it.",
                 ),
                 &|row| row.us.into(),
             ),
-            column(Column::count("calls", "Calls of this name in this place."), &|row| {
+            column(Column::count("calls", "Calls with this name in this place."), &|row| {
                 (row.calls as i64).into()
             }),
         ];

@@ -36,15 +36,15 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
         )
         .field(|fact: &Fact| fact.topic.into()),
         Column::text("item", "What the value is.").field(|fact: &Fact| fact.item.as_str().into()),
-        Column::text("value", "The value for people, times in the unit in which they are read.")
+        Column::text("value", "Value as text, times in a readable unit.")
             .field(|fact: &Fact| fact.value.as_str().into()),
-        Column::new("figure", ColumnKind::Number(Unit::One), "The value as a number, where it is one.")
+        Column::new("figure", ColumnKind::Number(Unit::One), "Value as a number, if it is one.")
             .field(|fact: &Fact| fact.figure.map(|(figure, _)| figure).into()),
         Column::text("unit", "Unit of the figure.").with_role(Role::Detail).field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
     ];
     Sheet::new(
         name,
-        "What was recorded, where the time went, how much of it the figures cover, and every warning: what to read before the other sheets.",
+        "What was recorded, where the time went, how much of it the figures cover, and every warning: read this sheet first.",
         fields,
         facts,
     )

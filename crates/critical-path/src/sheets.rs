@@ -8,11 +8,7 @@ use trace_ingest::{EventId, Trace};
 use crate::analysis::{CriticalPath, PathGroup, PathPart, WhatIf};
 use crate::graph_replays::{Dependencies, GraphReplay, GraphReplays};
 
-const CLASS: &str = "gpu_compute, gpu_communication, gpu_memory, gpu_other (other nodes of graphs): the device works; \
-                     kernel_gap: between two device events; graph_dependency: between two nodes of a graph; launch_delay: from \
-                     a launch to the start of its work on a free stream; sync_return: from the end of device work to the end of \
-                     the call that waited for it; host_operator, host_runtime (calls); host_untraced: nothing recorded on the \
-                     host; unknown: before device work whose launch is not recorded.";
+const CLASS: &str = "gpu_compute, gpu_communication, gpu_memory, gpu_other (other graph nodes): the device works; kernel_gap: between two device events; graph_dependency: between two nodes of a graph; launch_delay: from a launch to the start of its work on a free stream; sync_return: from the end of device work to the end of the call that waited for it; host_operator, host_runtime (calls); host_untraced: nothing recorded on the host; unknown: before device work whose launch is not recorded.";
 
 /// The sheet of replays of graphs, one per row. A recording without replays has no such sheet.
 #[must_use]
@@ -23,36 +19,35 @@ pub fn graph_replays_sheet<'a, 't: 'a>() -> Sheet<'a, GraphReplays<'t>> {
         replay.dependencies.map(what)
     }
     let fields = [
-        Column::identifier("launch_UID", "Index of the call that launched the graph in the file's event list.")
+        Column::identifier("launch_UID", "Index of the launching call in the file's event list.")
             .with_role(Role::Name)
             .field(|(trace, replay): &Row<'_>| trace.events().uid(replay.launch).into()),
         Column::text("launch", "Name of that call.").field(|(trace, replay): &Row<'_>| trace.name(replay.launch).into()),
-        Column::microseconds("launch_us", "When the call begins, in µs from the trace's first event.")
+        Column::microseconds("launch_us", "Start of the call, from the trace's first event.")
             .field(move |(trace, replay): &Row<'_>| us(trace, trace.events().start(replay.launch)).into()),
-        Column::identifier("graph_id", "Number of the graph; empty where the recorder does not tell it.")
+        Column::identifier("graph_id", "Graph number; empty if not recorded.")
             .field(|(_, replay): &Row<'_>| replay.graph.into()),
-        Column::count("kernels", "Kernels, copies and fills that the replay ran.")
+        Column::count("kernels", "Kernels, copies and fills in the replay.")
             .field(|(_, replay): &Row<'_>| replay.works.into()),
-        Column::count("edges", "Dependencies between nodes of the replay; empty where the recording has none.")
+        Column::count("edges", "Dependencies between nodes of the replay; empty if none were recorded.")
             .field(|row: &Row<'_>| said(row, |found| found.edges).into()),
-        Column::count("roots", "Nodes that wait for no other; empty where no dependencies were recorded.")
+        Column::count("roots", "Nodes that wait for no other; empty if no dependencies were recorded.")
             .field(|row: &Row<'_>| said(row, |found| found.roots).into()),
-        Column::microseconds("span_us", "From the first start of a node to the last end, in µs.")
+        Column::microseconds("span_us", "From the first start of a node to the last end.")
             .with_role(Role::Headline)
             .field(move |(trace, replay): &Row<'_>| us(trace, replay.span).into()),
-        Column::microseconds("kernel_time_us", "Sum of the kernels', copies' and fills' times in µs.")
+        Column::microseconds("kernel_time_us", "Sum of kernel, copy and fill durations.")
             .field(move |(trace, replay): &Row<'_>| us(trace, replay.work_time).into()),
         Column::microseconds(
             "critical_us",
-            "Time of kernels, copies and fills on the longest chain of nodes of which each waits for the one before, in µs: \
-             the replay cannot be shorter while they take as long. Empty where no dependencies were recorded.",
+            "Time of kernels, copies and fills on the longest chain of dependent nodes: a lower bound on the replay's duration at these times. Empty if no dependencies were recorded.",
         )
         .with_role(Role::Headline)
         .field(move |row: &Row<'_>| said(row, |found| us(row.0, found.critical)).into()),
         Column::new(
             "width",
             ColumnKind::Number(Unit::One),
-            "kernel_time_us over critical_us: how many kernels could run at a time on average.",
+            "kernel_time_us over critical_us: mean number of kernels that could run at a time.",
         )
         .field(|row: &Row<'_>| {
             let critical = said(row, |found| found.critical).filter(|&critical| critical > 0);
@@ -61,7 +56,7 @@ pub fn graph_replays_sheet<'a, 't: 'a>() -> Sheet<'a, GraphReplays<'t>> {
     ];
     Sheet::new(
         GRAPH_REPLAYS,
-        "Replays of captured graphs, in the order of their launches: how long each took, and the longest chain of its kernels.",
+        "Replays of captured graphs, in launch order: duration of each, and the longest chain of its kernels.",
         fields,
         |found: &'a GraphReplays<'t>| found.replays.iter().map(|replay| (found.trace, replay)).collect(),
     ).showing(&[Figure::GraphReplays])
@@ -80,24 +75,26 @@ fn summary<'a>() -> Sheet<'a, CriticalPath> {
         Column::text("class", CLASS).field(|(_, group): &Row<'_>| group.class.as_str().into()),
         Column::text(
             "name",
-            "Name of the kernel, operator or call; of a gap that of what comes after it; empty where nothing was recorded after it.",
+            "Kernel, operator or call; for a gap, what follows it; empty if nothing was recorded after it.",
         )
         .field(|(_, group): &Row<'_>| group.name.as_str().into()),
-        Column::microseconds("path_us", "Time on the path in µs.").showing(&[Figure::CriticalPath])
+        Column::microseconds("path_us", "Time on the path.")
+            .showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, group): &Row<'_>| us(path, group.time).into()),
-        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "The same as a share of the whole path.").showing(&[Figure::CriticalPath])
+        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "Share of the whole path.")
+            .showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(|(path, group): &Row<'_>| percent(group.time, path.length()).into()),
-        Column::count("parts", "Stretches of the path.").field(|(_, group): &Row<'_>| group.parts.into()),
-        Column::microseconds("longest_us", "The longest of them in µs.").showing(&[Figure::CriticalPath])
+        Column::count("parts", "Segments of the path.").field(|(_, group): &Row<'_>| group.parts.into()),
+        Column::microseconds("longest_us", "Longest of these segments.")
+            .showing(&[Figure::CriticalPath])
             .per("stretch")
             .field(move |(path, group): &Row<'_>| us(path, group.longest).into()),
     ];
     Sheet::new(
         names::CRITICAL_PATH,
-        "What the time waited for: the critical path by class and name, the most first. Stretches add up to the time from the \
-         first to the last event (mode wall), or to the longest path through the graph of dependencies (mode dag).",
+        "What the run waited for: the critical path by class and name, largest first. Segments add up to the time from the first to the last event (mode wall), or to the longest path through the dependency graph (mode dag).",
         fields,
         |path: &'a CriticalPath| path.by_name().into_iter().map(|group| (path, group)).collect(),
     )
@@ -110,32 +107,30 @@ fn what_if<'a>() -> Sheet<'a, CriticalPath> {
         path.time.end - path.time.start
     }
     let fields = [
-        Column::text("change", "Operators and kernels whose time is changed, each with its factor.").field(
+        Column::text("change", "Operators and kernels changed, each with its factor.").field(
             |(_, what_if): &Row<'_>| {
                 let changes = what_if.changes.iter().map(|change| format!("{} × {}", change.name, change.factor));
                 changes.collect::<Vec<_>>().join(", ").into()
             },
         ),
-        Column::microseconds("predicted_us", "Time from the first to the last event in µs with the change: the recording \
-                              replayed, everything as early as what it waits for allows. The order on threads and streams, \
-                              latencies and unrecorded time of the host stay.").showing(&[Figure::CriticalPath])
+        Column::microseconds("predicted_us", "Time from the first to the last event with the change: the recording replayed, everything as early as its dependencies allow. Order on threads and streams, latencies and unrecorded host time stay.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, what_if): &Row<'_>| us(path, what_if.replayed.duration).into()),
-        Column::microseconds("saved_us", "How much less that is than recorded, in µs.").showing(&[Figure::CriticalPath])
+        Column::microseconds("saved_us", "Recorded less predicted time.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, what_if): &Row<'_>| us(path, before(path) - what_if.replayed.duration).into()),
-        Column::new("saved_percent", ColumnKind::Number(Unit::Percent), "The same as a share of the recorded time.").showing(&[Figure::CriticalPath])
+        Column::new("saved_percent", ColumnKind::Number(Unit::Percent), "Saved time as a share of the recorded time.").showing(&[Figure::CriticalPath])
             .field(|(path, what_if): &Row<'_>| {
                 percent(before(path) - what_if.replayed.duration, before(path)).into()
             }),
-        Column::microseconds("recorded_us", "Time from the first to the last event in µs, as recorded.")
+        Column::microseconds("recorded_us", "Recorded time from the first to the last event.")
             .field(move |(path, _): &Row<'_>| us(path, before(path)).into()),
-        Column::count("events", "Operators, calls and kernels of these names; what they call and launch comes with them.")
+        Column::count("events", "Operators, calls and kernels with these names; what they call and launch is included.")
             .field(|(_, what_if): &Row<'_>| what_if.replayed.matched.into()),
     ];
     Sheet::new(
         "critical_path_what_if",
-        "How long the recording would take if some operators or kernels took another time.",
+        "Predicted duration of the recording if some operators or kernels took a different time.",
         fields,
         |path: &'a CriticalPath| path.what_if.iter().map(|what_if| (path, what_if)).collect(),
     )
@@ -148,47 +143,44 @@ fn segments<'a>() -> Sheet<'a, CriticalPath> {
         path.tree().operator(event).map(|operator| path.trace().name(operator))
     }
     let fields = [
-        Column::identifier("segment", "Number of the stretch, from 0, in order of time.")
+        Column::identifier("segment", "Position in time, from 0.")
             .with_role(Role::Name)
             .field(|(_, number, _): &Row<'_>| (*number).into()),
         Column::text("class", CLASS)
             .field(|(_, _, part): &Row<'_>| part.class.map(|class| class.as_str()).into()),
-        Column::text("name", "Name of the kernel, operator or call; of a gap that of what comes after it.")
+        Column::text("name", "Kernel, operator or call; for a gap, what follows it.")
             .field(|(path, _, part): &Row<'_>| part.event.map(|event| path.trace().name(event)).into()),
-        Column::text("operator", "The innermost operator that it ran in, or that launched it.")
+        Column::text("operator", "Innermost operator that it ran in, or that launched it.")
             .with_role(Role::Detail)
             .field(|(path, _, part): &Row<'_>| part.event.and_then(|event| operator(path, event)).into()),
-        Column::microseconds("start_us", "When it begins, in µs from the trace's first event.")
+        Column::microseconds("start_us", "Start, from the trace's first event.")
             .field(move |(path, _, part): &Row<'_>| us(path, part.start).into()),
-        Column::microseconds(
-            "duration_us",
-            "How long it is, in µs; 0 for edges of the graph that only order.",
-        )
-        .showing(&[Figure::CriticalPath])
-        .with_role(Role::Headline)
-        .field(move |(path, _, part): &Row<'_>| us(path, part.duration).into()),
-        Column::text("edge", "What the edge of the graph stands for, with HTA's names; empty in mode wall.")
+        Column::microseconds("duration_us", "Length; 0 for graph edges that only order.")
+            .showing(&[Figure::CriticalPath])
+            .with_role(Role::Headline)
+            .field(move |(path, _, part): &Row<'_>| us(path, part.duration).into()),
+        Column::text("edge", "Meaning of the graph edge, in HTA's terms; empty in mode wall.")
             .with_role(Role::Detail)
             .field(|(_, _, part): &Row<'_>| part.edge.map(|edge| edge.as_str()).into()),
-        Column::text("process", "Process of the event, or its device.").with_role(Role::Provenance).field(
+        Column::text("process", "Process or device of the event.").with_role(Role::Provenance).field(
             |(path, _, part): &Row<'_>| {
                 let track = |event| path.trace().tracks().get(path.trace().events().track(event));
                 part.event.and_then(|event| path.trace().row_text(track(event).pid)).into()
             },
         ),
-        Column::text("thread", "Thread of the event, or its stream.").with_role(Role::Provenance).field(
+        Column::text("thread", "Thread or stream of the event.").with_role(Role::Provenance).field(
             |(path, _, part): &Row<'_>| {
                 let track = |event| path.trace().tracks().get(path.trace().events().track(event));
                 part.event.and_then(|event| path.trace().row_text(track(event).tid)).into()
             },
         ),
-        Column::identifier("event", "Index of the event in the file's list.").field(
+        Column::identifier("event", "Index of the event in the file's event list.").field(
             |(path, _, part): &Row<'_>| part.event.map(|event| path.trace().events().uid(event)).into(),
         ),
     ];
     Sheet::new(
         "critical_path_segments",
-        "The critical path, a stretch a row, in order of time.",
+        "Critical path in order of time, one row per segment.",
         fields,
         |path: &'a CriticalPath| {
             path.parts.iter().enumerate().map(|(number, &part)| (path, number, part)).collect()

@@ -18,8 +18,8 @@ pub fn ms(nanoseconds: i64) -> f64 {
 }
 
 /// Sum of the durations.
-pub const TOTAL: Column = Column::new("Total Time (ms)", Number(Milliseconds), "Sum of the durations in ms.")
-    .with_role(Role::Headline);
+pub const TOTAL: Column =
+    Column::new("Total Time (ms)", Number(Milliseconds), "Sum of durations.").with_role(Role::Headline);
 
 /// Sum, mean, median, deviation, shortest and longest of the durations of a row, in nanoseconds. `one` is what each
 /// duration is of, such as a call ([`Column::per`]).
@@ -32,14 +32,11 @@ pub fn durations<C, R>(
     let spread = |name, description| us_of(name, description).spread_of(MEAN);
     [
         TOTAL.field(move |row| ms(of(row).sum).into()),
-        us_of(MEAN, "Mean duration in µs.").field(move |row| us(of(row).mean).into()),
-        spread("Median Time (µs)", "Median duration in µs.").field(move |row| us(of(row).median).into()),
-        spread(
-            "Std Time (µs)",
-            "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one.",
-        )
-        .field(move |row| of(row).sample_std.map(us).into()),
-        spread("Min Time (µs)", "Shortest duration in µs.").field(move |row| us(of(row).min as f64).into()),
-        spread("Max Time (µs)", "Longest duration in µs.").field(move |row| us(of(row).max as f64).into()),
+        us_of(MEAN, "Mean duration.").field(move |row| us(of(row).mean).into()),
+        spread("Median Time (µs)", "Median duration.").field(move |row| us(of(row).median).into()),
+        spread("Std Time (µs)", "Sample standard deviation (n − 1) of durations; empty for one.")
+            .field(move |row| of(row).sample_std.map(us).into()),
+        spread("Min Time (µs)", "Shortest duration.").field(move |row| us(of(row).min as f64).into()),
+        spread("Max Time (µs)", "Longest duration.").field(move |row| us(of(row).max as f64).into()),
     ]
 }

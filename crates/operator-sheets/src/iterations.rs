@@ -56,7 +56,7 @@ pub fn per_iteration<'a, A: Iterated, R>(
 ) -> Field<&'a A, R> {
     const PER_ITERATION: Column = Column::milliseconds(
         "per iteration (ms)",
-        "The time over the number of iterations in the window, in ms; only for windows of several whole iterations.",
+        "Time over the number of iterations in the window; only for windows of several whole iterations.",
     )
     .per("iteration");
     PER_ITERATION
@@ -86,59 +86,60 @@ const DRAWN: usize = 500;
 
 const ITERATION: Column = Column::identifier(
     "iteration",
-    "Number of the iteration in this recording, from 0; empty for what the device did before, between and after iterations.",
-).with_role(Role::Name);
+    "Number in this recording, from 0; empty for what the device did before, between and after iterations.",
+)
+.with_role(Role::Name);
 const NUMBER: Column = Column::identifier(
     "recorded number",
-    "Number that the program gave it, such as 12 of ProfilerStep#12; empty where it gave none.",
+    "Number given by the program, such as 12 of ProfilerStep#12; empty if none.",
 )
 .with_role(Role::Name);
 const LEVEL: Column = Column::text(
     "level",
-    "What the program does in each: step, engine step, image, program run, micro-batch, denoising step or layer.",
-).with_role(Role::Detail);
-const NAME: Column =
-    Column::text("name", "Name of the iterations in the recording, or what repeats.").with_role(Role::Detail);
+    "What one is: step, engine step, image, program run, micro-batch, denoising step or layer.",
+)
+.with_role(Role::Detail);
+const NAME: Column = Column::text("name", "Name of the iterations in the recording, or of what repeats.")
+    .with_role(Role::Detail);
 const SOURCE: Column = Column::text(
     "source",
-    "What shows the iterations, the surest first: recorded steps, annotations, program sequence, module calls, training cycle, operator sequence, kernel sequence.",
+    "Evidence for the iterations, strongest first: recorded steps, annotations, program sequence, module calls, training cycle, operator sequence, kernel sequence.",
 ).with_role(Role::Detail);
 const CONFIDENCE: Column = Column::new(
     "confidence",
     ColumnKind::Number(Unit::One),
-    "How sure it is that these are iterations whose number is right, 0 to 1.",
+    "Certainty that these are iterations and their number is right, 0 to 1.",
 )
 .with_role(Role::Detail);
 const GROUP: Column = Column::identifier(
     "group",
-    "Group of iterations that do alike, by the names of their device events: row of iteration_groups, from 0.",
-).with_role(Role::Detail);
+    "Similar iterations, by the names of their device events: row of iteration_groups, from 0.",
+)
+.with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or what sets it apart: partial (cut by the recording, lacking device work, or the first, which lacks a wait that the others have), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from the median of its group). Outside of iterations: before, between or after.",
+    "steady, or what sets it apart: partial (cut by the recording, lacking device work, or the first, without a wait that the others have), warm-up (one of the first, and slower), different (does what no other does), slow or fast (more than a tenth, and four deviations, from its group's median). Outside iterations: before, between or after.",
 );
 const PHASE: Column = Column::text(
     "phase",
-    "Phase of a language model's step: Prefill, Decode, Mixed (both in one step) or Unknown; several where several steps differ. In traces whose steps an inference engine annotated, and with --inference_phase_analysis in those of any language model.",
+    "Phase of a language model's step: Prefill, Decode, Mixed (both in one step) or Unknown; several if steps differ. For traces annotated by an inference engine, and with --inference_phase_analysis for any language model.",
 );
 const TOKENS: Column = Column::count(
     "tokens",
-    "New tokens that a language model computes in it, of prompts and of generation: those that the engine's annotation names, else those that the operators' shapes show, padding of replayed graphs included. Where phases are; empty where neither says it.",
+    "New tokens of a language model, of prompts and of generation: from the engine's annotation, else from operator shapes, including padding of replayed graphs. Only with phases; empty if neither tells.",
 );
 const SAMPLES: Column = Column::count(
     "samples",
-    "Images or videos that a diffusion model makes in it, as the engine's annotation names them. In traces of diffusion engines.",
+    "Images or videos that a diffusion model makes, from the engine's annotation. Only for traces of diffusion engines.",
 );
 const DURATION: Column = Column::milliseconds(
     "duration (ms)",
-    "From the end of the device work before the iteration to the end of its own, in ms: the device's time that is its part. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. The first begins with its start on the host (lead), where the device was not at earlier work. Time before its start on the host is not its own where the recording lacks device work, or behind iterations without any. Where an iteration has no device work: what the host took.",
+    "From the end of the previous device work to the end of its own: its part of device time. Parts do not overlap and add up to the span of the timeline; waiting belongs to what is waited for. The first begins at its start on the host (lead), unless the device was at earlier work. Time before its start on the host does not count if the recording lacks device work, or after iterations without any. Without device work: its time on the host.",
 ).with_role(Role::Headline);
-const MEDIAN: Column = Column::milliseconds(
-    "median (ms)",
-    "Median duration in ms of those that are neither partial nor warm-up.",
-)
-.with_role(Role::Headline)
-.per("iteration");
+const MEDIAN: Column =
+    Column::milliseconds("median (ms)", "Median duration of those that are neither partial nor warm-up.")
+        .with_role(Role::Headline)
+        .per("iteration");
 
 /// A part of the recording.
 struct Row<'a> {
@@ -195,35 +196,35 @@ const TIMES: [TimeOfPart; 5] = [
     TimeOfPart {
         column: Column::milliseconds(
             "busy (ms)",
-            "Time in ms in which something ran on the device: computation, exposed communication and exposed copies.",
+            "Time in which something ran on the device: computation, exposed communication and exposed copies.",
         ).showing(&[Figure::BusyTime]),
         time: |breakdown| breakdown.busy,
     },
     TimeOfPart {
         column: Column::milliseconds(
             "computation (ms)",
-            "Time in ms in which kernels computed.",
+            "Time in which kernels computed.",
         ).showing(&[Figure::BusyTime]),
         time: |breakdown| breakdown.computation,
     },
     TimeOfPart {
         column: Column::milliseconds(
             "exposed communication (ms)",
-            "Time in ms in which the device communicated and nothing computed.",
+            "Communication time without computation.",
         ),
         time: |breakdown| breakdown.exposed_communication,
     },
     TimeOfPart {
         column: Column::milliseconds(
             "exposed copies (ms)",
-            "Time in ms in which the device copied, and neither computed nor communicated.",
+            "Copy time without computation or communication.",
         ),
         time: |breakdown| breakdown.exposed_memcpy,
     },
     TimeOfPart {
         column: Column::milliseconds(
             "idle (ms)",
-            "Time in ms in which nothing ran, before one of its device events.",
+            "Time in which nothing ran, before one of its device events.",
         ).showing(&[Figure::IdleTime, Figure::BusyTime]),
         time: |breakdown| breakdown.idle,
     },
@@ -266,31 +267,49 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     let duration =
         DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into());
     let rest = [
-        Column::count("kernels", "Kernels that it launched; of a TPU the operations of its runs.")
+        Column::count("kernels", "Kernels launched; for a TPU, operations of its runs.")
             .field(|row: &Row<'_>| row.on_device.map(|figures| figures.kernels).into()),
-        Column::count("launches", "Calls that launched device work; that of a graph is one. Of TPUs runs of programs, one per core.")
-            .field(|row: &Row<'_>| row.on_device.map(|figures| figures.launches).into()),
+        Column::count(
+            "launches",
+            "Calls that launched device work, a graph counting once. For TPUs, program runs, one per core.",
+        )
+        .field(|row: &Row<'_>| row.on_device.map(|figures| figures.launches).into()),
         time(
-            Column::milliseconds("host start (ms)", "When the host began it, in ms from the first event of the recording; empty where it was found on the device alone."),
+            Column::milliseconds(
+                "host start (ms)",
+                "Start on the host, from the recording's first event; empty if found on the device alone.",
+            ),
             |row| {
                 row.iteration().filter(|iteration| iteration.track.is_some()).map(|iteration| iteration.start)
             },
         ),
         time(
-            Column::milliseconds("host duration (ms)", "From the host's beginning of it to its end, in ms.").showing(&[Figure::HostTimes]), |row| {
-            let iteration = row.iteration().filter(|iteration| iteration.track.is_some())?;
-            Some(iteration.end.saturating_sub(iteration.start))
-        }),
+            Column::milliseconds("host duration (ms)", "From its start to its end on the host.")
+                .showing(&[Figure::HostTimes]),
+            |row| {
+                let iteration = row.iteration().filter(|iteration| iteration.track.is_some())?;
+                Some(iteration.end.saturating_sub(iteration.start))
+            },
+        ),
         time(
-            Column::milliseconds("lead (ms)", "From the first iteration's start on the host to its first device event, in ms: part of its duration, and before the timeline."),
+            Column::milliseconds(
+                "lead (ms)",
+                "From the first iteration's start on the host to its first device event: part of its duration, before the timeline.",
+            ),
             |row| row.figures.lead,
         ),
         time(
-            Column::milliseconds("device start (ms)", "Start of its first device event, in ms from the first event of the recording."),
+            Column::milliseconds(
+                "device start (ms)",
+                "Start of its first device event, from the recording's first event.",
+            ),
             |row| row.figures.device_span.map(|span| span.start),
         ),
         time(
-            Column::milliseconds("device span (ms)", "From the start of its first device event to the end of its last, in ms. Spans of neighbours overlap where the device works ahead."),
+            Column::milliseconds(
+                "device span (ms)",
+                "From the start of its first device event to the end of its last. Spans of neighbours overlap where the device works ahead.",
+            ),
             |row| row.figures.device_span.map(gpu_timeline::Interval::length),
         ),
         LEVEL.field(|row: &Row<'_>| row.level.kind.as_str().into()),
@@ -303,7 +322,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     let fields = named.into_iter().chain(of_work).chain([duration]).chain(times).chain(rest);
     Sheet::with_context(
         names::ITERATIONS,
-        "Iterations of the program by time: steps of training, batches, steps of an engine, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one: busy while any of them is. Where the recording has no device work, what the device did is unknown and its columns are empty. Left out where nothing repeats.",
+        "Iterations of the program over time: training steps, batches, engine steps, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one: busy while any of them is. Columns of the device are empty if the recording has no device work. Left out if nothing repeats.",
         fields,
         |analysis: &'a A| {
             let (level, measured) = analysis.iterations()?.steps()?;
@@ -334,20 +353,20 @@ pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
     }
     let head = [
         ITERATION.field_in(|_: &&A, row: &DeviceRow<'_>| number(row.level, row.of.part).into()),
-        Column::text("device", "The device, by the name of its plane.")
+        Column::text("device", "Plane name of the device.")
             .with_role(Role::Name)
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.device_name(row.of.device).into()),
         STATE
-            .described("State of the iteration on all devices together: see iterations.")
+            .described("State of the iteration on all devices together; see iterations.")
             .field(|row: &DeviceRow<'_>| state(row.level, row.of.part, row.mark).into()),
         DURATION
-            .described("The iteration's part of the time of this device in ms: busy and idle. Parts add up to the span of the device's timeline.")
+            .described("The iteration's part of this device's time: busy and idle. Parts add up to the span of the device's timeline.")
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.ms(row.of.breakdown.total as f64).into()),
     ];
     let times = time_fields(|row: &DeviceRow<'_>| Some(&row.of.breakdown));
     Sheet::with_context(
         "iterations_per_device",
-        "What each device did in each iteration, for profiles of several devices. Device work belongs to the iteration that launched it, and the run of a program on all devices to one iteration.",
+        "Work of each device in each iteration, for profiles of several devices. Device work belongs to the iteration that launched it; a program run on all devices belongs to one iteration.",
         head.into_iter().chain(times),
         |analysis: &'a A| {
             let (level, measured) = analysis.iterations()?.steps()?;
@@ -418,31 +437,31 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         )
     };
     let phase = PHASE
-        .described("Phases of a language model's steps in the group. Where iterations has phases.")
+        .described("Phases of a language model's steps in the group, if iterations has phases.")
         .field(|row: &GroupRow<'_>| phases_in_words(&row.phases).into())
         .when(has_phases);
     let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
-        GROUP.with_role(Role::Name).described("Number of the group on its level, the one with the most time first, from 0.")
+        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, most time first.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
-        Column::count("iterations", "Iterations of the group.")
+        Column::count("iterations", "Number in the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
         MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
             analysis.ms(row.group.durations.median).into()
         }),
-        of_durations("mean (ms)", "Mean duration in ms of the same.", |all| Some(all.mean)),
-        of_durations("std (ms)", "Standard deviation (of a sample, n − 1) in ms of the same; empty for one iteration.", |all| all.sample_std),
-        of_durations("min (ms)", "Shortest duration in ms of the same.", |all| Some(all.min as f64)),
-        of_durations("max (ms)", "Longest duration in ms of the same.", |all| Some(all.max as f64)),
-        Column::count("measured", "Iterations that median, mean, deviation and range are of: all but partial ones and warm-up, or all where there are no others.")
+        of_durations("mean (ms)", "Mean of the same.", |all| Some(all.mean)),
+        of_durations("std (ms)", "Sample standard deviation (n − 1) of the same; empty for one iteration.", |all| all.sample_std),
+        of_durations("min (ms)", "Minimum of the same.", |all| Some(all.min as f64)),
+        of_durations("max (ms)", "Maximum of the same.", |all| Some(all.max as f64)),
+        Column::count("measured", "Iterations behind median, mean, deviation and range: all but partial and warm-up ones, or all if there are no others.")
             .field(|row: &GroupRow<'_>| row.group.durations.count.into()),
-        Column::percent("time (%)", "Time of all iterations of the group in percent of that of all iterations of the level.")
+        Column::percent("time (%)", "Time of all iterations of the group as a share of the level's.")
             .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
-        Column::identifier("representative", "The iteration of median duration: see iterations.")
+        Column::identifier("representative", "Iteration of median duration; see iterations.")
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
-        NUMBER.with_role(Role::Detail).described("Number that the program gave the representative; empty where it gave none.")
+        NUMBER.with_role(Role::Detail).described("Number that the program gave the representative; empty if none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
-        Column::nested("members", "The iterations of the group: runs of neighbours as first and last.")
+        Column::nested("members", "Iterations of the group: runs of neighbours as first and last.")
             .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),
         NAME.field(|row: &GroupRow<'_>| row.level.name.as_str().into()),
         SOURCE.field(|row: &GroupRow<'_>| row.level.evidence.as_str().into()),
@@ -453,7 +472,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     }
     Sheet::with_context(
         names::ITERATION_GROUPS,
-        "Iterations that do alike, by the names and numbers of their device events, on the level of the steps and on those below and beside it. Left out where nothing repeats.",
+        "Similar iterations, by names and numbers of their device events, on the level of the steps and on those below and beside it. Left out if nothing repeats.",
         fields,
         |analysis: &'a A| {
             let rows = group_rows(analysis.iterations()?, analysis.work());

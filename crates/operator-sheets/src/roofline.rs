@@ -249,11 +249,11 @@ const SPEC: Column = columns::COMPUTE_SPEC;
 const HEIGHT: Column = Column::new(
     "Attainable TFLOPS/s",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
-    "Height of the line there in units of 1e12 floating-point operations per second.",
+    "Height of the line there, in units of 1e12 floating-point operations per second.",
 );
 const LABEL: Column = Column::text(
     "label",
-    "The line in words: bandwidth in GB/s, or peak rate in TFLOP/s and intensity of the ridge point in FLOP/byte.",
+    "The line in words: bandwidth in GB/s, or peak rate in TFLOP/s and the ridge point's intensity in FLOP/byte.",
 );
 
 /// End of a line; the slope of the memory's bandwidth has no roof of its own.
@@ -272,28 +272,28 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
             .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.spec.to_string()).into()),
         Column::text(
             "Peak Spec",
-            "Peak of the architecture that the work is held against: another than Compute Spec where none is stated for that; empty for the memory.",
+            "Reference peak of the architecture; not Compute Spec where none is stated for that; empty for the memory.",
         )
         .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.peak.to_string()).into()),
         Column::text(
             "Peak Basis",
-            "What the height of the line is a figure of: nominal for the vendor's data sheet, achievable for measurements of the best known program; that of the memory is nominal.",
+            "Source of the line's height: nominal (vendor's data sheet) or achievable (measurements of the best known program); the memory's is nominal.",
         ).with_role(Role::Detail)
         .field(|end: &LineEnd<'_>| end.roof.map_or(PeakBasis::Nominal, |roof| roof.basis).to_string().into()),
         LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
         Column::text(
             "point",
-            "start: left end of the slope; ridge: where a slope meets a level, that of the memory ends at the highest; end: right end of a level.",
+            "start: left end of the slope; ridge: where a slope meets a level (the memory's ends at the highest); end: right end of a level.",
         )
         .field(|end: &LineEnd<'_>| end.point.into()),
         INTENSITY
-            .described("Floating-point operations per byte. That of start and end is a power of ten beyond all rows of roofline_points.")
+            .described("Floating-point operations per byte. Start and end are a power of ten beyond all rows of roofline_points.")
             .field(|end: &LineEnd<'_>| end.intensity.into()),
         HEIGHT.field(|end: &LineEnd<'_>| end.tflops.into()),
     ];
     Sheet::with_context(
         ROOFLINE,
-        "The roofs of the chart, each by the two points at its ends: the slope of the memory's bandwidth, and per peak that operators are held against the level from its ridge point to the right. The operators below are the rows of roofline_points. Left out without an architecture.",
+        "Roofs of the chart, each by its two end points: the slope of the memory bandwidth, and for each reference peak the level to the right of its ridge point. The operators below are the rows of roofline_points. Left out without an architecture.",
         fields,
         |analysis: &A| {
             let roofs = analysis.roofs();
@@ -382,40 +382,40 @@ struct Points<'a, A> {
 pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> Sheet<'a, A> {
     let fields = [
         columns::OP_NAME
-            .described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that no row of its own operator accounts for.")
+            .described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that its own operator's rows do not cover.")
             .field(|row: &PointRow<'_>| row.point.name.as_str().into()),
         columns::OP_CATEGORY.field(|row: &PointRow<'_>| row.point.category.as_str().into()),
-        SPEC.described("Unit and precision of the work: the peak that it is held against, see roofline.")
+        SPEC.described("Unit and precision of the reference peak, see roofline.")
             .field(|row: &PointRow<'_>| row.roof.spec.to_string().into()),
         columns::INPUT_DIMS.described("Shapes of the inputs.").distinguishing().field(|row: &PointRow<'_>| row.point.dims.as_ref().into()),
         Column::count("operation_count", "Calls of the row.")
             .field(|row: &PointRow<'_>| row.point.calls.into()),
         INTENSITY
-            .described("Arithmetic intensity: floating-point operations per byte; the place of the point from left to right.")
+            .described("Arithmetic intensity: floating-point operations per byte; horizontal position of the point.")
             .field(|row: &PointRow<'_>| row.point.intensity.into()),
         columns::TFLOPS_PER_S
             .mean
-            .described("Mean over calls of the achieved rate: floating-point operations over kernel time, in units of 1e12 per second; the height of the point.")
+            .described("Mean over calls of the achieved rate: floating-point operations over kernel time, in units of 1e12 per second; height of the point.")
             .field(|row: &PointRow<'_>| row.point.tflops.into()),
         HEIGHT
-            .described("Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth feeds at this intensity, whichever is smaller.")
+            .described("Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth sustains at this intensity, whichever is smaller.")
             .field(|row: &PointRow<'_>| row.attainable_tflops.into()),
         columns::PCT_ROOFLINE
             .mean
-            .described("Achieved over attainable rate, in percent; above 100 the model or the recorded arguments are wrong, or the data came from a cache.")
+            .described("Achieved over attainable rate; above 100, the model or the recorded arguments are wrong, or the data came from a cache.")
             .field(|row: &PointRow<'_>| (row.point.tflops / row.attainable_tflops * 100.0).into()),
         Column::milliseconds(
             "Kernel Time (ms)_sum",
-            "Sum over calls of the union of the spans of a call's device events, in ms.",
+            "Union of the spans of a call's device events, summed over calls.",
         ).with_role(Role::Headline)
         .showing(&[Figure::Unified, Figure::SumsOfDeviceTime])
         .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),
         columns::SHARE_OF_KERNEL_TIME
-            .described("Share of the kernel time of all rows of unified_perf_summary, those without a place under a roofline included, in percent; the size of the point.")
+            .described("Share of the kernel time of all rows of unified_perf_summary, including those without a place under a roofline; size of the point.")
             .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| -> Cell<'_> { percent(row.point.time, points.kernel_time).into() }),
         Column::identifier(
             "ex_UID",
-            "Index in the trace's event list of the first of these calls, as in unified_perf_summary.",
+            "Index of the first of these calls in the trace's event list, as in unified_perf_summary.",
         )
         .field(|row: &PointRow<'_>| row.point.uid.into()),
     ];

@@ -19,17 +19,14 @@ pub fn short_kernel_histogram<'a, A>(
     type Bin = (f64, f64, u64);
     let fields = [
         START.field(|&(start, ..): &Bin| start.into()),
-        Column::microseconds(
-            "bin_end",
-            "Duration in µs at which the next bin begins; the last bin includes it.",
-        )
-        .with_role(Role::Name)
-        .field(|&(_, end, _): &Bin| end.into()),
+        Column::microseconds("bin_end", "End of the bin in µs, excluded except in the last one.")
+            .with_role(Role::Name)
+            .field(|&(_, end, _): &Bin| end.into()),
         COUNT.field(|&(.., count): &Bin| count.into()),
     ];
     Sheet::with_context(
         name,
-        "How many kernels shorter than the threshold there are by duration: equal bins from the shortest to the longest; written when short kernels are studied.",
+        "Distribution of durations below the threshold: equal bins from the shortest to the longest; with the short kernel study.",
         fields,
         move |analysis| {
             let (durations, bins) = durations(analysis)?;

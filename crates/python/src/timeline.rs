@@ -23,7 +23,7 @@ struct EventColumn {
 /// The columns that there are.
 const EVENT_COLUMNS: [EventColumn; 13] = [
     EventColumn {
-        column: Column::identifier("uid", "Number of the event in the file's list."),
+        column: Column::identifier("uid", "Index of the event in the file's event list."),
         cells: |analysis| whole(analysis, |events, event| Some(events.uid(event).into())),
     },
     EventColumn {
@@ -41,15 +41,15 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
         },
     },
     EventColumn {
-        column: Column::microseconds("start_us", "Start of the event after that of the first, in µs."),
+        column: Column::microseconds("start_us", "Start, from the first event."),
         cells: |analysis| times(analysis.trace(), EventTable::start),
     },
     EventColumn {
-        column: Column::microseconds("duration_us", "Duration of the event in µs; 0 for a moment."),
+        column: Column::microseconds("duration_us", "Length of the event; 0 for an instant."),
         cells: |analysis| times(analysis.trace(), EventTable::duration),
     },
     EventColumn {
-        column: Column::text("process", "Process, or device, as the recorder numbers or names it."),
+        column: Column::text("process", "Process or device, by its recorded number or name."),
         cells: |analysis| {
             let trace = analysis.trace();
             let text = |id| trace.row_text(id).map(Into::into);
@@ -57,7 +57,7 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
         },
     },
     EventColumn {
-        column: Column::text("thread", "Thread, or stream, as the recorder numbers or names it."),
+        column: Column::text("thread", "Thread or stream, by its recorded number or name."),
         cells: |analysis| {
             let trace = analysis.trace();
             let text = |id| trace.row_text(id).map(Into::into);
@@ -65,7 +65,7 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
         },
     },
     EventColumn {
-        column: Column::identifier("device", "Device that the event ran on; empty for the host's own work."),
+        column: Column::identifier("device", "Device the event ran on; empty for host work."),
         cells: |analysis| whole(analysis, |events, event| events.device(event)),
     },
     EventColumn {
@@ -73,23 +73,20 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
         cells: |analysis| whole(analysis, |events, event| events.stream(event)),
     },
     EventColumn {
-        column: Column::identifier(
-            "correlation",
-            "Number that a launch shares with the device events it caused.",
-        ),
+        column: Column::identifier("correlation", "ID shared by a launch and the device events it caused."),
         cells: |analysis| whole(analysis, |events, event| events.correlation(event)),
     },
     EventColumn {
         column: Column::identifier(
             "external_id",
-            "Number that an operator shares with the calls and device events it caused.",
+            "ID shared by an operator and the calls and device events it caused.",
         ),
         cells: |analysis| whole(analysis, |events, event| events.external_id(event)),
     },
     EventColumn {
         column: Column::identifier(
             "parent",
-            "Number of the event that it ran in; of a device event that of its launch.",
+            "Index of the enclosing event; for a device event, of its launch.",
         ),
         cells: |analysis| {
             let parent = |event| analysis.tree().parent(event);
@@ -97,7 +94,7 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
         },
     },
     EventColumn {
-        column: Column::identifier("sequence_number", "Number that an operator shares with its backward."),
+        column: Column::identifier("sequence_number", "ID shared by an operator and its backward."),
         cells: |analysis| whole(analysis, |events, event| events.sequence_number(event)),
     },
 ];
@@ -196,7 +193,7 @@ pub(crate) fn breakdown(analysis: &Analysis, asked: Option<AskedWindow>) -> PyRe
     };
     let columns = vec![
         TableColumn::new(
-            Column::identifier("device", "Device, as the recorder numbers it."),
+            Column::identifier("device", "Device, by its recorded number."),
             rows.iter().map(|&(device, _)| device.into()),
         ),
         time("total_us", "From the first start to the last end, in µs.", |row| row.total),

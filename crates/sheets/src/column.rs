@@ -394,7 +394,7 @@ impl Column {
     #[must_use]
     pub fn full_description(&self) -> Cow<'static, str> {
         match self.only_in {
-            Some(Layout::Listed) => format!("{} Only in the layout of TraceLens.", self.description).into(),
+            Some(Layout::Listed) => format!("{} Only in the TraceLens layout.", self.description).into(),
             _ => self.description.into(),
         }
     }

@@ -264,7 +264,7 @@ macro_rules! statistics {
                 concat!($name, "_std"),
                 $kind,
                 concat!(
-                    "Standard deviation (of a sample, n − 1) over ",
+                    "Sample standard deviation (n − 1) over ",
                     $one,
                     "s of ",
                     $figure,

@@ -126,60 +126,55 @@ fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, 
     )
 }
 
-const STATUS: Column =
-    Column::text("status", "both, gone (only A, the first run, has it) or new (only B has it).")
-        .with_role(Role::Headline);
+const STATUS: Column = Column::text("status", "both, gone (only in A, the first run) or new (only in B).")
+    .with_role(Role::Headline);
 const TIME: Column = Column::microseconds(
     "time_us…",
-    "Time in µs in the run that the header names, A first; time_us_per_step where it is divided by the run's steps, time_us_per_call where the recordings are cut differently.",
+    "Time in the run that the header names, A first; time_us_per_step if divided by the run's steps, time_us_per_call if the recordings are cut differently.",
 )
 .with_role(Role::Headline);
-const DELTA: Column =
-    Column::microseconds("delta_us", "Time of B less time of A, in µs: above 0 what takes longer in B.")
-        .with_role(Role::Headline)
-        .judged(Verdict::LessIsBetter);
+const DELTA: Column = Column::microseconds("delta_us", "Time of B less time of A: above 0, B takes longer.")
+    .with_role(Role::Headline)
+    .judged(Verdict::LessIsBetter);
 const SPEEDUP: Column = Column::new(
     "speedup",
     ColumnKind::Number(Unit::One),
-    "Time of A over time of B: above 1 what is faster in B; empty for what one of them lacks.",
+    "Time of A over time of B: above 1, B is faster; empty if one of them lacks it.",
 )
 .with_role(Role::Headline)
 .judged(Verdict::AboveOneIsBetter);
-const DELTA_PERCENT: Column = Column::percent(
-    "delta_percent",
-    "delta_us as a share of the time of A, in percent; empty for what is new.",
-)
-.with_role(Role::Headline)
-.judged(Verdict::LessIsBetter);
+const DELTA_PERCENT: Column =
+    Column::percent("delta_percent", "delta_us as a share of the time of A; empty for new work.")
+        .with_role(Role::Headline)
+        .judged(Verdict::LessIsBetter);
 const PERCENT_OF_SPAN: Column = Column::percent(
     "percent_of_span",
-    "delta_us as a share of A's total_time of the timeline, or without one of A's time in all operators, in percent.",
+    "delta_us as a share of A's total_time in the timeline; without a timeline, of A's time in all operators.",
 )
 .with_role(Role::Headline)
 .judged(Verdict::LessIsBetter);
 const SHARE: Column = Column::percent(
     "share_of_gap",
-    "delta_us as a share of the sum over all rows, in percent; shares may be below 0 or above 100.",
+    "delta_us as a share of the sum over all rows, in percent; may be below 0 or above 100.",
 );
 const CUMULATIVE: Column =
     Column::percent("cumulative_share", "Sum of share_of_gap over this row and all above it, in percent.");
 const CALLS: Column = Column::new(
     "calls…",
     ColumnKind::Number(Unit::One),
-    "Calls in the run that the header names; calls_per_step where they are divided by the run's steps.",
+    "Calls in the run that the header names; calls_per_step if divided by the run's steps.",
 );
-const MEAN: Column =
-    Column::microseconds("mean_us…", "Mean time of a call in µs: time over calls.").per("call");
+const MEAN: Column = Column::microseconds("mean_us…", "Mean time per call: time over calls.").per("call");
 const STD: Column = Column::microseconds(
     "std_us…",
-    "Standard deviation (of a sample, n − 1) of the time of a call in µs, pooled over the rows of the report that have this key.",
+    "Sample standard deviation (n − 1) of the time per call, pooled over the report's rows with this key.",
 )
 .spread_of(MEAN.name)
 .per("call");
 const MIN: Column =
-    Column::microseconds("min_us…", "Least time of a call in µs.").spread_of(MEAN.name).per("call");
+    Column::microseconds("min_us…", "Shortest time of a call.").spread_of(MEAN.name).per("call");
 const MAX: Column =
-    Column::microseconds("max_us…", "Largest time of a call in µs.").spread_of(MEAN.name).per("call");
+    Column::microseconds("max_us…", "Longest time of a call.").spread_of(MEAN.name).per("call");
 const TFLOPS: Column = Column::new(
     "TFLOPS/s_mean…",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
@@ -194,7 +189,7 @@ const TERABYTES: Column = Column::new(
 .per("call");
 const MATCH: Column = Column::text(
     "match",
-    "Empty where the keys are equal; else why the rows are the same: operators that do the same work under other names, or keys that differ in strides alone.",
+    "Empty if the keys are equal; else why the rows match: operators that do the same work under other names, or keys that differ in strides alone.",
 )
 .with_role(Role::Detail);
 
@@ -269,25 +264,20 @@ fn of_both(
 
 /// The steps from the time of A to that of B.
 fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
-    const PART: Column =
-        Column::text("part", "What the time is: the whole of a run, or a part of it that differs.");
+    const PART: Column = Column::text("part", "A whole run, or a part of it that differs.");
     const WHOLE: Column =
-        Column::milliseconds("whole_ms", "Time of a run in ms, per step where the steps of both are known.");
+        Column::milliseconds("whole_ms", "Time of a run, per step if the steps of both are known.");
     const CHANGE: Column = Column::milliseconds(
         "delta_ms",
-        "Time of B less time of A in the part, in ms; the parts add up to the difference of the wholes.",
+        "Time of B less time of A in the part; the parts add up to the difference of the wholes.",
     )
     .with_role(Role::Headline)
     .judged(Verdict::LessIsBetter);
-    const BASE: Column = Column::milliseconds(
-        "base_ms",
-        "Where the step stands in the picture: the lower of its two ends, in ms.",
-    )
-    .with_role(Role::Detail);
-    const RISE: Column =
-        Column::milliseconds("slower_ms", "delta_ms where it is above 0.").with_role(Role::Detail);
-    const FALL: Column =
-        Column::milliseconds("faster_ms", "−delta_ms where it is below 0.").with_role(Role::Detail);
+    const BASE: Column =
+        Column::milliseconds("base_ms", "Position of the step in the chart: the lower of its two ends.")
+            .with_role(Role::Detail);
+    const RISE: Column = Column::milliseconds("slower_ms", "delta_ms if above 0.").with_role(Role::Detail);
+    const FALL: Column = Column::milliseconds("faster_ms", "−delta_ms if below 0.").with_role(Role::Detail);
     let ms = |us: f64| us / 1e3;
     let fields = [
         PART.field(|step: &Step| step.name.as_str().into()),
@@ -302,7 +292,7 @@ fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
     let shape = ChartShape::Waterfall { base: BASE.name, rise: RISE.name, fall: FALL.name };
     Sheet::new(
         format!("{TIME_CHANGE}{suffix}"),
-        "From the time of A to that of B, part by part: what the device computed, by kind of work, its exposed communication and copies, and its idle time.",
+        "From the time of A to that of B, part by part: computation by kind of work, exposed communication and copies, and idle time.",
         fields,
         waterfall,
     )

@@ -10,42 +10,42 @@ use crate::finding::Finding;
 #[must_use]
 pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
     let fields = [
-        Column::text("rule", "Short name of the rule: F file, R what was recorded, W window, L loss, C clocks, S streams, I ids, O overhead, N names, P .pftrace.")
+        Column::text("rule", "Code of the rule: F file, R what was recorded, W window, L loss, C clocks, S streams, I ids, O overhead, N names, P .pftrace.")
             .field_in(|_: &TimeUnit, finding: &&Finding| finding.rule.id.into()),
         Column::text(
             "severity",
-            "error: figures are wrong. warning: some figures cannot be trusted. note: sheets are empty or partial. info: good to know.",
+            "error: figures are wrong. warning: some figures are unreliable. note: sheets are empty or partial. info: good to know.",
         )
         .field_in(|_, finding: &&Finding| finding.severity.as_str().into()),
         Column::text("finding", "What is wrong with the recording.")
             .field_in(|_, finding: &&Finding| finding.text.as_str().into()),
         Column::text("remedy", "What to do about it.").field_in(|_, finding: &&Finding| finding.remedy.into()),
-        Column::names("spoils", "Sheets and figures that cannot be trusted, or are missing, because of it.").field_in(
+        Column::names("spoils", "Sheets and figures that it makes unreliable or missing.").field_in(
             |_, finding: &&Finding| {
                 let names = finding.rule.spoils().map(|name| sheets::Nested::Text(name.to_owned()));
                 sheets::Nested::List(names.collect()).into()
             },
         ),
-        Column::count("count", "How many events, ids or calls are affected.")
+        Column::count("count", "Events, ids or calls affected.")
             .field_in(|_, finding: &&Finding| finding.count.into()),
         Column::count("of", "Out of how many.")
             .with_role(Role::Detail)
             .field_in(|_, finding: &&Finding| finding.of.into()),
-        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Time that is affected, where the rule measures one.")
+        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Time affected, if the rule measures one.")
             .with_role(Role::Detail)
             .field_in(|unit: &TimeUnit, finding: &&Finding| {
                 finding.time.map(|time| unit.to_milliseconds(time)).into()
             }),
-        Column::count("guarded", "How many more look alike and have a harmless explanation.")
+        Column::count("guarded", "Cases that look alike but have a harmless explanation.")
             .with_role(Role::Detail)
             .field_in(|_, finding: &&Finding| finding.guarded.into()),
-        Column::identifier("first_UID", "Index of the earliest event that is affected in the file's event list.")
+        Column::identifier("first_UID", "Index of the earliest affected event in the file's event list.")
             .with_role(Role::Provenance)
             .field_in(|_, finding: &&Finding| finding.first.map(|place| place.uid).into()),
     ];
     Sheet::with_context(
         SHEET_NAME,
-        "What is wrong with the recording, or missing in it, and which figures that spoils: one row per finding, the worst first.",
+        "Problems and gaps of the recording, and the figures they distort: one row per finding, worst first.",
         fields,
         |diagnosis: &Diagnosis| {
             let findings: Vec<&Finding> = diagnosis.findings.iter().collect();

@@ -8,12 +8,14 @@ use crate::step::Phase;
 
 const PHASE: Column = Column::text(
     "phase",
-    "Prefill, Decode, Mixed (both in one step) or Unknown (nothing in the trace says); with a method of TraceLens Mixed also stands for undecided.",
+    "Prefill, Decode, Mixed (both in one step) or Unknown (the trace does not say); with a TraceLens method, Mixed also means undecided.",
 );
 const KERNEL_TIME: Column = Column::microseconds(
     "kernel_time_us",
-    "Direct device time of operators in µs: the column adds up to that of ops_summary; communication kernels are left out.",
-).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline);
+    "Direct device time of operators; adds up to that of ops_summary. Communication kernels are left out.",
+)
+.showing(&[Figure::SumsOfDeviceTime])
+.with_role(Role::Headline);
 
 /// What all rows share.
 struct Summary<'a> {
@@ -42,51 +44,51 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         PHASE.field(|row: &&PhaseStatistics| row.phase.as_str().into()),
         Column::count(
             "steps",
-            "Steps of the engine; empty for methods that label single operators.",
+            "Engine steps; empty for methods that label single operators.",
         ).field(|row: &&PhaseStatistics| row.steps.into()),
         Column::count(
             "requests",
-            "Requests of the steps, each counted in every step that it is part of; empty where no step states them.",
+            "Requests of the steps, counted once per step; empty if no step states them.",
         ).field(|row: &&PhaseStatistics| row.requests.into()),
         Column::count(
             "tokens",
-            "Tokens that the steps process, of prompts and of generation; empty where no step states them.",
+            "Prompt and generated tokens that the steps process; empty if no step states them.",
         ).field(|row: &&PhaseStatistics| row.tokens.into()),
         Column::count(
             "gpu_events",
-            "Kernels, copies and fills, those of communication and those without a launch in the trace included.",
+            "Kernels, copies and fills, including communication and events without a launch in the trace.",
         ).field(|row: &&PhaseStatistics| row.device_events.into()),
         KERNEL_TIME.field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.kernel_time).into()),
         Column::microseconds(
             "busy_time_us",
-            "Time in µs in which at least one of gpu_events ran.",
+            "Time in which at least one of gpu_events ran.",
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.busy_time).into()),
         Column::percent(
             "percent_of_kernel_time",
-            "kernel_time_us as a share of that of all phases, in percent.",
+            "kernel_time_us as a share of all phases.",
         ).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| percent(row.kernel_time, summary.kernel_time).unwrap_or(0.0).into()),
         Column::microseconds(
             "mean_step_gpu_us",
-            "Mean over steps with device work of the time in µs in which at least one of a step's device events ran.",
+            "Time per step in which at least one of its device events ran, mean over steps with device work.",
         ).per("step").field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| { let unit = summary.phases.analysis.trace().time_unit(); row.mean_step_time.map(|time| time / unit.per_microsecond() as f64).into() }),
         Column::new(
             "tokens_per_s",
             ColumnKind::Number(Unit::One),
-            "Tokens per second of the steps' device time (not of elapsed time), over the steps that say their tokens.",
+            "Tokens per second of device time (not elapsed time), over steps that state their tokens.",
         ).field(|row: &&PhaseStatistics| row.tokens_per_second.into()),
         Column::text(
             "source",
-            "What decided the phase, that with the most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that labelled single operators.",
+            "What determined the phase, most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that labelled single operators.",
         ).with_role(Role::Detail).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.source(row).into()),
         Column::new(
             "confidence",
             ColumnKind::Number(Unit::One),
-            "Confidence of the phase, 0 to 1, mean weighted by device time; empty for methods that label single operators.",
+            "Certainty of the phase, 0 to 1, mean weighted by device time; empty for methods that label single operators.",
         ).with_role(Role::Detail).per("step").field(|row: &&PhaseStatistics| row.confidence.into()),
     ];
     Sheet::with_context(
         "phase_summary",
-        "Phases of inference: one row per phase that occurs, when phases are analysed. Prefill processes prompts, Decode extends requests by a token or a few, Mixed does both in one step.",
+        "Inference phases, one row each, with phase analysis. Prefill processes prompts, Decode extends requests by one or a few tokens, Mixed does both in one step.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let rows: Vec<&PhaseStatistics> = phases.phases().iter().collect();

@@ -10,16 +10,13 @@ use crate::step::Step;
 /// Steps of the chart: more are narrower than a pixel or two.
 const DRAWN_STEPS: usize = 500;
 
-const STEP: Column = Column::identifier("step", "Number of the step, from 0.").with_role(Role::Name);
+const STEP: Column = Column::identifier("step", "Number from 0.").with_role(Role::Name);
 const PHASE: Column = Column::text("phase", "Prefill, Decode, Mixed (both) or Unknown.");
-const CONTEXT_TOKENS: Column =
-    Column::count("context_tokens", "Tokens of prompts; empty where the trace does not say.");
-const GENERATION_TOKENS: Column = Column::count(
-    "generation_tokens",
-    "Tokens that requests are extended by; empty where the trace does not say.",
-);
+const CONTEXT_TOKENS: Column = Column::count("context_tokens", "Prompt tokens; empty if not recorded.");
+const GENERATION_TOKENS: Column =
+    Column::count("generation_tokens", "Tokens that extend requests; empty if not recorded.");
 const BUSY: Column =
-    Column::microseconds("gpu_busy_us", "Time in µs in which at least one of its device events ran.")
+    Column::microseconds("gpu_busy_us", "Time in which at least one of its device events ran.")
         .with_role(Role::Headline);
 
 struct Row<'a> {
@@ -33,51 +30,51 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         STEP.field(|row: &Row<'_>| row.number.into()),
         Column::text(
             "annotation",
-            "The engine's annotation of the step; empty where it has none.",
+            "The engine's label of the step; empty if none.",
         ).with_role(Role::Detail).field_in(|trace: &&Trace, row: &Row<'_>| row.step.annotation.map(|event| trace.name(event)).into()),
         PHASE.field(|row: &Row<'_>| row.step.phase.as_str().into()),
         Column::text(
             "prompts",
-            "Whether prompts are processed: yes, no; empty where that is not known. Of an Unknown step with prompts nothing shows whether requests are extended beside them.",
+            "Whether prompts are processed: yes or no; empty if unknown. For an Unknown step with prompts, nothing shows whether it also extends requests.",
         ).with_role(Role::Detail).field(|row: &Row<'_>| row.step.bears_context().map(|is| if is { "yes" } else { "no" }).into()),
         Column::text(
             "source",
-            "What decided the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
+            "What determined the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
         ).with_role(Role::Detail).field(|row: &Row<'_>| row.step.source.as_str().into()),
-        Column::new("confidence", ColumnKind::Number(Unit::One), "Confidence of the phase, 0 to 1.").with_role(Role::Detail).field(|row: &Row<'_>| row.step.confidence.into()),
+        Column::new("confidence", ColumnKind::Number(Unit::One), "Certainty of the phase, 0 to 1.").with_role(Role::Detail).field(|row: &Row<'_>| row.step.confidence.into()),
         Column::count(
             "context_requests",
-            "Requests whose prompt is processed; empty where the trace does not say.",
+            "Requests whose prompt is processed; empty if not recorded.",
         ).field(|row: &Row<'_>| row.step.load.context_requests.into()),
         CONTEXT_TOKENS.field(|row: &Row<'_>| row.step.load.context_tokens.into()),
         Column::count(
             "generation_requests",
-            "Requests that are extended; empty where the trace does not say.",
+            "Requests being extended; empty if not recorded.",
         ).field(|row: &Row<'_>| row.step.load.generation_requests.into()),
         GENERATION_TOKENS.field(|row: &Row<'_>| row.step.load.generation_tokens.into()),
         Column::microseconds(
             "launch_start_us",
-            "When the host began the step, in µs from the trace's first event.",
+            "When the host began the step, from the trace's first event.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| trace.to_microseconds(row.step.start).into()),
         Column::microseconds(
             "launch_dur_us",
-            "Time that the host spent on the step, in µs.",
+            "Time the host spent on the step.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| trace.to_microseconds(row.step.end.saturating_sub(row.step.start)).into()),
         Column::microseconds(
             "gpu_start_us",
-            "Start of the step's first device event, in µs from the trace's first event; empty without device work.",
+            "Start of the step's first device event, from the trace's first event; empty without device work.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| row.figures.device_span.map(|(start, _)| trace.to_microseconds(start)).into()),
         Column::microseconds(
             "gpu_end_us",
-            "End of its last device event, in µs from the trace's first event; empty without device work.",
+            "End of the step's last device event, from the trace's first event; empty without device work.",
         ).field_in(|trace: &&Trace, row: &Row<'_>| row.figures.device_span.map(|(_, end)| trace.to_microseconds(end)).into()),
         BUSY.field_in(|trace: &&Trace, row: &Row<'_>| trace.to_microseconds(row.figures.busy_time).into()),
         Column::count("gpu_events", "Its kernels, copies and fills.").field(|row: &Row<'_>| row.figures.device_events.into()),
-        Column::count("graph_launches", "Launches of captured graphs that did device work.").field(|row: &Row<'_>| row.figures.graph_launches.into()),
+        Column::count("graph_launches", "Captured-graph launches that did device work.").field(|row: &Row<'_>| row.figures.graph_launches.into()),
     ];
     Sheet::with_context(
         "step_summary",
-        "Steps of the inference engine by their start on the host; when phases are analysed with the method hybrid, the only one that detects steps. Device work outside of any step is in no row.",
+        "Inference engine steps by host start, with phase analysis and the method hybrid, the only one that detects steps. Device work outside steps is left out.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let steps = phases.steps()?.steps().iter().zip(phases.step_statistics()).enumerate();

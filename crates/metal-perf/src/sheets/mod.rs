@@ -21,27 +21,28 @@ pub fn metal_sheets<'a>() -> Vec<Sheet<'a, MetalReport>> {
 
 /// Device time by operation, memory or category.
 pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
-    const MEAN: Column = Column::percent("Mean FLOPs", "Mean of their FLOPs %.");
+    const MEAN: Column = Column::percent("Mean FLOPs", "Mean of FLOPs %.");
     let flops = |column: Column, figure: fn(&FlopsSpread) -> Option<f64>| {
         column
             .per("operation")
             .field(move |group: &StackedGroup| group.flops.as_ref().and_then(figure).into())
     };
     let fields = [
-        Column::percent("Total %", "Share of the device time of all groups (of the device), in percent.")
+        Column::percent("Total %", "Share of the device time of all groups (of the device).")
             .with_role(Role::Headline)
             .field(|group: &StackedGroup| group.percent.into()),
         GROUP.field(|group: &StackedGroup| group.name.as_str().into()),
-        Column::identifier("Device", "The device, where devices are not put together.")
+        Column::identifier("Device", "The device, if devices are not merged.")
             .with_role(Role::Name)
             .field(|group: &StackedGroup| group.device.into()),
         TIME_SUM.field(|group: &StackedGroup| group.time_us.into()),
         COUNT.field(|group: &StackedGroup| group.count.into()),
-        Column::text("Op Category", "Category of the first.")
+        Column::text("Op Category", "Category of the first operation.")
             .with_role(Role::Detail)
             .field(|group: &StackedGroup| group.category.map(OpCategory::as_str).into()),
         flops(
-            Column::percent("Min FLOPs", "Lowest FLOPs % of those that have one.").spread_of(MEAN.name),
+            Column::percent("Min FLOPs", "Lowest FLOPs % of the operations that have one.")
+                .spread_of(MEAN.name),
             |flops| Some(flops.min),
         ),
         flops(Column::percent("Max FLOPs", "Highest FLOPs %.").spread_of(MEAN.name), |flops| Some(flops.max)),
@@ -49,7 +50,7 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
         flops(
             Column::percent(
                 "Std FLOPs",
-                "Standard deviation (of a sample, n − 1) of their FLOPs %; empty for a single one.",
+                "Sample standard deviation (n − 1) of FLOPs %; empty for one operation.",
             )
             .spread_of(MEAN.name),
             |flops| flops.std,
@@ -57,20 +58,17 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
         flops(
             Column::percent(
                 "Weighted Mean FLOPs",
-                "Mean of their FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time.",
+                "Mean of FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time.",
             ),
             |flops| flops.weighted_mean,
         ),
-        Column::text(
-            "Buffer",
-            "Kind of memory of the first input (DRAM, L1 or HOST), where groups are by memory.",
-        )
-        .with_role(Role::Detail)
-        .field(|group: &StackedGroup| group.buffer.as_deref().into()),
+        Column::text("Buffer", "Memory kind of the first input (DRAM, L1 or HOST), when grouped by memory.")
+            .with_role(Role::Detail)
+            .field(|group: &StackedGroup| group.buffer.as_deref().into()),
     ];
     Sheet::new(
         "summary",
-        "Device time by operation, by operation and memory of its first input, or by category, most time first; of each device by itself where devices are not put together.",
+        "Device time by operation, by operation and memory of its first input, or by category, most time first; per device if devices are not merged.",
         fields,
         stacked,
     )
@@ -88,15 +86,15 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
     /// A finding, an item of advice, ID and name of its first operation.
     type Row<'a> = (Finding, String, Option<(u32, Cow<'a, str>)>);
     let fields = [
-        Column::text("finding", "What it is about.")
+        Column::text("finding", "Kind of problem.")
             .field(|(finding, ..): &Row<'_>| finding.title().into()),
-        Column::identifier("ID", "The operation, or the first of them.").with_role(Role::Name)
+        Column::identifier("ID", "The operation, or the first of several.").with_role(Role::Name)
             .field(|(.., op): &Row<'_>| op.as_ref().map(|&(id, _)| id).into()),
         Column::text("OP Code", "Its name.")
             .field(|(.., op): &Row<'_>| op.as_ref().map(|(_, name)| name.as_ref()).into()),
-        Column::count("operations", "How many operations it is about.")
+        Column::count("operations", "Operations concerned.")
             .field(|(finding, ..): &Row<'_>| finding.ops().len().into()),
-        Column::text("Bound", "What bounds the operation, for matrix products only.").with_role(Role::Detail).field(
+        Column::text("Bound", "What bounds the operation; matrix products only.").with_role(Role::Detail).field(
             |(finding, ..): &Row<'_>| match finding {
                 Finding::MatrixProduct { bound, .. } => bound.map(Bound::as_str).into(),
                 _ => None::<&str>.into(),
@@ -106,13 +104,13 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
             .field(|(_, advice, _): &Row<'_>| advice.into()),
         Column::microseconds(
             "saving at most (µs)",
-            "What there is to win at most, in µs: time on the host; gaps less 6 µs each; time of a product × (1 − the higher of DRAM % and FLOPs % / 100). Items of one operation share it.",
+            "Upper bound: host time; gaps less 6 µs each; time of a product × (1 − the higher of DRAM % and FLOPs % / 100). Items for one operation share it.",
         ).with_role(Role::Headline)
         .field(|(finding, ..): &Row<'_>| finding.at_most_us().into()),
     ];
     Sheet::new(
         "advice",
-        "What the figures say should be changed, a row per item; an item about several operations names the first.",
+        "Suggested changes, one row per item; an item about several operations names the first.",
         fields,
         |report: &'a MetalReport| {
             let rows = |finding: Finding| {
@@ -138,28 +136,28 @@ fn devices<'a>() -> Sheet<'a, MetalReport> {
             .field(|load: &DeviceLoad| load.count.into()),
         Column::microseconds("Device Time Sum", "Sum of their times in µs, overlaps counted twice.")
             .field(|load: &DeviceLoad| load.time_us.into()),
-        Column::microseconds("Gap Sum", "Sum of the gaps before them in µs, without that before the first.")
+        Column::microseconds("Gap Sum", "Sum of the gaps before them in µs, without the first one's.")
             .field(|load: &DeviceLoad| load.gap_us.into()),
         Column::microseconds(
             "Busy Time",
-            "Time in µs in which at least one ran: the union of their firmware's cycles, divided by the clock; empty without cycles.",
+            "Time in µs in which at least one ran: the union of firmware cycles, divided by the clock; empty without cycles.",
         )
         .field(|load: &DeviceLoad| load.busy_us.into()),
         Column::microseconds(
             "Idle Time",
-            "Time in µs between the first and the last in which none ran; empty without cycles.",
+            "Time in µs between the first and the last operation in which none ran; empty without cycles.",
         )
         .field(|load: &DeviceLoad| load.idle_us.into()),
         Column::new(
             "Clock (MHz)",
             ColumnKind::Number(Unit::Megahertz),
-            "Cycles of the firmware divided by its duration.",
+            "Firmware cycles divided by firmware duration.",
         )
         .field(|load: &DeviceLoad| load.clock_mhz.into()),
     ];
     Sheet::new(
         "devices",
-        "Work of each device in the rows shown; operations that were put together count for each of their devices.",
+        "Work of each device in the rows shown; merged operations count for each of their devices.",
         fields,
         device_loads,
     )
@@ -170,7 +168,7 @@ const MEAN_TIME: Column = Column::microseconds("Mean Time", "Mean time in µs.")
 /// How evenly devices shared the work.
 fn imbalance<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
-        Column::identifier("ID", "Line of the row shown in the profiler's file.")
+        Column::identifier("ID", "Line of the shown row in the profiler's file.")
             .with_role(Role::Name)
             .field_in(|report: &&MetalReport, one: &OpImbalance| {
                 report.ops.get(one.op).map(|op| op.id).into()
@@ -178,7 +176,7 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
         Column::text("OP Code", "The operation.").field_in(|report: &&MetalReport, one: &OpImbalance| {
             report.ops.get(one.op).map(|op| op.label.as_str()).into()
         }),
-        Column::count("Devices", "Devices that have a time.").field(|one: &OpImbalance| one.devices.into()),
+        Column::count("Devices", "Devices with a time.").field(|one: &OpImbalance| one.devices.into()),
         Column::microseconds("Min Time", "Shortest time in µs.")
             .spread_of(MEAN_TIME.name)
             .per("device")
@@ -188,15 +186,15 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
             .spread_of(MEAN_TIME.name)
             .per("device")
             .field(|one: &OpImbalance| one.max_us.into()),
-        Column::identifier("Slowest Device", "The device that took longest.")
+        Column::identifier("Slowest Device", "Device that took longest.")
             .with_role(Role::Detail)
             .field(|one: &OpImbalance| one.slowest.into()),
-        Column::percent("Imbalance %", "How much longer that is than the mean: (max / mean − 1) × 100.")
+        Column::percent("Imbalance %", "Excess of the slowest device over the mean: (max / mean − 1) × 100.")
             .field(|one: &OpImbalance| one.imbalance_percent.into()),
     ];
     Sheet::with_context(
         "imbalance",
-        "Operations that several devices ran, in their order, with the spread of their times.",
+        "Operations that ran on several devices, in order, with the spread of their times.",
         fields,
         |report: &'a MetalReport| {
             let rows = imbalances(report);

@@ -17,9 +17,9 @@ pub(crate) const INPUT_0_DATATYPE: Column =
 pub(crate) const INPUT_1_DATATYPE: Column =
     Column::text("Input 1 Datatype", "Datatype of input 1.").with_role(Role::Detail);
 pub(crate) const CALL_COUNT: Column =
-    Column::identifier("Global Call Count", "Number of the call times 1024, plus the device.");
+    Column::identifier("Global Call Count", "Call number times 1024, plus the device.");
 pub(crate) const ADVICE: Column =
-    Column::text("Advice", "What to try, items parted by •.").with_role(Role::Detail);
+    Column::text("Advice", "Suggestions, separated by •.").with_role(Role::Detail);
 pub(crate) const RAW_OP_CODE: Column =
     Column::text("Raw OP Code", "Operation as the profiler names it.").with_role(Role::Provenance);
 
@@ -29,7 +29,7 @@ type Row<'a> = (&'a Op, &'a OpRow);
 pub(crate) fn sheet<'a>() -> Sheet<'a, MetalReport> {
     Sheet::with_context(
         "ops",
-        "Operations in their order, a row each.",
+        "Operations in order, one row each.",
         columns_of_tt_perf_report().into_iter().chain(own_columns()),
         |report: &'a MetalReport| {
             let row = |op: &'a Op| Some((op, report.table.rows.get(op.row as usize)?));
@@ -43,47 +43,47 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     [
         Column::identifier(
         "ID",
-        "Line of the operation in the profiler's file, the header being line 1; lines of a second file follow on those of the first.",
+        "Line of the operation in the profiler's file (the header is line 1); lines of a second file continue the count.",
     ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.id.into()),
         Column::percent(
         "Total %",
-        "Device time and gap of the operation, of those of all rows, in percent: (Device Time + Op-to-Op Gap) / (sum of both) × 100.",
+        "Device time and gap as a share of all rows: (Device Time + Op-to-Op Gap) / (sum of both) × 100.",
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.total_percent.into()),
         Column::text(
         "Bound",
-        "What bounds the operation: DRAM or FLOP (at least 65 % of the chip's), BOTH, or SLOW (neither); HOST for operations of the host; empty where the model has no figures.",
+        "What bounds the operation: DRAM or FLOP (at least 65 % of the chip's), BOTH, or SLOW (neither); HOST for host operations; empty if the model has no figures.",
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
         OP.field(|(op, _): &Row<'_>| op_code(op).into()),
         Column::identifier(
         "Device",
-        "Device of the row; of several that were put together, the one whose figures are shown.",
+        "Device of the row; for merged devices, the one whose figures are shown.",
     ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.device.into()),
         TIME.field(|(op, _): &Row<'_>| op.device_time_us.into()),
         Column::microseconds(
         "Op-to-Op Gap",
-        "Time in µs from the end of the device's operation before to the start of this one.",
+        "Time in µs from the end of the device's previous operation to the start of this one.",
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.gap_us.into()),
         Column::count(
         "Cores",
-        "Cores that it ran on; of DRAM-sharded products the cores that feed from the DRAM banks.",
+        "Cores that it ran on; for DRAM-sharded products, those that feed from the DRAM banks.",
     ).field(|(op, _): &Row<'_>| op.cores.into()),
         Column::new(
         "DRAM",
         ColumnKind::Number(Unit::GigabytesPerSecond),
-        "Rate in 1e9 bytes per second: the operation's inputs and outputs (of matrix products inputs 0 and 1 and output 0), as far as they lie in DRAM, each once, with padding, divided by the device time.",
+        "Rate in 1e9 bytes per second: inputs and outputs in DRAM (for matrix products inputs 0 and 1 and output 0), each once, with padding, over device time.",
     ).field(|(op, _): &Row<'_>| op.dram_gb_per_s.into()),
         Column::percent(
         "DRAM %",
-        "DRAM divided by the chip's peak bandwidth, in percent.",
+        "DRAM over the chip's peak bandwidth.",
     ).field(|(op, _): &Row<'_>| op.dram_percent.into()),
         Column::new(
         "FLOPs",
         ColumnKind::Number(Unit::TeraflopsPerSecond),
-        "Rate in 1e12 operations per second: 2·M·K·N·batch divided by the device time.",
+        "Rate in 1e12 operations per second: 2·M·K·N·batch over device time.",
     ).field(|(op, _): &Row<'_>| op.tflop_per_s.into()),
         Column::percent(
         "FLOPs %",
-        "FLOPs divided by what the operation's cores reach at its math fidelity, in percent.",
+        "FLOPs over the peak of the operation's cores at its math fidelity.",
     ).field(|(op, _): &Row<'_>| op.flops_percent.into()),
         Column::text("Math Fidelity", "Math fidelity and datatypes: inputs => output.").with_role(Role::Detail).field(|(op, _): &Row<'_>| known(&op.math_fidelity).into()),
         OUTPUT_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.outputs(row).first())),
@@ -91,25 +91,25 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         INPUT_1_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.inputs(row).get(1))),
         Column::flag(
         "DRAM Sharded",
-        "Whether the weights are spread over the banks of the DRAM.",
+        "Whether weights are spread over the DRAM banks.",
     ).field(|(op, _): &Row<'_>| op.dram_sharded.into()),
         Column::text(
         "Input 0 Memory",
-        "Where input 0 lies: number, buffer (DRAM or L1) and layout.",
+        "Location of input 0: number, buffer (DRAM or L1) and layout.",
     ).with_role(Role::Detail).field_in(|report: &&MetalReport, (_, row): &Row<'_>| report.table.inputs(row).first().and_then(|input| known(report.table.text(input.memory))).into()),
         Column::count("Inner Dim Block Size", "in0_block_w of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.inner_block_width.into()),
         Column::count("Output Subblock H", "out_subblock_h of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.out_subblock_h.into()),
         Column::count("Output Subblock W", "out_subblock_w of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.out_subblock_w.into()),
         CALL_COUNT.field(|(_, row): &Row<'_>| row.global_call_count.into()),
         Column::text("Sub Device ID", "Part of the device that the operation was confined to.").with_role(Role::Detail).field_in(|report: &&MetalReport, (_, row): &Row<'_>| match row.sub_device { SubDevice::None => Cell::Missing, SubDevice::Number(number) => number.to_string().into(), SubDevice::Text(text) => known(report.table.text(text)).into(), }),
-        Column::count("Available Cores", "Cores that the operation could have run on.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.available_cores.into()),
+        Column::count("Available Cores", "Cores that the operation could have used.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.available_cores.into()),
         Column::text(
         "Op Category",
         "Compute, CCL (communication of devices), TM (tensor manipulation), DM (data movement), Host or Other; signposts have none.",
     ).with_role(Role::Detail).field(|(op, _): &Row<'_>| op.category.map(OpCategory::as_str).into()),
         Column::text(
         "Bound Analysis",
-        "Figures that the operation's model has: full (DRAM and FLOPs), flops_only, dram_only or none.",
+        "Figures in the operation's model: full (DRAM and FLOPs), flops_only, dram_only or none.",
     ).with_role(Role::Provenance).field(|(op, _): &Row<'_>| op.analysed.as_str().into()),
         ADVICE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| Some(advice_cell(report, op)).filter(|advice| !advice.is_empty()).into()),
         RAW_OP_CODE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| report.table.text(op.raw_op_code).into()),
@@ -121,24 +121,24 @@ fn own_columns<'a>() -> [Field<&'a MetalReport, Row<'a>>; OWN_COLUMNS] {
     [
         Column::percent(
         "Device %",
-        "Device time of the operation, of that of all rows, in percent; gaps do not count.",
+        "Device time as a share of all rows; gaps do not count.",
     ).field(|(op, _): &Row<'_>| op.device_percent.into()),
-        Column::count("Merged Rows", "Rows of other devices that the row stands for too.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
+        Column::count("Merged Rows", "Rows of other devices merged into this one.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
         Column::microseconds(
         "Host Duration",
         "Time in µs that the host spent on the call.",
     ).field(|(_, row): &Row<'_>| row.host_duration_ns.map(|ns| ns / 1e3).into()),
         Column::microseconds(
         "Profiler Ideal Time",
-        "Time in µs that the profiler's own model holds to be possible; empty where it has none.",
+        "Least time in µs by the profiler's own model; empty if it has none.",
     ).with_role(Role::Detail).field(|(_, row): &Row<'_>| profiler_ideal_us(row).into()),
         Column::percent(
         "Profiler DRAM %",
-        "Share of the DRAM bandwidth in percent as the profiler gives it.",
+        "Share of the DRAM bandwidth, as given by the profiler.",
     ).with_role(Role::Detail).field(|(_, row): &Row<'_>| row.dram_util_percent.into()),
         Column::flag(
         "Above Roofline",
-        "Whether DRAM % or FLOPs % is above 100: then the model does not fit the operation, or the chip is another.",
+        "Whether DRAM % or FLOPs % exceeds 100: the model does not fit the operation, or the chip is another one.",
     ).field(|(op, _): &Row<'_>| exceeds(op).into()),
     ]
 }

@@ -40,41 +40,38 @@ fn sheet<'a, R: 'a>(
     })
 }
 
-const ID: Column = Column::text(
-    "collective_id",
-    "What the collective is called: its group and its number there. Kernels of one collective have one name.",
-);
+const ID: Column =
+    Column::text("collective_id", "Group, and number of the collective in it; the same for all its kernels.");
 const GROUP: Column =
-    Column::text("Process Group Name", "Group of ranks, by the name that the program gives it.")
-        .with_role(Role::Detail);
+    Column::text("Process Group Name", "Name that the program gave the group.").with_role(Role::Detail);
 const RANKS: Column =
-    Column::nested("Process Group Ranks", "Ranks of the group as recorded; PyTorch lists no more than 30.");
+    Column::nested("Process Group Ranks", "Ranks of the group as recorded; PyTorch lists at most 30.");
 const NAME: Column = Column::text("Collective name", "Collective, such as allreduce.");
-const SIZE: Column = Column::count("Group size", "Number of ranks of the group.").with_role(Role::Detail);
+const SIZE: Column = Column::count("Group size", "Ranks in the group.").with_role(Role::Detail);
 const DTYPE: Column = Column::text("dtype", "Element type.");
 const STREAM: Column = Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail);
 const IN_ELEMENTS: Column =
-    Column::count("In msg nelems", "Elements that the rank gives.").with_role(Role::Detail);
+    Column::count("In msg nelems", "Input elements of the rank.").with_role(Role::Detail);
 const OUT_ELEMENTS: Column =
-    Column::count("Out msg nelems", "Elements that the rank gets.").with_role(Role::Detail);
+    Column::count("Out msg nelems", "Output elements of the rank.").with_role(Role::Detail);
 const IN_SPLIT: Column =
-    Column::nested("In split size", "Elements given to each rank, where the parts differ.");
+    Column::nested("In split size", "Input elements for each rank, if the parts differ.");
 const OUT_SPLIT: Column =
-    Column::nested("Out split size", "Elements got from each rank, where the parts differ.");
+    Column::nested("Out split size", "Output elements from each rank, if the parts differ.");
 const IN_SIZE: Column = Column::new(
     "In msg size (MB)",
     ColumnKind::Number(Unit::Mebibytes),
-    "Size given in MiB: In msg nelems times the size of dtype.",
+    "Input size in MiB: In msg nelems times the size of dtype.",
 );
 const OUT_SIZE: Column = Column::new(
     "Out msg size (MB)",
     ColumnKind::Number(Unit::Mebibytes),
-    "Size got in MiB: Out msg nelems times the size of dtype.",
+    "Output size in MiB: Out msg nelems times the size of dtype.",
 );
 const FULL_SIZE: Column = Column::new(
     "Full msg size (MB)",
     ColumnKind::Number(Unit::Mebibytes),
-    "Size of the whole message in MiB: what a rank gets in an all-gather, else what it gives.",
+    "Size of the whole message in MiB: a rank's output for an all-gather, else its input.",
 );
 
 fn mib(bytes: Option<i64>) -> Option<f64> {
@@ -138,11 +135,10 @@ fn first_kernel<'a>(job: Job<'a>, members: &[Member]) -> Option<&'a Kernel> {
     members.first().and_then(|member| job.collectives.kernels.get(member.kernel))
 }
 
-const NODE: Column =
-    Column::identifier("node_id", "Node of the rank: rank divided by the devices of a node.");
+const NODE: Column = Column::identifier("node_id", "Node of the rank: rank divided by devices per node.");
 const NODE_SPAN: Column = Column::text(
     "node_span",
-    "Whether the ranks of the group are on one node: intra_node or inter_node; unknown without a list of ranks.",
+    "Whether the group's ranks are on one node: intra_node or inter_node; unknown without a list of ranks.",
 )
 .with_role(Role::Detail);
 
@@ -200,7 +196,7 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a Kernel;
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         ID.with_role(Role::Detail).field(|kernel: &R<'_>| kernel.id.as_ref().map(|(id, _)| id).into()),
-        Column::identifier("index_in_group", "Number of the collective in its group, from 0.")
+        Column::identifier("index_in_group", "Position of the collective in its group, from 0.")
             .field(|kernel: &R<'_>| kernel.id.as_ref().map(|(_, index)| *index).into()),
         RANK.field_in(|job: &Job<'_>, kernel: &R<'_>| job.job.recordings[kernel.recording].rank.into()),
     ];
@@ -220,10 +216,10 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     fields.extend(described(&columns, |_, kernel: &R<'a>| Some(*kernel)));
     fields.extend([
-        Column::microseconds("ts", "Start in µs, on the clock of the recording.")
+        Column::microseconds("ts", "Start in µs, on the recording's clock.")
             .with_role(Role::Detail)
             .field(|kernel: &R<'_>| us(kernel.row.start_ns).into()),
-        Column::microseconds("dur", "Duration in µs, waiting for other ranks included.")
+        Column::microseconds("dur", "Duration in µs, including waits for other ranks.")
             .with_role(Role::Headline)
             .field(|kernel: &R<'_>| us(kernel.row.duration_ns).into()),
         node(|job, kernel: &R<'a>| job.job.recordings[kernel.recording].rank),
@@ -231,7 +227,7 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_long",
-        "Kernels of collectives by rank and in the order of their recordings; left out where they are too many for a sheet.",
+        "Collective kernels by rank, in recorded order; left out if there are too many for a sheet.",
         fields,
         |job| job.collectives.kernels.iter().collect(),
     )
@@ -294,11 +290,11 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
             .named("Out msg size (MB)_first")
             .per("message")
             .field(|class: &R<'_>| mib(class.kernel.out_bytes).into()),
-        Column::microseconds("dur_sum", "Sum of the durations in µs, waiting for other ranks included.")
+        Column::microseconds("dur_sum", "Sum of durations in µs, including waits for other ranks.")
             .with_role(Role::Headline)
             .field(|class: &R<'_>| us(class.durations.sum).into()),
         MEAN_DURATION.per("kernel").field(|class: &R<'_>| (class.durations.mean / 1e3).into()),
-        Column::microseconds("dur_std", "Standard deviation (of a sample, n − 1) of the durations in µs.")
+        Column::microseconds("dur_std", "Sample standard deviation (n − 1) of durations in µs.")
             .spread_of(MEAN_DURATION.name)
             .per("kernel")
             .field(|class: &R<'_>| class.durations.sample_std.map(|std| std / 1e3).into()),
@@ -317,7 +313,7 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_summary_long",
-        "Kernels of collectives by rank, group, collective, type, size and stream, most time first.",
+        "Collective kernels by rank, group, collective, type, size and stream, most time first.",
         fields,
         kernel_classes,
     )
@@ -337,11 +333,11 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         START_SKEW.field(|row: &R<'_>| us(row.start_skew).into()),
         Column::identifier(
             "earliest arrival rank",
-            "Rank that entered first and waited longest; empty where several did, in TraceLens the highest of them.",
+            "Rank that entered first and waited longest; empty if there are several, in TraceLens the highest of them.",
         )
         .with_role(Role::Detail)
         .field(|row: &R<'_>| row.earliest.into()),
-        Column::microseconds("avg_wait_time", "Mean over the ranks of the time in µs until the last one entered.")
+        Column::microseconds("avg_wait_time", "Mean time in µs that ranks waited for the last one to enter.")
             .per("rank")
             .field(|row: &R<'_>| (row.mean_wait() / 1e3).into()),
         END_SKEW.field(|row: &R<'_>| us(row.end_skew).into()),
@@ -351,7 +347,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
             Column::new(
                 "rank_…",
                 ColumnKind::Number(Unit::Microseconds),
-                "Start on the common clock, duration, and wait until the last rank entered, in µs, of each rank that takes part.",
+                "Start on the common clock, duration, and wait for the last rank to enter, in µs, for each rank taking part.",
             ).with_role(Role::Provenance)
             .per("rank"),
             |job: &Job<'a>| {
@@ -377,7 +373,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_implicit_sync",
-        "Collectives that their members leave together, one by one; left out where they are too many for a sheet.",
+        "Collectives whose members leave together, one by one; left out if there are too many for a sheet.",
         fields,
         |job| job.collectives.synchronising.iter().collect(),
     )
@@ -385,26 +381,24 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
 
 const LATENCY: Column = Column::microseconds(
     "comm_latency",
-    "Shortest duration on a rank in µs: that of the rank which waited least, so the time of the exchange itself.",
+    "Shortest duration on a rank in µs: that of the rank that waited least, so the exchange itself.",
 );
 const TOTAL_LATENCY: Column =
-    Column::milliseconds("Total comm latency (ms)", "Sum of comm_latency in ms.").with_role(Role::Headline);
-const START_SKEW: Column = Column::microseconds(
-    "skew in start time",
-    "Latest start less earliest start in µs, on the common clock.",
-);
+    Column::milliseconds("Total comm latency (ms)", "Sum of comm_latency.").with_role(Role::Headline);
+const START_SKEW: Column =
+    Column::microseconds("skew in start time", "Latest less earliest start in µs, on the common clock.");
 const END_SKEW: Column =
-    Column::microseconds("skew in end time", "Latest end less earliest end in µs, on the common clock.")
+    Column::microseconds("skew in end time", "Latest less earliest end in µs, on the common clock.")
         .with_role(Role::Detail);
 const ALGORITHM_BANDWIDTH: Column = Column::new(
     "algo bw (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
-    "Full msg size over comm_latency in GiB/s (2³⁰ bytes). Empty where a member's kernel is missing: the shortest duration may be that one's.",
+    "Full msg size over comm_latency in GiB/s (2³⁰ bytes). Empty if a member's kernel is missing, as its duration may be the shortest.",
 );
 const BUS_BANDWIDTH: Column = Column::new(
     "bus bw (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
-    "algo bw times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, else (n−1)/n (nccl-tests, doc/PERFORMANCE.md).",
+    "algo bw times the share that crosses a link, in GiB/s: 2(n−1)/n for all-reduce, else (n−1)/n (nccl-tests, doc/PERFORMANCE.md).",
 );
 
 // nccl_summary_implicit_sync
@@ -481,7 +475,7 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         text(NAME),
         text(DTYPE),
-        text(Column::text(IN_ELEMENTS.name, "Elements that a rank gives.")),
+        text(Column::text(IN_ELEMENTS.name, "Input elements of a rank.")),
         GROUP.field(|class: &R<'_>| class.group.into()),
         SIZE.field(|class: &R<'_>| class.size.into()),
         FULL_SIZE.per("message").field(|class: &R<'_>| mib(class.bytes).into()),
@@ -519,7 +513,7 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "nccl_summary_implicit_sync",
-        "Collectives that their members leave together, by name, type and size, most time first. Group and sizes are those of the first of a row; group_summary has a row for each group.",
+        "Collectives whose members leave together, by name, type and size, most time first. Group and sizes are those of a row's first; group_summary has a row for each group.",
         fields,
         sync_classes,
     )
@@ -605,37 +599,35 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
     let of_exchange = OF_EXCHANGE.map(|column| of_kernel(&column));
     fields.extend([
         TOTAL_DATA.field(|row: &R<'_>| row.total().into()),
-        Column::count("total nelems communicated", "Sum of the elements that all ranks give.")
+        Column::count("total nelems communicated", "Sum of input elements over all ranks.")
             .with_role(Role::Detail)
             .field(|row: &R<'_>| row.elements.into()),
         WALL_TIME.with_role(Role::Headline).field(|row: &R<'_>| us(row.wall()).into()),
-        Column::microseconds("max_rank_dur (us)", "Longest duration on a rank in µs.")
+        Column::microseconds("max_rank_dur (us)", "Longest duration on a rank.")
             .per("rank")
             .field(|row: &R<'_>| row.durations().max().map(us).into()),
-        Column::microseconds("min_rank_dur (us)", "Shortest duration on a rank in µs.")
+        Column::microseconds("min_rank_dur (us)", "Shortest duration on a rank.")
             .per("rank")
             .field(|row: &R<'_>| row.durations().min().map(us).into()),
-        Column::microseconds("avg_rank_dur (us)", "Mean duration on a rank in µs.")
+        Column::microseconds("avg_rank_dur (us)", "Mean duration on a rank.")
             .per("rank")
             .field(|row: &R<'_>| (row.mean_duration() / 1e3).into()),
         THROUGHPUT.field(|row: &R<'_>| row.throughput().into()),
         THROUGHPUT
             .named("max_rank_throughput (GB/s)")
-            .described("Largest of what a rank gives over its duration, in GiB/s (2³⁰ bytes).")
+            .described("Largest input of a rank over its duration, in GiB/s (2³⁰ bytes).")
             .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::max).into()),
         THROUGHPUT
             .named("min_rank_throughput (GB/s)")
-            .described(
-                "Smallest of what a rank gives over its duration, in GiB/s, of ranks that give something.",
-            )
+            .described("Smallest input of a rank over its duration, in GiB/s, of ranks with any input.")
             .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::min).into()),
         IMBALANCE.field(|row: &R<'_>| row.imbalance().into()),
         START_SKEW.field(|row: &R<'_>| us(row.uneven.start_skew).into()),
         END_SKEW.field(|row: &R<'_>| us(row.uneven.end_skew).into()),
         Field::each(
-            Column::nested("rank_…", "Start, duration, sizes and parts of each rank that takes part.")
+            Column::nested("rank_…", "Start, duration, sizes and parts for each rank taking part.")
                 .with_role(Role::Provenance),
             |job: &Job<'a>| {
                 let of_rank = |rank: u32| {
@@ -661,7 +653,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             Column::new(
                 "rank_…_skew",
                 ColumnKind::Number(Unit::Microseconds),
-                "Of each rank the start after the earliest, and the end before the latest, in µs.",
+                "Start after the earliest and end before the latest, for each rank, in µs.",
             )
             .with_role(Role::Provenance)
             .per("rank"),
@@ -686,7 +678,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_all2allv",
-        "Exchanges whose ranks send parts of different sizes (all_to_allv), one by one, most data first.",
+        "Exchanges of uneven parts (all_to_allv), one by one, most data first.",
         fields,
         exchanged,
     )
@@ -695,10 +687,10 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
 const TOTAL_DATA: Column = Column::new(
     "total data communicated (MB)",
     ColumnKind::Number(Unit::Mebibytes),
-    "Sum of what all ranks give, in MiB.",
+    "Sum of inputs over all ranks, in MiB.",
 );
 const WALL_TIME: Column =
-    Column::microseconds("wall_time (us)", "From the earliest start to the latest end on a rank, in µs.");
+    Column::microseconds("wall_time (us)", "From the earliest start to the latest end on a rank.");
 const THROUGHPUT: Column = Column::new(
     "throughput (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
@@ -707,7 +699,7 @@ const THROUGHPUT: Column = Column::new(
 const IMBALANCE: Column = Column::new(
     "size_imbalance",
     ColumnKind::Number(Unit::One),
-    "Largest share of a rank over the mean: 1 where all give the same.",
+    "Largest share of a rank over the mean; 1 if all give the same.",
 );
 
 // nccl_summary_all2allv
@@ -780,7 +772,7 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
         }),
         WALL_TIME
             .named("Total wall_time (us)")
-            .described("Sum of wall_time in µs.")
+            .described("Sum of wall_time.")
             .field(|class: &R<'_>| class.wall.iter().sum::<f64>().into()),
         statistics(
             THROUGHPUT.name,
@@ -791,7 +783,7 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
         ),
     ];
     const LONGEST: Column =
-        Column::microseconds("", "Longest duration on a rank in µs: mean and maximum over the exchanges.");
+        Column::microseconds("", "Longest duration on a rank in µs: mean and maximum over exchanges.");
     let imbalance = [IMBALANCE.named("size_imbalance_mean"), IMBALANCE.named("size_imbalance_max")];
     let longest = [LONGEST.named("max_rank_dur (us)_mean"), LONGEST.named("max_rank_dur (us)_max")];
     let starts = [START_SKEW.named("skew in start time_mean"), START_SKEW.named("skew in start time_max")];
@@ -806,13 +798,13 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
         NAME.with_role(Role::Detail).field(|class: &R<'_>| class.first.row.name.as_deref().into()),
         SIZE.field(|class: &R<'_>| class.group.size.into()),
         node_span(|_, class: &R<'a>| Some(class.group)),
-        Column::milliseconds("Total wall_time (ms)", "Sum of wall_time in ms.")
+        Column::milliseconds("Total wall_time (ms)", "Sum of wall_time.")
             .with_role(Role::Headline)
             .field(|class: &R<'_>| (class.wall.iter().sum::<f64>() / 1e3).into()),
     ]);
     sheet(
         "nccl_summary_all2allv",
-        "Exchanges whose ranks send parts of different sizes, by group and type, most time first.",
+        "Exchanges of uneven parts, by group and type, most time first.",
         fields,
         classes,
     )
@@ -827,10 +819,10 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
         Column::identifier("src_rank", "Rank that sends.")
             .with_role(Role::Name)
             .field(|sent: &R| sent.source.into()),
-        Column::identifier("dst_rank", "Rank that gets it; in TraceLens its place in the group.")
+        Column::identifier("dst_rank", "Rank that receives; in TraceLens its position in the group.")
             .with_role(Role::Name)
             .field(|sent: &R| sent.destination.into()),
-        Column::new("total_sent_MB", MIB, "Sum of what it sent in MiB.")
+        Column::new("total_sent_MB", MIB, "Sum over the exchanges, in MiB.")
             .with_role(Role::Headline)
             .field(|sent: &R| mib(Some(sent.bytes)).into()),
         Column::new("avg_sent_MB", MIB, "Mean over the exchanges, in MiB.")
@@ -840,7 +832,7 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "nccl_all2allv_heatmap",
-        "What each rank sent to each other in exchanges of different parts; with --all2allv_heatmap.",
+        "What each rank sent to each other one in exchanges of uneven parts; with --all2allv_heatmap.",
         fields,
         |job| job.collectives.sent.clone(),
     )
@@ -851,16 +843,14 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
 const RANK: Column = Column::identifier("rank", "Rank.").with_role(Role::Name);
 const WAITED: Column = Column::microseconds(
     "total_wait_time_us",
-    "Time in µs that the rank waited in collectives for the last one to enter. Who waits least is waited for.",
+    "Time that the rank waited in collectives for the last one to enter. The rank that waits least is the straggler.",
 )
 .with_role(Role::Headline);
-const LAST: Column = Column::count(
-    "times_arrived_last",
-    "Collectives that it entered last, so that all others waited for it.",
-);
+const LAST: Column =
+    Column::count("times_arrived_last", "Collectives that it entered last, making all others wait.");
 const LAST_PERCENT: Column = Column::percent(
     "pct_arrived_last",
-    "times_arrived_last in percent of the collectives of the rank; in TraceLens of those of all ranks.",
+    "times_arrived_last as a share of the rank's collectives; in TraceLens of those of all ranks.",
 );
 
 fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
@@ -872,7 +862,7 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
     let fields: Vec<Field<Job<'a>, R>> = vec![
         RANK.field(|rank: &R| rank.rank.into()),
         WAITED.field_in(move |job: &Job<'a>, rank: &R| shown(job, us(rank.waiting)).into()),
-        Column::microseconds("mean_wait_time_us", "The same per collective of the rank, in µs.")
+        Column::microseconds("mean_wait_time_us", "total_wait_time_us per collective of the rank.")
             .per("collective")
             .field_in(move |job: &Job<'a>, rank: &R| {
                 shown(job, us(rank.waiting) / rank.collectives as f64).into()
@@ -885,19 +875,19 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
         }),
         Column::count(
             "num_collectives",
-            "Collectives that the rank took part in; in TraceLens those of all ranks.",
+            "Collectives the rank took part in; in TraceLens those of all ranks.",
         )
         .field(|rank: &R| rank.of.into()),
         Column::microseconds(
             "total_nccl_dur_us",
-            "Sum of the durations of all the rank's kernels of collectives in µs, waiting included.",
+            "Sum of durations of all the rank's collective kernels, including waits.",
         )
         .field_in(move |job: &Job<'a>, rank: &R| shown(job, us(rank.duration)).into()),
         node(|_, rank: &R| rank.rank),
     ];
     sheet(
         "straggler_summary",
-        "Ranks by the time that they waited for others in collectives which members leave together, least first.",
+        "Ranks by time waited for others in collectives whose members leave together, least first.",
         fields,
         |job| job.collectives.stragglers.clone(),
     )

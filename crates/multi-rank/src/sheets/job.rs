@@ -53,7 +53,7 @@ fn host<'a>(job: Job<'a>, recording: &Recording) -> Option<&'a str> {
 const RANK: Column = Column::identifier("rank", "Rank.").with_role(Role::Name);
 const HOST: Column = Column::text(
     "host",
-    "Host by the name of the recording's file or folder, else by the number of devices that a process sees; empty where neither tells.",
+    "Host, from the name of the recording's file or folder, else from the number of devices that a process sees; empty if unknown.",
 )
 .with_role(Role::Detail);
 
@@ -69,7 +69,7 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
         HOST.field_in(|job: &Job<'a>, &rank: &R| host(job, &job.job.recordings[rank]).into()),
         Column::text("device", "Name of the device.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.device_name.as_deref().into()),
-        time(Column::milliseconds("window (ms)", "From the start of the first to the end of the last event of the recording, in ms."), |rank| {
+        time(Column::milliseconds("window (ms)", "From the start of the first to the end of the last event of the recording."), |rank| {
             rank.row.window_end_ns - rank.row.window_start_ns
         }),
         time(job::BUSY, |rank| rank.row.busy_ns),
@@ -83,17 +83,17 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
         time(job::IDLE, |rank| rank.row.idle_ns),
         Column::percent(
             "overlap (%)",
-            "Share of communication (ms) in which the device computed too, in percent.",
+            "Share of communication (ms) during which the device also computed.",
         )
         .field_in(|job: &Job<'a>, &rank: &R| {
             let row = &job.job.recordings[rank].row;
             percent(row.communication_ns - row.exposed_communication_ns, row.communication_ns).into()
         }),
-        Column::count("collectives", "Collectives with other ranks that members leave together.")
+        Column::count("collectives", "Collectives with other ranks whose members leave together.")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].collectives.into()),
-        Column::count("last", "Collectives that the rank alone entered last: all others waited for it.")
+        Column::count("last", "Collectives that the rank alone entered last, making all others wait.")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].last.into()),
-        Column::percent("last (%)", "last in percent of the rank's collectives.").field_in(|job: &Job<'a>, &rank: &R| {
+        Column::percent("last (%)", "last as a share of the rank's collectives.").field_in(|job: &Job<'a>, &rank: &R| {
             let figures = &job.ranks[rank];
             percent(figures.last as i64, figures.collectives as i64).into()
         }),
@@ -101,16 +101,16 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].first.into()),
         Column::milliseconds(
             "lateness (ms)",
-            "Sum of the times in ms by which the rank entered after the middle rank, where it was the last and the clocks are sure of it. Each delay counts once: what a late arrival in another group explains does not count.",
+            "Sum of times by which the rank entered after the median rank, where it was last and the clocks allow the claim. Each delay counts once: delays explained by a late arrival in another group do not count.",
         )
         .field_in(|job: &Job<'a>, &rank: &R| ms(job.ranks[rank].lateness).into()),
-        Column::text("first cause", "What made it late, of its steps the cause with the most lateness.")
+        Column::text("first cause", "Cause of most of its lateness over its steps.")
             .with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.main_cause(rank).map(Cause::in_words).into()),
-        Column::milliseconds("step (ms)", "Middle duration in ms of the steps that are whole in the recording.")
+        Column::milliseconds("step (ms)", "Median duration of the steps recorded in full.")
             .per("step")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].usual_step.map(ms).into()),
-        Column::count("steps", "Iterations of the program in the recording.").with_role(Role::Detail)
+        Column::count("steps", "Program iterations in the recording.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.steps.into()),
         Column::text("recording", "The file.").with_role(Role::Provenance)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].folder.source().path.as_str().into()),
@@ -134,38 +134,38 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         RANK.field_in(|job: &Job<'a>, cause: &R<'a>| job.job.recordings[cause.recording].rank.into()),
-        Column::identifier("step", "Step of the rank, by the program's number where it has one; empty outside of steps.")
+        Column::identifier("step", "Step of the rank, by the program's number if it has one; empty outside steps.")
             .with_role(Role::Name)
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.step_number(cause.recording, cause.step).into()),
         Column::milliseconds(
             "lateness (ms)",
-            "Sum of the times in ms by which the rank entered collectives after the middle rank, each delay once; where others made it late, the most of it.",
+            "Sum of times by which the rank entered collectives after the median rank, each delay once; if other ranks made it late, the largest one.",
         )
         .with_role(Role::Headline)
         .field(|cause: &R<'_>| ms(cause.lateness).into()),
         Column::text(
             "cause",
-            "Where most of the time went that the middle rank did not need: computation, copies, host (the device waited for the host), idle, passed on (it waited for another rank itself), or slow transfer.",
+            "Where most of the time beyond the median rank's went: computation, copies, host (the device waited for the host), idle, passed on (it waited for another rank itself), or slow transfer.",
         )
         .field(|cause: &R<'_>| cause.kind.as_str().into()),
-        Column::text("what", "The kernel, what the host did, the rank that it waited for, or the collective.")
+        Column::text("what", "The kernel, the host's activity, the rank that it waited for, or the collective.")
             .field(|cause: &R<'_>| cause.what.as_deref().into()),
         Column::count("late arrivals", "Collectives of the step that it entered last.")
             .field(|cause: &R<'_>| cause.arrivals.into()),
-        more(Column::milliseconds("computation (+ms)", "Computation in ms since the group's previous collectives, more than on the middle rank."), |cause| cause.computation),
-        more(Column::milliseconds("other communication (+ms)", "The same of communication outside of computation."), |cause| {
+        more(Column::milliseconds("computation (+ms)", "Computation since the group's previous collectives, beyond the median rank's."), |cause| cause.computation),
+        more(Column::milliseconds("other communication (+ms)", "The same for communication outside computation."), |cause| {
             cause.communication
         }),
-        more(Column::milliseconds("copies (+ms)", "The same of copies outside of both."), |cause| cause.copies),
-        more(Column::milliseconds("host (+ms)", "The same of time in which the device waited for the host."), |cause| cause.host),
-        more(Column::milliseconds("idle (+ms)", "The same of other time in which the device did nothing."), |cause| cause.idle),
+        more(Column::milliseconds("copies (+ms)", "The same for copies outside both."), |cause| cause.copies),
+        more(Column::milliseconds("host (+ms)", "The same for time in which the device waited for the host."), |cause| cause.host),
+        more(Column::milliseconds("idle (+ms)", "The same for other time in which the device was idle."), |cause| cause.idle),
         Column::text("group", "Group of the collective that it was late for.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.job.groups[cause.group].title().into()),
         HOST.field_in(|job: &Job<'a>, cause: &R<'a>| host(job, &job.job.recordings[cause.recording]).into()),
     ];
     sheet(
         names::STRAGGLER_CAUSES,
-        "Why ranks were late: late arrivals of a rank in a step, held against the rank that arrived in the middle, most lateness first.",
+        "Why ranks were late: late arrivals of a rank in a step, compared with the median rank, most lateness first.",
         fields,
         |job| job.causes.iter().collect(),
     )
@@ -173,11 +173,9 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
 
 // step_times
 
-const MEDIAN: Column = Column::milliseconds(
-    "median (ms)",
-    "Middle duration over the ranks in ms: a step's part of the device's time.",
-)
-.with_role(Role::Headline);
+const MEDIAN: Column =
+    Column::milliseconds("median (ms)", "Median duration over the ranks: a step's part of device time.")
+        .with_role(Role::Headline);
 
 fn steps<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a StepTimes;
@@ -194,17 +192,14 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
         column.per("rank").field(move |step: &R<'_>| statistic.of(&times(step)).into())
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
-        Column::identifier(
-            "step",
-            "Number of the step: the program's where all ranks have one, else from 0.",
-        )
-        .with_role(Role::Name)
-        .field(|step: &R<'_>| step.step.into()),
-        Column::count("ranks", "Ranks that recorded all of it.")
+        Column::identifier("step", "Number in the program if all ranks have one, else from 0.")
+            .with_role(Role::Name)
+            .field(|step: &R<'_>| step.step.into()),
+        Column::count("ranks", "Ranks that recorded the whole step.")
             .field(|step: &R<'_>| step.durations.len().into()),
         statistic(MEDIAN, Statistic::Median),
-        statistic(Column::milliseconds("min (ms)", "Shortest duration on a rank in ms."), Statistic::Min),
-        statistic(Column::milliseconds("max (ms)", "Longest duration on a rank in ms."), Statistic::Max),
+        statistic(Column::milliseconds("min (ms)", "Shortest duration on a rank."), Statistic::Min),
+        statistic(Column::milliseconds("max (ms)", "Longest duration on a rank."), Statistic::Max),
         Column::identifier("slowest rank", "Rank with the longest duration.")
             .with_role(Role::Detail)
             .field_in(|job: &Job<'a>, step: &R<'a>| {
@@ -226,12 +221,10 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
 // group_summary
 
 const EXCHANGE_MEDIAN: Column =
-    Column::microseconds("exchange_median (us)", "Middle one of the shortest durations on a rank, in µs.");
+    Column::microseconds("exchange_median (us)", "Median of the shortest durations on a rank.");
 
-const START_SKEW_MEDIAN: Column = Column::microseconds(
-    "start skew_median (us)",
-    "Latest start less earliest start, the middle one, in µs.",
-);
+const START_SKEW_MEDIAN: Column =
+    Column::microseconds("start skew_median (us)", "Median of latest less earliest start.");
 
 fn groups<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a SizeClass;
@@ -260,25 +253,25 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         })
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
-        Column::text("group", "Group of ranks: its name and what it is for.")
+        Column::text("group", "Name and purpose of the ranks' group.")
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].title().into()),
         Column::text("collective", "Collective, such as allreduce.")
             .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).name.as_deref().into()),
         Column::text("dtype", "Element type.")
             .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).dtype.as_deref().into()),
         Column { kind: ColumnKind::Whole(Unit::Bytes), ..MESSAGE_SIZE }
-            .described("The larger of what a rank gives and what it gets, as nccl-tests counts it.")
+            .described("The larger of a rank's input and output, as in nccl-tests.")
         .field_in(|job: &Job<'a>, class: &R<'a>| message(job, class).into()),
         Column::text("ranks", "Members of the group.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].members.to_string().into()),
-        Column::text("link", "Whether the members are on one host or on several; empty where that is not known.").with_role(Role::Detail)
+        Column::text("link", "Whether the members are on one host or on several; empty if unknown.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| link(job, class.group).into()),
         Column::count("count", "Number of collectives.").field(|class: &R<'_>| class.latencies.len().into()),
-        Column::count("complete", "Those of which all members were recorded.").with_role(Role::Detail)
+        Column::count("complete", "Collectives with all members recorded.").with_role(Role::Detail)
             .field(|class: &R<'_>| class.complete.len().into()),
         job::EXCHANGE
         .field(|class: &R<'_>| ms(class.latencies.iter().sum()).into()),
-        Column::milliseconds("waiting (ms)", "Sum over collectives and ranks of the time until the last rank entered, in ms.")
+        Column::milliseconds("waiting (ms)", "Sum over collectives and ranks of the wait for the last rank to enter.")
             .field(|class: &R<'_>| ms(class.waiting).into()),
         of(
             EXCHANGE_MEDIAN,
@@ -286,12 +279,12 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             Statistic::Median,
         ),
         of(
-            Column::microseconds("exchange_min (us)", "Smallest of them in µs.").spread_of(EXCHANGE_MEDIAN.name),
+            Column::microseconds("exchange_min (us)", "Smallest of the shortest durations on a rank.").spread_of(EXCHANGE_MEDIAN.name),
             |class| &class.latencies,
             Statistic::Min,
         ),
         of(
-            Column::microseconds("exchange_max (us)", "Largest of them in µs.").spread_of(EXCHANGE_MEDIAN.name),
+            Column::microseconds("exchange_max (us)", "Largest of the shortest durations on a rank.").spread_of(EXCHANGE_MEDIAN.name),
             |class| &class.latencies,
             Statistic::Max,
         ),
@@ -301,20 +294,20 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             Statistic::Median,
         ),
         of(
-            Column::microseconds("start skew_max (us)", "The largest one in µs.").spread_of(START_SKEW_MEDIAN.name),
+            Column::microseconds("start skew_max (us)", "Largest of latest less earliest start.").spread_of(START_SKEW_MEDIAN.name),
             |class| &class.start_skews,
             Statistic::Max,
         ),
         of(
             Column::microseconds(
                 "end skew_median (us)",
-                "Latest end less earliest end, the middle one, in µs: members leave together, so this is how far the times can be trusted.",
+                "Median of latest less earliest end: members leave together, so this is how far the times can be trusted.",
             )
             .with_role(Role::Detail),
             |class| &class.end_skews,
             Statistic::Median,
         ),
-        Column::new("algorithm bandwidth (GB/s)", ColumnKind::Number(Unit::GigabytesPerSecond), "Message size over the middle exchange of which all members were recorded, in GB/s (10⁹ bytes).").per("collective")
+        Column::new("algorithm bandwidth (GB/s)", ColumnKind::Number(Unit::GigabytesPerSecond), "Message size over the median exchange with all members recorded (10⁹ bytes).").per("collective")
         .field_in(|job: &Job<'a>, class: &R<'a>| rate(job, class, usual(class)).into()),
         BUS_BANDWIDTH
         .field_in(|job: &Job<'a>, class: &R<'a>| {
@@ -323,7 +316,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         names::GROUP_SUMMARY,
-        "Collectives by group, name, type and size, most time of the exchange first.",
+        "Collectives by group, name, type and size, most exchange time first.",
         fields,
         |job| {
             let mut classes: Vec<&SizeClass> = job.classes.iter().collect();
@@ -372,25 +365,25 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(|job: &Job<'a>, &clock: &R| job.job.clocks[clock].ranks.to_string().into()),
         Column::microseconds(
             "offset_us",
-            "Clock less that of the first host in µs, by the ends of collectives that members leave together; taken from all times.",
+            "Clock less that of the first host, from the ends of collectives that members leave together; subtracted from all times.",
         )
         .with_role(Role::Headline)
         .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].offset).into()),
         Column::new(
             "drift_ppm",
             ColumnKind::Number(Unit::One),
-            "By how much the clock runs faster than that of the first host, in millionths; 0 where it is below 1.",
+            "How much faster the clock runs than that of the first host, in millionths; 0 if below 1.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| (job.clocks.corrections[clock].drift / 1e3).into()),
         Column::microseconds(
             "mad_us",
-            "Uncertainty of the offset in µs: median distance of the collectives from it, summed over the hosts between.",
+            "Uncertainty of the offset: median distance of the collectives from it, summed over the hosts between.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].deviation).into()),
-        Column::count("pairs", "Collectives that the offset rests on.")
+        Column::count("pairs", "Collectives behind the offset.")
             .field_in(|job: &Job<'a>, &clock: &R| job.clocks.corrections[clock].pairs.into()),
     ];
-    sheet("clock", "Clocks of the hosts, held against that of the first.", fields, |job| {
+    sheet("clock", "Clocks of the hosts, relative to the first.", fields, |job| {
         (0..job.job.clocks.len()).collect()
     })
 }
@@ -400,7 +393,7 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
 fn matching<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a MatchOfRank;
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
-        Column::text("group", "Group of ranks; of point-to-point operations also the ranks that they lead from and to.").field_in(
+        Column::text("group", "Group of ranks; for point-to-point operations also source and destination ranks.").field_in(
             |job: &Job<'a>, of: &R<'a>| {
                 let lane = &job.lanes[of.lane];
                 let pair = lane.pair.map_or_else(String::new, |(a, b)| format!(", rank {a} to {b}"));
@@ -410,14 +403,14 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
         RANK.field_in(|job: &Job<'a>, of: &R<'a>| job.job.recordings[of.recording].rank.into()),
         Column::text(
             "match",
-            "How its collectives were matched: seq (numbered by the program), aligned (by the time at which they end), aligned_stream (the same of kernels that tell no group), ordinal (by their order alone).",
+            "How its collectives were matched: seq (numbered by the program), aligned (by end time), aligned_stream (by end time, for kernels without a group), ordinal (by order alone).",
         )
         .with_role(Role::Detail)
         .field(|of: &R<'_>| of.tier.as_str().into()),
         Column::count("collectives", "Collectives of the rank.").field(|of: &R<'_>| of.executions.into()),
-        Column::count("not matched", "Those that no other rank has.").with_role(Role::Headline)
+        Column::count("not matched", "Collectives that no other rank has.").with_role(Role::Headline)
             .field(|of: &R<'_>| of.unmatched.into()),
-        Column::text("doubt", "Why the pairs are a guess, if they are.").with_role(Role::Detail).field(|of: &R<'_>| {
+        Column::text("doubt", "Why the pairs are a guess, if so.").with_role(Role::Detail).field(|of: &R<'_>| {
             of.doubt
                 .map(|doubt| match doubt {
                     Doubt::NoCommonOffset => "no common offset",
@@ -428,12 +421,9 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
                 .into()
         }),
     ];
-    sheet(
-        "matching",
-        "How the collectives of each rank were matched with those of the others.",
-        fields,
-        |job| job.matches.iter().collect(),
-    )
+    sheet("matching", "How each rank's collectives were matched with the others'.", fields, |job| {
+        job.matches.iter().collect()
+    })
 }
 
 // diagnostics
@@ -441,9 +431,9 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
 fn diagnostics<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a Diagnostic;
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
-        Column::text("kind", "What is odd.").field(|of: &R<'_>| of.kind().into()),
+        Column::text("kind", "Kind of anomaly.").field(|of: &R<'_>| of.kind().into()),
         RANK.field(|of: &R<'_>| of.rank().into()),
         Column::text("what", "In words.").field(|of: &R<'_>| of.to_string().into()),
     ];
-    sheet("diagnostics", "What is odd about the recordings.", fields, |job| job.diagnostics.iter().collect())
+    sheet("diagnostics", "Anomalies of the recordings.", fields, |job| job.diagnostics.iter().collect())
 }

@@ -14,8 +14,7 @@ use super::{RangeKernels, RangeSum, range_kernels, range_sums};
 use crate::analysis::NsysAnalysis;
 use crate::rows::{self, Bandwidth, Coverage, LaunchedKernel, OverheadSum, Shape, Sum, Synchronizations};
 
-const SHARE: Column =
-    Column::percent("Time (%)", "Share in the time of all rows, in percent.").with_role(Role::Headline);
+const SHARE: Column = Column::percent("Time (%)", "Share of the time of all rows.").with_role(Role::Headline);
 const NAME: Column = Column::text("name", "Name.").with_role(Role::Name);
 const DEVICE: Column = Column::identifier("device", "Index of the GPU.").with_role(Role::Name);
 const PROCESS: Column = Column::identifier("PID", "Process.").with_role(Role::Name);
@@ -24,12 +23,12 @@ const COUNT: Column = Column::count("Count", "How many.");
 const KERNEL: Column = Column::text("kernel", "Kernel.").with_role(Role::Name);
 const STYLE: Column = Column::text(
     "style",
-    "PushPop: a thread pushed and popped it, so that ranges nest. StartEnd: it was started and ended, maybe by two threads.",
+    "PushPop: pushed and popped by one thread, so ranges nest. StartEnd: started and ended, possibly by two threads.",
 )
 .with_role(Role::Detail);
 const RANGE: Column = Column::text(
     "range",
-    "Domain, colon, text, without the numbers that PyTorch gives each call. The default domain has no name.",
+    "Domain:text, without the numbers that PyTorch gives each call. The default domain has no name.",
 )
 .with_role(Role::Name);
 
@@ -41,24 +40,16 @@ pub fn nsys_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
         nvtx_tree(),
         nvtx_kernels(),
         kernel_launch_shapes(),
-        api_summary(
-            "api_summary",
-            "Calls of the CUDA runtime and driver by name, most time first.",
-            rows::calls,
-        ),
+        api_summary("api_summary", "CUDA runtime and driver calls by name, most time first.", rows::calls),
         api_kernel_latency(),
         launch_coverage(),
-        memory(
-            "memory_copy_bandwidth",
-            "Copies by GPU, direction and kinds of memory.",
-            Category::GPU_MEMCPY,
-        ),
-        memory("memory_fills", "Fills of memory by GPU and kind of memory.", Category::GPU_MEMSET),
+        memory("memory_copy_bandwidth", "Copies by GPU, direction and memory kinds.", Category::GPU_MEMCPY),
+        memory("memory_fills", "Memory fills by GPU and memory kind.", Category::GPU_MEMSET),
         sync_summary(),
         overheads(),
         api_summary(
             "os_runtime_summary",
-            "Calls of the operating system by name, most time first; read with --os_calls.",
+            "Operating system calls by name, most time first; needs --os_calls.",
             rows::system_calls,
         ),
     ]
@@ -91,7 +82,7 @@ fn kernel_launch_shapes<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         Column::nested("grid", "Blocks per dimension.")
             .with_role(Role::Name)
             .field(move |row: &Row<'_>| extents(row.key.1.0).into()),
-        Column::nested("block", "Threads of a block per dimension.")
+        Column::nested("block", "Threads per block, by dimension.")
             .with_role(Role::Name)
             .field(move |row: &Row<'_>| extents(row.key.1.1).into()),
         COUNT.field(|row: &Row<'_>| row.values.count.into()),
@@ -100,7 +91,7 @@ fn kernel_launch_shapes<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = fields.into_iter().chain(durations("kernel", |row: &Row<'_>| &row.values)).chain(share);
     Sheet::new(
         "kernel_launch_shapes",
-        "Kernels by name and by how they were launched, most time first.",
+        "Kernels by name and launch configuration, most time first.",
         fields,
         rows::launch_shapes,
     )
@@ -115,13 +106,13 @@ fn memory<'a, 't: 'a>(
     let rate = |bytes: i64, time: i64| (time > 0).then(|| bytes as f64 / time as f64);
     let fields = [
         DEVICE.field(|row: &Row<'_>| row.device.into()),
-        Column::text("direction", "From where to where; of fills what is filled.")
+        Column::text("direction", "Source to destination; for fills, the memory filled.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.map_or(row.name, |kind| kind.direction).into()),
-        Column::text("source", "Kind of memory that is read.")
+        Column::text("source", "Kind of memory read.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.map(|kind| kind.source).into()),
-        Column::text("destination", "Kind of memory that is written.")
+        Column::text("destination", "Kind of memory written.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.map(|kind| kind.destination).into()),
         COUNT.field(|row: &Row<'_>| row.durations.count.into()),
@@ -129,7 +120,7 @@ fn memory<'a, 't: 'a>(
         Column::new(
             "Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "Bytes over the sum of the durations, in units of 1e9 bytes per second.",
+            "Bytes over summed durations, in units of 1e9 bytes per second.",
         )
         .with_role(Role::Headline)
         .field(move |row: &Row<'_>| rate(row.bytes, row.durations.sum).into()),
@@ -139,10 +130,9 @@ fn memory<'a, 't: 'a>(
             "Bytes over the time in which at least one ran, in units of 1e9 bytes per second.",
         )
         .field(move |row: &Row<'_>| rate(row.bytes, row.union).into()),
-        time(
-            Column::milliseconds("Union Time (ms)", "Time in which at least one ran, in ms."),
-            |row: &Row<'_>| Some(row.union),
-        ),
+        time(Column::milliseconds("Union Time (ms)", "Time in which at least one ran."), |row: &Row<'_>| {
+            Some(row.union)
+        }),
     ];
     let fields = fields.into_iter().chain(durations("operation", |row: &Row<'_>| &row.durations));
     Sheet::new(name, description, fields, move |analysis| rows::bandwidths(analysis, category))
@@ -155,48 +145,42 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         COUNT.field(|row: &RangeSum| row.host.count.into()),
     ];
     let of_device = [
-        Column::count(
-            "Instances with GPU Work",
-            "Ranges in which their thread launched something that ran on a GPU.",
-        )
-        .field(|row: &RangeSum| row.with_work().into()),
-        Column::count(
-            "GPU Ops",
-            "Kernels, copies and fills that were launched in these ranges and in the ranges in them.",
-        )
-        .field(|row: &RangeSum| row.operations.into()),
+        Column::count("Instances with GPU Work", "Ranges whose thread launched GPU work in them.")
+            .field(|row: &RangeSum| row.with_work().into()),
+        Column::count("GPU Ops", "Kernels, copies and fills launched in these ranges, nested ones included.")
+            .field(|row: &RangeSum| row.operations.into()),
         time(
             Column::milliseconds(
                 "Projected Time (ms)",
-                "Sum over the ranges of the time from the first start to the last end of what was launched in them, in ms.",
+                "Sum over ranges of the time from the first start to the last end of the work launched in them.",
             ),
             |row: &RangeSum| row.projected.map(|projected| projected.sum),
         ),
         time(
             Column::milliseconds(
                 "GPU Op Time (ms)",
-                "Sum of the durations of what was launched in these ranges, in ms. Nested ranges each have it.",
+                "Sum of durations of the work launched in these ranges. Nested ranges each count it.",
             ),
             |row: &RangeSum| Some(row.operation_time),
         ),
         time(
             Column::milliseconds(
                 "Own GPU Op Time (ms)",
-                "The same of what was launched in no range inside: adds up, over all ranges, to the time of all device work that was launched in a range.",
+                "The same for work launched in no inner range: adds up, over all ranges, to all device work launched in ranges.",
             ),
             |row: &RangeSum| Some(row.own_operation_time),
         ),
         Column::new(
             "Mean Level",
             Number(sheets::Unit::One),
-            "Ranges around one in its thread, mean of those with device work.",
+            "Mean number of ranges around one in its thread, over those with device work.",
         )
         .per("range")
         .field(|row: &RangeSum| row.mean(row.levels).into()),
         Column::new(
             "Mean Children",
             Number(sheets::Unit::One),
-            "Ranges directly inside, mean of those with device work.",
+            "Mean number of ranges directly inside, over those with device work.",
         )
         .per("range")
         .field(|row: &RangeSum| row.mean(row.children).into()),
@@ -204,7 +188,7 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = fields.into_iter().chain(durations("range", |row: &RangeSum| &row.host)).chain(of_device);
     Sheet::new(
         "nvtx_ranges",
-        "Ranges of NVTX by domain and text, most time on the host first, with the device work that their threads launched in them.",
+        "NVTX ranges by domain and text, most host time first, with the device work their threads launched in them.",
         fields,
         range_sums,
     )
@@ -218,12 +202,12 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
         THREAD.field(|row: &Row<'_>| row.thread.1.into()),
         KERNEL.field(|row: &Row<'_>| row.kernel.into()),
-        Column::count("Ranges", "Ranges in which it was launched.").field(|row: &Row<'_>| row.ranges.into()),
+        Column::count("Ranges", "Ranges that it was launched in.").field(|row: &Row<'_>| row.ranges.into()),
         COUNT.overlapping().field(|row: &Row<'_>| row.durations.count.into()),
         time(
             Column::milliseconds(
                 "Own Time (ms)",
-                "Time of the kernels whose innermost range it is, in ms: no kernel counts twice.",
+                "Time of the kernels whose innermost range it is: no kernel counts twice.",
             ),
             |row: &Row<'_>| Some(row.own_time),
         ),
@@ -231,7 +215,7 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = fields.into_iter().chain(durations("kernel", |row: &Row<'_>| &row.durations));
     Sheet::new(
         "nvtx_kernels",
-        "Kernels by each range that they were launched in, most time first. A kernel in nested ranges has a row of each.",
+        "Kernels by the ranges they were launched in, most time first. A kernel in nested ranges has a row for each.",
         fields,
         range_kernels,
     )
@@ -253,39 +237,37 @@ struct PathSum {
 
 fn nvtx_tree<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = [
-        Column::text("path", "The ranges from the outermost one on, with ` / ` between.")
+        Column::text("path", "Ranges from the outermost in, separated by ` / `.")
             .with_role(Role::Name)
             .field(|row: &PathSum| row.path.as_str().into()),
-        Column::count("level", "Ranges around.").field(|row: &PathSum| row.level.into()),
+        Column::count("level", "Enclosing ranges.").field(|row: &PathSum| row.level.into()),
         COUNT.field(|row: &PathSum| row.count.into()),
-        time(
-            Column::milliseconds("Host Time (ms)", "Sum of the durations on the host in ms."),
-            |row: &PathSum| Some(row.host),
-        ),
+        time(Column::milliseconds("Host Time (ms)", "Sum of durations on the host."), |row: &PathSum| {
+            Some(row.host)
+        }),
         time(
             Column::milliseconds("Own Host Time (ms)", "The same without the ranges directly inside."),
             |row: &PathSum| Some(row.own_host),
         ),
-        Column::count("GPU Ops", "Kernels, copies and fills that were launched inside.")
+        Column::count("GPU Ops", "Kernels, copies and fills launched inside.")
             .field(|row: &PathSum| row.operations.into()),
         time(
-            Column::milliseconds("GPU Op Time (ms)", "Sum of their durations in ms.")
-                .with_role(Role::Headline),
+            Column::milliseconds("GPU Op Time (ms)", "Sum of their durations.").with_role(Role::Headline),
             |row: &PathSum| Some(row.operation_time),
         ),
         time(
-            Column::milliseconds("Own GPU Op Time (ms)", "The same of those launched in no range inside."),
+            Column::milliseconds("Own GPU Op Time (ms)", "The same for those launched in no inner range."),
             |row: &PathSum| Some(row.own_operation_time),
         ),
         time(
             Column::milliseconds(
                 "Projected Time (ms)",
-                "Sum of the times from the first start to the last end of what was launched in one range, in ms.",
+                "Sum over ranges of the time from the first start to the last end of the work launched in them.",
             ),
             |row: &PathSum| Some(row.projected),
         ),
     ];
-    Sheet::new("nvtx_tree", "Ranges of NVTX by their paths, most device time first.", fields, path_sums)
+    Sheet::new("nvtx_tree", "NVTX ranges by path, most device time first.", fields, path_sums)
 }
 
 fn path_sums(analysis: &NsysAnalysis<'_>) -> Vec<PathSum> {
@@ -352,29 +334,29 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         column.field(move |row: &LaunchedKernel<'a>| of(row).map(|values| us(values.median)).into())
     }
     let fields = [
-        Column::text("call", "Call that launched.").with_role(Role::Name).field(|row: &Row<'_>| row.call.into()),
+        Column::text("call", "Launching call.").with_role(Role::Name).field(|row: &Row<'_>| row.call.into()),
         KERNEL.field(|row: &Row<'_>| row.kernel.into()),
         PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
         THREAD.field(|row: &Row<'_>| row.thread.1.into()),
         DEVICE.field(|row: &Row<'_>| row.device.into()),
         COUNT.field(|row: &Row<'_>| row.kernels.count.into()),
         TOTAL
-            .described("Sum of the times from the start of the call to the end of call and kernel, in ms.")
+            .described("Sum of the times from the start of the call to the end of call and kernel.")
             .field(|row: &Row<'_>| row.total.map(|total| ms(total.sum)).into()),
-        Column::count("Queued", "Kernels that started after their call had ended.").field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
-        median(Column::microseconds("Median Call (µs)", "Median duration of the call in µs.").per("call"), |row| row.calls.as_ref()),
-        median(Column::microseconds("Median Queue (µs)", "Median time from the end of the call to the start of the kernel in µs, of those that started later.").per("kernel"), |row| row.queued.as_ref()),
-        median(Column::microseconds("Median Kernel (µs)", "Median duration of the kernel in µs.").per("kernel"), |row| Some(&row.kernels)),
-        Column::microseconds("Max Call (µs)", "Longest call in µs.").per("call").field(|row: &Row<'_>| {
+        Column::count("Queued", "Kernels that started after their call ended.").field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
+        median(Column::microseconds("Median Call (µs)", "Median duration of the call.").per("call"), |row| row.calls.as_ref()),
+        median(Column::microseconds("Median Queue (µs)", "Median time from the end of the call to the start of the kernel, over those that started later.").per("kernel"), |row| row.queued.as_ref()),
+        median(Column::microseconds("Median Kernel (µs)", "Median duration of the kernel.").per("kernel"), |row| Some(&row.kernels)),
+        Column::microseconds("Max Call (µs)", "Longest call.").per("call").field(|row: &Row<'_>| {
             row.calls.map(|calls| us(calls.max as f64)).into()
         }),
-        Column::microseconds("Max Queue (µs)", "Longest time in the queue in µs.").per("kernel").field(|row: &Row<'_>| {
+        Column::microseconds("Max Queue (µs)", "Longest time in the queue.").per("kernel").field(|row: &Row<'_>| {
             row.queued.map(|queued| us(queued.max as f64)).into()
         }),
     ];
     Sheet::new(
         "api_kernel_latency",
-        "Kernels with the calls that launched them, by thread, GPU, call and kernel; kernels without a call in the recording are left out (sheet launch_coverage).",
+        "Kernels with their launching calls, by thread, GPU, call and kernel; kernels without a recorded call are left out (see launch_coverage).",
         fields,
         rows::launched_kernels,
     )
@@ -387,18 +369,18 @@ fn launch_coverage<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             .with_role(Role::Name)
             .field(|row: &Coverage| row.kind.into()),
         COUNT.field(|row: &Coverage| row.count.into()),
-        Column::count("With Call", "Those whose call is in the recording.")
+        Column::count("With Call", "Events whose call is in the recording.")
             .field(|row: &Coverage| row.with_call.into()),
-        Column::count("Without Call", "Those whose call is not: the recording began or was cut after it.")
+        Column::count("Without Call", "Events whose call is not: the recording began or was cut after it.")
             .field(|row: &Coverage| (row.count - row.with_call).into()),
-        Column::count("Started after Call", "Those that started when their call had ended, or later.")
+        Column::count("Started after Call", "Events that started when their call ended, or later.")
             .field(|row: &Coverage| row.after_call.into()),
-        Column::count("Started before Call's End", "Those that started while their call was under way.")
+        Column::count("Started before Call's End", "Events that started during their call.")
             .field(|row: &Coverage| (row.with_call - row.after_call).into()),
     ];
     Sheet::new(
         "launch_coverage",
-        "Device work by GPU and kind, and how much of it can be said who launched it.",
+        "Device work by GPU and kind, and how much of it has a recorded launch.",
         fields,
         rows::coverage,
     )
@@ -408,29 +390,25 @@ fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row<'a> = Synchronizations<'a>;
     let fields = [
         Column::text("call", "Call.").with_role(Role::Name).field(|row: &Row<'_>| row.call.into()),
-        Column::text("sync_type", "What it waits for; empty for copies.")
+        Column::text("sync_type", "What is waited for; empty for copies.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.into()),
         COUNT.field(|row: &Row<'_>| row.count.into()),
         time(
-            Column::milliseconds("Call Time (ms)", "Sum of the durations of the calls in ms.")
-                .with_role(Role::Headline),
+            Column::milliseconds("Call Time (ms)", "Sum of the calls' durations.").with_role(Role::Headline),
             |row: &Row<'_>| Some(row.call_time),
         ),
         time(
-            Column::milliseconds(
-                "Sync Time (ms)",
-                "Sum of the durations of the synchronizations in them in ms.",
-            ),
+            Column::milliseconds("Sync Time (ms)", "Sum of the durations of synchronizations in them."),
             |row: &Row<'_>| Some(row.sync_time),
         ),
-        Column::text("finding", "What it is a sign of.")
+        Column::text("finding", "What it indicates.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| row.finding.map(rows::SyncFinding::as_str).into()),
     ];
     Sheet::new(
         "sync_summary",
-        "Calls that synchronize host or streams with the device, by call and kind, and copies that make the host wait.",
+        "Calls that synchronize host or streams with the device, by call and kind, and copies that block the host.",
         fields,
         rows::synchronizations,
     )
@@ -442,7 +420,7 @@ fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         false => "CUPTI_ACTIVITY_KIND_OVERHEAD",
     };
     let fields = [
-        Column::text("table", "Table of the export: of the driver's work, or of the recorder's own.")
+        Column::text("table", "Table of the export: the driver's work, or the recorder's own.")
             .with_role(Role::Name)
             .field(move |row: &OverheadSum<'_>| table(row).into()),
         Column::text("type", "Kind of work.")
@@ -454,7 +432,7 @@ fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = fields.into_iter().chain(durations("event", |row: &OverheadSum<'_>| &row.durations));
     Sheet::new(
         "overheads",
-        "Work of the driver inside calls, such as loading of modules or waiting for room in the queue, and of the recorder itself.",
+        "Work of the driver inside calls, such as loading modules or waiting for room in the queue, and of the recorder itself.",
         fields,
         rows::overheads,
     )

@@ -14,9 +14,9 @@ use crate::rows::{self, CopyKind, LaunchedKernel, Shape, Sum};
 
 const TIME_SHARE: Column =
     Column::new("Time (%)", Number(Percent), "100 × total over the totals of all rows.");
-const TOTAL: Column = Column::new("Total Time (ns)", Whole(Nanoseconds), "Sum of the durations in ns.");
+const TOTAL: Column = Column::new("Total Time (ns)", Whole(Nanoseconds), "Sum of durations.");
 const NAME: Column = Column::text("Name", "Name.");
-const OPERATION: Column = Column::text("Operation", "Direction of the copy, or fill.");
+const OPERATION: Column = Column::text("Operation", "Copy direction, or fill.");
 const PID: Column = Column::identifier("PID", "Process.");
 const TID: Column = Column::identifier("TID", "Thread.");
 const STYLE: Column = Column::text("Style", "PushPop or StartEnd.");
@@ -106,16 +106,11 @@ fn kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 }
 
 fn cuda_api_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    by_name(
-        "cuda_api_sum",
-        "Calls of the CUDA runtime and driver by name.",
-        ["Num Calls", "call"],
-        rows::calls,
-    )
+    by_name("cuda_api_sum", "CUDA runtime and driver calls by name.", ["Num Calls", "call"], rows::calls)
 }
 
 fn osrt_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    by_name("osrt_sum", "Calls of the operating system by name.", ["Num Calls", "call"], rows::system_calls)
+    by_name("osrt_sum", "Operating system calls by name.", ["Num Calls", "call"], rows::system_calls)
 }
 
 fn kern_gb_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
@@ -124,7 +119,7 @@ fn kern_gb_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let extents = |[x, y, z]: [u32; 3]| format!("{x:>4} {y:>4} {z:>4}");
     let fields = sum_fields::<(String, Shape)>("Instances", "kernel").chain([
         Column::text("GridXYZ", "Blocks per dimension.").field(move |row: &Row| extents(row.key.1.0).into()),
-        Column::text("BlockXYZ", "Threads of a block per dimension.")
+        Column::text("BlockXYZ", "Threads per block, by dimension.")
             .field(move |row: &Row| extents(row.key.1.1).into()),
         NAME.field(|row: &Row| row.key.0.as_str().into()),
     ]);
@@ -173,10 +168,10 @@ fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row = Sum<(String, &'static str)>;
     let fields = sum_fields::<(String, &'static str)>("Instances", "range").chain([
         STYLE.field(|row: &Row| row.key.1.into()),
-        Column::text("Range", "Domain, colon, text without the numbers of PyTorch's calls.")
+        Column::text("Range", "Domain:text, without the numbers of PyTorch's calls.")
             .field(|row: &Row| row.key.0.as_str().into()),
     ]);
-    Sheet::new("nvtx_sum", "Ranges of NVTX.", fields, |analysis| {
+    Sheet::new("nvtx_sum", "NVTX ranges.", fields, |analysis| {
         let sums = range_sums(analysis);
         let all: i128 = sums.iter().map(|sum| i128::from(sum.host.sum)).sum();
         let share = |time: i64| if all > 0 { time as f64 / all as f64 } else { 0.0 };
@@ -192,18 +187,18 @@ fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 
 fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let first = [
-        Column::text("Range", "Domain, colon, text.").field(|row: &RangeSum| row.label.as_str().into()),
+        Column::text("Range", "Domain:text.").field(|row: &RangeSum| row.label.as_str().into()),
         STYLE.field(|row: &RangeSum| row.style().into()),
         Column::new(
             "Total Proj Time (ns)",
             Whole(Nanoseconds),
-            "Sum of the times from the first start to the last end of what a range launched, in ns.",
+            "Sum of the times from the first start to the last end of a range's launched work.",
         )
         .field(|row: &RangeSum| row.projected.map(|projected| projected.sum).into()),
         Column::new(
             "Total Range Time (ns)",
             Whole(Nanoseconds),
-            "Time on the host of the ranges that launched something, in ns.",
+            "Host time of the ranges that launched something.",
         )
         .field(|row: &RangeSum| row.host_with_work.into()),
         Column::count("Range Instances", "Ranges that launched something.")
@@ -212,13 +207,13 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let times = ["Proj Avg (ns)", "Proj Med (ns)", "Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)"];
     let last = [
         Column::count("Total GPU Ops", "What they launched.").field(|row: &RangeSum| row.operations.into()),
-        Column::new("Avg GPU Ops", Number(One), "Mean of what a range launched.")
+        Column::new("Avg GPU Ops", Number(One), "Mean number launched by a range.")
             .per("range")
             .field(|row: &RangeSum| row.mean(row.operations).into()),
         Column::new("Avg Range Lvl", Number(One), "Mean number of ranges around one.")
             .per("range")
             .field(|row: &RangeSum| row.mean(row.levels).into()),
-        Column::new("Avg Num Child", Number(One), "Mean number of ranges directly in one.")
+        Column::new("Avg Num Child", Number(One), "Mean number of ranges directly inside one.")
             .per("range")
             .field(|row: &RangeSum| row.mean(row.children).into()),
     ];
@@ -226,7 +221,7 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         .into_iter()
         .chain(statistics(times, "range", |row: &RangeSum| row.projected.as_ref()))
         .chain(last);
-    Sheet::new("nvtx_gpu_proj_sum", "Ranges of NVTX projected onto the device.", fields, |analysis| {
+    Sheet::new("nvtx_gpu_proj_sum", "NVTX ranges projected onto the device.", fields, |analysis| {
         let mut sums = range_sums(analysis);
         sums.retain(|sum| sum.projected.is_some());
         sums.sort_few_by_cached_key(|sum| {
@@ -239,7 +234,7 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 fn nvtx_kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row<'a> = RangeKernels<'a>;
     let first = [
-        Column::text("NVTX Range", "Domain, colon, text.").field(|row: &Row<'_>| row.label.as_str().into()),
+        Column::text("NVTX Range", "Domain:text.").field(|row: &Row<'_>| row.label.as_str().into()),
         STYLE.field(|row: &Row<'_>| if row.is_start_end { "StartEnd" } else { "PushPop" }.into()),
         PID.field(|row: &Row<'_>| row.thread.0.into()),
         TID.field(|row: &Row<'_>| row.thread.1.into()),
@@ -259,7 +254,7 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         TID.field(|row: &Row<'_>| row.thread.1.into()),
         Column::identifier("DevId", "Index of the GPU.").field(|row: &Row<'_>| row.device.into()),
         Column::count("Count", "Kernels.").field(|row: &Row<'_>| row.kernels.count.into()),
-        Column::count("QCount", "Kernels that started after the end of their call.")
+        Column::count("QCount", "Kernels that started after their call ended.")
             .field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
     ];
     const T: [&str; 5] = ["TAvg (ns)", "TMed (ns)", "TMin (ns)", "TMax (ns)", "TStdDev (ns)"];
@@ -279,7 +274,7 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         .chain(last);
     Sheet::new(
         "cuda_kern_exec_sum",
-        "Kernels with the calls that launched them; those whose call is not in the recording are left out. T: from the start of the call to the end of both, A: call, Q: from the end of the call to the start of the kernel, where that is later, K: kernel.",
+        "Kernels with their launching calls; kernels without a recorded call are left out. T: from the start of the call to the end of both, A: call, Q: from the end of the call to a later start of the kernel, K: kernel.",
         fields,
         rows::launched_kernels,
     )
@@ -306,7 +301,7 @@ struct Traced<'a> {
 
 fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     const fn count(name: &'static str) -> Column {
-        Column::count(name, "Extent of the launch.")
+        Column::count(name, "Size of the launch.")
     }
     fn extent<'a>(
         column: Column,
@@ -315,11 +310,11 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         column.field(move |row: &Traced<'a>| row.shape.as_ref().map(&of).into())
     }
     let fields = [
-        Column::new("Start (ns)", Whole(Nanoseconds), "As the recorder has it.")
+        Column::new("Start (ns)", Whole(Nanoseconds), "As recorded.")
             .field(|row: &Traced<'_>| row.start.into()),
         Column::new("Duration (ns)", Whole(Nanoseconds), "In ns.")
             .field(|row: &Traced<'_>| row.duration.into()),
-        Column::identifier("CorrId", "Number that it shares with its call.")
+        Column::identifier("CorrId", "ID shared with its call.")
             .field(|row: &Traced<'_>| row.correlation.into()),
         extent(count("GrdX"), |(grid, _)| grid[0]),
         extent(count("GrdY"), |(grid, _)| grid[1]),
@@ -327,20 +322,20 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         extent(count("BlkX").per("block"), |(_, block)| block[0]),
         extent(count("BlkY").per("block"), |(_, block)| block[1]),
         extent(count("BlkZ").per("block"), |(_, block)| block[2]),
-        Column::count("Reg/Trd", "Registers of a thread.")
+        Column::count("Reg/Trd", "Registers per thread.")
             .per("thread")
             .field(|row: &Traced<'_>| row.registers.into()),
         Column::new(
             "StcSMem (MB)",
             Number(Megabytes),
-            "Shared memory of a block that is known when the kernel is compiled, in units of 1e6 bytes.",
+            "Static shared memory per block, in units of 1e6 bytes.",
         )
         .per("block")
         .field(|row: &Traced<'_>| row.static_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
         Column::new(
             "DymSMem (MB)",
             Number(Megabytes),
-            "Shared memory of a block that the launch adds, in units of 1e6 bytes.",
+            "Dynamic shared memory per block, in units of 1e6 bytes.",
         )
         .per("block")
         .field(|row: &Traced<'_>| row.dynamic_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
@@ -353,20 +348,19 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
                     .map(|bytes| bytes as f64 * 1e3 / row.duration as f64)
                     .into()
             }),
-        Column::text("SrcMemKd", "Kind of memory that is read; of a fill, that is written.")
+        Column::text("SrcMemKd", "Kind of memory read; for a fill, written.")
             .field(|row: &Traced<'_>| row.source.into()),
-        Column::text("DstMemKd", "Kind of memory that is written.")
-            .field(|row: &Traced<'_>| row.destination.into()),
-        Column::text("Device", "Name of the GPU, where it is recorded, and its index.")
+        Column::text("DstMemKd", "Kind of memory written.").field(|row: &Traced<'_>| row.destination.into()),
+        Column::text("Device", "Name of the GPU, if recorded, and its index.")
             .field(|row: &Traced<'_>| row.device.as_str().into()),
         Column::identifier("Ctx", "CUDA context.")
             .field(|row: &Traced<'_>| row.context.map(i64::from).into()),
-        Column::identifier("GreenCtx", "Green context: a context that has some of the multiprocessors.")
+        Column::identifier("GreenCtx", "Green context: a context with some of the multiprocessors.")
             .field(|row: &Traced<'_>| row.green_context.map(i64::from).into()),
         Column::identifier("Strm", "Stream.").field(|row: &Traced<'_>| row.stream.into()),
         NAME.field(|row: &Traced<'_>| row.name.as_str().into()),
     ];
-    Sheet::new("cuda_gpu_trace", "All device work in the order of its starts.", fields, traced)
+    Sheet::new("cuda_gpu_trace", "All device work in order of start.", fields, traced)
 }
 
 /// All device work, where it is asked for.

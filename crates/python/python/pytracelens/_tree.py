@@ -19,7 +19,7 @@ class Node:
     def __init__(self, native: _native.NativeAnalysis, uid: int) -> None:
         self._native = native
         self.uid = uid
-        """Number of the event in the file's list."""
+        """Index of the event in the file's event list."""
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ class Node:
 
     @property
     def us(self) -> float:
-        """Sum of the durations of the device events that it and all below it launched, in µs."""
+        """Sum of durations of the device events launched by it and everything below it, in µs."""
         return self._native.node(self.uid)[3]
 
     @property

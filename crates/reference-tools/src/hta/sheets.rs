@@ -37,7 +37,7 @@ fn sheet<'a, R: 'a>(
     fields: impl IntoIterator<Item = Field<&'a Hta<'a>, R>>,
     rows: fn(&Hta<'a>) -> Vec<R>,
 ) -> Sheet<'a, Hta<'a>> {
-    let rank = Column::identifier("rank", "Number of the process; 0 where the trace does not say it.")
+    let rank = Column::identifier("rank", "Process number; 0 if not in the trace.")
         .with_role(Role::Name)
         .field_in(|hta: &&Hta<'_>, _: &R| {
             hta.trace.facts().distributed.as_ref().and_then(|job| job.rank).unwrap_or(0).into()
@@ -67,20 +67,20 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
     };
     sheet(
         "hta_temporal_breakdown",
-        "HTA's get_temporal_breakdown: time of the device in whole µs, from the first start to the last end; written with --parity hta. All that has a stream counts, host operators included that name one. gpu_timeline has the exact times.",
+        "HTA's get_temporal_breakdown: device time in whole µs, from the first start to the last end; with --parity hta. Everything with a stream counts, including host operators that name one. gpu_timeline has the exact times.",
         [
-            whole_us("idle_time(us)", "Time in µs in which nothing ran.").field(|row: &TemporalBreakdown| row.idle.into()),
-            whole_us("compute_time(us)", "Time in µs in which kernels that compute ran.").field(|row: &TemporalBreakdown| row.compute.into()),
-            whole_us("non_compute_time(us)", "The rest in µs. Below 0 where rounding took more from the sum than from the parts; HTA stops there with an error.")
+            whole_us("idle_time(us)", "Time in which nothing ran.").field(|row: &TemporalBreakdown| row.idle.into()),
+            whole_us("compute_time(us)", "Time in which compute kernels ran.").field(|row: &TemporalBreakdown| row.compute.into()),
+            whole_us("non_compute_time(us)", "The rest. Below 0 where rounding took more from the sum than from the parts; HTA stops there with an error.")
                 .field(|row: &TemporalBreakdown| row.non_compute.into()),
-            whole_us("kernel_time(us)", "From the first start to the last end in µs.")
+            whole_us("kernel_time(us)", "From the first start to the last end.")
                 .with_role(Role::Headline)
                 .field(|row: &TemporalBreakdown| row.kernel.into()),
-            Column::percent("idle_time_pctg", "Idle time as a share of kernel_time(us), in percent with two decimals.")
+            Column::percent("idle_time_pctg", "Idle time as a share of kernel_time(us), with two decimals.")
                 .field(move |row: &TemporalBreakdown| percent(row.idle, row).into()),
-            Column::percent("compute_time_pctg", "Compute time as a share of kernel_time(us), in percent with two decimals.")
+            Column::percent("compute_time_pctg", "Compute time as a share of kernel_time(us), with two decimals.")
                 .field(move |row: &TemporalBreakdown| percent(row.compute, row).into()),
-            Column::percent("non_compute_time_pctg", "The rest as a share of kernel_time(us), in percent with two decimals.")
+            Column::percent("non_compute_time_pctg", "The rest as a share of kernel_time(us), with two decimals.")
                 .field(move |row: &TemporalBreakdown| percent(row.non_compute, row).into()),
         ],
         |events| events.temporal_breakdown().into_iter().collect(),
@@ -90,10 +90,10 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
 fn idle_time<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_idle_time_breakdown",
-        "HTA's get_idle_time_breakdown: gaps between a stream's kernels, copies and fills in whole µs, by cause; written with --parity hta. Work whose launch is not in the file counts as launched by the first event of the file. idle_causes_per_stream has the exact times.",
+        "HTA's get_idle_time_breakdown: gaps between a stream's kernels, copies and fills in whole µs, by cause; with --parity hta. Work whose launch is not in the file counts as launched by the file's first event. idle_causes_per_stream has the exact times.",
         [
             Column::identifier("stream", "Queue on the device.").with_role(Role::Name).field(|row: &IdleTime| row.stream.into()),
-            Column::text("idle_category", "host_wait (launched after the work before had ended), kernel_wait (launched in time, gap below 30 µs), other.")
+            Column::text("idle_category", "host_wait (launched after the previous work ended), kernel_wait (launched in time, gap below 30 µs), other.")
                 .field(|row: &IdleTime| row.category.into()),
             whole_us("idle_time", "Sum of the gaps in µs.").with_role(Role::Headline).field(|row: &IdleTime| row.time.into()),
             number("idle_time_ratio", "Share of the gaps of the stream, 0 to 1, with two decimals.").field(|row: &IdleTime| row.ratio.into()),
@@ -105,10 +105,13 @@ fn idle_time<'a>() -> Sheet<'a, Hta<'a>> {
 fn overlap<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_comm_comp_overlap",
-        "HTA's get_comm_comp_overlap; written with --parity hta for traces with communication. overlap_matrix has the exact times.",
-        [Column::percent("comp_comm_overlap_pctg", "Time in which kernels that compute ran beside communication, as a share of the time of communication, in percent with two decimals.")
-            .with_role(Role::Headline)
-            .field(|&row: &f64| row.into())],
+        "HTA's get_comm_comp_overlap; with --parity hta, for traces with communication. overlap_matrix has the exact times.",
+        [Column::percent(
+            "comp_comm_overlap_pctg",
+            "Share of communication time during which compute kernels also ran, with two decimals.",
+        )
+        .with_role(Role::Headline)
+        .field(|&row: &f64| row.into())],
         |events| events.overlap().into_iter().collect(),
     )
 }
@@ -117,11 +120,11 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
     type Row = (String, i64, f64);
     sheet(
         "hta_kernel_types",
-        "HTA's get_gpu_kernel_breakdown, its table of types, without copies and fills (its default): time in which exactly these types ran; written with --parity hta. overlap_matrix has the exact times.",
+        "HTA's get_gpu_kernel_breakdown, table of types, without copies and fills (its default): time in which exactly these types ran; with --parity hta. overlap_matrix has the exact times.",
         [
             Column::text("kernel_type", "What ran.").field(|row: &Row| row.0.as_str().into()),
             whole_us("sum", "Time in µs.").with_role(Role::Headline).field(|row: &Row| row.1.into()),
-            Column::percent("percentage", "Share of the sum of the rows, in percent with one decimal.")
+            Column::percent("percentage", "Share of the sum of the rows, with one decimal.")
                 .field(|row: &Row| row.2.into()),
         ],
         |events| {
@@ -137,16 +140,23 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
 fn times<'a>(one: &'static str) -> [Field<&'a Hta<'a>, NamedTimes>; 6] {
     let us_of = |name, description| us(name, description).per(one);
     [
-        Column::text("name", "Name; others stands for all names without a row of their own.")
-            .field_in(|hta: &&Hta<'_>, row: &NamedTimes| {
-                row.name.map_or("others", |name| hta.trace.text(name)).into()
-            }),
-        us("sum (us)", "Sum of the durations in µs.").with_role(Role::Headline).field(|row: &NamedTimes| row.times.sum.into()),
-        us_of("max (us)", "Longest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.max.into()),
-        us_of("min (us)", "Shortest one in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.min.into()),
-        us_of("stddev", "Standard deviation in µs, of a sample, 0 of one value; where there is a row of others, of the sums of names.")
-            .field(|row: &NamedTimes| row.times.std.unwrap_or(0.0).into()),
-        us_of("mean (us)", "Arithmetic mean in µs; where there is a row of others, of the sums of names.").field(|row: &NamedTimes| row.times.mean.into()),
+        Column::text("name", "Name; others combines all names without a row of their own.").field_in(
+            |hta: &&Hta<'_>, row: &NamedTimes| row.name.map_or("others", |name| hta.trace.text(name)).into(),
+        ),
+        us("sum (us)", "Sum of durations.")
+            .with_role(Role::Headline)
+            .field(|row: &NamedTimes| row.times.sum.into()),
+        us_of("max (us)", "Longest one; for others, of the sums of names.")
+            .field(|row: &NamedTimes| row.times.max.into()),
+        us_of("min (us)", "Shortest one; for others, of the sums of names.")
+            .field(|row: &NamedTimes| row.times.min.into()),
+        us_of(
+            "stddev",
+            "Sample standard deviation in µs, 0 for one value; with a row of others, of the sums of names.",
+        )
+        .field(|row: &NamedTimes| row.times.std.unwrap_or(0.0).into()),
+        us_of("mean (us)", "Arithmetic mean; with a row of others, of the sums of names.")
+            .field(|row: &NamedTimes| row.times.mean.into()),
     ]
 }
 
@@ -155,7 +165,7 @@ fn kernels<'a>() -> Sheet<'a, Hta<'a>> {
         .field(|row: &NamedTimes| row.kind.as_str().into());
     sheet(
         "hta_gpu_kernel_breakdown",
-        "HTA's get_gpu_kernel_breakdown, its table of kernels; written with --parity hta. Of more than ten names of a type, those beyond the 0.8-quantile of the running sums of times are others, and the statistics of all rows are of the sums of names. kernel_summary has those of the kernels.",
+        "HTA's get_gpu_kernel_breakdown, table of kernels; with --parity hta. Of more than ten names of a type, those beyond the 0.8-quantile of the running sums of times are others, and the statistics of all rows are of the sums of names. kernel_summary has those of the kernels.",
         times("kernel").into_iter().chain([kind]),
         Hta::kernels,
     )
@@ -164,7 +174,7 @@ fn kernels<'a>() -> Sheet<'a, Hta<'a>> {
 fn annotations<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_gpu_user_annotation_breakdown",
-        "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; written with --parity hta for traces with such. annotations has the exact times.",
+        "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; with --parity hta, for traces with such. annotations has the exact times.",
         times("annotation"),
         Hta::annotations,
     )
@@ -175,9 +185,9 @@ fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Hta<'a>, R>
     let of_points = |name, description| number(name, description).per("point");
     [
         Column::count("count", "Number of points.").field(move |row: &R| of(row).count.into()),
-        of_points("mean", "Arithmetic mean over the points, whatever time lies between them.")
+        of_points("mean", "Arithmetic mean over points, not weighted by time.")
             .field(move |row: &R| of(row).mean.into()),
-        of_points("std", "Standard deviation of a sample; empty for one point.")
+        of_points("std", "Sample standard deviation; empty for one point.")
             .field(move |row: &R| of(row).std.into()),
         of_points("min", "Smallest.").field(move |row: &R| of(row).min.into()),
         of_points("25%", "First quartile, interpolated.").field(move |row: &R| of(row).quartiles[0].into()),
@@ -194,7 +204,7 @@ fn queue_length<'a>() -> Sheet<'a, Hta<'a>> {
     let full = [
         whole_us(
             "duration_at_max_queue_length",
-            "Time in µs with 1024 in the queue, or more; HTA gives that of the last stream alone.",
+            "Time in µs with 1024 or more in the queue; HTA gives only that of the last stream.",
         )
         .field(|row: &QueueSummary| row.full.map(|(time, _)| time).into()),
         number(
@@ -205,14 +215,14 @@ fn queue_length<'a>() -> Sheet<'a, Hta<'a>> {
     ];
     sheet(
         "hta_queue_length_summary",
-        "HTA's get_queue_length_summary and get_time_spent_blocked_on_full_queue: lengths of a stream's queue, a point at each launch and each start, launches first where both are at one time; written with --parity hta. Launches of graphs and of other calls than HTA knows do not count. queue_length has the lengths over time.",
+        "HTA's get_queue_length_summary and get_time_spent_blocked_on_full_queue: lengths of a stream's queue, one point at each launch and each start, launches first at equal times; with --parity hta. Launches of graphs and of calls unknown to HTA do not count. queue_length has the lengths over time.",
         [stream].into_iter().chain(described(|row: &QueueSummary| &row.lengths)).chain(full),
         Hta::queues,
     )
 }
 
 /// When something happens.
-const TIME: Column = whole_us("ts", "Time in µs since the earliest start of an event that HTA keeps.");
+const TIME: Column = whole_us("ts", "Time in µs since the earliest start of the events that HTA keeps.");
 
 /// The process, or the thread, that an event stands under in the file.
 fn row_id<'a>(hta: &'a Hta<'a>, event: EventId, id: fn(Track) -> RowId) -> Option<Cow<'a, str>> {
@@ -225,14 +235,14 @@ const PID: Column = Column::text("pid", "Process of the file that stands for the
 fn queue_length_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_queue_length_time_series",
-        "HTA's get_queue_length_time_series: a row for each launch and each start, launches first where both are at one time; written with --parity hta. queue_length_timeline has all launches.",
+        "HTA's get_queue_length_time_series: one row for each launch and each start, launches first at equal times; with --parity hta. queue_length_timeline has all launches.",
         [
             TIME.with_role(Role::Name).field(|row: &QueuePoint| row.time.into()),
             PID.field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.pid).into()),
             Column::text("tid", "Row of the file that stands for the stream.")
                 .field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.tid).into()),
             Column::identifier("stream", "Queue on the device.").field(|row: &QueuePoint| row.stream.into()),
-            Column::count("queue_length", "Events that are launched and not started, from then on.")
+            Column::count("queue_length", "Events launched but not started, from then on.")
                 .with_role(Role::Headline)
                 .field(|row: &QueuePoint| row.length.into()),
         ],
@@ -245,7 +255,7 @@ fn memory_bandwidth<'a>() -> Sheet<'a, Hta<'a>> {
         .field(|row: &(String, Described)| row.0.as_str().into());
     sheet(
         "hta_memory_bw_summary",
-        "HTA's get_memory_bw_summary: GB/s of the copies of a kind that run at the same time, a point at each start and end where it is above 0; written with --parity hta for traces with copies. copy_bandwidth has the rates over time.",
+        "HTA's get_memory_bw_summary: GB/s of concurrent copies of a kind, one point at each start and end where it is above 0; with --parity hta, for traces with copies. copy_bandwidth has the rates over time.",
         [kind].into_iter().chain(described(|row: &(String, Described)| &row.1)),
         Hta::bandwidths,
     )
@@ -254,7 +264,7 @@ fn memory_bandwidth<'a>() -> Sheet<'a, Hta<'a>> {
 fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_memory_bw_time_series",
-        "HTA's get_memory_bw_time_series: a row for each start and each end of a copy or fill; written with --parity hta for traces with such. copy_bandwidth_timeline has the rates of bytes over duration.",
+        "HTA's get_memory_bw_time_series: one row for each start and each end of a copy or fill; with --parity hta, for traces with such. copy_bandwidth_timeline has the rates of bytes over duration.",
         [
             TIME.with_role(Role::Name).field(|row: &BandwidthPoint| row.time.into()),
             PID.field_in(|hta: &&Hta<'_>, row: &BandwidthPoint| {
@@ -264,7 +274,7 @@ fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
             Column::new(
                 "memory_bw_gbps",
                 ColumnKind::Number(Unit::GigabytesPerSecond),
-                "GB/s of the copies of the kind that run, from then on.",
+                "GB/s of the running copies of the kind, from then on.",
             )
             .with_role(Role::Headline)
             .field(|row: &BandwidthPoint| row.gb_per_s.into()),
@@ -280,13 +290,13 @@ fn annotated_kernels<'a>() -> Sheet<'a, Hta<'a>> {
     }
     sheet(
         "hta_gpu_kernels_with_user_annotations",
-        "HTA's get_gpu_kernels_with_user_annotations: each kernel, copy and fill with the shortest annotation that the profiler saw on its stream at the same time; written with --parity hta for traces with such annotations. kernel_details has the annotations of the host, too.",
+        "HTA's get_gpu_kernels_with_user_annotations: each kernel, copy and fill with the shortest annotation that the profiler saw on its stream at that time; with --parity hta, for traces with such annotations. kernel_details also has the host's annotations.",
         [
             Column::identifier("index", "Index of the event in the file's event list.")
                 .with_role(Role::Name)
                 .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().uid(row.0).into()),
             TIME.field_in(|hta: &&Hta<'_>, row: &Row| hta.aligned(row.0).0.into()),
-            whole_us("dur", "Duration in µs.").with_role(Role::Headline).field_in(
+            whole_us("dur", "From start to end, in µs.").with_role(Role::Headline).field_in(
                 |hta: &&Hta<'_>, row: &Row| {
                     let (start, end) = hta.aligned(row.0);
                     (end - start).into()
@@ -294,7 +304,7 @@ fn annotated_kernels<'a>() -> Sheet<'a, Hta<'a>> {
             ),
             Column::identifier("stream", "Queue on the device.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().stream(row.0).into()),
-            Column::identifier("correlation", "Number that the call and its device event share.")
+            Column::identifier("correlation", "ID shared by the call and its device event.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().correlation(row.0).into()),
             Column::text("s_name", "Name of the kernel, copy or fill.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| name(hta, Some(row.0)).into()),
@@ -308,19 +318,19 @@ fn annotated_kernels<'a>() -> Sheet<'a, Hta<'a>> {
 fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_frequent_kernel_sequences",
-        "HTA's get_frequent_cuda_kernel_sequences of the operators that --hta_sequences_of names, with its default of three kernels or more; written with --parity hta. Of calls inside each other only those with the fewest others around them count. frequent_sequences has those of all operators.",
+        "HTA's get_frequent_cuda_kernel_sequences of the operators named by --hta_sequences_of, with its default of three kernels or more; with --parity hta. Of nested calls, only those with the fewest around them count. frequent_sequences has those of all operators.",
         [
             Column::text(
                 "pattern",
-                "Names of the operator and of the device events below it in order of their starts.",
+                "Names of the operator and of the device events below it, in order of start.",
             )
             .field(|row: &Sequence| (&row.pattern).into()),
             Column::count("count", "Calls that launch this sequence.")
                 .field(|row: &Sequence| row.count.into()),
-            whole_us("GPU kernel duration (us)", "Sum of the durations of these device events in µs.")
+            whole_us("GPU kernel duration (us)", "Sum of these device events' durations.")
                 .with_role(Role::Headline)
                 .field(|row: &Sequence| row.device.into()),
-            whole_us("CPU op duration (us)", "Sum of the durations of the calls in µs.")
+            whole_us("CPU op duration (us)", "Sum of the calls' durations.")
                 .field(|row: &Sequence| row.host.into()),
         ],
         Hta::sequences,
@@ -330,16 +340,20 @@ fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
 fn launches<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_cuda_kernel_launch_stats",
-        "HTA's get_cuda_kernel_launch_stats: each launch of a kernel, copy or fill through CUDA's runtime, in whole µs; written with --parity hta for traces with such calls. launch_delay has all launches, exactly.",
+        "HTA's get_cuda_kernel_launch_stats: each launch of a kernel, copy or fill through the CUDA runtime, in whole µs; with --parity hta, for traces with such calls. launch_delay has all launches, exactly.",
         [
-            Column::identifier("correlation", "Number that the call and its device event share.")
+            Column::identifier("correlation", "ID shared by the call and its device event.")
                 .with_role(Role::Name)
                 .field(|row: &LaunchTimes| row.correlation.into()),
             whole_us("cpu_duration", "Duration of the call in µs.").field(|row: &LaunchTimes| row.cpu.into()),
-            whole_us("gpu_duration", "Duration of the device event in µs.").field(|row: &LaunchTimes| row.gpu.into()),
-            whole_us("launch_delay", "From the end of the call to the start of the device event in µs; 0 where that starts before.")
-                .with_role(Role::Headline)
-                .field(|row: &LaunchTimes| row.delay.into()),
+            whole_us("gpu_duration", "Duration of the device event in µs.")
+                .field(|row: &LaunchTimes| row.gpu.into()),
+            whole_us(
+                "launch_delay",
+                "From the end of the call to the start of the device event in µs; 0 if that starts before.",
+            )
+            .with_role(Role::Headline)
+            .field(|row: &LaunchTimes| row.delay.into()),
         ],
         Hta::launches,
     )

@@ -15,9 +15,9 @@ use crate::conventions::{KernelCategories, OverlapRule, overlapped_pairs};
 
 pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
-        Column::text("GPU ID", "Number of the GPU in the order in which GPUs occur in the profile, from 0; Avg for the mean over GPUs.").field(|row: &CategoryRow| row.gpu.as_str().into()),
-        Column::text("Category", "What the kernels do: the categories of kernel_summary, most time first; with the layout of TraceLens its own: gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (attention of AITER), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: time with collectives beside computation and without; compute_total: all kernels but collectives; total_incl_comm: all kernels.").field(|row: &CategoryRow| row.category.into()),
-        Column::milliseconds("Total runtime (ms)", "Sum of the durations of the row's kernels in ms, so that kernels at once count each. overlapped_comm and non_overlapped_comm are lengths of time, in which each instant counts once; with the figures of TraceLens overlapped_comm sums over pairs of kernels and non_overlapped_comm, what is left of the collectives, may be negative.").with_role(Role::Headline).field(|row: &CategoryRow| row.figures[0].into()),
+        Column::text("GPU ID", "Number in order of occurrence in the profile, from 0; Avg for the mean over GPUs.").field(|row: &CategoryRow| row.gpu.as_str().into()),
+        Column::text("Category", "Kind of kernel: the categories of kernel_summary, most time first; in the TraceLens layout gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (AITER attention), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: collective time with and without computation; compute_total: all kernels but collectives; total_incl_comm: all kernels.").field(|row: &CategoryRow| row.category.into()),
+        Column::milliseconds("Total runtime (ms)", "Sum of the row's kernel durations; concurrent kernels each count. overlapped_comm and non_overlapped_comm are lengths of time, counting each instant once; with TraceLens figures overlapped_comm sums over pairs of kernels, and non_overlapped_comm, the rest of the collectives, may be negative.").with_role(Role::Headline).field(|row: &CategoryRow| row.figures[0].into()),
         Column::new("Total count", Number(One), "Kernels; 0 in the last four rows of a GPU.").field(|row: &CategoryRow| row.figures[1].into()),
         Column::new("Fraction of compute runtime", Number(One), "Total runtime over that of compute_total; 0 when that is 0.").field(|row: &CategoryRow| row.figures[2].into()),
         Column::new("Fraction of total runtime", Number(One), "Total runtime over that of total_incl_comm; 0 when that is 0.").field(|row: &CategoryRow| row.figures[3].into()),
@@ -37,10 +37,10 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
         Column::text(
             "Kernel",
-            "Kernel; without digits where kernels whose names differ in digits are merged.",
+            "Kernel; without digits if kernels whose names differ only in digits are merged.",
         )
         .field_in(|(labels, _): &XlaKernels, row: &Timed<u32>| labels[row.key as usize].as_str().into()),
-        Column::milliseconds("Total time (ms)", "Sum of the durations in ms.")
+        Column::milliseconds("Total time (ms)", "Sum of durations.")
             .with_role(Role::Headline)
             .field(|row: &Timed<u32>| (row.durations.sum as f64 / 1e6).into()),
         Column::count("Count", "Kernels.").field(|row: &Timed<u32>| row.durations.count.into()),
@@ -49,7 +49,7 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "xla_top",
-        "The kernels on all GPUs that are no collectives, copies, fills, matrix products, attention or convolutions (with the layout of TraceLens, those of its category xla), such as fusions of XLA, most time first, up to the number of rows asked for; kernels of any duration count.",
+        "Kernels on all GPUs other than collectives, copies, fills, matrix products, attention or convolutions (in the TraceLens layout, those of its category xla), such as XLA fusions, most time first, up to the requested number of rows; kernels of any duration count.",
         fields,
         xla_rows,
     )
@@ -59,7 +59,7 @@ fn fraction_of_all(name: &'static str) -> Column {
     Column::new(
         name,
         Number(One),
-        "Total time over that of all kernels that the sheet is of, those of rows that were cut off included.",
+        "Total time over that of all kernels of the sheet, including rows that were cut off.",
     )
 }
 

@@ -15,49 +15,53 @@ use crate::analysis::RocprofAnalysis;
 
 pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
-        Column::identifier("PID", "Process of the calls; 0 where the profile does not say.")
+        Column::identifier("PID", "Process of the calls; 0 if not recorded.")
             .field(|row: &Row<'_>| row.pid.into()),
         Column::identifier("TID", "Thread of the calls.").field(|row: &Row<'_>| row.thread.into()),
-        Column::identifier("DevId", "Number of the GPU as in category_summary; 0 where it is not known.")
+        Column::identifier("DevId", "GPU number as in category_summary; 0 if unknown.")
             .field(|row: &Row<'_>| row.device.into()),
-        Column::count("Count", "Calls, each with each of its kernels that count.")
+        Column::count("Count", "Calls, once per kernel that counts.")
             .field(|row: &Row<'_>| row.times.call.len().into()),
-        Column::count("QCount", "Those with a kernel.").field(|row: &Row<'_>| row.times.kernel.len().into()),
+        Column::count("QCount", "Calls with a kernel.").field(|row: &Row<'_>| row.times.kernel.len().into()),
     ];
     let names = [
         Column::text("API Name", "HIP function.").field(|row: &Row<'_>| row.function.into()),
-        Column::text("Kernel Name", "Kernel, or kind of copy; empty for calls without one, which are left out unless they are included.").field(|row: &Row<'_>| row.kernel_name.into()),
+        Column::text(
+            "Kernel Name",
+            "Kernel, or kind of copy; empty for calls without one, which are left out unless requested.",
+        )
+        .field(|row: &Row<'_>| row.kernel_name.into()),
     ];
     let fields = keys
         .into_iter()
         .chain(statistics(
             ["TAvg_ns", "TMed_ns", "TMin_ns", "TMax_ns", "TStdDev_ns"],
             "launch",
-            "A + Q + K of calls with a kernel, mean in ns; as all such columns 0 when there are none.",
+            "A + Q + K of calls with a kernel, mean in ns; like all such columns 0 if there are none.",
             |row| row.spread[0].as_ref(),
         ))
         .chain(statistics(
             ["AAvg_ns", "AMed_ns", "AMin_ns", "AMax_ns", "AStdDev_ns"],
             "call",
-            "Duration of the call, mean in ns.",
+            "Mean duration of the call in ns.",
             |row| row.spread[1].as_ref(),
         ))
         .chain(statistics(
             ["QAvg_ns", "QMed_ns", "QMin_ns", "QMax_ns", "QStdDev_ns"],
             "kernel",
-            "From the end of the call to the start of its kernel, 0 for kernels that started before, mean in ns.",
+            "Mean time in ns from the end of the call to the start of its kernel, 0 for kernels that started before.",
             |row| row.spread[2].as_ref(),
         ))
         .chain(statistics(
             ["KAvg_ns", "KMed_ns", "KMin_ns", "KMax_ns", "KStdDev_ns"],
             "kernel",
-            "Duration of the kernel or copy, mean in ns.",
+            "Mean duration of the kernel or copy in ns.",
             |row| row.spread[3].as_ref(),
         ))
         .chain(names);
     Sheet::with_context(
         "api_kernel_summary",
-        "HIP calls that launch kernels or copies, by thread, GPU, function and kernel, with the time of the call, in the queue, and of the kernel. Call and kernel belong together by process and correlation number.",
+        "HIP calls that launch kernels or copies, by thread, GPU, function and kernel, with the times of call, queue and kernel. Calls and kernels are matched by process and correlation ID.",
         fields,
         |analysis| Some(((), rows(analysis)?)),
     )
@@ -81,10 +85,10 @@ fn statistics<'a>(
     };
     [
         number(Column::new(mean, Number(Nanoseconds), description), |times| times.mean),
-        number(spread(median, Number, "The same, median in ns."), |times| times.median),
-        whole(spread(min, Whole, "The same, least in ns."), |times| times.min),
-        whole(spread(max, Whole, "The same, most in ns."), |times| times.max),
-        number(spread(deviation, Number, "The same, standard deviation of a population in ns."), |times| {
+        number(spread(median, Number, "Median of the same."), |times| times.median),
+        whole(spread(min, Whole, "Minimum of the same."), |times| times.min),
+        whole(spread(max, Whole, "Maximum of the same."), |times| times.max),
+        number(spread(deviation, Number, "Population standard deviation of the same."), |times| {
             times.population_std
         }),
     ]
@@ -150,15 +154,15 @@ type CopyRow = ((u64, String), i64);
 
 pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
-        Column::new("copy_bytes", Whole(Bytes), "Size of a copy in bytes.").with_role(Role::Name).per("copy").field(|((bytes, _), _): &CopyRow| {
+        Column::new("copy_bytes", Whole(Bytes), "Size of a copy.").with_role(Role::Name).per("copy").field(|((bytes, _), _): &CopyRow| {
             i64::try_from(*bytes).unwrap_or(i64::MAX).into()
         }),
-        Column::text("direction", "h2d with the GPU that was written, d2h with the GPU that was read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? where the profile does not say.").field(|((_, direction), _): &CopyRow| direction.as_str().into()),
+        Column::text("direction", "h2d with the GPU written, d2h with the GPU read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? if not recorded.").field(|((_, direction), _): &CopyRow| direction.as_str().into()),
         Column::count("count", "Number of copies.").field(|(_, count): &CopyRow| (*count).into()),
     ];
     Sheet::with_context(
         "memory_copy_by_copy_bytes",
-        "Memory copies whose size the profile gives by size and direction, the smallest first.",
+        "Memory copies with a recorded size, by size and direction, smallest first.",
         fields,
         |analysis: &RocprofAnalysis| {
             analysis.options().pftrace()?;

@@ -53,7 +53,7 @@ fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
             .field(move |row: &Timed<K>| readable_time(nanoseconds(&row.durations)).into())
     };
     [
-        Column::text("Time", "Time %, with one decimal place and the sign.")
+        Column::text("Time", "Time %, with one decimal and the sign.")
             .only_in(Layout::Listed)
             .field(|row: &Timed<K>| format!("{:.1}%", row.percent).into()),
         time(Column::text("Total Time", "Total Time (ns) in ms, μs or ns."), |times| times.sum as f64),
@@ -66,7 +66,7 @@ fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
     ]
 }
 
-const MEAN: Column = Column::new("Avg (ns)", EXACT, "Mean duration in ns.");
+const MEAN: Column = Column::new("Avg (ns)", EXACT, "Mean duration.");
 const EXACT: ColumnKind = ColumnKind::Number(Unit::Nanoseconds);
 const WHOLE: ColumnKind = ColumnKind::Whole(Unit::Nanoseconds);
 
@@ -82,7 +82,7 @@ fn exact<C, K>(share: &'static str, one: &'static str) -> [Field<C, Timed<K>>; 7
     [
         Column::percent("Time %", share).with_role(Role::Headline).field(|row: &Timed<K>| row.percent.into()),
         whole(
-            Column::new("Total Time (ns)", WHOLE, "Sum of the durations in ns.").with_role(Role::Headline),
+            Column::new("Total Time (ns)", WHOLE, "Sum of durations.").with_role(Role::Headline),
             |times| times.sum,
         ),
         number(MEAN, |times| times.mean),
@@ -90,17 +90,17 @@ fn exact<C, K>(share: &'static str, one: &'static str) -> [Field<C, Timed<K>>; 7
             spread(Column::new(
                 "Med (ns)",
                 EXACT,
-                "Median duration in ns: of an even number the mean of the middle two.",
+                "Median duration; of an even number, the mean of the middle two.",
             )),
             |times| times.median,
         ),
-        whole(spread(Column::new("Min (ns)", WHOLE, "Shortest duration in ns.")), |times| times.min),
-        whole(spread(Column::new("Max (ns)", WHOLE, "Longest duration in ns.")), |times| times.max),
+        whole(spread(Column::new("Min (ns)", WHOLE, "Shortest duration.")), |times| times.min),
+        whole(spread(Column::new("Max (ns)", WHOLE, "Longest duration.")), |times| times.max),
         number(
             spread(Column::new(
                 "StdDev (ns)",
                 EXACT,
-                "Standard deviation of the durations in ns, of a population: divided by their number.",
+                "Population standard deviation of durations: divided by their number.",
             )),
             |times| times.population_std,
         ),
@@ -160,50 +160,52 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
             Column::text("BlockXYZ", "BlockX, BlockY and BlockZ.").only_in(Layout::Listed),
             |launch| aligned(launch.workgroup),
         ),
-        launch_field(Column::count("VGPR", "Vector registers of a work item.").per("work item"), |launch| {
+        launch_field(Column::count("VGPR", "Vector registers per work item.").per("work item"), |launch| {
             launch.vgprs.into()
         }),
         launch_field(
-            Column::count("AccumVGPR", "Accumulation registers of a work item.").per("work item"),
+            Column::count("AccumVGPR", "Accumulation registers per work item.").per("work item"),
             |launch| launch.accum_vgprs.into(),
         ),
-        launch_field(Column::count("SGPR", "Scalar registers of a wave.").per("wave"), |launch| {
+        launch_field(Column::count("SGPR", "Scalar registers per wave.").per("wave"), |launch| {
             launch.sgprs.into()
         }),
         launch_field(
-            Column::new("LDS", Whole(Bytes), "Local data share of a work group, in bytes.").per("work group"),
+            Column::new("LDS", Whole(Bytes), "Local data share per work group, in bytes.").per("work group"),
             |launch| launch.group_segment.into(),
         ),
         launch_field(
-            Column::new("Scratch", Whole(Bytes), "Scratch memory of a work item, in bytes.").per("work item"),
+            Column::new("Scratch", Whole(Bytes), "Scratch memory per work item, in bytes.").per("work item"),
             |launch| launch.private_segment.into(),
         ),
     ];
-    let name =
-        Column::text("Name", "Kernel; without digits where kernels whose names differ in digits are merged.")
-            .field_in(|kernels: &Kernels<'_>, row: &Timed<KernelKey>| {
-                kernels.labels.texts[row.key.0 as usize].as_str().into()
-            });
+    let name = Column::text(
+        "Name",
+        "Kernel; without digits if kernels whose names differ only in digits are merged.",
+    )
+    .field_in(|kernels: &Kernels<'_>, row: &Timed<KernelKey>| {
+        kernels.labels.texts[row.key.0 as usize].as_str().into()
+    });
     let dimensions = [
-        launch_field(Column::count("GridX", "Work items of the grid along the first dimension; of Perfetto traces, which give the product only, the number of all.").per("launch"), |launch| launch.grid[0].into()),
-        launch_field(Column::count("GridY", "Along the second; 1 of Perfetto traces.").per("launch"), |launch| launch.grid[1].into()),
-        launch_field(Column::count("GridZ", "Along the third; 1 of Perfetto traces.").per("launch"), |launch| launch.grid[2].into()),
-        launch_field(Column::count("BlockX", "Work items of a work group along the first dimension; of Perfetto traces, which give the product only, the number of all.").per("work group"), |launch| launch.workgroup[0].into()),
-        launch_field(Column::count("BlockY", "Along the second; 1 of Perfetto traces.").per("work group"), |launch| launch.workgroup[1].into()),
-        launch_field(Column::count("BlockZ", "Along the third; 1 of Perfetto traces.").per("work group"), |launch| launch.workgroup[2].into()),
+        launch_field(Column::count("GridX", "Work items of the grid along the first dimension; for Perfetto traces, which give only the product, of all.").per("launch"), |launch| launch.grid[0].into()),
+        launch_field(Column::count("GridY", "The same along the second; 1 for Perfetto traces.").per("launch"), |launch| launch.grid[1].into()),
+        launch_field(Column::count("GridZ", "The same along the third; 1 for Perfetto traces.").per("launch"), |launch| launch.grid[2].into()),
+        launch_field(Column::count("BlockX", "Work items per work group along the first dimension; for Perfetto traces, which give only the product, of all.").per("work group"), |launch| launch.workgroup[0].into()),
+        launch_field(Column::count("BlockY", "The same along the second; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[1].into()),
+        launch_field(Column::count("BlockZ", "The same along the third; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[2].into()),
     ];
     let fields = readable("Kernels of the row.")
         .into_iter()
         .chain(configuration)
         .chain([name])
         .chain(exact(
-            "Total time over that of all kernels that are long enough, in percent; or over that of computation where this is the baseline.",
+            "Share of the total time of all kernels that are long enough; of computation if this is the baseline.",
             "kernel",
         ))
         .chain(dimensions);
     Sheet::with_context(
         "pftrace_kernel_summary",
-        "Kernels of all GPUs by name and launch configuration, or by name alone, most time first. Kernels below the minimum duration are left out, and collectives unless they are included.",
+        "Kernels of all GPUs by name and launch configuration, or by name alone, most time first. Kernels below the minimum duration are left out, as are collectives unless requested.",
         fields,
         kernel_rows,
     )
@@ -236,16 +238,22 @@ struct Calls<'a> {
 
 pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let names = [
-        Column::identifier("Stream", "HIP stream, 0 where the profile does not say; only where calls are grouped by stream.").field(|row: &Timed<CallKey>| row.key.1.into())
-        .when(|calls: &Calls<'_>| calls.by_stream),
-        Column::identifier("Op", "Number of the function in the profiler's table, 0 where the profile does not say; only where calls are grouped by operation.").field(|row: &Timed<CallKey>| row.key.2.into())
+        Column::identifier("Stream", "HIP stream; 0 if not recorded. Only if grouped by stream.")
+            .field(|row: &Timed<CallKey>| row.key.1.into())
+            .when(|calls: &Calls<'_>| calls.by_stream),
+        Column::identifier(
+            "Op",
+            "Function number in the profiler's table; 0 if not recorded. Only if grouped by operation.",
+        )
+        .field(|row: &Timed<CallKey>| row.key.2.into())
         .when(|calls: &Calls<'_>| calls.by_operation),
-        Column::text("Name", "Function.").field_in(|calls: &Calls<'_>, row: &Timed<CallKey>| calls.profile.text(row.key.0).into()),
+        Column::text("Name", "Function.")
+            .field_in(|calls: &Calls<'_>, row: &Timed<CallKey>| calls.profile.text(row.key.0).into()),
     ];
     let fields = readable("Calls of the row.")
         .into_iter()
         .chain(names)
-        .chain(exact("Total time over that of all rows, in percent.", "call"));
+        .chain(exact("Share of the total time of all rows.", "call"));
     Sheet::with_context(
         "hip_summary",
         "HIP calls by function, most time first. Calls below the minimum duration are left out.",

@@ -55,7 +55,7 @@ const COUNT: Column = Column::new("Count", Count, "Calls.");
 const SHARE_OF_LIBRARY: Column = Column::new(
     "Percentage (%)",
     Number(Percent),
-    "Share of the time of all calls of the library, in percent. Calls of one library may stand in calls of another, and threads call at once.",
+    "Share of the time of all calls of the library. Calls nest across libraries, and threads call concurrently.",
 ).with_role(Role::Headline);
 const FUNCTION: Column = Column::new("function", Text, "Function.");
 
@@ -63,7 +63,7 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
         Column::text(
             "domain",
-            "Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or what the profiler calls another.",
+            "Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or the profiler's name of another.",
         )
         .field(|row: &FunctionRow<'_>| row.domain.into()),
         FUNCTION.field(|row: &FunctionRow<'_>| row.name.into()),
@@ -75,22 +75,22 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
         }),
         Column::percent(
             "Cumulative Percentage (%)",
-            "Sum of Percentage (%) over this row and all above it of the same library, in percent.",
+            "Sum of Percentage (%) over this row and all above it of the same library.",
         )
         .with_role(Role::Headline)
         .field_in(|totals: &Totals, row: &FunctionRow<'_>| percent(row.running, totals[&row.library]).into()),
         Column::count(
             "GPU Events",
-            "Kernels and copies that the calls launched, matched by process and correlation id.",
+            "Kernels and copies that the calls launched, matched by process and correlation ID.",
         )
         .field(|row: &FunctionRow<'_>| row.function.gpu_events.into()),
-        Column::milliseconds("GPU Time (ms)", "Sum of the durations of these in ms.")
+        Column::milliseconds("GPU Time (ms)", "Sum of their durations.")
             .field(|row: &FunctionRow<'_>| ms(row.function.gpu_time).into()),
     ];
     let durations = durations("call", |row: &FunctionRow<'_>| &row.durations);
     Sheet::with_context(
         "api_summary",
-        "Calls of libraries by library and function, most time first within a library; the program's markers are in marker_ranges.",
+        "Library calls by library and function, most time first within a library; the program's markers are in marker_ranges.",
         keys.into_iter().chain(durations).chain(shares),
         |analysis: &RocprofAnalysis| {
             Some(function_rows(analysis.profile())).filter(|(_, rows)| !rows.is_empty())
@@ -215,31 +215,29 @@ fn figures<'a>(
     let spread = |name, description| Column::microseconds(name, description).spread_of(mean);
     [
         field(Column::microseconds(mean, description), |figure| Some(figure.summary?.mean)),
-        field(spread(median, "The same, median in µs."), |figure| Some(figure.summary?.median)),
+        field(spread(median, "Median of the same."), |figure| Some(figure.summary?.median)),
         field(
-            spread(p95, "The same, 95th percentile in µs, between the two nearest values in proportion."),
+            spread(p95, "95th percentile of the same, interpolated between the two nearest values."),
             |figure| figure.p95,
         ),
-        field(spread(max, "The same, largest in µs."), |figure| Some(figure.summary?.max as f64)),
+        field(spread(max, "Maximum of the same."), |figure| Some(figure.summary?.max as f64)),
     ]
 }
 
 pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
         FUNCTION
-            .described(
-                "Function that was called; empty where the profile has no call for the events of the row.",
-            )
+            .described("Called function; empty if the profile has no call for these events.")
             .field(|row: &LatencyRow<'_>| row.function.into()),
         Column::text("event", "What the call launched: kernel or copy.")
             .field(|row: &LatencyRow<'_>| row.event.into()),
         Column::text("name", "Kernel, or the profiler's name of the copy.")
             .field(|row: &LatencyRow<'_>| row.name.into()),
         Column::count("Launches", "Calls.").field(|row: &LatencyRow<'_>| row.launches.into()),
-        Column::count("Count", "Kernels or copies; more than calls where a call launches several.")
+        Column::count("Count", "Kernels or copies; more than calls if a call launches several.")
             .field(|row: &LatencyRow<'_>| row.events.into()),
     ];
-    let total = Column::milliseconds("GPU Time Total (ms)", "Sum of the times on the GPU in ms.")
+    let total = Column::milliseconds("GPU Time Total (ms)", "Sum of the times on the GPU.")
         .with_role(Role::Headline)
         .field(|row: &LatencyRow<'_>| ms(row.total).into());
     let fields = keys
@@ -247,31 +245,31 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(figures(
             names!("Launch Overhead"),
             "call",
-            "Launch overhead A: duration of the call, once per call whatever it launched, mean in µs; empty without a call.",
+            "Launch overhead A: mean duration of the call, counted once whatever it launched; empty without a call.",
             |row| &row.overhead,
         ))
         .chain(figures(
             names!("Queue Delay"),
             "event",
-            "Queue delay Q: start on the GPU less end of the call, 0 where the GPU began before the call returned, mean in µs. Every event of a call counts, so those of a graph wait for the ones before them.",
+            "Queue delay Q: mean of start on the GPU less end of the call, 0 if the GPU began before the call returned. Every event of a call counts, so those of a graph wait for the ones before them.",
             |row| &row.queued,
         ))
         .chain(figures(
             names!("Start Latency"),
             "event",
-            "Start latency: start on the GPU less start of the call, mean in µs; negative where the clocks disagree.",
+            "Start latency: mean of start on the GPU less start of the call; negative where the clocks disagree.",
             |row| &row.latency,
         ))
         .chain(figures(
             names!("GPU Time"),
             "event",
-            "Time on the GPU K: duration of the kernel or copy, mean in µs.",
+            "Time on the GPU K: mean duration of the kernel or copy.",
             |row| &row.on_gpu,
         ))
         .chain([total]);
     Sheet::new(
         "api_kernel_latency",
-        "Calls joined with the kernels and copies that they launched, by process and correlation id, most time on the GPU first. Events whose call is not in the profile have a row without a function.",
+        "Calls with the kernels and copies they launched, matched by process and correlation ID, most GPU time first. Events whose call is not in the profile have a row without a function.",
         fields,
         latency_rows,
     )

@@ -30,7 +30,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     });
     Sheet::with_context(
         "kernel_counter_metrics",
-        "Figures derived from hardware counters by kernel and kind of GPU, most time first; a figure is there when its counters were collected.",
+        "Metrics from hardware counters by kernel and kind of GPU, most time first; empty if their counters were not collected.",
         keys(|row: &Row<'_>| &row.kernel).into_iter().chain(figures),
         rows,
     )
@@ -91,17 +91,17 @@ static METRICS: [Metric; 31] = [
     metric(Number(TeraopsPerSecond), "MFMA I8 TOP/s", |figures| figures.matrix_rate("I8"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) over time, in 10¹² per second."),
     metric(Number(Flops), "VALU FLOPs", |figures| figures.vector_flops(Figures::mean))
-        .described("Floating-point operations of vector instructions per dispatch, idle lanes included: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, of the widths of which all four were collected.")
+        .described("Floating-point operations of vector instructions per dispatch, including idle lanes: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, for widths with all four collected.")
         .per("dispatch"),
     metric(Number(TeraflopsPerSecond), "VALU TFLOP/s", |figures| {
         figures.vector_flops(Figures::rate).map(tera)
     })
     .described("The same per time, in 10¹² per second."),
     metric(Number(Bytes), "Memory Read Bytes", |figures| figures.read_bytes(Figures::mean))
-        .described("Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first count what is read from other agents' memory too.")
+        .described("Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first include reads from other agents' memory.")
         .per("dispatch"),
     metric(Number(Bytes), "Memory Write Bytes", |figures| figures.write_bytes(Figures::mean))
-        .described("Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older of TCC_EA_WRREQ; else 1024 × WRITE_SIZE.")
+        .described("Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older with TCC_EA_WRREQ; else 1024 × WRITE_SIZE.")
         .per("dispatch"),
     metric(Number(GigabytesPerSecond), "Memory Read (GB/s)", |figures| figures.read_bytes(Figures::rate))
         .described("Bytes read over time, in 10⁹ per second."),
@@ -112,7 +112,7 @@ static METRICS: [Metric; 31] = [
     metric(Number(Percent), "Memory Bandwidth (% of peak)", |figures| {
         Some(figures.memory_rate()? * 1e9 / figures.kernel.hardware.memory_bandwidth? * 100.0)
     })
-    .described("The same over the bandwidth of the GPU's memory, in percent."),
+    .described("The same over the bandwidth of the GPU's memory."),
     metric(Number(FlopsPerByte), "Arithmetic Intensity (FLOP/byte)", |figures| figures.arithmetic_intensity())
         .described("MFMA FLOPs and VALU FLOPs, as far as collected, over the bytes read and written."),
     metric(Number(Percent), "L2 Hit Rate (%)", |figures| {
@@ -136,34 +136,34 @@ static METRICS: [Metric; 31] = [
         let simds = f64::from(figures.kernel.hardware.simds?);
         ratio(100.0 * figures.mean("SQ_VALU_MFMA_BUSY_CYCLES")?, figures.unit_cycles()? * simds)
     })
-    .described("100 × SQ_VALU_MFMA_BUSY_CYCLES over active cycles × compute units × SIMD units of one. Active cycles are GRBM_GUI_ACTIVE over the dies; gfx9 only, as all figures that are of active cycles."),
+    .described("100 × SQ_VALU_MFMA_BUSY_CYCLES over active cycles × compute units × SIMD units per compute unit. Active cycles are GRBM_GUI_ACTIVE over the dies; gfx9 only, as for all figures based on active cycles."),
     metric(Number(Percent), "VALU Utilization (%)", |figures| {
         figures.percent_of_cycles("SQ_ACTIVE_INST_VALU")
     })
-    .described("100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can pass 100 where instructions are issued in pairs."),
+    .described("100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can exceed 100 where instructions are issued in pairs."),
     metric(Number(Percent), "SALU Utilization (%)", |figures| figures.percent_of_cycles("SQ_ACTIVE_INST_SCA"))
         .described("100 × SQ_ACTIVE_INST_SCA over active cycles × compute units."),
     metric(Number(One), "VALU Active Lanes", |figures| {
         ratio(figures.mean("SQ_THREAD_CYCLES_VALU")?, figures.mean("SQ_ACTIVE_INST_VALU")?)
     })
-    .described("SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes at work in a vector instruction, of those of a wave; fewer where threads diverge."),
+    .described("SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes of a wave at work in a vector instruction; fewer where threads diverge."),
     metric(Number(One), "Instructions per Cycle", |figures| {
         ratio(figures.mean("SQ_INSTS")?, figures.mean("SQ_BUSY_CU_CYCLES")?)
     })
     .described("SQ_INSTS / SQ_BUSY_CU_CYCLES."),
     metric(Number(One), "Waves per CU", |figures| figures.waves_per_unit())
-        .described("Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (which counts in steps of four cycles) over active cycles × compute units.")
+        .described("Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (counted in steps of four cycles) over active cycles × compute units.")
         .per("compute unit"),
     metric(Number(Percent), "Occupancy (%)", |figures| {
         let slots = figures.kernel.hardware.wave_slots()?;
         ratio(100.0 * figures.waves_per_unit()?, f64::from(slots))
     })
-    .described("The same over the wave slots of a compute unit, in percent."),
+    .described("The same over the wave slots of a compute unit."),
     metric(Number(One), "LDS Bank Conflicts per Access", |figures| {
         let conflicts = figures.mean("SQ_LDS_BANK_CONFLICT")?;
         ratio(conflicts, figures.mean("SQ_LDS_IDX_ACTIVE")? - conflicts)
     })
-    .described("SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE − SQ_LDS_BANK_CONFLICT): cycles lost to bank conflicts per cycle of access without them."),
+    .described("SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE − SQ_LDS_BANK_CONFLICT): cycles lost to bank conflicts per conflict-free access cycle."),
     metric(Number(Percent), "LDS Bank Conflicts (% of time)", |figures| {
         figures.percent_of_cycles("SQ_LDS_BANK_CONFLICT")
     })

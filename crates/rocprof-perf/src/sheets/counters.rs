@@ -15,7 +15,7 @@ use operator_sheets::durations::{ms, us};
 
 pub(super) const NAME: Column = Column::text("name", "Kernel.");
 pub(super) const TARGET: Column =
-    Column::text("target", "Target of the GPU, such as gfx942; empty where the format does not say.")
+    Column::text("target", "GPU target, such as gfx942; empty if the format has none.")
         .with_role(Role::Detail);
 
 /// The columns that identify the rows of counters and of what is derived from them.
@@ -29,11 +29,11 @@ pub(super) fn keys<C, R>(
             .field(move |row| of(row).dispatches.into()),
         Column::milliseconds(
             "Kernel Time (ms)",
-            "Sum of the durations of these in ms; dispatches whose counters are collected run one by one.",
+            "Sum of their durations; dispatches with collected counters run one by one.",
         )
         .with_role(Role::Headline)
         .field(move |row| ms(of(row).time).into()),
-        Column::microseconds("Mean Kernel Time (µs)", "Mean duration of these dispatches in µs.")
+        Column::microseconds("Mean Kernel Time (µs)", "Mean duration of these dispatches.")
             .per("dispatch")
             .field(move |row| us(of(row).time as f64 / of(row).dispatches as f64).into()),
     ]
@@ -44,7 +44,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::new(
             "counter: …",
             Number(One),
-            "Value of the counter of that name, summed over its instances: mean over the dispatches that it was collected in.",
+            "Value of the counter, summed over its instances; mean over the dispatches it was collected in.",
         )
         .per("dispatch"),
         |counters: &Vec<&str>| counters.iter().map(|name| format!("counter: {name}")).collect(),
@@ -52,7 +52,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     );
     Sheet::with_context(
         "kernel_counters",
-        "Hardware counters by kernel and kind of GPU, most time first, a column per counter.",
+        "Hardware counters by kernel and kind of GPU, most time first, one column per counter.",
         keys(|kernel: &CountedKernel<'_>| kernel).into_iter().chain([counters]),
         |analysis| {
             let CountedKernels { counters, kernels } = CountedKernels::new(analysis);

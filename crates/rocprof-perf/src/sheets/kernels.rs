@@ -20,12 +20,12 @@ use crate::conventions::{Cumulation, TimeUnits, cumulated_as_found};
 /// What the rows of these sheets share.
 type Context<'a> = &'a RocprofAnalysis;
 
-const NAME: Column = Column::new("name", Text, "Kernel, by the kind of name that was asked for.");
+const NAME: Column = Column::new("name", Text, "Kernel, in the requested form of its name.");
 const COUNT: Column = Column::new("Count", Count, "");
 const CATEGORY: Column = Column::new(
     "op category",
     Text,
-    "What the kernels do, as their full names say, in the categories of reports of traces: GEMM, SDPA_fwd (attention), CONV_fwd, NORM_fwd, elementwise, reduce, copy/fill, communication and so on; other where a name says nothing. With the layout of TraceLens its categories: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory, COMM, Other.",
+    "Kind of work by the full kernel name, in the categories of trace reports: GEMM, SDPA_fwd (attention), CONV_fwd, NORM_fwd, elementwise, reduce, copy/fill, communication and so on; other if the name does not tell. In the TraceLens layout: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory, COMM, Other.",
 );
 /// What rests on the durations of kernels.
 const OF_DURATIONS: &[Figure] = &[Figure::OpsSummary, Figure::SumsOfDeviceTime];
@@ -100,7 +100,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row<'a> = Ranked<(&'a str, &'static str, Summary)>;
     let durations = [
         NAME.field(|((name, ..), ..): &Row<'_>| (*name).into()),
-        COUNT.described("How often it ran.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
+        COUNT.described("Number of runs.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
         MEAN.field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
             analysis.us(durations.mean).into()
         }),
@@ -126,7 +126,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
         names::KERNEL_SUMMARY,
-        "Kernels by name, most time first; kernels of one name that do different work have a row each; left out where the summary of kernels is disabled.",
+        "Kernels by name, most time first; kernels of one name that do different work have a row each; left out if the kernel summary is disabled.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             let row = |group: &KernelGroup| {
@@ -153,14 +153,14 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row = Ranked<&'static str>;
     let sums = [
         CATEGORY.field(|(category, ..): &Row| (*category).into()),
-        COUNT.described("How many kernels ran.").field(|(_, summed, _): &Row| summed.count.into()),
+        COUNT.described("Number of kernels.").field(|(_, summed, _): &Row| summed.count.into()),
         CATEGORY_TOTAL
             .field_in(|analysis: &Context<'_>, (_, summed, _): &Row| analysis.ms(summed.time as f64).into()),
         per_iteration(&[], |(_, summed, _): &Row| summed.time as f64),
     ];
     Sheet::with_context(
         names::KERNEL_SUMMARY_BY_CATEGORY,
-        "Kernels by category, most time first; left out where the summary of kernels is disabled.",
+        "Kernels by category, most time first; left out if the kernel summary is disabled.",
         sums.into_iter().chain(shares()),
         |analysis: &'a RocprofAnalysis| {
             if analysis.options().disable_kernel_summary {
@@ -206,27 +206,27 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
             analysis.names()[analysis.name_of_kernel(dispatch.kernel) as usize].as_str().into()
         }),
         whole_time(
-            Column::microseconds("Kernel duration (µs)", "Duration in µs.").with_role(Role::Headline),
+            Column::microseconds("Kernel duration (µs)", "From start to end.").with_role(Role::Headline),
             |dispatch: &&Dispatch| dispatch.duration().0,
         ),
         // The numbers of a profile have 64 bits without a sign, those of a column with one.
         Column::identifier("stream", "HIP stream; 0 is the default stream.").field(|dispatch: &&Dispatch| (dispatch.stream as i64).into()),
-        Column::identifier("dispatch_id", "Number in the order of dispatching, from 1; 0 where the profile does not number dispatches.").field(|dispatch: &&Dispatch| (dispatch.dispatch_id as i64).into()),
-        size(Column::count("grid_x", "Work items along x (not work groups); of all three dimensions where the profile gives the product alone."), |launch| launch.grid[0]),
+        Column::identifier("dispatch_id", "Position in dispatch order, from 1; 0 if the profile does not number dispatches.").field(|dispatch: &&Dispatch| (dispatch.dispatch_id as i64).into()),
+        size(Column::count("grid_x", "Work items along x (not work groups); of all three dimensions if the profile gives only the product."), |launch| launch.grid[0]),
         size(Column::count("grid_y", "Work items along y."), |launch| launch.grid[1]),
         size(Column::count("grid_z", "Work items along z."), |launch| launch.grid[2]),
-        size(Column::count("block_x", "Work items of a work group along x; of all three dimensions where the profile gives the product alone.").per("work group"), |launch| launch.workgroup[0]),
-        size(Column::count("block_y", "Work items of a work group along y.").per("work group"), |launch| launch.workgroup[1]),
-        size(Column::count("block_z", "Work items of a work group along z.").per("work group"), |launch| launch.workgroup[2]),
-        Column::text("agent_id", "GPU, as the profile's records call it; empty where they name none.").with_role(Role::Detail).field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
+        size(Column::count("block_x", "Work items per work group along x; of all three dimensions if the profile gives only the product.").per("work group"), |launch| launch.workgroup[0]),
+        size(Column::count("block_y", "Work items per work group along y.").per("work group"), |launch| launch.workgroup[1]),
+        size(Column::count("block_z", "Work items per work group along z.").per("work group"), |launch| launch.workgroup[2]),
+        Column::text("agent_id", "GPU as named in the profile; empty if not named.").with_role(Role::Detail).field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
             Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
             None => analysis.options().conventions.unknown_agent.into(),
         }),
-        Column::identifier("thread_id", "Thread that launched it; 0 where the profile does not say.").field(|dispatch: &&Dispatch| dispatch.thread.into()),
+        Column::identifier("thread_id", "Launching thread; 0 if not recorded.").field(|dispatch: &&Dispatch| dispatch.thread.into()),
     ];
     Sheet::with_context(
         "kernel_details",
-        "Kernels one by one, the longest first, equally long ones in the order of dispatching; made on request.",
+        "Kernels one by one, longest first, ties in dispatch order; on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             if !analysis.options().kernels.kernel_details {
@@ -266,21 +266,21 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         NAME.field_in(|analysis: &Context<'_>, (name, _): &Row| {
             analysis.names()[*name as usize].as_str().into()
         }),
-        Column::count("Short Kernel count", "How often it ran for less than the threshold.")
+        Column::count("Short Kernel count", "Runs below the threshold.")
             .field(|(_, durations): &Row| durations.count.into()),
         whole_time(
-            Column::microseconds("Short Kernel duration (µs) sum", "Sum of these durations in µs.")
+            Column::microseconds("Short Kernel duration (µs) sum", "Sum of these durations.")
                 .with_role(Role::Headline),
             |(_, durations): &Row| durations.sum,
         ),
-        Column::microseconds("Short Kernel duration (µs) mean", "Mean of them in µs.")
+        Column::microseconds("Short Kernel duration (µs) mean", "Mean of these durations.")
             .per("kernel")
             .field_in(|analysis: &Context<'_>, (_, durations): &Row| {
                 (analysis.us(durations.sum as f64) / durations.count as f64).into()
             }),
         Column::percent(
             "Short Kernel duration (µs) percent of total time",
-            "Sum as a share of the durations of all kernels, short or not, in percent.",
+            "Sum as a share of the durations of all kernels, short or not.",
         )
         .with_role(Role::Headline)
         .field_in(|analysis: &Context<'_>, (_, durations): &Row| {
@@ -289,7 +289,7 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         names::SHORT_KERNELS_SUMMARY,
-        "Kernels shorter than the threshold by name, most time first; made on request.",
+        "Kernels below the threshold by name, most time first; on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             let name = |dispatch: &Dispatch| analysis.name_of_kernel(dispatch.kernel);

@@ -44,45 +44,39 @@ const DIRECTION: &str = "direction";
 const BANDWIDTH: Column = Column::new(
     "Bandwidth (GB/s)",
     Number(GigabytesPerSecond),
-    "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
+    "Bytes of all copies over the sum of their durations (10⁹ bytes).",
 );
 
 pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
         Column::text(
             DIRECTION,
-            "From where to where; the profiler's name of the copy where that does not say.",
+            "Source to destination, or the profiler's name of the copy if it does not tell.",
         )
         .field_in(|(profile, _): &Agents<'_>, row: &CopyRow| {
             let (direction, name, ..) = row.key;
             direction_name(direction).unwrap_or_else(|| profile.text(name)).into()
         }),
-        Column::text("source", "CPU or GPU whose memory was read; empty where the format does not say.")
+        Column::text("source", "CPU or GPU whose memory was read; empty if the format has none.")
             .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.2).into()),
-        Column::text(
-            "destination",
-            "CPU or GPU whose memory was written; empty where the format does not say.",
-        )
-        .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.3).into()),
-        Column::text(
-            "size",
-            "Range of sizes of a copy, the lower bound included; empty where the format does not give sizes.",
-        )
-        .field(|row: &CopyRow| row.key.4.map(|range| SIZES[range].1).into()),
+        Column::text("destination", "CPU or GPU whose memory was written; empty if the format has none.")
+            .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.3).into()),
+        Column::text("size", "Range of copy sizes, lower bound included; empty if the format has none.")
+            .field(|row: &CopyRow| row.key.4.map(|range| SIZES[range].1).into()),
         Column::count("Count", "Copies.").field(|row: &CopyRow| row.durations.count.into()),
-        Column::new("Bytes", Whole(Bytes), "Bytes of all of them.").field(|row: &CopyRow| row.bytes.into()),
+        Column::new("Bytes", Whole(Bytes), "Sum over all of them.").field(|row: &CopyRow| row.bytes.into()),
     ];
     let rates = [
         Column::milliseconds(
             "Union Time (ms)",
-            "Time in ms during which any of the copies ran, overlaps counted once.",
+            "Time during which any of the copies ran, overlaps counted once.",
         )
         .field(|row: &CopyRow| ms(row.union).into()),
         BANDWIDTH.field(|row: &CopyRow| row.bandwidth(row.durations.sum).into()),
         Column::new(
             "Min Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "The same of the slowest copy; copies without a duration are left out.",
+            "The same for the slowest copy; copies without a duration are left out.",
         )
         .spread_of(BANDWIDTH.name)
         .per("copy")
@@ -90,7 +84,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::new(
             "Max Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "The same of the fastest copy; copies without a duration are left out.",
+            "The same for the fastest copy; copies without a duration are left out.",
         )
         .spread_of(BANDWIDTH.name)
         .per("copy")
@@ -98,13 +92,13 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::new(
             "Union Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "Bytes of all copies over Union Time, in GB/s: what they reached together.",
+            "Bytes of all copies over Union Time: their combined rate.",
         )
         .field(|row: &CopyRow| row.bandwidth(row.union).into()),
     ];
     Sheet::with_context(
         "memory_copy_bandwidth",
-        "Memory copies by direction, source, destination and size, in that order; copies whose size the format does not give have times only.",
+        "Memory copies by direction, source, destination and size, in that order; times only if the format has no sizes.",
         keys.into_iter().chain(durations("copy", |row: &CopyRow| &row.durations)).chain(rates),
         |analysis: &'a RocprofAnalysis| {
             let profile = analysis.profile();
@@ -197,19 +191,29 @@ fn copy_rows(profile: &Profile) -> Vec<CopyRow> {
 
 pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
-        Column::text("agent", "CPU or GPU that the memory belongs to, of memory that is freed by its allocation; empty where neither says.").field_in(|agents: &Agents<'_>, row: &AllocationRow<'_>| agent(agents, row.agent).into()),
-        Column::text("operation", "The profiler's name of the operation.").field(|row: &AllocationRow<'_>| row.operation.into()),
+        Column::text(
+            "agent",
+            "CPU or GPU that owns the memory; for freed memory, by its allocation; empty if neither tells.",
+        )
+        .field_in(|agents: &Agents<'_>, row: &AllocationRow<'_>| agent(agents, row.agent).into()),
+        Column::text("operation", "The profiler's name of the operation.")
+            .field(|row: &AllocationRow<'_>| row.operation.into()),
         Column::count("Count", "Operations.").field(|row: &AllocationRow<'_>| row.durations.count.into()),
-        Column::new("Bytes", Whole(Bytes), "Bytes that were allocated or freed.").field(|row: &AllocationRow<'_>| row.operations.bytes.into()),
-        Column::count("Unknown Addresses", "Operations that free an address of which the profile has no allocation; their bytes are not known.").field(|row: &AllocationRow<'_>| row.operations.unknown.into()),
+        Column::new("Bytes", Whole(Bytes), "Bytes allocated or freed.")
+            .field(|row: &AllocationRow<'_>| row.operations.bytes.into()),
+        Column::count(
+            "Unknown Addresses",
+            "Operations that free an address without a recorded allocation; their bytes are unknown.",
+        )
+        .field(|row: &AllocationRow<'_>| row.operations.unknown.into()),
     ];
     let live = [
-        Column::new("Peak Live Bytes", Whole(Bytes), "Most bytes of the agent that were allocated and not yet freed at a time, the same in all of its rows; empty where the profile gives no address of an allocation, and of a window, before which more may have been allocated.").per("moment").field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
-        Column::new("Live Bytes at End", Whole(Bytes), "Bytes of the agent that were allocated and never freed, the same in all of its rows; empty where the peak is.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
+        Column::new("Peak Live Bytes", Whole(Bytes), "Most bytes of the agent allocated and not yet freed at a time, the same in all its rows; empty if the profile has no addresses of allocations, and for a window, as more may have been allocated before.").per("moment").field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
+        Column::new("Live Bytes at End", Whole(Bytes), "Bytes of the agent allocated and never freed, the same in all its rows; empty if the peak is.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
     ];
     Sheet::with_context(
         "memory_allocations",
-        "Allocations of memory by agent and operation. What an operation frees is found by process and address, in time order.",
+        "Memory allocations by agent and operation. Frees are matched to allocations by process and address, in time order.",
         keys.into_iter().chain(durations("operation", |row: &AllocationRow<'_>| &row.durations)).chain(live),
         |analysis: &'a RocprofAnalysis| {
             let profile = analysis.profile();

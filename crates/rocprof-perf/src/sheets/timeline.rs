@@ -12,13 +12,12 @@ use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process
 use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::{Processes, TimelineRule};
 
-const TYPE: Column = TIME_TYPE.described("What the time is: total_time (from when the profiler was set up in the first process until it ended in the last; where the profile does not say, and of a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
+const TYPE: Column = TIME_TYPE.described("Kind of time: total_time (from the profiler's setup in the first process to its end in the last; if not recorded, and for a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
 const TIME: Column = TIME_MS
-    .described("Length in ms of the union of the spans in question, over all GPUs together.")
+    .described("Length of the union of these spans, over all GPUs together.")
     .showing(&[Figure::GpuTimeline, Figure::Span, Figure::BusyTime, Figure::IdleTime]);
 
-const AGENT: Column =
-    Column::text("agent", "The GPU, as the profile's records call it; empty for records that name none.");
+const AGENT: Column = Column::text("agent", "GPU as named in the profile; empty if not named.");
 
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.
@@ -144,18 +143,18 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row<'a> = (Option<&'a Agent>, &'static str, i64, f64);
     let fields = [
         AGENT.field(|(agent, ..): &Row<'_>| agent.map(|agent| agent.label.as_str()).into()),
-        Column::identifier("gpu", "Index of the GPU among those that the process saw.").with_role(Role::Name).field(|(agent, ..): &Row<'_>| agent.and_then(|agent| agent.ordinal).into()),
-        Column::text("product", "Product, or target where the profile does not name it.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
+        Column::identifier("gpu", "Index of the GPU among those visible to the process.").with_role(Role::Name).field(|(agent, ..): &Row<'_>| agent.and_then(|agent| agent.ordinal).into()),
+        Column::text("product", "Product, or target if the profile does not name it.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
             agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
         }),
-        TYPE.described("What the time is: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (kernels that are no collectives run), comm_time (collectives run), exposed_comm_time (collectives run while nothing computes), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
-        TIME.described("Length in ms of the union of the spans in question on one GPU.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
-        TIME_SHARE.described("time ms as a share of the GPU's total_time, in percent; empty where that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
+        TYPE.described("Kind of time: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (non-collective kernels run), comm_time (collectives run), exposed_comm_time (collectives run without computation), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
+        TIME.described("Length of the union of these spans on one GPU.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
+        TIME_SHARE.described("time ms as a share of the GPU's total_time; empty if that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
         per_iteration(&[], |&(.., time, _): &Row<'_>| time as f64),
     ];
     Sheet::with_context(
         names::GPU_TIMELINE_BY_AGENT,
-        "Where the time of each GPU went between its first start and its last end: one row per GPU on which something ran and kind of time. A copy between two GPUs counts for both; copies within the host's memory count for none.",
+        "Where each GPU's time went between its first start and its last end: one row per GPU with work and kind of time. A copy between two GPUs counts for both; copies within host memory count for none.",
         fields,
         |analysis| {
             let rows = |AgentTimeline { agent, breakdown }: AgentTimeline<'a>| {

@@ -117,35 +117,35 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
         Column::text("name", "The kernel, copy or fill.").field_in(|table: &Of<'a, T>, row: &Row| {
             table.diff.trees()[row.side].trace().name(row.event).into()
         }),
-        Column::text("cpu_op_name", "The operator that launched it; empty where none did.").field_in(
+        Column::text("cpu_op_name", "Launching operator; empty if none.").field_in(
             |table: &Of<'a, T>, row: &Row| {
                 row.operator.map(|operator| table.diff.trees()[row.side].trace().name(operator)).into()
             },
         ),
-        Column::identifier("cpu_op_uid", "Index of the operator in its run's list of events.").field_in(
+        Column::identifier("cpu_op_uid", "Index of the operator in its run's event list.").field_in(
             |table: &Of<'a, T>, row: &Row| {
                 row.operator
                     .map(|operator| table.diff.trees()[row.side].trace().events().uid(operator))
                     .into()
             },
         ),
-        Column::text("run", "The run that it is of: A or B.")
+        Column::text("run", "Run it belongs to: A or B.")
             .only_in(Layout::Roles)
             .field(|row: &Row| ["A", "B"][row.side].into()),
-        Column::text("source", "The run that it is of: trace1 is A, trace2 is B.")
+        Column::text("source", "Run it belongs to: trace1 is A, trace2 is B.")
             .only_in(Layout::Listed)
             .field(|row: &Row| ["trace1", "trace2"][row.side].into()),
         argument(Column::nested("Input Dims", "Shapes of the operator's arguments."), |of| of.dims),
         argument(Column::nested("Input Strides", "Strides of the operator's arguments."), |of| of.strides),
         argument(Column::nested("Input type", "Types of the operator's arguments."), |of| of.types),
-        argument(Column::nested("Concrete Inputs", "Arguments of the operator that are no tensors."), |of| {
+        argument(Column::nested("Concrete Inputs", "Non-tensor arguments of the operator."), |of| {
             of.concrete
         }),
     ];
     fields.extend(in_both(
         ["kernel_time_us", "kernel_time"],
         ColumnKind::Number(Unit::Microseconds),
-        "Its duration in µs.",
+        "From start to end, in µs.",
         |table: &Of<'a, T>, row: &Row| {
             let side = row.side;
             let duration = table.diff.trees()[side].trace().events().duration(row.event).max(0);
@@ -171,28 +171,25 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
         |table: &Of<'a, T>, row: &Row| table.units[row.unit].number.into(),
     ));
     fields.extend([
-        Column::text("status", "What sets the sides of the unit apart, as in diff_units.")
+        Column::text("status", "How the sides of the unit differ, as in diff_units.")
             .with_role(Role::Detail)
             .only_in(Layout::Roles)
             .field_in(|table: &Of<'a, T>, row: &Row| table.units[row.unit].status.as_str().into()),
-        Column::text(
-            "confidence",
-            "How sure the match is, as in diff_units; empty where nothing is matched.",
-        )
-        .with_role(Role::Detail)
-        .only_in(Layout::Roles)
-        .field_in(|table: &Of<'a, T>, row: &Row| {
-            table.units[row.unit].confidence.map(Confidence::as_str).into()
-        }),
-        Column::identifier("gpu_op_uid", "Its index in its run's list of events.").field_in(
+        Column::text("confidence", "Certainty of the match, as in diff_units; empty if nothing is matched.")
+            .with_role(Role::Detail)
+            .only_in(Layout::Roles)
+            .field_in(|table: &Of<'a, T>, row: &Row| {
+                table.units[row.unit].confidence.map(Confidence::as_str).into()
+            }),
+        Column::identifier("gpu_op_uid", "Its index in its run's event list.").field_in(
             |table: &Of<'a, T>, row: &Row| {
                 table.diff.trees()[row.side].trace().events().uid(row.event).into()
             },
         ),
-        Column::text("nn_module_stack", "The modules around it, the outermost first; root without modules.")
+        Column::text("nn_module_stack", "Modules around it, outermost first; root without modules.")
             .with_role(Role::Detail)
             .field_in(|table: &Of<'a, T>, row: &Row| table.modules(row).into()),
-        Column::text("nn_module_parent", "The innermost of these modules.").with_role(Role::Detail).field_in(
+        Column::text("nn_module_parent", "Innermost of these modules.").with_role(Role::Detail).field_in(
             |table: &Of<'a, T>, row: &Row| {
                 let modules = table.modules(row);
                 modules.rsplit_once(';').map_or(modules, |(_, innermost)| innermost).into()
@@ -201,8 +198,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
     ]);
     Sheet::with_context(
         "diff_stats",
-        "Every device event of both runs whose unit of difference takes longer or less long in the other run or runs other \
-         kernels there, unit by unit. What B alone has is here, too.",
+        "Device events of both runs whose unit of difference takes longer or shorter, or runs other kernels, in the other run, unit by unit; including work found only in B.",
         fields,
         |diff: &'a TreeDiff<T>| Some(device_rows(diff)),
     )

@@ -20,7 +20,7 @@ pub fn tree_diff_sheets<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Vec<Sh
     vec![ledger(), units(), classes(), map()]
 }
 
-const SPEEDUP: &str = "Time in A by time in B: above 1 B is faster.";
+const SPEEDUP: &str = "Time in A over time in B: above 1, B is faster.";
 
 fn speedup(times: [i64; 2]) -> Option<f64> {
     (times[B] > 0).then(|| times[A] as f64 / times[B] as f64)
@@ -31,19 +31,18 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
     let fields = [
         Column::text(
             "item",
-            "What the device did: computation by kind of work, exposed communication and copies, nothing. \
-             Every instant between the first and the last device event counts once.",
+            "Device activity: computation by kind of work, exposed communication and copies, or none. Every instant between the first and the last device event counts once.",
         )
         .field(|(line, ..): &Row| line.item.name().into()),
-        Column::microseconds("a_us", "Time in A in µs.")
+        Column::microseconds("a_us", "Time in A.")
             .with_role(Role::Headline)
             .field(|(line, unit, ..): &Row| unit.to_microseconds(line.times[A]).into()),
-        Column::microseconds("b_us", "Time in B in µs.")
+        Column::microseconds("b_us", "Time in B.")
             .with_role(Role::Headline)
             .field(|(line, unit, ..): &Row| unit.to_microseconds(line.times[B]).into()),
         Column::microseconds(
             "delta_us",
-            "B − A in µs: above 0 B takes longer. The lines add up to that of the total, exactly.",
+            "B − A: above 0, B takes longer. The lines add up exactly to the total's.",
         )
         .with_role(Role::Headline)
         .field(|(line, unit, ..): &Row| unit.to_microseconds(line.delta()).into()),
@@ -52,13 +51,13 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
         Column::new(
             "speedup",
             ColumnKind::Number(Unit::One),
-            "Time in A by time in B: above 1 B is faster. Empty of recordings that are cut differently.",
+            "Time in A over time in B: above 1, B is faster. Empty for recordings cut differently.",
         )
         .field(|&(line, .., cut): &Row| speedup(line.times).filter(|_| !cut).into()),
     ];
     Sheet::new(
         names::DIFF_LEDGER,
-        "Where the difference of the total times of two runs is, the largest part first.",
+        "Where the total times of two runs differ, largest part first.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let lines = diff.ledger();
@@ -81,37 +80,35 @@ struct UnitRow {
 fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> {
     type Row = UnitRow;
     let fields = [
-        Column::text("operator_a", "The operator in A; several where they stand together in one place. Empty where B alone has it.")
+        Column::text("operator_a", "Operator in A; several if they stand together in one place. Empty if only B has it.")
             .field(|row: &Row| row.group.names[A].as_str().into()),
-        Column::text("operator_b", "The operator in B; empty where A alone has it.")
+        Column::text("operator_b", "Operator in B; empty if only A has it.")
             .field(|row: &Row| row.group.names[B].as_str().into()),
-        Column::text("module", "The modules around it, the outermost first; empty where the recordings have no modules.")
+        Column::text("module", "Modules around it, outermost first; empty if the recordings have none.")
             .field(|row: &Row| row.group.module().into()),
-        Column::text("call_site", "The line of the program that called the first of them, the nearest that is not PyTorch's; empty where the recordings have no Python frames.")
+        Column::text("call_site", "Program line that called the first of them, the nearest outside PyTorch; empty without Python frames.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.group.call_site.as_str().into()),
         Column::text(
             "status",
-            "same-kernels; changed-kernels: the same program runs other kernels, or more or fewer; changed-structure: another \
-             program in the same place; moved: the same program in another place; only-A and only-B: one run alone has it.",
+            "same-kernels; changed-kernels: the same program runs other kernels, or more or fewer; changed-structure: another program in the same place; moved: the same program in another place; only-A and only-B: found in one run only.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.group.status.as_str().into()),
         Column::text(
             "confidence",
-            "How sure the match of the operators is. certain: nothing else could be it; likely: others are as like; possible: it \
-             is like it. Of several units the least. Empty where nothing is matched.",
+            "Certainty of the operators' match. certain: no other candidate; likely: others are as similar; possible: it is similar. For several units, the lowest. Empty if nothing is matched.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.group.confidence.map(Confidence::as_str).into()),
-        Column::count("units", "Places in the runs that differ in this way.").field(|row: &Row| row.group.count.into()),
-        Column::microseconds("busy_a_us", "Time in A in which a device event of the unit ran, in µs, summed over the units.")
+        Column::count("units", "Places in the runs with this difference.").field(|row: &Row| row.group.count.into()),
+        Column::microseconds("busy_a_us", "Time in A in which a device event of the unit ran, summed over units.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.busy[A]).into()),
         Column::microseconds("busy_b_us", "The same in B.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.busy[B]).into()),
-        Column::microseconds("delta_us", "B − A in µs: above 0 B takes longer.")
+        Column::microseconds("delta_us", "B − A: above 0, B takes longer.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.delta()).into()),
         Column::percent("percent_of_busy_a", "delta_us as a share of the busy times of all units of A.")
@@ -126,17 +123,16 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
         Column::text("inputs_b", "Shapes and types of the first operator in B.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.group.inputs[B].as_str().into()),
-        Column::names("kernels_a", "Names of the kernels in A, the first eight.")
+        Column::names("kernels_a", "Names of the first eight kernels in A.")
             .field(|row: &Row| Nested::Names(row.group.kernels[A].clone()).into()),
-        Column::names("kernels_b", "Names of the kernels in B, the first eight.")
+        Column::names("kernels_b", "Names of the first eight kernels in B.")
             .field(|row: &Row| Nested::Names(row.group.kernels[B].clone()).into()),
-        Column::identifier("uid_a", "Index of the first operator in A's list of events.").field(|row: &Row| row.uids[A].into()),
-        Column::identifier("uid_b", "Index of the first operator in B's list of events.").field(|row: &Row| row.uids[B].into()),
+        Column::identifier("uid_a", "Index of the first operator in A's event list.").field(|row: &Row| row.uids[A].into()),
+        Column::identifier("uid_b", "Index of the first operator in B's event list.").field(|row: &Row| row.uids[B].into()),
     ];
     Sheet::new(
         names::DIFF_UNITS,
-        "What takes longer or less long in B than in A, the largest difference first. Every device event of both runs is in \
-         exactly one unit: that of the operator that launched it, matched with one of the other run, or of what one run alone has.",
+        "Work that takes longer or shorter in B than in A, largest difference first. Every device event of both runs is in exactly one unit: its launching operator, matched with one of the other run, or work found in one run only.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let groups = diff.unit_groups();
@@ -164,25 +160,24 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
         time / row.unit.per_microsecond() as f64
     }
     let fields = [
-        Column::identifier("class", "Number of the row.").field(|row: &Row| row.number.into()),
-        Column::identifier("within", "Number of the smallest class that all of them stand in, such as the layer around an operator; empty of the outermost.")
+        Column::identifier("class", "Row number.").field(|row: &Row| row.number.into()),
+        Column::identifier("within", "Number of the smallest class around all of them, such as the layer around an operator; empty for the outermost.")
             .field(|row: &Row| row.work.within.into()),
-        Column::text("name_a", "The operator or module in A.")
+        Column::text("name_a", "Operator or module in A.")
             .field(|row: &Row| row.names[A].as_str().into()),
-        Column::text("name_b", "The operator or module in B.")
+        Column::text("name_b", "Operator or module in B.")
             .field(|row: &Row| row.names[B].as_str().into()),
-        Column::count("count", "How often both runs have it, matched one by one.")
+        Column::count("count", "Occurrences in both runs, matched one by one.")
             .field(|row: &Row| row.work.times[A].count.into()),
         Column::microseconds(
             "delta_us",
-            "Kernel time of all of them, B − A, in µs. Rows contain each other: a layer has the difference \
-                              of its operators.",
+            "Kernel time of all of them, B − A. Rows contain each other: a layer includes the difference of its operators.",
         )
         .with_role(Role::Headline)
         .field(|row: &Row| row.unit.to_microseconds(row.work.delta()).into()),
         Column::microseconds(
             "mean_a_us",
-            "Mean kernel time of one in A, in µs: the durations of all device events below it.",
+            "Mean kernel time of one in A: the durations of all device events below it.",
         )
         .with_role(Role::Headline)
         .per("occurrence")
@@ -191,7 +186,7 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
             .with_role(Role::Headline)
             .per("occurrence")
             .field(|row: &Row| us(row, row.work.times[B].mean).into()),
-        Column::microseconds("std_a_us", "Standard deviation in A, of a sample, in µs.")
+        Column::microseconds("std_a_us", "Sample standard deviation in A.")
             .per("occurrence")
             .field(|row: &Row| row.work.times[A].sample_std.map(|std| us(row, std)).into()),
         Column::microseconds("std_b_us", "The same in B.")
@@ -200,23 +195,22 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
         Column::new(
             "welch_t",
             ColumnKind::Number(Unit::One),
-            "By how many standard errors the means differ (Welch's t); empty where neither run varies.",
+            "Difference of the means in standard errors (Welch's t); empty if neither run varies.",
         )
         .field(|row: &Row| row.work.welch_t.into()),
         Column::flag(
             "is_noise",
-            "Whether the means differ by less than two standard errors, or by less than 1 % of that of A.",
+            "Whether the means differ by less than two standard errors, or by less than 1 % of A's.",
         )
         .field(|row: &Row| row.work.is_noise().into()),
-        Column::identifier("uid_a", "Index of the first in A's list of events.")
+        Column::identifier("uid_a", "Index of the first in A's event list.")
             .field(|row: &Row| row.uids[A].into()),
-        Column::identifier("uid_b", "Index of the first in B's list of events.")
+        Column::identifier("uid_b", "Index of the first in B's event list.")
             .field(|row: &Row| row.uids[B].into()),
     ];
     Sheet::new(
         "diff_classes",
-        "What both runs have several times with the same operators and shapes, such as the layers of a model: whether it differs by more \
-         than it varies.",
+        "Whatever both runs have several times with the same operators and shapes, such as a model's layers: whether it differs by more than it varies.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let unit = diff.time_unit();
@@ -246,29 +240,27 @@ fn map<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> 
     type Row = MapRow;
     let fields = [
         Column::text("kind", "module, operator, call or device event.").field(|row: &Row| row.kind.into()),
-        Column::text("name_a", "Its name in A; empty where B alone has it.").field(|row: &Row| row.names[A].as_deref().into()),
-        Column::text("name_b", "Its name in B; empty where A alone has it.").field(|row: &Row| row.names[B].as_deref().into()),
+        Column::text("name_a", "Its name in A; empty if only B has it.").field(|row: &Row| row.names[A].as_deref().into()),
+        Column::text("name_b", "Its name in B; empty if only A has it.").field(|row: &Row| row.names[B].as_deref().into()),
         Column::text(
             "relation",
-            "identical: all below is equal; aligned: the same program or name in the same place; moved: the same program in another \
-             place; replaced: like contents; replayed: kernels in the same order, of which one was replayed from a graph.",
+            "identical: everything below is equal; aligned: the same program or name in the same place; moved: the same program in another place; replaced: similar contents; replayed: kernels in the same order, one side replayed from a graph.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.relation.map(Relation::as_str).into()),
-        Column::text("confidence", "How sure the match is: certain, likely or possible.")
+        Column::text("confidence", "Certainty of the match: certain, likely or possible.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.confidence.map(Confidence::as_str).into()),
-        Column::microseconds("duration_a_us", "Of device events the duration in A, in µs.")
+        Column::microseconds("duration_a_us", "Duration of device events in A.")
             .field(|row: &Row| row.durations.and_then(|durations| durations[A]).into()),
-        Column::microseconds("duration_b_us", "Of device events the duration in B, in µs.")
+        Column::microseconds("duration_b_us", "Duration of device events in B.")
             .field(|row: &Row| row.durations.and_then(|durations| durations[B]).into()),
-        Column::identifier("uid_a", "Index in A's list of events.").field(|row: &Row| row.uids[A].into()),
-        Column::identifier("uid_b", "Index in B's list of events.").field(|row: &Row| row.uids[B].into()),
+        Column::identifier("uid_a", "Index in A's event list.").field(|row: &Row| row.uids[A].into()),
+        Column::identifier("uid_b", "Index in B's event list.").field(|row: &Row| row.uids[B].into()),
     ];
     Sheet::new(
         names::DIFF_MAP,
-        "Which event of A is which of B: all modules, operators, calls and device events that lead to device work, in the order of A, then \
-         those that B alone has.",
+        "Matching of events between A and B: all modules, operators, calls and device events that lead to device work, in the order of A, then those only in B.",
         fields,
         |diff: &'a TreeDiff<T>| diff.map_rows(),
     )

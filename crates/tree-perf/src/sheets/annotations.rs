@@ -26,7 +26,7 @@ struct Row {
 const LENGTH: Statistics = statistics!(
     "length_us",
     ColumnKind::Number(Unit::Microseconds),
-    "the length in µs",
+    "the length",
     "from its start to its end",
     "range"
 )
@@ -35,26 +35,26 @@ const LENGTH: Statistics = statistics!(
 /// One row per name, of the host and of devices.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let names = [
-        Column::text("side", "host (the range as the program marked it) or device (the same range as the profiler saw it on a stream, from its first to its last device event).")
+        Column::text("side", "host (the range as the program marked it) or device (the range as the profiler saw it on a stream, from its first to its last device event).")
             .field(|row: &Row| if row.on_device { "device" } else { "host" }.into()),
-        Column::text("annotation", "Name of the range, as the program gives it.")
+        Column::text("annotation", "Name that the program gave the range.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().text(row.name).into()),
     ];
     let figures = [
-        Column::milliseconds("device_ms", "Time in ms in which at least one device event below the range ran, summed over ranges: those launched while it lasted of host ranges, by any thread of the process, those on its stream that share time with it of device ranges. Nested ranges share their device time.").showing(&[Figure::BusyTime])
+        Column::milliseconds("device_ms", "Time in which at least one device event of the range ran, summed over ranges. For host ranges: events launched during it by any thread of the process; for device ranges: events on its stream that overlap it. Nested ranges share device time.").showing(&[Figure::BusyTime])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.device_time).into()),
-        Column::milliseconds("length_ms", "Sum of the lengths of the ranges in ms.").showing(&[Figure::LengthsOfAnnotations])
+        Column::milliseconds("length_ms", "Sum of the ranges' lengths.").showing(&[Figure::LengthsOfAnnotations])
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
         Column::count("count", "Number of ranges.").field(|row: &Row| row.count.into()),
-        Column::count("device_events", "Number of device events below the ranges.")
+        Column::count("device_events", "Number of device events of the ranges.")
             .field(|row: &Row| row.device_events.into()),
-        Column::count("innermost_events", "Those of them that are below no shorter range of the same side; these numbers add up over the rows of a side.")
+        Column::count("innermost_events", "Those of them in no shorter range of the same side; they add up over the rows of a side.")
             .field(|row: &Row| row.innermost.into()),
     ];
     Sheet::with_context(
         "annotations",
-        "Ranges that the program named (record_function, profiler steps), on the host and as devices saw them, with the device time below them, most device time first; written when waits are asked for and the trace has such ranges.",
+        "Ranges named by the program (record_function, profiler steps), on the host and as devices saw them, with their device time, most first; with --waits, if the trace has such ranges.",
         names.into_iter().chain(figures).chain(LENGTH.fields(|row: &Row| &row.length)),
         |analysis: &Analysis| {
             let rows = analysis.options().waits.then(|| rows(analysis))?;

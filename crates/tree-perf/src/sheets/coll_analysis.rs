@@ -155,7 +155,7 @@ const DUR_MEAN: Column = Column::microseconds("dur_mean", "Mean duration in µs.
 const IN_SIZE: Column = Column::new(
     "In msg size (MB)_first",
     ColumnKind::Number(Unit::Mebibytes),
-    "Size given in MiB: In msg nelems times the size of dtype, divided by 1024².",
+    "Input size in MiB: In msg nelems times the size of dtype, divided by 1024².",
 );
 
 /// One row per kind of collective.
@@ -169,7 +169,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         Column::identifier(
             "rank",
-            "Rank of the recorded process (distributedInfo.rank); 0 when the trace does not say.",
+            "Rank of the recorded process (distributedInfo.rank); 0 if not recorded.",
         )
         .field_in(|kinds: &Kinds<'_>, _: &Row<'_>| kinds.rank.into()),
         GROUP
@@ -178,22 +178,22 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         }),
         list("Process Group Ranks", "Ranks of the group.", |collective| collective.group_ranks),
         NAME.field(|(key, _): &Row<'_>| key.name.into()),
-        count(Column::count("Group size", "Number of ranks of the group."), |collective| collective.group_size),
+        count(Column::count("Group size", "Ranks in the group."), |collective| collective.group_size),
         Column::text("dtype", "Element type.").distinguishing()
             .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).or(key.type_name).into()),
-        count(Column::count("In msg nelems", "Elements that the rank gives.").with_role(Role::Detail).per("message"), |collective| collective.in_elements),
-        count(Column::count("Out msg nelems", "Elements that the rank gets.").with_role(Role::Detail).per("message"), |collective| collective.out_elements),
-        list("In split size", "Elements given to each rank, for uneven splits.", |collective| {
+        count(Column::count("In msg nelems", "Input elements of the rank.").with_role(Role::Detail).per("message"), |collective| collective.in_elements),
+        count(Column::count("Out msg nelems", "Output elements of the rank.").with_role(Role::Detail).per("message"), |collective| collective.out_elements),
+        list("In split size", "Input elements for each rank, if the parts differ.", |collective| {
             collective.in_split_size
         }),
-        list("Out split size", "Elements got from each rank, for uneven splits.", |collective| {
+        list("Out split size", "Output elements from each rank, if the parts differ.", |collective| {
             collective.out_split_size
         }),
         Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail).distinguishing()
             .field(|(key, _): &Row<'_>| key.stream.into()),
         Column::text(
             "timed",
-            "What the times are of. kernel: the kernel. host: the collective as Gloo ran it on a thread of the host. host call: only the call on the host, which may return before the collective has ended. Present when some collectives have no kernel.",
+            "What is timed. kernel: the kernel. host: the collective as Gloo ran it on a host thread. host call: only the host's call, which may return before the collective ends. Present if some collectives have no kernel.",
         )
         .field(|(key, _): &Row<'_>| key.timed.as_str().into())
         .when(|kinds: &Kinds<'_>| kinds.of_host),
@@ -202,7 +202,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             |collective| collective.in_elements,
         ),
         size(
-            Column::new("Out msg size (MB)_first", ColumnKind::Number(Unit::Mebibytes), "Size got in MiB: Out msg nelems times the size of dtype, divided by 1024²."),
+            Column::new("Out msg size (MB)_first", ColumnKind::Number(Unit::Mebibytes), "Output size in MiB: Out msg nelems times the size of dtype, divided by 1024²."),
             |collective| collective.out_elements,
         ),
         duration(
@@ -211,19 +211,19 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         duration(DUR_MEAN, |all| Some(all.mean)),
         duration(
-            spread("dur_std", "Standard deviation (of a sample, n − 1) of the durations in µs; empty for one."),
+            spread("dur_std", "Sample standard deviation (n − 1) of durations in µs; empty for one."),
             |all| all.sample_std,
         ),
         duration(spread("dur_min", "Shortest duration in µs."), |all| Some(all.min as f64)),
         duration(spread("dur_max", "Longest duration in µs."), |all| Some(all.max as f64)),
-        Column::count("operation_count", "Number of kernels; of collectives on the host their number.")
+        Column::count("operation_count", "Number of kernels, or of collectives on the host.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
         MESSAGE_SIZE
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(key).into())
         .when(|kinds| kinds.conventions.is_full()),
-        bandwidth(rate("algorithm bandwidth (GB/s)_mean", "Size of the message over the mean duration, in GB/s (10⁹ bytes). Waiting for other ranks is part of the duration: a small figure beside a large maximum is waiting."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean)),
-        bandwidth(rate("algorithm bandwidth (GB/s)_max", "Size of the message over the shortest duration, in GB/s."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.min as f64)),
-        bandwidth(rate("bus bandwidth (GB/s)_mean", "Algorithm bandwidth over the mean duration times the share that has to cross a link, in GB/s, to compare with the speed of links: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty where the size of the group is not recorded."), |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean)),
+        bandwidth(rate("algorithm bandwidth (GB/s)_mean", "Message size over the mean duration (10⁹ bytes). The duration includes waits for other ranks: a small figure beside a large maximum means waiting."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean)),
+        bandwidth(rate("algorithm bandwidth (GB/s)_max", "Message size over the shortest duration."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.min as f64)),
+        bandwidth(rate("bus bandwidth (GB/s)_mean", "Algorithm bandwidth over the mean duration times the share that crosses a link, comparable with link speeds: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty if the group size is not recorded."), |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean)),
         bandwidth(
             BUS_BANDWIDTH_MAX,
             |kinds, key, durations| kinds.bus_bandwidth(key, durations.min as f64),
@@ -231,7 +231,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         COLL_ANALYSIS,
-        "Kernels of collective communication (those with a correlation or External id) and collectives on the host (Gloo's; without any device work the calls that name one), by process group, collective, type, size and stream, most time first; left out when there are none, or when the analysis of collectives is off.",
+        "Communication kernels (with a correlation or External id) and collectives on the host (Gloo's; without any device work, calls that name one), by process group, collective, type, size and stream, most time first; left out if there are none or collective analysis is off.",
         fields,
         rows,
     ).showing(&[Figure::Collectives])

@@ -35,33 +35,33 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         Column::text(
             "status",
-            "modelled: a model has FLOPs and bytes, or the size of a copy is recorded; in cache: the same, but the calls were faster than the memory, and no faster than a cache that holds their bytes may be; above peak: the calls were faster than the architecture allows, so that the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs alone, see reason; arguments not recorded: the trace does not say what a model needs, or the work was launched outside of any operator, see reason; no model: no model knows the operator; copies: copies and fills of memory without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
+            "modelled: a model has FLOPs and bytes, or the size of a copy is recorded; in cache: the same, but calls were faster than the memory, though no faster than a cache that holds their bytes may be; above peak: calls were faster than the architecture allows, so the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs only, see reason; arguments not recorded: the trace lacks what a model needs, or the work was launched outside any operator, see reason; no model: no model knows the operator; copies: memory copies and fills without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
         )
         .field(|row: &Row| row.key.status.as_str().into()),
         Column::text(
             "name",
-            "Operator; for unlinked device events the kernel.",
+            "Operator; for unlinked device events, the kernel.",
         )
         .field(|row: &Row| row.key.name.as_str().into()),
         OP_CATEGORY
-            .described("Kind of work of the operator; empty where no operator is known.")
+            .described("Kind of work of the operator; empty if no operator is known.")
             .field(|row: &Row| row.key.category.as_ref().map(OpCategory::as_str).into()),
         Column::count(
             "operation_count",
-            "Calls of the operator; device events where no operator is known.",
+            "Calls of the operator; device events if no operator is known.",
         )
         .field(|row: &Row| row.calls.into()),
         KERNEL_TIME_SUM
-            .described("Sum over calls of the union of the spans of a call's device events, in µs.")
+            .described("Union of the spans of a call's device events, summed over calls.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.us(row.time).into()),
         share,
         running,
-        Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.").with_role(Role::Detail)
+        Column::text("reason", "Why FLOPs or bytes are missing; empty if both are known.").with_role(Role::Detail)
             .field(|row: &Row| row.key.reason.as_deref().into()),
     ];
     Sheet::with_context(
         COVERAGE,
-        "What the rooflines speak of and what they leave out: all device time, linked to an operator or not, by operator, and whether a model has figures for it that the device can reach.",
+        "What the rooflines cover and what they leave out: all device time, linked to an operator or not, by operator, and whether a model has figures for it that the device can reach.",
         fields,
         |analysis| Some((analysis, rows(analysis)?)),
     ).with_sums_showing(&[Figure::Coverage, Figure::AllOfTheDevice])

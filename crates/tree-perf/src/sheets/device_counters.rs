@@ -136,10 +136,10 @@ fn alone<'a>(column: Column, kind: usize) -> Field<Context<'a>, Row> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let names = [
         DEVICE.field_in(|(_, counters): &Context<'_>, &row: &Row| counters.series[row].device.into()),
-        Column::text("counter", "Name of the counter, as the recorder gives it.").field_in(
+        Column::text("counter", "Name given by the recorder.").field_in(
             |(analysis, counters): &Context<'_>, &row: &Row| name(analysis, &counters.series[row]).into(),
         ),
-        Column::text("unit", "Unit of its values, the end of its name in brackets; empty without one.")
+        Column::text("unit", "Unit of the values, from the brackets at the end of the name; empty if none.")
             .with_role(Role::Detail)
             .field_in(|(analysis, counters): &Context<'_>, &row: &Row| {
                 unit(name(analysis, &counters.series[row])).into()
@@ -149,14 +149,14 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     let figures = [
         of(
-            value("mean", "Mean over the time in which a value is known, in the counter's unit. A value holds until the next sample, for no longer than twice the median interval.")
+            value("mean", "Mean over the time with a known value, in the counter's unit. A value holds until the next sample, at most twice the median interval.")
                 .with_role(Role::Headline),
             |_, _, series| series.values.mean(),
         ),
         of(value("min", "Smallest value, in the counter's unit."), |_, _, series| series.values.min()),
         of(value("max", "Largest value, in the counter's unit."), |_, _, series| series.values.max()),
         of(
-            value("p95", "Value that is not exceeded for 95 % of the time in which one is known, in the counter's unit."),
+            value("p95", "Value not exceeded for 95 % of the time with a known one, in the counter's unit."),
             |_, _, series| series.values.quantile(0.95),
         ),
         of(
@@ -170,18 +170,18 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
                 series.values.mean_within(&idle)
             },
         ),
-        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five intervals between samples, in the counter's unit; empty without such."), 0),
+        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five sample intervals, in the counter's unit; empty without such."), 0),
         alone(value("mean_in_communication", "The same while it only communicated."), 1),
         alone(value("mean_in_copy", "The same while it only copied."), 2),
         of(
-            Column::new("energy_j", Number(Joules), "Energy in joules, of counters in W: values times the time that they hold, summed."),
+            Column::new("energy_j", Number(Joules), "For counters in W: values times the time they hold, summed."),
             |analysis, _, series| {
                 (unit(name(analysis, series)) == Some("W"))
                     .then(|| seconds(analysis, series.values.integral()))
             },
         ),
         of(
-            Column::percent("throttled_pct", "Of the clock SM Clock: time in which the device was busy and its clock below 0.9 of the highest seen, as a share of the busy time with a known clock, in percent."),
+            Column::percent("throttled_pct", "For SM Clock: share of the busy time with a known clock that ran below 0.9 of the highest clock seen."),
             |analysis, counters, series| {
                 if !name(analysis, series).starts_with("SM Clock") {
                     return None;
@@ -193,17 +193,17 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             },
         ),
         of(
-            Column::microseconds("interval_us", "Median time in µs from a sample to the next.").per("sample"),
+            Column::microseconds("interval_us", "Median time between samples.").per("sample"),
             |analysis, _, series| series.values.interval().map(|interval| analysis.us(interval)),
         ),
         of(
-            Column::percent("coverage_pct", "Time in which a value is known as a share of the time from the first start of an event to the last end, in percent."),
+            Column::percent("coverage_pct", "Time with a known value as a share of the time from the first start to the last end of an event."),
             |_, counters, series| percent(series.known.total_length(), counters.window.length()),
         ),
     ];
     Sheet::with_context(
         "device_counters",
-        "Counters of devices that the recorder sampled, such as power and clocks, weighed by time; written when the trace has them. Samples are a millisecond or so apart: they say nothing of single kernels.",
+        "Sampled device counters, such as power and clocks, weighted by time; if the trace has any. Samples are about a millisecond apart: they say nothing about single kernels.",
         names.into_iter().chain(figures),
         |analysis| {
             let counters = counters(analysis)?;
@@ -215,7 +215,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 
 const HEIGHT: Column = Column::percent(
     "percent of max",
-    "The largest value in the part as a share of the largest of the counter, in percent, so that counters of different units can stand in one chart.",
+    "Largest value in the part as a share of the counter's largest, so that counters of different units can share a chart.",
 );
 
 /// One row per device, counter and part of the time.
@@ -229,7 +229,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "device_counter_timeline",
-        "Counters of devices over time, each in at most 2,000 equal parts; parts without a known value are left out. Written when the trace has counters.",
+        "Device counters over time, each in at most 2,000 equal parts; parts without a known value are left out. Only if the trace has counters.",
         series::names("Device and counter.").into_iter().chain(figures),
         |analysis: &'a Analysis| {
             let counters = counters(analysis)?;
@@ -265,27 +265,27 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
     }
     let fields = [
         DEVICE.field_in(|_, row: &Energy| row.device.into()),
-        Column::text("counter", "Counter of the power.")
+        Column::text("counter", "Power counter.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.counter).into()),
-        Column::text("step", "The program's marked step.")
+        Column::text("step", "Step marked by the program.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.step).into()),
         Column::new(
             "energy_j",
             Number(Joules),
-            "Energy in joules: watts times the time that they hold while the step ran on the host, summed.",
+            "Watts times the time they hold while the step ran on the host, summed.",
         )
         .with_role(Role::Headline)
         .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
-        Column::new("mean_w", Number(Watts), "Mean power in watts.")
+        Column::new("mean_w", Number(Watts), "Mean power.")
             .per("moment")
             .field_in(|_, row: &Energy| row.mean.into()),
-        Column::milliseconds("known_ms", "Time of the step in ms in which the power is known.")
+        Column::milliseconds("known_ms", "Time of the step with known power.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.ms(row.time).into()),
         Column::count("samples", "Samples in the step.").field_in(|_, row: &Energy| row.samples.into()),
     ];
     Sheet::with_context(
         "device_energy",
-        "Energy that a device took in each of the program's marked steps, of those with at least 20 samples of its power; written when the trace has such.",
+        "Energy that a device used in each step marked by the program, for steps with at least 20 power samples; if the trace has any.",
         fields,
         |analysis: &'a Analysis| {
             let counters = counters(analysis)?;

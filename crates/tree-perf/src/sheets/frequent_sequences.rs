@@ -42,30 +42,30 @@ struct Totals {
 /// One row per sequence, of operators and of streams.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
-        Column::text("within", "operator (what the calls of one operator launch, as the innermost one around all of it) or stream (what follows each other on a stream, whoever launched it). Sequences of streams may hold those of operators and each other.")
+        Column::text("within", "operator (work launched by the calls of one operator, the innermost around all of it) or stream (work in a row on a stream, whoever launched it). Stream sequences may contain operator sequences and each other.")
             .field(|row: &Row| if row.operator.is_some() { "operator" } else { "stream" }.into()),
-        Column::text("operator", "Name of the operator; empty for sequences of streams.")
+        Column::text("operator", "Name of the operator; empty for stream sequences.")
             .field_in(|analysis: &&Analysis, row: &Row| row.operator.map(|name| analysis.trace().text(name)).into()),
-        Column::text("sequence", "Names of the device events in order, of long sequences the first twelve and how many more there are.")
+        Column::text("sequence", "Names of the device events in order; for long sequences, the first twelve and the number of others.")
             .field_in(|analysis: &&Analysis, row: &Row| names(analysis, &row.events).into()),
-        Column::milliseconds("saved_launch_ms", "Host time in ms of the launching calls but the first of each occurrence: what one kernel, or one graph, would save if its launch took as long as the first.")
+        Column::milliseconds("saved_launch_ms", "Host time of all launching calls but the first of each occurrence: what one kernel, or one graph, would save if its launch took as long as the first.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.totals.launch_time).into()),
         Column::count("saved_launches", "Number of these calls.").field(|row: &Row| row.totals.launches.into()),
-        Column::count("count", "How often the sequence occurs, without occurrences that overlap the one before.")
+        Column::count("count", "Occurrences of the sequence, without those that overlap the previous one.")
             .field(|row: &Row| row.count.into()),
-        Column::count("length", "Number of device events of the sequence.")
+        Column::count("length", "Device events in the sequence.")
             .per("occurrence")
             .field(|row: &Row| row.events.len().into()),
-        Column::milliseconds("device_ms", "Sum over occurrences of the durations of the device events in ms.")
+        Column::milliseconds("device_ms", "Sum over occurrences of the device events' durations.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.totals.device_time).into()),
         Column::new(
             "gaps_ms",
             ColumnKind::Number(Unit::Milliseconds),
-            "Sum over occurrences of the time in ms in which the stream ran nothing between the events; empty for sequences of operators, which may use several streams.",
+            "Time in which the stream ran nothing between the events, summed over occurrences; empty for operator sequences, which may use several streams.",
         ).showing(&[Figure::Gaps])
         .field_in(|analysis: &&Analysis, row: &Row| row.gaps.map(|gaps| analysis.ms(gaps)).into()),
-        Column::identifier("first_UID", "Index of the first device event of the first occurrence in the file's event list.")
+        Column::identifier("first_UID", "Index of the first occurrence's first device event in the file's event list.")
             .with_role(Role::Provenance)
             .field_in(|analysis: &&Analysis, row: &Row| {
                 row.events.first().map(|&event| analysis.trace().events().uid(event)).into()
@@ -73,7 +73,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "frequent_sequences",
-        "Device events that follow each other several times, most launch time that could be saved first: candidates for one fused kernel or for a graph; written when waits are asked for. The first fifty of operators and the first fifty of streams. Work of graphs is left out, and so is work whose launch is not in the trace: it interrupts a stream's sequence.",
+        "Repeated sequences of device events, largest possible launch saving first: candidates for one fused kernel or a graph; with --waits. The first fifty of operators and the first fifty of streams. Graph work and work whose launch is not in the trace are left out and interrupt stream sequences.",
         fields,
         |analysis: &Analysis| {
             let rows = analysis.options().waits.then(|| rows(analysis))?;

@@ -41,10 +41,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .when(|analysis: &&Analysis| analysis.options().detect_recompute)]);
     Sheet::with_context(
         GPU_TIMELINE,
-        "Where the device's time went: one row per kind of time; left out of recordings without device events.",
+        "Where the device's time went: one row per kind of time; left out without device events.",
         fields,
         |analysis: &Analysis| (analysis.device_event_count() > 0).then(|| (analysis, rows(analysis))),
-    ).showing(&[Figure::GpuTimeline, Figure::Span, Figure::IdleTime, Figure::AllOfTheDevice])
+    )
+    .showing(&[Figure::GpuTimeline, Figure::Span, Figure::IdleTime, Figure::AllOfTheDevice])
     .with_chart(Chart::new(
         "GPU timeline",
         TIME_TYPE.name,
@@ -57,10 +58,10 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 /// The same per device, for traces of several devices.
 pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     let device = DEVICE.field(|row: &Row| row.device.into());
-    let time = TIME_MS.described("Length in ms of the union of the spans in question, on this device.");
+    let time = TIME_MS.described("Length of the union of these spans on this device.");
     Sheet::with_context(
         names::GPU_TIMELINE_PER_DEVICE,
-        "Where the time of each device went; only for traces of several devices.",
+        "Where each device's time went; only for traces of several devices.",
         [device].into_iter().chain(time_fields(time)),
         |analysis| Some((analysis, rows_per_device(analysis)?)),
     )

@@ -25,7 +25,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.busy).into()),
         Column::milliseconds(
             "Summed (ms)",
-            "Sum of the times of kernels, copies and fills: those that run at the same time count each.",
+            "Sum of kernel, copy and fill times; concurrent ones each count.",
         )
         .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.summed).into()),
         Column::percent("Utilization (%)", "Busy time as a share of the part.")
@@ -33,13 +33,13 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|row: &Utilization| percent(row.busy, row.time.length()).into()),
         Column::percent(
             "Summed Utilization (%)",
-            "The sum as a share of the part: above 100 where work runs at the same time.",
+            "Summed time as a share of the part: above 100 where work runs concurrently.",
         )
         .field(|row: &Utilization| percent(row.summed, row.time.length()).into()),
     ];
     Sheet::with_context(
         "gpu_utilization",
-        "How busy each device was in 30 equal parts of the time from its first start to its last end; with --waits.",
+        "Utilization of each device in 30 equal parts of the time from its first start to its last end; with --waits.",
         fields,
         |analysis: &'a Analysis| {
             let is_asked = analysis.options().waits && analysis.options().conventions.is_full();

@@ -21,37 +21,35 @@ use crate::models::Evaluation;
 /// Time of operators on the host, where it stands in place of kernel time.
 pub(crate) const HOST_TOTAL_US: Column = Column::microseconds(
     "host_total_us",
-    "Durations of the calls on the host in µs, summed; calls inside calls count again.",
+    "Sum of the calls' durations on the host; nested calls count again.",
 )
 .showing(&[Figure::HostTimes]);
 pub(crate) const HOST_SHARE: Column =
-    Column::percent("host_percent", "Share of host_us in the sum over all rows, in percent.")
+    Column::percent("host_percent", "Share of the sum of host_us over all rows.")
         .showing(&[Figure::HostTimes])
         .with_role(Role::Headline);
-pub(crate) const HOST_CUMULATIVE: Column = Column::percent(
-    "host_cumulative_percent",
-    "Sum of host_percent over this row and all above it, in percent.",
-)
-.with_role(Role::Headline);
+pub(crate) const HOST_CUMULATIVE: Column =
+    Column::percent("host_cumulative_percent", "Sum of host_percent over this row and all above it.")
+        .with_role(Role::Headline);
 
 pub(crate) const PERF_PARAMS: Column = Column::nested("perf_params", "Parameters of the model.");
 pub(crate) const REASON: Column =
-    Column::text("reason", "Why FLOPs or bytes are missing; empty where there are both.")
+    Column::text("reason", "Why FLOPs or bytes are missing; empty if both are known.")
         .with_role(Role::Detail);
 
 const SELF_US: Column = HOST_US.named("self_us").described(
-    "Time in µs of the host in the operator itself, summed over calls: their durations without those of the operators directly inside them on the same thread. The column adds up to the durations of the operators that no other encloses.",
+    "Host time in the operator itself, summed over calls: their durations less those of the operators directly inside them on the same thread. Adds up to the durations of the outermost operators.",
 );
 const SELF_SHARE: Column = HOST_SHARE
     .named("self_percent")
     .showing(&[])
-    .described("Share of self_us in the sum over all operators, in percent.");
+    .described("Share of the sum of self_us over all operators.");
 const CALLS: Column = Column::count("calls", "Calls of the operator.");
 const CALL_TIME: Statistics = statistics!(
     "call_us",
     ColumnKind::Number(Unit::Microseconds),
-    "the duration of a call in µs",
-    "from its start to its end on the host, operators inside included"
+    "the duration of a call",
+    "from its start to its end on the host, including operators inside"
 )
 .showing(&[Figure::HostTimes]);
 
@@ -68,26 +66,26 @@ struct Row<'a> {
 /// One row per operator name.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
-        OP_NAME.described("Operator, as the profiler names it.").field(|row: &Row<'_>| row.name.into()),
+        OP_NAME.described("Operator as the profiler names it.").field(|row: &Row<'_>| row.name.into()),
         SELF_US.field_in(|analysis: &&Analysis, row: &Row<'_>| analysis.us(row.self_time).into()),
         HOST_TOTAL_US
             .named("total_us")
             .field_in(|analysis: &&Analysis, row: &Row<'_>| analysis.us(row.total).into()),
         CALLS.field(|row: &Row<'_>| row.durations.len().into()),
-        Column::count("threads", "Threads of the host that ran it.")
+        Column::count("threads", "Host threads that ran it.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| row.threads.len().into()),
     ];
     let cumulative = HOST_CUMULATIVE
         .named("self_cumulative_percent")
-        .described("Sum of self_percent over this row and all above it, in percent.");
+        .described("Sum of self_percent over this row and all above it.");
     let fields = fields
         .into_iter()
         .chain(shares(SELF_SHARE, cumulative, |row: &Row<'_>| row.self_time))
         .chain(CALL_TIME.fields(|row: &Row<'_>| &row.call_us));
     Sheet::with_context(
         "host_ops",
-        "Time of the host by operator, most time first: the operators' own, and with the operators inside them. Written when it is asked for, and where no operator launched device work or the recorder does not link all work to its launch. Waits for a device are part of it.",
+        "Host time by operator, most time first: the operators' own, and including the operators inside them. On request, and if no operator launched device work or the recorder does not link all work to its launch. Includes waits for a device.",
         fields,
         rows,
     )

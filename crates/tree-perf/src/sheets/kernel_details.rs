@@ -23,53 +23,53 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let what = [
         Column::text("name", "Name of the kernel, copy or fill.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().name(row.event).into()),
-        Column::microseconds("duration_us", "Its duration in µs.").with_role(Role::Headline).field_in(
+        Column::microseconds("duration_us", "From start to end.").with_role(Role::Headline).field_in(
             |analysis: &&Analysis, row: &Row| {
                 analysis.us(analysis.trace().events().duration(row.event)).into()
             },
         ),
-        Column::milliseconds("start_ms", "Its start, in ms since the first event of the trace.").field_in(
+        Column::milliseconds("start_ms", "Start, from the trace's first event.").field_in(
             |analysis: &&Analysis, row: &Row| analysis.ms(analysis.trace().events().start(row.event)).into(),
         ),
         DEVICE.field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().device(row.event).into()),
         STREAM.field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().stream(row.event).into()),
     ];
     let from_where = [
-        Column::text("operator", "Operator that the launch ran in, the nearest one; empty without one.")
+        Column::text("operator", "Innermost operator around the launch; empty if none.")
             .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.operator).into()),
-        Column::text("annotation", "Shortest range of the program around the launch on the host; empty without one.")
+        Column::text("annotation", "Shortest program range around the launch on the host; empty if none.")
             .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.host_annotation).into()),
         Column::text(
             "device_annotation",
-            "Shortest range, as the profiler saw it on the stream, that shares time with the event; empty without one.",
+            "Shortest range that the profiler saw on the stream and that overlaps the event; empty if none.",
         )
         .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.device_annotation).into()),
-        Column::text("launch", "Call that launched it; empty where that is not in the trace.")
+        Column::text("launch", "Launching call; empty if not in the trace.")
             .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.launch).into()),
-        Column::microseconds("launch_call_us", "Duration of that call in µs.").field_in(
+        Column::microseconds("launch_call_us", "Duration of that call.").field_in(
             |analysis: &&Analysis, row: &Row| {
                 row.launch.map(|call| analysis.us(analysis.trace().events().duration(call))).into()
             },
         ),
         Column::microseconds(
             "launch_delay_us",
-            "From the end of the call to the start of the event in µs; 0 where that starts before the call ends.",
-        ).showing(&[Figure::LaunchDelays])
+            "From the end of the call to the start of the event; 0 if that starts before the call ends.",
+        )
+        .showing(&[Figure::LaunchDelays])
         .field_in(|analysis: &&Analysis, row: &Row| {
             let events = analysis.trace().events();
             let delay = |call| (events.start(row.event) - events.end(call)).max(0);
             row.launch.map(|call| analysis.us(delay(call))).into()
         }),
-        Column::identifier("correlation", "Number that the call and its device events share.")
-            .field_in(|analysis: &&Analysis, row: &Row| {
-                analysis.trace().events().correlation(row.event).into()
-            }),
+        Column::identifier("correlation", "ID shared by the call and its device events.").field_in(
+            |analysis: &&Analysis, row: &Row| analysis.trace().events().correlation(row.event).into(),
+        ),
         Column::identifier("UID", "Index of the event in the file's event list.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().uid(row.event).into()),
     ];
     Sheet::with_context(
         "kernel_details",
-        "Kernels, copies and fills one by one, the longest first, equally long ones in the order of the file; written on request.",
+        "Kernels, copies and fills one by one, longest first, ties in file order; on request.",
         what.into_iter().chain(from_where),
         |analysis: &Analysis| analysis.options().kernels.kernel_details.then(|| (analysis, rows(analysis))),
     )

@@ -19,7 +19,7 @@ use crate::kernel_records::{KernelRecord, kernel_records};
 
 const PARENT: Column = Column::text(
     "Parent cpu_op",
-    "Operator that the kernel is charged to, as in the operator sheets, or the launching call itself outside any operator; left out when no kernel of the trace has an operator.",
+    "Operator that the kernel is charged to, as in operator sheets, or the launching call outside any operator; left out if no kernel of the trace has an operator.",
 )
 .with_role(Role::Detail)
 .distinguishing();
@@ -53,25 +53,25 @@ pub struct KernelRow {
 /// One row per operator, kernel and stream.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = KernelTable::fields(
-        "Sum as a share of the summed durations of all kernels, in percent.",
+        "Sum as a share of the summed durations of all kernels.",
     )
     .into_iter().chain([
         Column::percent(
             "Percent of total time (%)",
-            "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is; the column adds up to more than 100 when kernels overlap or when kernels without a launch are left out of the timeline.",
+            "Share of total_time in gpu_timeline (of the whole trace, including recomputed work); empty if the timeline is. Adds up to more than 100 if kernels overlap or the timeline leaves out kernels without a launch.",
         ).showing(&[Figure::SharesOfDeviceTime, Figure::SumsOfDeviceTime])
         .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
             percent(row.durations.sum, table.total_time).into()
         }),
         Column::flag(
             "Linked",
-            "Whether the launch of these kernels is in the trace; what is not is no part of the timeline and operator sheets unless unlinked kernels are included.",
+            "Whether the launch of these kernels is in the trace; if not, timeline and operator sheets leave them out unless unlinked kernels are included.",
         )
         .field(|row: &KernelRow| row.is_linked.into()),
     ]);
     Sheet::with_context(
         KERNEL_SUMMARY,
-        "Kernels by operator, name and stream, most time first; written when the kernel summary is asked for or the trace has no operators. Kernels of communication and kernels without a launch in the trace are included, copies and fills are not.",
+        "Kernels by operator, name and stream, most time first; on request, or if the trace has no operators. Communication kernels and kernels without a launch in the trace are included, copies and fills are not.",
         fields,
         |analysis: &Analysis| {
             analysis.options().kernel_summary.then(|| KernelTable::rows(analysis, |_| true))?

@@ -31,7 +31,7 @@ pub struct StreamQueue {
 const QUEUE_LENGTH_MEAN: Column = Column::new(
             "queue_length_mean",
             ColumnKind::Number(Unit::One),
-            "Mean over time of the number of events that are launched and not started: one more at the start of each launch (of a graph one for each event that it launches), one less at the start of each event.",
+            "Mean over time of the events launched but not started: one more at the start of each launch (for a graph, one for each event it launches), one less at the start of each event.",
         )
         .with_role(Role::Headline)
         .per("moment");
@@ -41,22 +41,21 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         DEVICE.field(|row: &StreamQueue| row.device.into()),
         STREAM.field(|row: &StreamQueue| row.stream.into()),
-        QUEUE_LENGTH_MEAN
-        .field(|row: &StreamQueue| row.queue.mean().into()),
-        Column::count("queue_length_median", "Length that the queue did not exceed for half of the time.")
+        QUEUE_LENGTH_MEAN.field(|row: &StreamQueue| row.queue.mean().into()),
+        Column::count("queue_length_median", "Length not exceeded for half of the time.")
             .spread_of(QUEUE_LENGTH_MEAN.name)
             .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.5).into()),
-        Column::count("queue_length_p95", "Length that the queue did not exceed for 95 % of the time.")
+        Column::count("queue_length_p95", "Length not exceeded for 95 % of the time.")
             .spread_of(QUEUE_LENGTH_MEAN.name)
             .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.95).into()),
-        Column::count("queue_length_max", "Greatest length, however short it lasted.")
+        Column::count("queue_length_max", "Greatest length, however brief.")
             .per("moment")
             .field(|row: &StreamQueue| row.queue.max().into()),
         Column::percent(
             "percent empty",
-            "Time with nothing in the queue as a share of the time from first launch to last start, in percent.",
+            "Time with an empty queue as a share of the time from first launch to last start.",
         )
         .field(|row: &StreamQueue| {
             let time = row.queue.time();
@@ -64,34 +63,32 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
         }),
     ];
     let of_trace = [
-        Column::milliseconds(
-            "full_ms",
-            "Time in ms with as many events in the queue as --queue_limit says, or more.",
-        )
-        .field_in(|analysis: &&Analysis, row: &StreamQueue| {
-            analysis.ms(row.queue.time_at_least(analysis.options().queue_limit.get())).into()
-        }),
-        Column::milliseconds("time_ms", "From the first launch to the last start in ms.")
+        Column::milliseconds("full_ms", "Time with at least --queue_limit events in the queue.").field_in(
+            |analysis: &&Analysis, row: &StreamQueue| {
+                analysis.ms(row.queue.time_at_least(analysis.options().queue_limit.get())).into()
+            },
+        ),
+        Column::milliseconds("time_ms", "From the first launch to the last start.")
             .field_in(|analysis: &&Analysis, row: &StreamQueue| analysis.ms(row.queue.time()).into()),
-        Column::count("launched_events", "Number of device events whose launch is in the trace.")
+        Column::count("launched_events", "Device events whose launch is in the trace.")
             .field(|row: &StreamQueue| row.launched.into()),
         Column::count(
             "unlinked_events",
-            "Number of device events whose launch is not in the trace; they do not count in the queue.",
+            "Device events whose launch is not in the trace; not counted in the queue.",
         )
         .with_role(Role::Detail)
         .field(|row: &StreamQueue| row.unlinked.into()),
     ];
     Sheet::with_context(
         "queue_length",
-        "How many launched events waited in a stream, weighed by time; written when waits are asked for. A queue that is empty most of the time says that the host is too slow for the device.",
+        "Launched events waiting in a stream, weighted by time; with --waits. A queue that is empty most of the time means that the host is too slow for the device.",
         fields.into_iter().chain(of_trace),
         |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| analysis.queues())?)),
     ).showing(&[Figure::QueueTimes])
 }
 
 const LONGEST: Column =
-    Column::count("queue_length_max", "Greatest length in the part, however short it lasted.").per("moment");
+    Column::count("queue_length_max", "Greatest length in the part, however brief.").per("moment");
 
 /// The lengths of the queues over time.
 pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
@@ -103,7 +100,7 @@ pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "queue_length_timeline",
-        "How many launched events waited in a stream over time, from its first launch to its last start, in at most 2,000 equal parts; written when waits are asked for.",
+        "Launched events waiting in a stream over time, from its first launch to its last start, in at most 2,000 equal parts; with --waits.",
         series::names("Device and stream.").into_iter().chain(figures),
         |analysis: &Analysis| {
             let queues = analysis.options().waits.then(|| analysis.queue_lengths_over_time())?;
@@ -211,13 +208,14 @@ const ALL: &str = "(all)";
 const DELAY: Statistics = statistics!(
     "launch_delay_us",
     ColumnKind::Number(Unit::Microseconds),
-    "the launch delay in µs",
-    "from the end of the call to the start of its first device event, 0 where that starts before the call ends"
-).showing(&[Figure::Gaps, Figure::LaunchDelays]);
+    "the launch delay",
+    "from the end of the call to the start of its first device event, 0 if that starts before the call ends"
+)
+.showing(&[Figure::Gaps, Figure::LaunchDelays]);
 const START_TO_START: Statistics = statistics!(
     "start_to_start_us",
     ColumnKind::Number(Unit::Microseconds),
-    "the time in µs from start to start",
+    "the time from start to start",
     "from the start of the call to the start of its first device event"
 )
 .showing(&[Figure::Gaps, Figure::LaunchDelays]);
@@ -226,30 +224,30 @@ const START_TO_START: Statistics = statistics!(
 pub(crate) fn launch_delay_sheet<'a>() -> Sheet<'a, Analysis> {
     let name = Column::text(
         "operator",
-        "Operator that the call ran in, the nearest one; the call where there is none. (all) stands for all launches together.",
+        "Innermost operator around the call; the call if there is none. (all) stands for all launches together.",
     )
     .field_in(|analysis: &&Analysis, row: &DelayRow| {
         row.operator.map_or(ALL, |name| analysis.trace().text(name)).into()
     });
     let times = [
-        Column::milliseconds("launch_delay_ms", "Sum over calls of the launch delay in ms.")
+        Column::milliseconds("launch_delay_ms", "Sum over calls of the launch delay.")
             .showing(&[Figure::Gaps, Figure::LaunchDelays])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &DelayRow| analysis.ms(row.total).into()),
-        Column::milliseconds("launch_calls_ms", "Time of the calls themselves in ms.")
+        Column::milliseconds("launch_calls_ms", "Time of the calls themselves.")
             .showing(&[Figure::Gaps])
             .field_in(|analysis: &&Analysis, row: &DelayRow| analysis.ms(row.calls).into()),
         Column::count(
             "launches",
-            "Number of calls that launched device work, of every kind: kernels, copies, fills, graphs.",
+            "Calls that launched device work of any kind: kernels, copies, fills, graphs.",
         )
         .field(|row: &DelayRow| row.launches.into()),
-        Column::count("device_events", "Number of device events that they launched.")
+        Column::count("device_events", "Device events that they launched.")
             .field(|row: &DelayRow| row.events.into()),
     ];
     Sheet::with_context(
         "launch_delay",
-        "How long after its launch work started, by operator, longest sum first; written when waits are asked for. A long delay says that the device has enough to do, or that the work depends on other work.",
+        "Time from launch to start of the work, by operator, longest sum first; with --waits. A long delay means that the device has enough to do, or that the work depends on other work.",
         [name]
             .into_iter()
             .chain(times)
@@ -321,28 +319,25 @@ const EDGES: [f64; 14] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 50
 /// How many launches have which delay.
 pub(crate) fn delay_histogram_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
-        Column::microseconds("bin_start", "Shortest time of the bin in µs.")
+        Column::microseconds("bin_start", "Start of the bin in µs.")
             .with_role(Role::Name)
             .field(|row: &BinRow| row.start.into()),
         Column::microseconds(
             "bin_end",
-            "End of the bin in µs, which is not part of it; empty in the last bin, which has no end.",
+            "End of the bin in µs, excluded; empty for the last bin, which has no end.",
         )
         .with_role(Role::Name)
         .field(|row: &BinRow| row.end.into()),
-        Column::count("launch_delays", "Number of calls with such a launch delay, as in launch_delay.")
+        Column::count("launch_delays", "Calls with such a launch delay, as in launch_delay.")
             .with_role(Role::Headline)
             .field(|row: &BinRow| row.delays.into()),
-        Column::count(
-            "start_to_starts",
-            "Number of calls with such a time from start to start; below 0 counts as 0.",
-        )
-        .with_role(Role::Headline)
-        .field(|row: &BinRow| row.start_to_starts.into()),
+        Column::count("start_to_starts", "Calls with such a time from start to start; below 0 counts as 0.")
+            .with_role(Role::Headline)
+            .field(|row: &BinRow| row.start_to_starts.into()),
     ];
     Sheet::new(
         "launch_delay_histogram",
-        "How many launches have which delay; written when waits are asked for.",
+        "Distribution of launch delays; with --waits.",
         fields,
         |analysis: &Analysis| if analysis.options().waits { bins(analysis) } else { Vec::new() },
     )

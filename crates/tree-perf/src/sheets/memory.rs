@@ -48,7 +48,7 @@ fn step_name<'r>((analysis, memory): &'r Context<'_>, time: i64) -> Cell<'r> {
 }
 
 const OUTERMOST_OPERATOR: Column =
-    Column::text("outermost operator", "The operator around it that no other is around; empty without one.")
+    Column::text("outermost operator", "Outermost operator around it; empty if none.")
         .with_role(Role::Detail);
 
 /// One row per allocation that failed.
@@ -59,37 +59,37 @@ pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
     }
     let fields = [
         DEVICE.field_in(|_, row: &Row<'_>| row.event.device.to_string().into()),
-        Column::milliseconds("time_ms", "When it failed, in ms since the first event of the trace.")
+        Column::milliseconds("time_ms", "When it failed, from the trace's first event.")
             .with_role(Role::Name)
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.time).into()),
-        bytes("requested_bytes", "Bytes that were asked for.")
+        bytes("requested_bytes", "Bytes requested.")
             .with_role(Role::Headline)
             .field_in(|_, row: &Row<'_>| row.event.bytes.into()),
-        bytes("allocated_bytes", "Bytes allocated at that time; empty where the recorder does not say it.")
+        bytes("allocated_bytes", "Bytes allocated at that time; empty if not recorded.")
             .field_in(|_, row: &Row<'_>| row.event.allocated.into()),
-        bytes("reserved_bytes", "Bytes of the device's memory that the allocator held then; empty where the recorder does not say it.")
+        bytes("reserved_bytes", "Bytes of device memory that the allocator held then; empty if not recorded.")
             .field_in(|_, row: &Row<'_>| row.event.reserved.into()),
         bytes(
             "slack_bytes",
-            "Bytes reserved and not allocated: cached or fragmented. Where they are more than was asked for, memory was fragmented.",
+            "Bytes reserved but not allocated: cached or fragmented. If they exceed the request, memory was fragmented.",
         )
         .field_in(|_, row: &Row<'_>| slack(row).into()),
-        Column::text("operator", "The innermost operator around it that does more than allocate; empty without one.")
+        Column::text("operator", "Innermost operator around it that does more than allocate; empty if none.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.owner.operator)),
         OUTERMOST_OPERATOR
             .field_in(|context: &Context<'_>, row: &Row<'_>| {
                 text(context, row.owner.outermost.map(|outermost| outermost.name))
             }),
-        Column::text("module", "The innermost nn.Module around it; empty without one.")
+        Column::text("module", "Innermost nn.Module around it; empty if none.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.owner.module))
             .when(|(_, memory)| memory.has_modules),
-        Column::text("step", "The program's marked step around it; empty without one.")
+        Column::text("step", "Marked step around it; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.time)),
     ];
     Sheet::with_context(
         "memory_failures",
-        "Allocations that failed for lack of memory, in the order of time: how much was asked for, how much there was, and by whom. Written when there are any.",
+        "Allocations that failed for lack of memory, in order of time: how much was requested, how much was available, and by whom. Only if there are any.",
         fields,
         |analysis: &Analysis| {
             let memory = analysis.memory()?;
@@ -114,7 +114,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         DEVICE.field_in(|_, row: &Row<'_>| row.device.to_string().into()),
         of(
-            bytes("peak_bytes", "The most bytes that were allocated at once, as the allocator counts.")
+            bytes("peak_bytes", "Most bytes allocated at once, as the allocator counts.")
                 .with_role(Role::Headline)
                 .per("moment"),
             peak,
@@ -122,7 +122,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of_reserved(
             bytes(
                 "reserved_peak_bytes",
-                "The most bytes that the allocator held of the device's memory; empty for the CPU.",
+                "Most bytes of device memory that the allocator held; empty for the CPU.",
             )
             .per("moment"),
             DeviceMemory::reserved_peak,
@@ -130,14 +130,14 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of_reserved(
             bytes(
                 "slack_at_peak_bytes",
-                "Bytes reserved and not allocated at the peak: cached or fragmented; empty for the CPU.",
+                "Bytes reserved but not allocated at the peak: cached or fragmented; empty for the CPU.",
             ),
             |row| Some(row.states[row.peak].reserved? - row.states[row.peak].allocated),
         ),
         of(
             bytes(
                 "attributed_bytes",
-                "Bytes live at the peak that were allocated while the recording ran; their owners are in memory_owners.",
+                "Bytes live at the peak and allocated during the recording; memory_owners has their owners.",
             ),
             DeviceMemory::attributed,
         ),
@@ -152,9 +152,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of(bytes("end_bytes", "Bytes allocated after the last event."), |row| {
             row.states.last().map_or(row.base, |state| state.allocated)
         }),
-        of(Column::count("events", "Allocations and deallocations that were recorded."), |row| {
-            row.states.len() as i64
-        }),
+        of(Column::count("events", "Recorded allocations and deallocations."), |row| row.states.len() as i64),
         of(Column::count("allocations", "Allocations among them."), |row| {
             row.states.iter().filter(|state| state.change > 0).count() as i64
         }),
@@ -162,15 +160,15 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of(
             Column::count(
                 "growths",
-                "How often the allocator reserved more, which takes calls of the driver that may wait for the device.",
+                "Times that the allocator reserved more, which takes driver calls that may wait for the device.",
             ),
             |row| row.growths.count as i64,
         ),
-        of(bytes("growth_bytes", "Bytes that it reserved more, in all."), |row| row.growths.bytes),
+        of(bytes("growth_bytes", "Total of additional bytes reserved."), |row| row.growths.bytes),
         of(
             Column::count(
                 "driver_calls",
-                "Calls of cudaMalloc, hipMalloc and the like between an event that found more reserved and the one before it on its thread.",
+                "cudaMalloc, hipMalloc and similar calls between an event that found more reserved and the previous one on its thread.",
             ),
             |row| row.growths.calls as i64,
         ),
@@ -179,27 +177,27 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         }),
     ];
     let of_time = [
-        Column::milliseconds("driver_time_ms", "Time of these calls in ms.")
+        Column::milliseconds("driver_time_ms", "Time of these calls.")
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.growths.time).into()),
-        Column::milliseconds("peak_time_ms", "When the peak was first reached, in ms since the first event of the trace.")
+        Column::milliseconds("peak_time_ms", "When the peak was first reached, from the trace's first event.")
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.states[row.peak].time).into()),
-        Column::text("peak_step", "The program's marked step around that time; empty without one.")
+        Column::text("peak_step", "Marked step around that time; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.states[row.peak].time)),
-        Column::text("leak", "grows where more memory is live at the end of every step from the third on than at that of the step before, by at least 1 MiB and 0.1 % of the peak in all; steady otherwise; empty with fewer than four marked steps.")
+        Column::text("leak", "grows if, from the third step on, more memory is live at the end of every step than at that of the previous one, by at least 1 MiB and 0.1 % of the peak in all; steady otherwise; empty with fewer than four marked steps.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| match row.growth {
                 Growth::Unknown => Cell::Missing,
                 Growth::Steady => "steady".into(),
                 Growth::Leak { .. } => "grows".into(),
             }),
-        bytes("leak_bytes", "Bytes that the steps from the third on grew by, where each of them did.")
+        bytes("leak_bytes", "Bytes of growth over the steps from the third on, if each of them grew.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| match row.growth {
                 Growth::Leak { bytes, .. } => bytes.into(),
                 Growth::Unknown | Growth::Steady => Cell::Missing,
             }),
-        Column::text("leak_owner", "The operator that most of what these steps leave behind was allocated by.")
+        Column::text("leak_owner", "Operator that allocated most of what these steps leave behind.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| match row.growth {
                 Growth::Leak { owner, .. } => text(context, owner),
@@ -208,7 +206,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_SUMMARY,
-        "Memory of a device while the recording ran, as PyTorch's allocator counts it; written when allocations were recorded (profile_memory).",
+        "Memory of a device during the recording, as PyTorch's allocator counts it; if allocations were recorded (profile_memory).",
         fields.into_iter().chain(of_time),
         |analysis| rows(analysis, |_, device| vec![device]),
     ).showing(&[Figure::MemorySummary])
@@ -259,9 +257,9 @@ struct OwnerRow {
 pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
     let names = [
         DEVICE.field_in(|_, row: &OwnerRow| row.device.to_string().into()),
-        Column::text("by", "operator: the innermost one around the allocation that does more than allocate (not aten::empty and the like). outermost operator: the one that no other is around. module: the innermost nn.Module. Each kind counts all blocks.")
+        Column::text("by", "operator: the innermost one around the allocation that does more than allocate (not aten::empty and the like). outermost operator: the one inside no other. module: the innermost nn.Module. Each kind counts all blocks.")
             .field_in(|_, row: &OwnerRow| row.kind.name().into()),
-        Column::text("owner", "Its name; (none) of blocks that were allocated outside of any.")
+        Column::text("owner", "Its name; (none) for blocks allocated outside any.")
             .field_in(|context: &Context<'_>, row: &OwnerRow| match (row.owner, row.kind) {
                 (None, _) => "(none)".into(),
                 (owner, OwnerKind::Module) => module(context, owner),
@@ -269,22 +267,22 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
             }),
     ];
     let figures = [
-        bytes("bytes_at_peak", "Bytes of its blocks that are live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
+        bytes("bytes_at_peak", "Bytes of its blocks live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| row.at_peak.into()),
-        Column::percent("percent of peak", "These as a share of all that is allocated at the peak, in percent.")
+        Column::percent("percent of peak", "These as a share of all memory allocated at the peak.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| sheets::percent(row.at_peak, row.peak).into()),
         Column::count("blocks_at_peak", "Number of these blocks.").field_in(|_, row: &OwnerRow| row.blocks.into()),
         bytes("churn_bytes", "Sum of the sizes of all its allocations.").field_in(|_, row: &OwnerRow| row.churn.into()),
         Column::count("allocations", "Number of its allocations.").field_in(|_, row: &OwnerRow| row.allocations.into()),
-        Column::milliseconds("longest_lifetime_ms", "Longest time in ms from an allocation to its deallocation, or to the last event of the device where there is none.")
+        Column::milliseconds("longest_lifetime_ms", "Longest time from an allocation to its deallocation, or to the device's last event if there is none.")
             .per("allocation")
             .field_in(|(analysis, _): &Context<'_>, row: &OwnerRow| analysis.ms(row.longest).into()),
     ];
     Sheet::with_context(
         MEMORY_OWNERS,
-        "Who allocated the memory of a device while the recording ran, by operator, by outermost operator and by module, most bytes at the peak first; written when allocations were recorded. Modules need Python frames.",
+        "Who allocated a device's memory during the recording, by operator, by outermost operator and by module, most bytes at the peak first; if allocations were recorded. Modules need Python frames.",
         names.into_iter().chain(figures),
         |analysis| rows(analysis, owner_rows),
     ).showing(&[Figure::MemoryOwners])
@@ -341,28 +339,28 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
         bytes("bytes", "Size of the block.")
             .with_role(Role::Headline)
             .field_in(|_, row: &Row<'_>| row.1.bytes.into()),
-        Column::text("operator", "The innermost operator around its allocation that does more than allocate; empty without one.")
+        Column::text("operator", "Innermost operator around its allocation that does more than allocate; empty if none.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.1.owner.operator)),
-        Column::text("module", "The innermost nn.Module around it; empty without one.").showing(&[Figure::ModulesOfMemory])
+        Column::text("module", "Innermost nn.Module around it; empty if none.").showing(&[Figure::ModulesOfMemory])
             .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.1.owner.module))
             .when(|(_, memory)| memory.has_modules),
-        Column::milliseconds("allocated_ms", "When it was allocated, in ms since the first event of the trace; empty where that was before the recording.")
+        Column::milliseconds("allocated_ms", "When it was allocated, from the trace's first event; empty if before the recording.")
             .distinguishing()
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| {
                 allocated_at(row).map(|time| analysis.ms(time)).into()
             }),
-        Column::text("step", "The program's marked step around that time; empty without one.")
+        Column::text("step", "Marked step around that time; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| {
                 allocated_at(row).map_or(Cell::Missing, |time| step_name(context, time))
             }),
-        Column::text("class", "within operator: freed while the outermost operator that allocated it still ran. within step: freed in the same marked step. held: freed later. to the end: not freed while the recording ran. from before: allocated before the recording began and freed while it ran.")
+        Column::text("class", "within operator: freed while the outermost operator that allocated it still ran. within step: freed in the same marked step. held: freed later. to the end: not freed during the recording. from before: allocated before the recording and freed during it.")
             .with_role(Role::Detail)
             .field_in(|(_, memory): &Context<'_>, row: &Row<'_>| memory.lifetime(row.0, row.1).name().into()),
     ];
     Sheet::with_context(
         MEMORY_BLOCKS,
-        "Blocks that are live at the peak of a device's memory, the largest 200 of each device, as far as the recording has their allocation or deallocation; written when allocations were recorded.",
+        "Blocks live at the peak of a device's memory, the largest 200 of each device, as far as their allocation or deallocation is recorded; if allocations were recorded.",
         fields,
         |analysis| {
             rows(analysis, |_, device| {
@@ -378,21 +376,19 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
 /// Rows of a device's timeline.
 const MOST_BUCKETS: usize = 2000;
 
-const TIME: Column =
-    Column::milliseconds("t_ms", "Start of the part of the time, in ms since the first event of the trace.");
+const TIME: Column = Column::milliseconds("t_ms", "Start of the part, from the trace's first event.");
 const MOST_ALLOCATED: Column =
-    Column::new("allocated_max_mib", Number(Mebibytes), "The most memory that was allocated in it, in MiB.")
-        .per("moment");
+    Column::new("allocated_max_mib", Number(Mebibytes), "Most memory allocated in it.").per("moment");
 const RESERVED: Column = Column::new(
     "reserved_max_mib",
     Number(Mebibytes),
-    "The most that the allocator held in it, in MiB; empty for the CPU.",
+    "Most memory that the allocator held in it; empty for the CPU.",
 )
 .per("moment");
 const STEP_BORDER: Column = Column::new(
     "step_border_mib",
     Number(Mebibytes),
-    "Where the chart marks the begin of a step: the reserved memory, or the allocated one, of the first part that begins in the step; empty elsewhere.",
+    "Where the chart marks the start of a step: the reserved memory, or the allocated one, of the first part that begins in the step; empty elsewhere.",
 )
 .per("moment");
 
@@ -412,16 +408,12 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field_in(|_, row: &Row| row.device.to_string().into()),
         TIME.with_role(Role::Name)
             .field_in(|(analysis, _): &Context<'_>, row: &Row| analysis.ms(row.bucket.start).into()),
-        Column::new(
-            "allocated_min_mib",
-            Number(Mebibytes),
-            "The least memory that was allocated in it, in MiB.",
-        )
-        .per("moment")
-        .field_in(|_, row: &Row| mebibytes(row.bucket.min).into()),
+        Column::new("allocated_min_mib", Number(Mebibytes), "Least memory allocated in it.")
+            .per("moment")
+            .field_in(|_, row: &Row| mebibytes(row.bucket.min).into()),
         MOST_ALLOCATED.field_in(|_, row: &Row| mebibytes(row.bucket.max).into()),
         RESERVED.field_in(|_, row: &Row| row.bucket.reserved.map(mebibytes).into()),
-        Column::text("step", "The program's marked step around its start; empty without one.")
+        Column::text("step", "Marked step around its start; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| step_name(context, row.bucket.start)),
         STEP_BORDER.with_role(Role::Detail).field_in(|_, row: &Row| {
@@ -431,7 +423,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_TIMELINE,
-        "Memory of a device over time, from its first allocation or deallocation to its last, in at most 2,000 equal parts; written when allocations were recorded.",
+        "Memory of a device over time, from its first allocation or deallocation to its last, in at most 2,000 equal parts; if allocations were recorded.",
         fields,
         |analysis| {
             rows(analysis, |memory, device| {
@@ -469,37 +461,37 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
     }
     let names = [
         DEVICE.field_in(|_, row: &Row| row.device.to_string().into()),
-        Column::text("step", "The program's marked step.").field_in(
+        Column::text("step", "Step marked by the program.").field_in(
             |(analysis, memory): &Context<'_>, row: &Row| {
                 analysis.trace().text(memory.steps[row.step].name).into()
             },
         ),
     ];
     let figures = [
-        bytes("growth_bytes", "Bytes live at the end of the step less those at the end of the step before; of the first step, less those at its start.")
+        bytes("growth_bytes", "Bytes live at the end of the step less those at the end of the previous one; for the first step, less those at its start.")
             .with_role(Role::Headline)
             .field_in(|_, row: &Row| row.memory.growth.into()),
-        bytes("peak_bytes", "The most bytes that were allocated while it ran.")
+        bytes("peak_bytes", "Most bytes allocated while it ran.")
             .per("moment")
             .field_in(|_, row: &Row| row.memory.peak.into()),
         bytes("end_bytes", "Bytes allocated at its end.").field_in(|_, row: &Row| row.memory.allocated.into()),
         bytes("survivors_bytes", "Bytes allocated in the step that are live at the end of the next one; empty for the last.").showing(&[Figure::Survivors])
             .field_in(|_, row: &Row| row.memory.survivors.into()),
-        Column::text("largest_survivor", "The operator that most of these were allocated by.").showing(&[Figure::Survivors])
+        Column::text("largest_survivor", "Operator that allocated most of these.").showing(&[Figure::Survivors])
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| text(context, row.memory.survivor)),
         Column::count("allocations", "Allocations in it.").field_in(|_, row: &Row| row.memory.allocations.into()),
         bytes("churn_bytes", "Sum of their sizes.").field_in(|_, row: &Row| row.memory.churn.into()),
-        Column::milliseconds("start_ms", "Its start, in ms since the first event of the trace.").field_in(
+        Column::milliseconds("start_ms", "Start, from the trace's first event.").field_in(
             |(analysis, memory): &Context<'_>, row: &Row| analysis.ms(memory.steps[row.step].start).into(),
         ),
-        Column::milliseconds("end_ms", "Its end, in ms since the first event of the trace.").field_in(
+        Column::milliseconds("end_ms", "End, from the trace's first event.").field_in(
             |(analysis, memory): &Context<'_>, row: &Row| analysis.ms(memory.steps[row.step].end).into(),
         ),
     ];
     Sheet::with_context(
         MEMORY_STEPS,
-        "What each of the program's marked steps (prof.step()) did to the memory of a device, in their order; written when allocations were recorded and steps are marked.",
+        "Effect of each marked step (prof.step()) on a device's memory, in order; if allocations were recorded and steps are marked.",
         names.into_iter().chain(figures),
         |analysis| {
             rows(analysis, |memory, device| {

@@ -81,10 +81,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "ops_all_kl_overlap",
-        "ops_all with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for.",
+        "ops_all with calls distinguished by concurrent kernels on other streams; if overlap is requested.",
         fields(true),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
-    ).with_sums_showing(&[Figure::OpsAll])
+    )
+    .with_sums_showing(&[Figure::OpsAll])
     .known_as(names::OPS_UNIQUE_ARGS_KL_OVERLAP)
 }
 
@@ -92,13 +93,19 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let mut fields = key_fields(
         columns::OP_NAME,
         columns::NUM_KERNELS
-            .described("Kernels that one call launched itself; present when calls are grouped by it."),
+            .described("Kernels that one call launched itself; present if calls are grouped by it."),
     );
     fields.extend([
-        columns::OPERATION_COUNT.described("Calls with these arguments that launched device work.").field(|row: &Row<'_>| row.group.calls.len().into()),
-        Column::microseconds("first_occurrence_time", "Start of the first of these calls in µs, counted from the first call of the sheet; present when it is asked for.").with_role(Role::Detail)
-            .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())
-            .when(|table: &CallTable<'_>| table.analysis.options().include_first_occurrence_time),
+        columns::OPERATION_COUNT
+            .described("Calls with these arguments that launched device work.")
+            .field(|row: &Row<'_>| row.group.calls.len().into()),
+        Column::microseconds(
+            "first_occurrence_time",
+            "Start of the first of these calls in µs, from the first call of the sheet; on request.",
+        )
+        .with_role(Role::Detail)
+        .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())
+        .when(|table: &CallTable<'_>| table.analysis.options().include_first_occurrence_time),
     ]);
     let direct = columns::DIRECT_US.fields(|row: &Row<'_>| &row.direct.us);
     let subtree = columns::SUBTREE_US.fields(|row: &Row<'_>| &row.subtree.us);
@@ -106,7 +113,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     fields.extend([
         columns::DIRECT_US_SUM.field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
         columns::SUBTREE_US_SUM.field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),
-        columns::EX_UID.described("Index in the trace's event list of the first of these calls, by which the tree of calls finds it.")
+        columns::EX_UID.described("Index of the first of these calls in the trace's event list, which finds it in the call tree.")
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
         }),
@@ -117,7 +124,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .when(CallTable::by_module),
     ]);
     fields.extend(kernel_fields(
-        columns::KERNEL_DETAILS.described("Kernels of a call, position by position, with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
+        columns::KERNEL_DETAILS.described("Kernels of a call by position, with count, total, mean, median, population standard deviation, minimum and maximum over calls in µs; calls whose number of kernels differs from the first call's do not count."),
         columns::KERNEL_DETAILS_SHORT.described("Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
         |row: &Row<'_>| &row.kernels,
     ));

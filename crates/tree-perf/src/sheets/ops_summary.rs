@@ -37,7 +37,7 @@ const COUNT: Column = Column::count("Count", "");
 
 const SUBTREE_MS: Column = Column::milliseconds(
     "total_subtree_kernel_time_ms",
-    "Device time in ms of all kernels below the operator; calls inside calls count again, so the sheet's sum exceeds the device's busy time. In TraceLens's layout not in the inference report.",
+    "Device time of all kernels below the operator; nested calls count again, so the sheet's sum exceeds the device's busy time. In the TraceLens layout not in the inference report.",
 ).showing(&[Figure::SumsOfDeviceTime]);
 
 type Row<'a> = (Key<'a>, Totals<'a>);
@@ -61,17 +61,17 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         is_recompute,
         Column::microseconds(
             "total_direct_kernel_time_sum",
-            "Device time in µs of the kernels that the operator launched itself: per call the union of their spans, summed over calls.",
+            "Device time in µs of kernels that the operator launched itself: per call the union of their spans, summed over calls.",
         ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Listed)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
         Column::microseconds(
             "total_subtree_kernel_time_sum",
-            "Device time in µs of all kernels below the operator; calls inside calls count again, so the sheet's sum exceeds the device's busy time.",
+            "Device time in µs of all kernels below the operator; nested calls count again, so the sheet's sum exceeds the device's busy time.",
         ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Listed)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
         Column::count(
             "total_subtree_kernel_time_count",
-            "Calls that total_subtree_kernel_time_sum sums; in the inference report only.",
+            "Calls summed in total_subtree_kernel_time_sum; in the inference report only.",
         ).showing(&[Figure::SumsOfDeviceTime])
         .field(|(_, totals): &Row<'_>| totals.calls.into())
         .when(is_for(ReportLayout::Inference)),
@@ -91,7 +91,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         OPS_SUMMARY,
-        "Device time by operator: one row per operator name, most direct time first. Of a recording without device work the time of the host.",
+        "Device time by operator: one row per operator name, most direct time first. Without device work, host time.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
         by_operator,
     ).with_sums_showing(&[Figure::OpsSummary])
@@ -128,7 +128,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         module,
         is_recompute,
         COUNT
-            .described("Operator calls that launched device work of the category; a call with work of several is counted in each.")
+            .described("Operator calls that launched device work of the category; a call with work of several counts in each.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         call_stack(),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
@@ -136,7 +136,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         OPS_SUMMARY_BY_CATEGORY,
-        "Device time by kind of work, most time first. An operator that the models know is of one kind; the work of all others (compiled functions, launches of graphs, bare launches) is divided by what the names of their kernels say. Of a recording without device work the time of the host, by the names of operators.",
+        "Device time by kind of work, most time first. An operator with a model is of one kind; work of all others (compiled functions, graph launches, bare launches) is divided by the names of their kernels. Without device work, host time by operator names.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
         by_category,
     ).with_sums_showing(&[Figure::OpsSummary])

@@ -66,7 +66,7 @@ impl ShortKernels<'_> {
 /// Which operators launch them.
 pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_operators = [
-        Column::text("Parent cpu_op", "Operator that the kernel is charged to, as in the operator sheets.")
+        Column::text("Parent cpu_op", "Operator that the kernel is charged to, as in operator sheets.")
             .with_role(Role::Detail)
             .distinguishing()
             .field_in(|short: &ShortKernels<'_>, row: &Row| {
@@ -79,7 +79,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::nested("Input strides", "Strides of the operator's inputs, in elements.")
             .distinguishing()
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.argument(row, |operator| operator.strides)),
-        Column::nested("Concrete Inputs", "Values of the operator's inputs that are no tensors, as texts.")
+        Column::nested("Concrete Inputs", "Values of the operator's non-tensor inputs, as text.")
             .distinguishing()
             .field_in(|short: &ShortKernels<'_>, row: &Row| {
                 short.argument(row, |operator| operator.concrete)
@@ -90,14 +90,14 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.text(row.kernel)),
         Column::microseconds(
             "Short Kernel duration (µs) sum",
-            "Sum of the short kernels' durations in µs.",
+            "Sum of the short kernels' durations.",
         ).showing(&[Figure::ShortKernels, Figure::SumsOverShortEvents]).with_role(Role::Headline)
         .field_in(|short: &ShortKernels<'_>, row: &Row| short.analysis.us(row.time).into()),
         Column::count("Short Kernel count", "Number of short kernels.")
             .field(|row: &Row| row.count.into()),
         Column::microseconds(
             "Short Kernel duration (µs) mean",
-            "Mean duration in µs.",
+            "Mean duration.",
         ).showing(&[Figure::ShortKernels, Figure::SumsOverShortEvents])
         .per("kernel")
         .field_in(|short: &ShortKernels<'_>, row: &Row| {
@@ -105,7 +105,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         }),
         Column::percent(
             "Short Kernel duration (µs) percent of total time",
-            "Sum as a share of total_time of gpu_timeline (of the whole trace, recomputed work included), in percent; empty when the timeline is.",
+            "Sum as a share of total_time in gpu_timeline (of the whole trace, including recomputed work); empty if the timeline is.",
         ).with_role(Role::Headline)
         .field_in(|short: &ShortKernels<'_>, row: &Row| percent(row.time, short.total_time).into()),
     ];
@@ -114,7 +114,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_kernels = of_kernels.map(|field| field.when(|short: &ShortKernels<'_>| !short.is_empty));
     Sheet::with_context(
         "short_kernels_all_details",
-        "Kernels shorter than the threshold by operator, arguments and kernel, most time first; written when short kernels are studied. Kernels of calls without recorded arguments are left out.",
+        "Kernels below the threshold by operator, arguments and kernel, most time first; with the short kernel study. Kernels of calls without recorded arguments are left out.",
         of_operators.into_iter().chain(of_kernels),
         |analysis: &Analysis| analysis.options().kernels.short_kernel_study.then(|| details(analysis)),
     )

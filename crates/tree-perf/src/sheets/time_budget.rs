@@ -12,16 +12,22 @@ const DEVICE: Column = Column::identifier("device", "Index of the device.").with
 const PARTS: [Column; 6] = [
     Column::milliseconds(
         "Sync (ms)",
-        "Idle: the thread that launches what ends the gap waited in a call that synchronizes, for this device or another one.",
+        "Idle: the thread that launches the work ending the gap waited in a synchronizing call, for this device or another.",
     ),
-    Column::milliseconds("Other Calls (ms)", "Idle: it was in another call of the runtime or driver."),
-    Column::milliseconds("Launch (ms)", "Idle: it was in the call that launches."),
-    Column::milliseconds("Host (ms)", "Idle: it was in no call: in the program, its framework or its data."),
+    Column::milliseconds("Other Calls (ms)", "Idle: it was in another runtime or driver call."),
+    Column::milliseconds("Launch (ms)", "Idle: it was in the launching call."),
+    Column::milliseconds(
+        "Host (ms)",
+        "Idle: it was in no call, but in the program, its framework or its data.",
+    ),
     Column::milliseconds(
         "Queued (ms)",
-        "Idle: launched and not started: the queue, a dependency, a busy copy engine.",
+        "Idle: launched but not started: the queue, a dependency, a busy copy engine.",
     ),
-    Column::milliseconds("Unknown (ms)", "Idle: the launch of what ends the gap is not in the recording."),
+    Column::milliseconds(
+        "Unknown (ms)",
+        "Idle: the launch of the work ending the gap is not in the recording.",
+    ),
 ];
 
 fn part_fields<'a, R: 'static>(of: fn(&R) -> GapParts) -> impl Iterator<Item = Field<&'a Analysis, R>> {
@@ -42,23 +48,23 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
         column.field_in(move |analysis: &&Analysis, row: &TimeBudget| analysis.ms(of(row)).into())
     }
     let first = [
-        Column::text("range", "Name of the iterations, or of the ranges of --iteration; empty for the whole window, from the first to the last work of the device.")
+        Column::text("range", "Name of the iterations, or of the ranges of --iteration; empty for the whole window, from the device's first work to its last.")
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.range.as_deref().into()),
         Column::identifier("index", "Number of the iteration, from 0.")
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.index.into()),
         DEVICE.field(|row: &TimeBudget| row.device.into()),
-        time(Column::milliseconds("Wall (ms)", "Length of the stretch: of an iteration, that on the host, or with --budget projected that of its device work. The parts add up to it.")
+        time(Column::milliseconds("Wall (ms)", "Length of the stretch: for an iteration, its time on the host, or with --budget projected, of its device work. The parts add up to it.")
             .with_role(Role::Headline), |row| row.time.length()),
-        time(Column::milliseconds("Compute (ms)", "Computation ran."), |row| row.computation),
-        time(Column::milliseconds("Exposed Communication (ms)", "Communication ran, and no computation."), |row| row.exposed_communication),
-        time(Column::milliseconds("Exposed Copies (ms)", "Copies ran, and nothing else."), |row| row.exposed_copies),
+        time(Column::milliseconds("Compute (ms)", "Time with computation."), |row| row.computation),
+        time(Column::milliseconds("Exposed Communication (ms)", "Time with communication and no computation."), |row| row.exposed_communication),
+        time(Column::milliseconds("Exposed Copies (ms)", "Time with copies and nothing else."), |row| row.exposed_copies),
     ];
     let fields: Vec<F<'a>> = first.into_iter().chain(part_fields(|row: &TimeBudget| row.idle)).collect();
     Sheet::with_context(
         "time_budget",
-        "Where the time of each device went, for the whole window and for each iteration: what it worked on, and what the host did while it had nothing to do.",
+        "Where each device's time went, for the whole window and for each iteration: the work it did, and what the host did while it was idle.",
         fields,
         |analysis: &'a Analysis| {
             let budgets = if is_told(analysis) { analysis.time_budgets() } else { Vec::new() };
@@ -98,14 +104,14 @@ pub(super) fn causes_sheet<'a>() -> Sheet<'a, Analysis> {
         ms(
             Column::milliseconds(
                 "Loading (ms)",
-                "Of the gaps: modules or functions were loaded or compiled on the thread that launches; part of the other columns.",
+                "Of the gaps: modules or functions were loaded or compiled on the launching thread; part of the other columns.",
             ),
             |row| row.loading,
         ),
         ms(
             Column::milliseconds(
                 "Profiler (ms)",
-                "Of the gaps: the profiler itself worked in the process that launches; part of the other columns.",
+                "Of the gaps: the profiler itself worked in the launching process; part of the other columns.",
             ),
             |row| row.profiler,
         ),
@@ -114,7 +120,7 @@ pub(super) fn causes_sheet<'a>() -> Sheet<'a, Analysis> {
         first.into_iter().chain(part_fields(|row: &Lengths| row.parts)).chain(last).collect();
     Sheet::with_context(
         "gpu_gap_causes",
-        "What the gaps between the work of each device were spent on, by their length.",
+        "Causes of the gaps between each device's work, by their length.",
         fields,
         |analysis: &'a Analysis| {
             let rows = if is_told(analysis) { lengths(analysis) } else { Vec::new() };
@@ -160,17 +166,17 @@ pub(super) fn gaps_sheet<'a>() -> Sheet<'a, Analysis> {
     };
     let first = [
         DEVICE.field(|row: &Gap| row.device.into()),
-        Column::microseconds("Start (µs)", "Start, from the beginning of the recording.")
+        Column::microseconds("Start (µs)", "From the beginning of the recording.")
             .field_in(|analysis: &&Analysis, row: &Gap| analysis.us(row.time.start).into()),
-        Column::milliseconds("Duration (ms)", "Length. The parts add up to it.")
+        Column::milliseconds("Duration (ms)", "The parts add up to it.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Gap| analysis.ms(row.time.length()).into()),
         Column::text("cause", "The largest part.").field(|row: &Gap| row.parts.cause().into()),
-        Column::text("next op", "What ended it.")
+        Column::text("next op", "Work that ended it.")
             .field_in(move |analysis: &&'a Analysis, row: &Gap| name_of(analysis, row.next).into()),
-        Column::text("next call", "The call that launched that.")
+        Column::text("next call", "Call that launched that work.")
             .field_in(move |analysis: &&'a Analysis, row: &Gap| name_of(analysis, row.call).into()),
-        Column::text("operator", "The operator or range around that call.").field_in(
+        Column::text("operator", "Operator or range around that call.").field_in(
             |analysis: &&'a Analysis, row: &Gap| {
                 let above = row.call.and_then(|call| analysis.tree().parent(call));
                 above.map(|event| analysis.trace().name(event)).into()
@@ -181,7 +187,7 @@ pub(super) fn gaps_sheet<'a>() -> Sheet<'a, Analysis> {
         first.into_iter().chain(part_fields(|row: &Gap| row.parts)).collect();
     Sheet::with_context(
         "gpu_gaps",
-        "Gaps between the work of each device of 10 µs (--min_gap_us) and more, the longest first, with what the host did meanwhile; with --waits.",
+        "Gaps of 10 µs (--min_gap_us) or more between each device's work, longest first, with what the host did meanwhile; with --waits.",
         fields,
         |analysis: &'a Analysis| {
             let waits = analysis.options().waits && is_told(analysis);

@@ -24,8 +24,8 @@ use crate::unified::unified_groups;
 const HOST_TIME: Statistics = statistics!(
     "duration_us",
     ColumnKind::Number(Unit::Microseconds),
-    "the host time in µs",
-    "how long the operator took on the host"
+    "the host time",
+    "duration of the operator on the host"
 )
 .showing(&[Figure::HostTimes]);
 
@@ -58,7 +58,7 @@ impl GroupRow for Row<'_> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         UNIFIED_PERF_SUMMARY,
-        "Every device event once, under the operator that accounts for it: the outermost one with a performance model, else the one that launched it. With FLOPs, bytes, achieved rates and distance from the roofline where there is a model. Of a recording without device work every operator with the time of the host in it.",
+        "Every device event once, under the operator that accounts for it: the outermost one with a performance model, else the one that launched it. With FLOPs, bytes, achieved rates and distance from the roofline if there is a model. Without device work, every operator with its host time.",
         fields(),
         |analysis| rows(analysis, false),
     ).with_sums_showing(&[Figure::Unified])
@@ -69,7 +69,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "unified_perf_summary_kl_overlap",
-        "unified_perf_summary with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for.",
+        "unified_perf_summary with calls distinguished by concurrent kernels on other streams; if overlap is requested.",
         fields(),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
     ).with_sums_showing(&[Figure::Unified])
@@ -101,7 +101,7 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
 
 fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let mut fields = key_fields(
-        columns::OP_NAME.described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that no row of its own operator accounts for."),
+        columns::OP_NAME.described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that its own operator's rows do not cover."),
         columns::NUM_KERNELS);
     fields.insert(1, overlapping_names());
     fields.extend([
@@ -111,7 +111,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         OPERATION_COUNT.field(|row: &Row<'_>| row.group.calls.len().into()),
         Column::microseconds(
             "total_duration_us",
-            "Sum over calls of the time in µs that the operator took on the host; in rows of single device events the operator counts once per device event; pseudo operators inserted around a kernel took none. Empty for operators of captured graphs, which the host does not run in a replay.",
+            "Host time of the operator, summed over calls; in rows of single device events, once per device event; none for pseudo operators inserted around a kernel. Empty for operators of captured graphs, which the host does not run in a replay.",
         ).showing(&[Figure::HostTimes]).with_role(Role::Detail)
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
         HOST_TIME.mean.named("mean_duration_us").with_role(Role::Detail).field(|row: &Row<'_>| row.host_us.mean.into()),
@@ -135,7 +135,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         KERNEL_TIME.std.field(|row: &Row<'_>| row.kernel_us.std.into())
             .because(|_, row| Absence::of_deviation(&row.kernel_us)),
         columns::KERNEL_TIME_SUM
-            .described("Sum over calls of the kernel time in µs. Every device event with a launch in the trace is in one row, so the column adds up.")
+            .described("Sum over calls of the kernel time. Every device event with a launch in the trace is in one row, so the column adds up.")
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
     ]);
     let is_compared = |table: &CallTable<'_>| table.analysis.other_run().is_some();

@@ -29,12 +29,12 @@ const KIND: Column = Column::new(
 const ALGORITHMIC: Column = Column::new(
     "bandwidth (GiB/s)",
     Number(GibibytesPerSecond),
-    "Algorithmic bandwidth in GiB/s (2³⁰ bytes): bytes by kind over the time of the fastest device of a group, mean over groups, then over executions. Bytes for data of D per device in a group of n: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
+    "Algorithm bandwidth (2³⁰ bytes): bytes by kind over the time of a group's fastest device, mean over groups, then over executions. Bytes for data of D per device in a group of n: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
 );
 const NAME: Column = Column::new(
     "collective_name",
     Text,
-    "Instruction of the program; the kernel where the profile does not say for which instruction it ran.",
+    "Instruction of the program; the kernel if the profile does not link it to an instruction.",
 );
 const SLICES_OF_KIND: Column =
     Column::new("total_slices", Count, "Their executions, each counted once for all devices.");
@@ -42,13 +42,13 @@ const SLICES: Column = Column::new("num_slices", Count, "Executions, each counte
 const TOTAL_MS: Column = Column::new(
     "total_time_ms",
     Number(Milliseconds),
-    "Sum over devices of the kernels' durations in ms, waiting for other devices included.",
+    "Sum over devices of kernel durations, including waits for other devices.",
 )
 .with_role(Role::Headline);
 const EXPOSED_SHARE: Column = Column::new(
     "exposed (%)",
     Number(Percent),
-    "Share of total_time_ms in which the device computed nothing, in percent.",
+    "Share of total_time_ms in which the device computed nothing.",
 )
 .with_role(Role::Headline);
 
@@ -79,7 +79,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
     vec![
         sheet(
             "collective_types",
-            "Collectives by kind, the largest mean bandwidth first.",
+            "Collectives by kind, largest mean bandwidth first.",
             kind_fields(),
             collectives,
             |collectives| collectives.by_kind.iter().collect(),
@@ -88,7 +88,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         .with_excerpt(excerpt(6, "kind", KIND, SLICES_OF_KIND)),
         sheet(
             "collectives",
-            "Collectives of the programs, the most time first: what they exchange by the HLO, and how fast their kernels did it.",
+            "Collectives of the programs, most time first: what they exchange according to the HLO, and how fast their kernels were.",
             operation_fields(),
             collectives,
             operations,
@@ -100,7 +100,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         .with_excerpt(excerpt(10, "collective", NAME, SLICES)),
         sheet(
             "collective_slices",
-            "Executions of collectives in the order of their starts: the kernels of all devices that are one exchange.",
+            "Executions of collectives in order of start: the kernels of all devices that form one exchange.",
             execution_fields(),
             collectives,
             |collectives| {
@@ -111,21 +111,21 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         ),
         sheet(
             "collective_buffers",
-            "Collectives with the size of their buffers, by kind; those without a known buffer are left out.",
+            "Collectives with their buffer sizes, by kind; those without a known buffer are left out.",
             buffer_fields(),
             collectives,
             buffers,
         ),
         sheet(
             "collective_buffer_sizes",
-            "Collectives by kind and size of their buffers, the smallest first: which sizes take the time.",
+            "Collectives by kind and buffer size, smallest first: which sizes take the time.",
             size_fields(),
             collectives,
             |collectives| with_shares(by_size(&buffers(collectives)), |size| (size.kind, size.time.0)),
         ),
         sheet(
             "collective_bw_ranges",
-            "Time of collectives by kind and range of effective bandwidth; ranges that nothing lies in are left out.",
+            "Time of collectives by kind and range of effective bandwidth; empty ranges are left out.",
             range_fields(),
             collectives,
             |collectives| with_shares(by_range(&buffers(collectives)), |range| (range.kind, range.time.0)),
@@ -147,8 +147,7 @@ fn sheet<'a, A: 'a, R: 'a>(
 }
 
 const PROGRAM_ID: Column =
-    Column::text("program_id", "Id of the program; empty where the profile does not say.")
-        .with_role(Role::Provenance);
+    Column::text("program_id", "Id of the program; empty if not recorded.").with_role(Role::Provenance);
 
 /// Which collective a row is about, by its index.
 fn identity_fields<'a, R>(
@@ -160,7 +159,7 @@ fn identity_fields<'a, R>(
     [
         kind.field_in(move |all: &&CollectiveAnalysis, row: &R| collective(all, row).kind.name().into()),
         NAME.field_in(move |all: &&CollectiveAnalysis, row: &R| collective(all, row).name.as_str().into()),
-        Column::text("module", "Module of the program; empty where the profile does not say.")
+        Column::text("module", "Module of the program; empty if not recorded.")
             .with_role(Role::Detail)
             .field_in(move |all: &&CollectiveAnalysis, row: &R| unless_empty(&program(all, row).module)),
         PROGRAM_ID.field_in(move |all: &&CollectiveAnalysis, row: &R| {
@@ -177,8 +176,8 @@ fn rate_fields<'a, R>(
     let rate = move |row: &R, rate: fn(Bandwidth) -> f64| bandwidth(row).map(rate).into();
     [
         ALGORITHMIC.per(one).field(move |row| rate(row, |rates| rates.algorithmic)),
-        Column::new("bus_bandwidth (GiB/s)", ALGORITHMIC.kind, "Algorithmic bandwidth times the share that has to cross a link, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.").per(one).field(move |row| rate(row, |rates| rates.bus)),
-        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as nccl-tests and rccl-tests report it, in GB/s (10⁹ bytes): size of the message (the larger of what a device gives and gets) over the time of the fastest device, times the same share. To compare with the speed of links.").per(one).field(move |row| {
+        Column::new("bus_bandwidth (GiB/s)", ALGORITHMIC.kind, "Algorithm bandwidth times the share that crosses a link: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.").per(one).field(move |row| rate(row, |rates| rates.bus)),
+        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as reported by nccl-tests and rccl-tests (10⁹ bytes): message size (the larger of a device's input and output) over the time of the fastest device, times the same share. Comparable with link speeds.").per(one).field(move |row| {
             rate(row, |rates| rates.message_bus)
         }),
     ]
@@ -205,17 +204,17 @@ macro_rules! distribution {
 const BANDWIDTHS: [Column; 7] = distribution!(
     "bandwidth (GiB/s)",
     GibibytesPerSecond,
-    "collectives' algorithmic bandwidths in GiB/s, see the sheet collectives"
+    "collectives' algorithm bandwidths, see the sheet collectives"
 );
 const BUS_BANDWIDTHS: [Column; 7] = distribution!(
     "bus_bandwidth (GiB/s)",
     GibibytesPerSecond,
-    "collectives' bus bandwidths in GiB/s, see the sheet collectives"
+    "collectives' bus bandwidths, see the sheet collectives"
 );
 const MESSAGE_BUS_BANDWIDTHS: [Column; 7] = distribution!(
     "nccl_tests_busbw (GB/s)",
     GigabytesPerSecond,
-    "collectives' bus bandwidths in GB/s as nccl-tests counts them, see the sheet collectives"
+    "collectives' bus bandwidths as nccl-tests counts them, see the sheet collectives"
 );
 /// What each of the seven columns shows.
 const AGGREGATES: [fn(&Distribution) -> f64; 7] =
@@ -230,10 +229,10 @@ fn kind_fields<'a>() -> Vec<KindField<'a>> {
         KIND.field(|row: &&KindSummary| row.kind.name().into()),
         Column::count("num_operations", "Collectives of the kind that ran.").field(|row: &&KindSummary| row.operations.into()),
         SLICES_OF_KIND.field(|row: &&KindSummary| row.slices.into()),
-        Column::count("total_measurements", "Groups of all executions that have a bandwidth.").field(|row: &&KindSummary| row.measurements.into()),
+        Column::count("total_measurements", "Groups of all executions with a bandwidth.").field(|row: &&KindSummary| row.measurements.into()),
         TOTAL_MS.field(|row: &&KindSummary| row.total_duration.to_milliseconds().into()),
         EXPOSED_SHARE.field(|row: &&KindSummary| percent(row.exposed.0, row.total_duration.0).into()),
-        Column::new("avg_data_size (MiB)", Number(Mebibytes), "Mean over the collectives of the data in MiB that the bandwidth is computed from, see data_bytes in the sheet collectives.").per("collective").field(|row: &&KindSummary| row.mean_data.into()),
+        Column::new("avg_data_size (MiB)", Number(Mebibytes), "Mean over collectives of the data behind the bandwidth, see data_bytes in the sheet collectives.").per("collective").field(|row: &&KindSummary| row.mean_data.into()),
     ];
     let figures: [([Column; 7], KindDistribution); 3] = [
         (BANDWIDTHS, |kind| kind.algorithmic),
@@ -292,66 +291,66 @@ fn operations<'a>(all: &'a CollectiveAnalysis) -> Vec<OperationRow<'a>> {
 
 const MIN_DUR_MEAN_US: Column = Column::microseconds(
     "min_dur_mean_us",
-    "Duration in µs of an execution's fastest kernel, mean over executions.",
+    "Duration of an execution's fastest kernel, mean over executions.",
 )
 .per("execution");
 
 const START_SKEW_MEAN_US: Column = Column::microseconds(
     "start_skew_mean_us",
-    "Latest less earliest start of an execution's kernels on a node in µs, mean over executions.",
+    "Latest less earliest start of an execution's kernels on a node, mean over executions.",
 )
 .per("execution");
 
 fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>> {
     let mut fields = Vec::from(identity_fields(KIND, |row: &OperationRow<'_>| row.summary.operation));
     fields.extend([
-        Column::identifier("channel_id", "Channel that ties the instruction to those of other devices.").field(|row: &OperationRow<'_>| row.operation.channel.into()),
-        Column::text("replica_groups", "Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; pairs of source and target for a permute. Numbers are taken to be ranks.").with_role(Role::Provenance).field(|row: &OperationRow<'_>| row.operation.groups.as_ref().map(ToString::to_string).into()),
-        Column::count("group_size", "Devices of a group, by the first.").per("group").field(|row: &OperationRow<'_>| row.size.into()),
-        Column::count("num_groups", "Groups, those without a recorded device included.").field_in(|collectives: &&CollectiveAnalysis, row: &OperationRow<'_>| {
+        Column::identifier("channel_id", "Channel that links the instruction to those of other devices.").field(|row: &OperationRow<'_>| row.operation.channel.into()),
+        Column::text("replica_groups", "Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; source-target pairs for a permute. Numbers are taken to be ranks.").with_role(Role::Provenance).field(|row: &OperationRow<'_>| row.operation.groups.as_ref().map(ToString::to_string).into()),
+        Column::count("group_size", "Devices in the first group.").per("group").field(|row: &OperationRow<'_>| row.size.into()),
+        Column::count("num_groups", "Groups, including those without a recorded device.").field_in(|collectives: &&CollectiveAnalysis, row: &OperationRow<'_>| {
             row.operation.groups.as_ref().map(|groups| groups.resolve(&collectives.devices).len()).into()
         }),
-        Column::text("inputs", "Type and shape of what a device gives.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.inputs)).into()),
-        Column::text("outputs", "Type and shape of what a device gets.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.outputs)).into()),
-        Column::new("input_bytes", Whole(Bytes), "Bytes that a device gives.").with_role(Role::Detail).per("device").field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::input_bytes).into()),
-        Column::new("output_bytes", Whole(Bytes), "Bytes that a device gets.").with_role(Role::Detail).per("device").field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::output_bytes).into()),
-        Column::new("data_bytes", Whole(Bytes), "Bytes D that the algorithmic bandwidth is computed from: a device's shard for all-gather, the whole input for reduce-scatter, else the output.").per("device").field(|row: &OperationRow<'_>| {
+        Column::text("inputs", "Type and shape of a device's input.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.inputs)).into()),
+        Column::text("outputs", "Type and shape of a device's output.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.outputs)).into()),
+        Column::new("input_bytes", Whole(Bytes), "Size of a device's input.").with_role(Role::Detail).per("device").field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::input_bytes).into()),
+        Column::new("output_bytes", Whole(Bytes), "Size of a device's output.").with_role(Role::Detail).per("device").field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::output_bytes).into()),
+        Column::new("data_bytes", Whole(Bytes), "Bytes D behind the algorithm bandwidth: a device's shard for all-gather, the whole input for reduce-scatter, else the output.").per("device").field(|row: &OperationRow<'_>| {
             row.size.and_then(|size| row.tensors(|operation| operation.data_bytes(size))).into()
         }),
         SLICES.field(|row: &OperationRow<'_>| row.summary.slices.into()),
-        Column::count("incomplete_slices", "Executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be of a part only.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.summary.incomplete.into()),
+        Column::count("incomplete_slices", "Executions without the kernel of a device whose profile shows other work; their skew and fastest device may cover only a part.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.summary.incomplete.into()),
         Column::count("num_kernels", "Kernels of all devices.").field(|row: &OperationRow<'_>| row.summary.kernels.into()),
         TOTAL_MS.field(|row: &OperationRow<'_>| row.summary.total_duration.to_milliseconds().into()),
-        Column::milliseconds("waiting_ms", "Part of total_time_ms that kernels ran longer than the fastest of their execution: they waited for a device that came later.").field(|row: &OperationRow<'_>| row.summary.waited.to_milliseconds().into()),
-        Column::milliseconds("exposed_ms", "Part of total_time_ms in which the device computed nothing. Collectives at the same time count each.").field(|row: &OperationRow<'_>| row.summary.exposed.to_milliseconds().into()),
+        Column::milliseconds("waiting_ms", "Part of total_time_ms that kernels ran longer than the fastest of their execution, waiting for a later device.").field(|row: &OperationRow<'_>| row.summary.waited.to_milliseconds().into()),
+        Column::milliseconds("exposed_ms", "Part of total_time_ms in which the device computed nothing. Concurrent collectives each count.").field(|row: &OperationRow<'_>| row.summary.exposed.to_milliseconds().into()),
         EXPOSED_SHARE.field(|row: &OperationRow<'_>| percent(row.summary.exposed.0, row.summary.total_duration.0).into()),
         MIN_DUR_MEAN_US.field(|row: &OperationRow<'_>| row.min_durations.mean.into()),
-        Column::microseconds("min_dur_median_us", "The same, median.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
-        Column::microseconds("min_dur_min_us", "The same, least.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
-        Column::microseconds("min_dur_max_us", "The same, largest.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
+        Column::microseconds("min_dur_median_us", "Median of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
+        Column::microseconds("min_dur_min_us", "Minimum of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
+        Column::microseconds("min_dur_max_us", "Maximum of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
     ]);
     fields.extend(rate_fields("execution", |row: &OperationRow<'_>| row.summary.bandwidth));
     fields.extend([
         ALGORITHMIC
             .named("bandwidth_min (GiB/s)")
-            .described("Least algorithmic bandwidth of a group in an execution, in GiB/s.")
+            .described("Smallest algorithm bandwidth of a group in an execution.")
             .spread_of(ALGORITHMIC.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.0).into()),
         ALGORITHMIC
             .named("bandwidth_max (GiB/s)")
-            .described("Largest algorithmic bandwidth of a group in an execution, in GiB/s.")
+            .described("Largest algorithm bandwidth of a group in an execution.")
             .spread_of(ALGORITHMIC.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.1).into()),
         START_SKEW_MEAN_US.field(|row: &OperationRow<'_>| row.start_skews.mean.into()),
-        Column::microseconds("start_skew_max_us", "The same, largest.")
+        Column::microseconds("start_skew_max_us", "Maximum of the same.")
             .spread_of(START_SKEW_MEAN_US.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.start_skews.max.into()),
         Column::microseconds(
             "end_skew_mean_us",
-            "Latest less earliest end of an execution's kernels on a node in µs, mean over executions.",
+            "Latest less earliest end of an execution's kernels on a node, mean over executions.",
         )
         .per("execution")
         .field(|row: &OperationRow<'_>| row.end_skews.mean.into()),
@@ -367,16 +366,16 @@ fn texts(tensors: &[ArrayShape]) -> String {
 fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurement>> {
     let mut fields = Vec::from(identity_fields(KIND, |row: &&SliceMeasurement| row.operation));
     fields.extend([
-        Column::identifier("slice", "Number of the execution among those of the collective, from 0.").with_role(Role::Name).field(|row: &&SliceMeasurement| row.index.into()),
-        Column::milliseconds("start_ms", "Earliest start in ms since the first event of the profile; of several profiles, the least of their numbers, for each host has a clock of its own.").field(|row: &&SliceMeasurement| row.start.to_milliseconds().into()),
-        Column::count("num_devices", "Devices whose kernel the profile shows.").field(|row: &&SliceMeasurement| row.ranks.len().into()),
-        Column::count("missing_devices", "Devices of the groups that the profile shows at other work but not in this execution.").field(|row: &&SliceMeasurement| row.missing.into()),
-        Column::identifier("fastest_device", "Rank of the device that ran the shortest: it entered last and did not wait. Of several groups, that of the first.").field(|row: &&SliceMeasurement| row.groups.first().map(|group| group.fastest).into()),
-        Column::microseconds("min_dur_us", "Shortest duration in µs.").per("device").field(|row: &&SliceMeasurement| row.min_duration.to_microseconds().into()),
-        Column::microseconds("max_dur_us", "Longest duration in µs.").per("device").field(|row: &&SliceMeasurement| row.max_duration.to_microseconds().into()),
-        Column::microseconds("start_skew_us", "Latest less earliest start on a node in µs; empty for one device.").field(|row: &&SliceMeasurement| row.start_skew.map(Picoseconds::to_microseconds).into()),
-        Column::microseconds("end_skew_us", "Latest less earliest end on a node in µs; empty for one device.").field(|row: &&SliceMeasurement| row.end_skew.map(Picoseconds::to_microseconds).into()),
-        Column::microseconds("exposed_us", "Time in µs in which the device computed nothing, mean over the devices.").per("device").field(|row: &&SliceMeasurement| (row.exposed.to_microseconds() / row.ranks.len() as f64).into()),
+        Column::identifier("slice", "Number of the execution within the collective, from 0.").with_role(Role::Name).field(|row: &&SliceMeasurement| row.index.into()),
+        Column::milliseconds("start_ms", "Earliest start, from the profile's first event; for several profiles, the smallest number, as each host has its own clock.").field(|row: &&SliceMeasurement| row.start.to_milliseconds().into()),
+        Column::count("num_devices", "Devices whose kernel is in the profile.").field(|row: &&SliceMeasurement| row.ranks.len().into()),
+        Column::count("missing_devices", "Devices of the groups that do other work in the profile but lack this execution.").field(|row: &&SliceMeasurement| row.missing.into()),
+        Column::identifier("fastest_device", "Rank of the device with the shortest duration: it entered last and did not wait. For several groups, of the first.").field(|row: &&SliceMeasurement| row.groups.first().map(|group| group.fastest).into()),
+        Column::microseconds("min_dur_us", "Shortest duration.").per("device").field(|row: &&SliceMeasurement| row.min_duration.to_microseconds().into()),
+        Column::microseconds("max_dur_us", "Longest duration.").per("device").field(|row: &&SliceMeasurement| row.max_duration.to_microseconds().into()),
+        Column::microseconds("start_skew_us", "Latest less earliest start on a node; empty for one device.").field(|row: &&SliceMeasurement| row.start_skew.map(Picoseconds::to_microseconds).into()),
+        Column::microseconds("end_skew_us", "Latest less earliest end on a node; empty for one device.").field(|row: &&SliceMeasurement| row.end_skew.map(Picoseconds::to_microseconds).into()),
+        Column::microseconds("exposed_us", "Time in which the device computed nothing, mean over the devices.").per("device").field(|row: &&SliceMeasurement| (row.exposed.to_microseconds() / row.ranks.len() as f64).into()),
     ]);
     fields.extend(rate_fields("group", |row: &&SliceMeasurement| row.bandwidth));
     fields
@@ -386,27 +385,21 @@ const BASE: Column = KIND.named("base_collective");
 const SIZE: Column = Column::new(
     "buffer_size_kb",
     Number(Kibibytes),
-    "Size in KiB of the buffer that the collective fills on a device, by the HLO.",
+    "Size in KiB of the buffer that the collective fills on a device, from the HLO.",
 )
 .with_role(Role::Name)
 .per("device");
 const COUNT: Column = Column::new("count", Count, "Collectives in the range.");
-const TIME: Column = Column::new(
-    "time_ms",
-    Number(Milliseconds),
-    "Sum in ms over executions of the duration on the fastest device.",
-)
-.with_role(Role::Headline);
-const SHARE: Column = Column::new(
-    "percent",
-    Number(Percent),
-    "Share of time_ms of all rows of the same base_collective, in percent.",
-)
-.with_role(Role::Headline);
+const TIME: Column =
+    Column::new("time_ms", Number(Milliseconds), "Duration on the fastest device, summed over executions.")
+        .with_role(Role::Headline);
+const SHARE: Column =
+    Column::new("percent", Number(Percent), "Share of time_ms of all rows of the same base_collective.")
+        .with_role(Role::Headline);
 const EFFECTIVE: Column = Column::new(
     "effective_bw (GB/s)",
     Number(GigabytesPerSecond),
-    "Buffer size over latency in GB/s (10⁹ bytes); of a reduce-scatter, whose buffer is a device's shard, times the devices of a group.",
+    "Buffer size over latency (10⁹ bytes); for a reduce-scatter, whose buffer is a device's shard, times the devices of a group.",
 );
 
 /// The collectives with known buffers.
@@ -417,7 +410,7 @@ fn buffers(all: &CollectiveAnalysis) -> Vec<BufferedCollective> {
 fn buffer_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, BufferedCollective>> {
     let mut fields = Vec::from(identity_fields(BASE, |row: &BufferedCollective| row.operation));
     fields.extend([
-        Column::microseconds("latency_us", "Shortest duration in µs of any execution on any device.")
+        Column::microseconds("latency_us", "Shortest duration of any execution on any device.")
             .per("execution")
             .field(|row: &BufferedCollective| row.latency.to_microseconds().into()),
         SIZE.field(|row: &BufferedCollective| (row.bytes as f64 / 1024.0).into()),
@@ -452,12 +445,12 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
         EFFECTIVE
             .named("effective_bw_mean (GB/s)")
             .per("collective")
-            .described("Mean of their effective bandwidths in GB/s, see the sheet collective_buffers.")
+            .described("Mean of their effective bandwidths, see the sheet collective_buffers.")
             .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.mean).into()),
         EFFECTIVE
             .named("effective_bw_std (GB/s)")
             .per("collective")
-            .described("Standard deviation (of the population) of the same.")
+            .described("Population standard deviation of the same.")
             .spread_of(EFFECTIVE.name)
             .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.std).into()),
     ]
@@ -466,11 +459,8 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
 fn range_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BandwidthRange>>; 5] {
     [
         BASE.field(|(row, _): &Shared<BandwidthRange>| row.kind.name().into()),
-        Column::text(
-            "bandwidth_range (GB/s)",
-            "Range of the effective bandwidth in GB/s, lower end included.",
-        )
-        .field(|(row, _): &Shared<BandwidthRange>| row.text().into()),
+        Column::text("bandwidth_range (GB/s)", "Range of the effective bandwidth, lower end included.")
+            .field(|(row, _): &Shared<BandwidthRange>| row.text().into()),
         COUNT.field(|(row, _): &Shared<BandwidthRange>| row.count.into()),
         TIME.field(|(row, _): &Shared<BandwidthRange>| row.time.to_milliseconds().into()),
         SHARE.field(|(_, share): &Shared<BandwidthRange>| (*share).into()),

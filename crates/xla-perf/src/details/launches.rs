@@ -31,24 +31,24 @@ struct Launches<'a> {
     queued: Spread,
 }
 
-const LATENCY_MEAN_US: Column = Column::microseconds("latency_mean_us", "Start on the GPU less start of the call in µs, mean: the time to launch and to wait for earlier work of the stream.").per("launch");
+const LATENCY_MEAN_US: Column = Column::microseconds("latency_mean_us", "Mean time from the start of the call to the start on the GPU: launching, and waiting for earlier work of the stream.").per("launch");
 
 /// One row per kernel and kind of call that launches it.
 pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         "launch_latency",
-        "Time from the host's launch to the start on the GPU, by kernel and launching call, the largest sum first; what no call is known to have launched is left out.",
+        "Time from the host's launch to the start on the GPU, by kernel and launching call, largest sum first; work without a known call is left out.",
         [
             Column::text("name", "Kernel, copy or fill.").field(|row: &Launches<'_>| row.kernel.into()),
-            Column::text("launched_by", "The host's call with the same correlation id; some profilers give it the kernel's name.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
+            Column::text("launched_by", "Host call with the same correlation ID; some profilers give it the kernel's name.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
             Column::count("count", "Launches.").field(|row: &Launches<'_>| row.count.into()),
             LATENCY_MEAN_US.field(|row: &Launches<'_>| row.latency.mean.into()),
-            Column::microseconds("latency_median_us", "The same, median.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
-            Column::microseconds("latency_min_us", "The same, least: about what a launch costs when the GPU is free.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
-            Column::microseconds("latency_max_us", "The same, largest.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
-            Column::microseconds("latency_std_us", "Standard deviation (of a sample, n − 1) of the same; empty for one launch.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
-            Column::microseconds("call_mean_us", "Duration of the call in µs, mean.").per("launch").field(|row: &Launches<'_>| row.call.mean.into()),
-            Column::microseconds("queued_mean_us", "Start on the GPU less end of the call in µs, mean; negative where the GPU began before the call returned.").per("launch").field(|row: &Launches<'_>| row.queued.mean.into()),
+            Column::microseconds("latency_median_us", "Median of the same.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
+            Column::microseconds("latency_min_us", "Minimum of the same: about the cost of a launch when the GPU is free.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
+            Column::microseconds("latency_max_us", "Maximum of the same.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
+            Column::microseconds("latency_std_us", "Sample standard deviation (n − 1) of the same; empty for one launch.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
+            Column::microseconds("call_mean_us", "Mean duration of the call.").per("launch").field(|row: &Launches<'_>| row.call.mean.into()),
+            Column::microseconds("queued_mean_us", "Mean time from the end of the call to the start on the GPU; negative if the GPU began before the call returned.").per("launch").field(|row: &Launches<'_>| row.queued.mean.into()),
         ],
         launches,
     )
@@ -154,24 +154,24 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
         Column::text("name", "Kernel.").field(|row: &GeometryRow<'_>| row.name.into()),
         Column::nested("grid", "Blocks (work groups) per dimension.").with_role(Role::Name).field(|row: &GeometryRow<'_>| nested(row.geometry.grid).into()),
-        Column::nested("block", "Threads (work items) of a block per dimension.").with_role(Role::Name).field(|row: &GeometryRow<'_>| nested(row.geometry.block).into()),
-        Column::count("blocks", "Blocks of a launch.").per("launch").field(|row: &GeometryRow<'_>| row.geometry.blocks().into()),
-        Column::count("threads_per_block", "Threads of a block.").per("block").field(|row: &GeometryRow<'_>| row.geometry.threads_per_block().into()),
-        Column::new("blocks_per_core", Number(One), "Blocks of a launch over the compute units (multiprocessors) of the GPU: below 1, some have nothing to do.").per("core").field(|row: &GeometryRow<'_>| {
+        Column::nested("block", "Threads (work items) per block, by dimension.").with_role(Role::Name).field(|row: &GeometryRow<'_>| nested(row.geometry.block).into()),
+        Column::count("blocks", "Blocks per launch.").per("launch").field(|row: &GeometryRow<'_>| row.geometry.blocks().into()),
+        Column::count("threads_per_block", "Size of a block.").per("block").field(|row: &GeometryRow<'_>| row.geometry.threads_per_block().into()),
+        Column::new("blocks_per_core", Number(One), "Blocks per launch over the compute units (multiprocessors) of the GPU; below 1, some are unused.").per("core").field(|row: &GeometryRow<'_>| {
             let cores = row.cores.filter(|&cores| cores > 0);
             cores.map(|cores| row.geometry.blocks() as f64 / cores as f64).into()
         }),
-        Column::count("registers", "Registers of a thread; empty where the profiler did not set it.").per("thread").field(|row: &GeometryRow<'_>| row.geometry.registers.into()),
-        Column::new("group_memory_bytes", Whole(Bytes), "Memory that a block shares (LDS) in bytes; empty where the profiler did not set it.").per("block").field(|row: &GeometryRow<'_>| row.geometry.group_memory.into()),
-        Column::new("private_memory_bytes", Whole(Bytes), "Memory of each thread of its own (scratch) in bytes: more than 0 says that registers were spilled or arrays indexed.").per("thread").field(|row: &GeometryRow<'_>| row.geometry.private_memory.into()),
-        Column::percent("occupancy (%)", "Occupancy in percent that the launch allows; empty where the profiler did not compute it.").field(|row: &GeometryRow<'_>| row.geometry.occupancy.into()),
+        Column::count("registers", "Registers per thread; empty if the profiler did not set it.").per("thread").field(|row: &GeometryRow<'_>| row.geometry.registers.into()),
+        Column::new("group_memory_bytes", Whole(Bytes), "Shared memory (LDS) per block; empty if the profiler did not set it.").per("block").field(|row: &GeometryRow<'_>| row.geometry.group_memory.into()),
+        Column::new("private_memory_bytes", Whole(Bytes), "Private memory (scratch) per thread; above 0, registers were spilled or arrays indexed.").per("thread").field(|row: &GeometryRow<'_>| row.geometry.private_memory.into()),
+        Column::percent("occupancy (%)", "Occupancy that the launch allows; empty if the profiler did not compute it.").field(|row: &GeometryRow<'_>| row.geometry.occupancy.into()),
         Column::count("count", "Launches on all GPUs.").field(|row: &GeometryRow<'_>| row.times.count.into()),
-        Column::milliseconds("total_time_ms", "Sum of their durations in ms.").with_role(Role::Headline).field_in(|analysis: &&JaxAnalysis, row: &GeometryRow<'_>| analysis.ms(row.times.sum).into()),
+        Column::milliseconds("total_time_ms", "Sum of their durations.").with_role(Role::Headline).field_in(|analysis: &&JaxAnalysis, row: &GeometryRow<'_>| analysis.ms(row.times.sum).into()),
     ];
     fields.extend(range_fields("launch", |row: &GeometryRow<'_>| row.times));
     sheet(
         "kernel_launch_geometry",
-        "How kernels were launched, by kernel and geometry, the most time first; kernels whose geometry was not recorded are left out.",
+        "Launch geometry by kernel, most time first; kernels whose geometry was not recorded are left out.",
         fields,
         geometries,
     )
@@ -182,7 +182,7 @@ fn range_fields<'a, R>(
     one: &'static str,
     times: impl Fn(&R) -> Summary + Copy + Send + Sync + 'static,
 ) -> [Field<&'a JaxAnalysis, R>; 3] {
-    const MEAN: Column = Column::microseconds("mean_time_us", "Mean duration in µs.");
+    const MEAN: Column = Column::microseconds("mean_time_us", "Mean duration.");
     let field = |column: Column, figure: fn(&Spread) -> Option<f64>| {
         column.per(one).field_in(move |analysis: &&JaxAnalysis, row| {
             figure(&analysis.spread_us(Some(times(row)))).into()
@@ -191,8 +191,8 @@ fn range_fields<'a, R>(
     let spread = |name, description| Column::microseconds(name, description).spread_of(MEAN.name);
     [
         field(MEAN, |times| times.mean),
-        field(spread("min_time_us", "Shortest duration in µs."), |times| times.min),
-        field(spread("max_time_us", "Longest duration in µs."), |times| times.max),
+        field(spread("min_time_us", "Shortest duration."), |times| times.min),
+        field(spread("max_time_us", "Longest duration."), |times| times.max),
     ]
 }
 
@@ -273,42 +273,51 @@ impl CopyRow<'_> {
 const BANDWIDTH: Column = Column::new(
     "bandwidth (GB/s)",
     Number(GigabytesPerSecond),
-    "Bytes of all copies over the sum of their durations, in GB/s (10⁹ bytes).",
+    "Bytes of all copies over the sum of their durations (10⁹ bytes).",
 );
 
 /// One row per GPU and kind of copy.
 pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
-        Column::identifier("gpu_pid", "The GPU that shows the copy: the id of its plane plus 1, which is the process id of trace viewers.").with_role(Role::Name).field(|row: &CopyRow<'_>| row.pid.into()),
-        Column::text("name", "Name of the copy, which says from where to where.").field(|row: &CopyRow<'_>| row.name.into()),
-        Column::text("kind", "Kinds of memory; empty where the profiler does not say.").field(|row: &CopyRow<'_>| row.details.kind.as_ref().into()),
-        Column::identifier("destination", "Number that the profiler gives to the destination.").with_role(Role::Name).field(|row: &CopyRow<'_>| row.details.destination.into()),
-        Column::text("async", "True where the host went on meanwhile.").with_role(Role::Detail).field(|row: &CopyRow<'_>| {
-            row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into()
-        }),
-        Column::new("size_bytes", Whole(Bytes), "Bytes of a copy.").per("copy").field(|row: &CopyRow<'_>| row.details.bytes.into()),
+        Column::identifier(
+            "gpu_pid",
+            "GPU that shows the copy: its plane id plus 1, the process id in trace viewers.",
+        )
+        .with_role(Role::Name)
+        .field(|row: &CopyRow<'_>| row.pid.into()),
+        Column::text("name", "Name of the copy, which states its direction.")
+            .field(|row: &CopyRow<'_>| row.name.into()),
+        Column::text("kind", "Kinds of memory; empty if not recorded.")
+            .field(|row: &CopyRow<'_>| row.details.kind.as_ref().into()),
+        Column::identifier("destination", "The profiler's number of the destination.")
+            .with_role(Role::Name)
+            .field(|row: &CopyRow<'_>| row.details.destination.into()),
+        Column::text("async", "True if the host went on meanwhile.").with_role(Role::Detail).field(
+            |row: &CopyRow<'_>| row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into(),
+        ),
+        Column::new("size_bytes", Whole(Bytes), "Size of a copy.")
+            .per("copy")
+            .field(|row: &CopyRow<'_>| row.details.bytes.into()),
         Column::count("count", "Number of copies.").field(|row: &CopyRow<'_>| row.times.count.into()),
-        Column::microseconds("total_time_us", "Sum of their durations in µs.").with_role(Role::Headline).field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| analysis.us(row.times.sum).into()),
+        Column::microseconds("total_time_us", "Sum of their durations.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| analysis.us(row.times.sum).into()),
     ];
     fields.extend(range_fields("copy", |row: &CopyRow<'_>| row.times));
     fields.extend([
         BANDWIDTH.field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
             row.bandwidth(analysis, row.times.count, row.times.sum).into()
         }),
-        Column::new(
-            "max_bandwidth (GB/s)",
-            Number(GigabytesPerSecond),
-            "Bytes over the shortest duration, in GB/s.",
-        )
-        .spread_of(BANDWIDTH.name)
-        .per("copy")
-        .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
-            row.bandwidth(analysis, 1, row.times.min).into()
-        }),
+        Column::new("max_bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes over the shortest duration.")
+            .spread_of(BANDWIDTH.name)
+            .per("copy")
+            .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
+                row.bandwidth(analysis, 1, row.times.min).into()
+            }),
     ]);
     sheet(
         "copy_bandwidth",
-        "Copies with a recorded size by GPU, name, kind and size, the most time first.",
+        "Copies with a recorded size by GPU, name, kind and size, most time first.",
         fields,
         copies,
     )

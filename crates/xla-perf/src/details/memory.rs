@@ -135,66 +135,57 @@ fn timeline(events: &[MemoryEvent], stretches: u32) -> Vec<(String, Vec<MemoryPo
 const ALLOCATOR: Column = Column::new(
     "allocator",
     Text,
-    "Allocator, such as GPU_0_bfc of the first GPU; the device where the profiler names none.",
+    "Allocator, such as GPU_0_bfc of the first GPU; the device if the profiler names none.",
 );
 const PEAK: Column =
-    Column::new("peak (MiB)", Number(Mebibytes), "Most memory in use during the profile in MiB.")
-        .per("moment");
+    Column::new("peak (MiB)", Number(Mebibytes), "Most memory in use during the profile.").per("moment");
 
 pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         "memory_allocators",
-        "Use of memory by allocator, from its allocations and their ends during the profile.",
+        "Memory use by allocator, from allocations and frees during the profile.",
         [
             ALLOCATOR.field(|row: &AllocatorUse| row.allocator.as_str().into()),
             Column::count("allocations", "Allocations.").field(|row: &AllocatorUse| row.allocations.into()),
-            Column::count("deallocations", "Ends of allocations.")
+            Column::count("deallocations", "Number of frees.")
                 .field(|row: &AllocatorUse| row.deallocations.into()),
             PEAK.field(|row: &AllocatorUse| mib(row.peak.0).into()),
             Column::milliseconds(
                 "peak_time_ms",
-                "When that was first, in ms since the first event of the profile.",
+                "When that was first reached, from the profile's first event.",
             )
             .field(|row: &AllocatorUse| row.peak.1.to_milliseconds().into()),
             Column::new(
                 "lifetime_peak (MiB)",
                 Number(Mebibytes),
-                "Most memory in use since the allocator began, before the profile included, in MiB.",
+                "Most memory in use since the allocator began, including before the profile.",
             )
             .per("moment")
             .field(|row: &AllocatorUse| mib(row.lifetime_peak).into()),
-            Column::new(
-                "capacity (MiB)",
-                Number(Mebibytes),
-                "Memory in use and left in MiB, after the last event.",
-            )
-            .field(|row: &AllocatorUse| mib(row.capacity).into()),
-            Column::new(
-                "first_in_use (MiB)",
-                Number(Mebibytes),
-                "Memory in use after the first event in MiB.",
-            )
-            .field(|row: &AllocatorUse| mib(row.first_and_last.0).into()),
+            Column::new("capacity (MiB)", Number(Mebibytes), "Memory in use and left, after the last event.")
+                .field(|row: &AllocatorUse| mib(row.capacity).into()),
+            Column::new("first_in_use (MiB)", Number(Mebibytes), "Memory in use after the first event.")
+                .field(|row: &AllocatorUse| mib(row.first_and_last.0).into()),
             Column::new(
                 "last_in_use (MiB)",
                 Number(Mebibytes),
-                "Memory in use after the last event in MiB: more than at first may be a leak.",
+                "Memory in use after the last event: more than at first may be a leak.",
             )
             .field(|row: &AllocatorUse| mib(row.first_and_last.1).into()),
-            Column::new("allocated_in_all (MiB)", Number(Mebibytes), "Sum of all allocations in MiB.")
+            Column::new("allocated_in_all (MiB)", Number(Mebibytes), "Sum of all allocations.")
                 .field(|row: &AllocatorUse| mib(row.allocated_in_all).into()),
-            Column::new("largest_allocation (MiB)", Number(Mebibytes), "Largest allocation in MiB.")
+            Column::new("largest_allocation (MiB)", Number(Mebibytes), "Largest single one.")
                 .per("allocation")
                 .field(|row: &AllocatorUse| mib(row.largest).into()),
             Column::new(
                 "rounding (MiB)",
                 Number(Mebibytes),
-                "What allocations gave more than was asked for, summed, in MiB.",
+                "Excess of allocations over what was requested, summed.",
             )
             .field(|row: &AllocatorUse| mib(row.rounding).into()),
             Column::percent(
                 "max_fragmentation (%)",
-                "Largest share of the free memory that is not in its largest piece, in percent.",
+                "Largest share of the free memory outside its largest piece.",
             )
             .per("moment")
             .field(|row: &AllocatorUse| row.fragmentation.map(|share| share * 100.0).into()),
@@ -211,7 +202,7 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 }
 
 const TIME: Column =
-    Column::milliseconds("time_ms", "First event of the stretch in ms since the first event of the profile.")
+    Column::milliseconds("time_ms", "First event of the stretch, from the profile's first event.")
         .distinguishing();
 
 /// Stretches of the timeline: as many as a chart can show.
@@ -221,20 +212,20 @@ const STRETCHES: u32 = 1_000;
 pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         names::MEMORY_TIMELINE,
-        "Memory in use over time by allocator: a row for each thousandth of the time from the first allocation to the last in which the allocator did something.",
+        "Memory in use over time by allocator: one row for each thousandth of the time from the first allocation to the last in which the allocator was active.",
         [
             ALLOCATOR.field(|row: &(String, MemoryPoint)| row.0.as_str().into()),
             TIME.field(|row: &(String, MemoryPoint)| row.1.time.to_milliseconds().into()),
             Column::new(
                 "in_use (MiB)",
                 Number(Mebibytes),
-                "Memory in use after the last event of the stretch in MiB.",
+                "Memory in use after the last event of the stretch.",
             )
             .field(|row: &(String, MemoryPoint)| mib(row.1.allocated).into()),
-            Column::new("max_in_use (MiB)", Number(Mebibytes), "Most memory in use in the stretch in MiB.")
+            Column::new("max_in_use (MiB)", Number(Mebibytes), "Most memory in use in the stretch.")
                 .per("moment")
                 .field(|row: &(String, MemoryPoint)| mib(row.1.most).into()),
-            Column::count("events", "Allocations and ends of allocations in the stretch.")
+            Column::count("events", "Allocations and frees in the stretch.")
                 .field(|row: &(String, MemoryPoint)| row.1.events.into()),
         ],
         |analysis| {

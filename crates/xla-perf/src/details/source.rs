@@ -143,7 +143,7 @@ const SOURCE: Column = Column::new("source", Text, "Source file and line.");
 const TOTAL_MS: Column = Column::new(
     "total_time_ms",
     Number(Milliseconds),
-    "Sum in ms over executions of the time in which a kernel of the instruction ran.",
+    "Time in which a kernel of the instruction ran, summed over executions.",
 )
 .with_role(Role::Headline);
 
@@ -156,7 +156,7 @@ fn time_fields<'a, R>(
     [
         Column::count("instructions", instructions).field(move |row| time(row).instructions.into()),
         Column::count("executions", "Their executions on all GPUs.").field(move |row| time(row).calls.into()),
-        Column::count("kernels", "Kernels, copies and fills of these.")
+        Column::count("kernels", "Their kernels, copies and fills.")
             .field(move |row| time(row).kernels.into()),
         total.field_in(move |_, row| time(row).time.to_milliseconds().into()),
     ]
@@ -174,8 +174,8 @@ struct SourceLine<'a> {
 pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
         SOURCE.field(|row: &SourceLine<'_>| unless_empty(&row.origin.source)),
-        Column::text("function", "Function that the line is in; empty where the program does not say.").field(|row: &SourceLine<'_>| unless_empty(&row.origin.function)),
-        Column::text("call_stack", "Functions with file and line around it, from the inside out, of the instruction with the most time.").with_role(Role::Provenance).field(|row: &SourceLine<'_>| {
+        Column::text("function", "Function of the line; empty if not recorded.").field(|row: &SourceLine<'_>| unless_empty(&row.origin.function)),
+        Column::text("call_stack", "Functions with file and line around it, innermost first, for the instruction with the most time.").with_role(Role::Provenance).field(|row: &SourceLine<'_>| {
             let stack = &row.origin.stack;
             (!stack.is_empty()).then(|| stack.join(" < ")).into()
         }),
@@ -187,7 +187,7 @@ pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time.0));
     sheet(
         "source_lines",
-        "Device time by the line of the source that instructions come from, the most first; one row without a source for all that no program says the source of.",
+        "Device time by source line of the instructions, most first; one row without a source for all whose program names none.",
         fields,
         source_lines,
     )
@@ -240,29 +240,27 @@ struct Scope {
 /// One row per name scope.
 pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
-        Column::text("scope", "Path of the scope; the operation's own name, its last part, is left out.")
+        Column::text("scope", "Path of the scope, without its last part, the operation's own name.")
             .field(|row: &Scope| row.path.as_str().into()),
         Column::count("depth", "Parts of the path.").field(|row: &Scope| row.depth.into()),
     ];
-    let total = TOTAL_MS.described(
-        "Sum in ms over executions of the time in which a kernel of the instruction ran, scopes inside included.",
-    )
-    .overlapping();
+    let total = TOTAL_MS
+        .described(
+            "Time in which a kernel of the instruction ran, summed over executions, including scopes inside.",
+        )
+        .overlapping();
     fields.extend(time_fields("Instructions in the scope and those inside it.", total, |row: &Scope| {
         &row.time
     }));
     fields.extend([
-        Column::milliseconds("own_time_ms", "total_time_ms without the scopes inside.")
+        Column::milliseconds("own_time_ms", "total_time_ms less that of the scopes inside.")
             .field(|row: &Scope| row.own.to_milliseconds().into()),
-        Column::percent(
-            "percent",
-            "total_time_ms as a share of all device time, in percent; scopes inside others count again.",
-        )
-        .field(|row: &Scope| row.percent.into()),
+        Column::percent("percent", "total_time_ms as a share of all device time; nested scopes count again.")
+            .field(|row: &Scope| row.percent.into()),
     ]);
     sheet(
         "name_scopes",
-        "Device time by name scope of the framework, with that of the scopes inside it, the most first: functions under jit, transformations such as transpose(jvp()), and what jax.named_scope and modules name.",
+        "Device time by name scope of the framework, including scopes inside, most first: functions under jit, transformations such as transpose(jvp()), and names given by jax.named_scope and modules.",
         fields,
         scopes,
     )
@@ -361,15 +359,15 @@ pub(super) fn rematerialization_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let kind = Column::new(
         "kind",
         Text,
-        "Recomputed by jax.checkpoint (op_name has rematted_computation), recomputed by the compiler (the instruction is a .remat copy), first computation in a region that may be computed again (op_name has checkpoint or remat), or other.",
+        "Recomputed by jax.checkpoint (op_name has rematted_computation), recomputed by the compiler (the instruction is a .remat copy), first computation in a region that may be recomputed (op_name has checkpoint or remat), or other.",
     );
-    let share = Column::new("percent", Number(Percent), "Share of the device time of all rows, in percent.");
+    let share = Column::new("percent", Number(Percent), "Share of the device time of all rows.");
     let mut fields = vec![kind.field(|row: &KindTime| row.kind.name().into())];
     fields.extend(time_fields("Instructions.", TOTAL_MS, |row: &KindTime| &row.time));
     fields.push(share.field(|row: &KindTime| row.percent.into()));
     sheet(
         "rematerialization",
-        "Share of the device time that computes values again to save memory; left out where nothing is computed again or may be.",
+        "Share of device time that recomputes values to save memory; left out if nothing is or may be recomputed.",
         fields,
         rematerialized,
     )

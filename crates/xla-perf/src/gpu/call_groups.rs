@@ -16,20 +16,20 @@ use crate::operators::{Operator, stem};
 use crate::{IndexMap, IndexSet};
 
 pub(crate) const INSTRUCTION: Column =
-    Column::new("name", Text, "HLO instruction; the kernel, copy or fill where no instruction is named.");
+    Column::new("name", Text, "HLO instruction; the kernel, copy or fill if no instruction is named.");
 pub(crate) const STEM: Column = Column::new(
     "name",
     Text,
-    "HLO instruction without the number at its end, so that instances of one kind are one row; the kernel, copy or fill where no instruction is named.",
+    "HLO instruction without the number at its end, so that instances of one kind share a row; the kernel, copy or fill if no instruction is named.",
 );
 pub(crate) const MODULE: Column =
-    Column::new("hlo_module", Text, "Compiled program of the instruction; empty where none is named.")
+    Column::new("hlo_module", Text, "Compiled program of the instruction; empty if none is named.")
         .with_role(Role::Detail)
         .distinguishing();
 pub(crate) const CATEGORY: Column = Column::new(
     "op category",
     Text,
-    "Kind of work of the instruction by its opcode, the library call, or what its fusion holds: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by the kernel's name, others where the profile does not embed the instruction.",
+    "Kind of work of the instruction by its opcode, the library call, or what its fusion holds: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by the kernel's name, others if the profile does not embed the instruction.",
 );
 
 /// Calls of one row, by their first kernel's uid; never empty.
@@ -180,15 +180,12 @@ pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
 /// The calls in warm-up executions and the mean time of the others.
 pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
     [
-        Column::count(
-            "warm_up_count",
-            "Calls in executions of the program that count as warm-up, see steps.",
-        )
-        .with_role(Role::Detail)
-        .field(|row: &OperatorRow<'_>| (row.group.calls.len() - row.steady.len()).into()),
+        Column::count("warm_up_count", "Calls in warm-up executions of the program, see steps.")
+            .with_role(Role::Detail)
+            .field(|row: &OperatorRow<'_>| (row.group.calls.len() - row.steady.len()).into()),
         Column::microseconds(
             "Steady Kernel Time (µs)_mean",
-            "Mean kernel time in µs of the calls that are not in warm-up executions.",
+            "Mean kernel time of the calls outside warm-up executions.",
         )
         .per("call")
         .field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| {
@@ -199,7 +196,10 @@ pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
 
 /// What the figures assume.
 pub(super) fn note_field<'a>() -> OperatorField<'a> {
-    Column::text("note", "What the figures assume, or why there are none; empty where nothing is to be said.")
-        .with_role(Role::Detail)
-        .field(|row: &OperatorRow<'_>| row.operator.note().into())
+    Column::text(
+        "note",
+        "Assumptions behind the figures, or why there are none; empty if there is nothing to say.",
+    )
+    .with_role(Role::Detail)
+    .field(|row: &OperatorRow<'_>| row.operator.note().into())
 }

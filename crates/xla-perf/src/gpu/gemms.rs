@@ -42,13 +42,13 @@ struct Row<'a> {
 
 fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
-        Column::count("Batch", "Multiplications of one call.").per("call").field(|row: &Row<'_>| row.extents.batch.into()),
-        Column::count("M", "Rows of the result; of library calls as the column-major library sees them, which is columns of a row-major result.").field(|row: &Row<'_>| row.extents.m.into()),
+        Column::count("Batch", "Multiplications per call.").per("call").field(|row: &Row<'_>| row.extents.batch.into()),
+        Column::count("M", "Rows of the result; for library calls in column-major order, which are columns of a row-major result.").field(|row: &Row<'_>| row.extents.m.into()),
         Column::count("N", "The other extent of the result.").field(|row: &Row<'_>| row.extents.n.into()),
-        Column::count("K", "Extent that is summed over.").field(|row: &Row<'_>| row.extents.k.into()),
-        Column::new("Beta", Number(One), "Factor of the addend of a library call; empty for fusions.").field(|row: &Row<'_>| row.extents.beta.into()),
+        Column::count("K", "Extent summed over.").field(|row: &Row<'_>| row.extents.k.into()),
+        Column::new("Beta", Number(One), "Factor of the addend in a library call; empty for fusions.").field(|row: &Row<'_>| row.extents.beta.into()),
         Column::text("Type", "Element type of the first operand.").field(|row: &Row<'_>| row.extents.element_type.as_ref().into()),
-        Column::count("operation_count", "Calls, of all GPUs.").field(|row: &Row<'_>| row.group.calls.len().into()),
+        Column::count("operation_count", "Calls on all GPUs.").field(|row: &Row<'_>| row.group.calls.len().into()),
     ];
     sheet(
         "gemms",
@@ -91,11 +91,11 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::identifier("step", "Execution of the program, see steps.").with_role(Role::Name).field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
             row.call.execution.map(|at| analysis.executions()[at].number).into()
         }),
-        Column::flag("is_warm_up", "Whether that execution counts as warm-up.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
+        Column::flag("is_warm_up", "Whether that execution is warm-up.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
             row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
         }),
         GFLOPS.field(|row: &CallRow<'_>| row.figures.map(|figures| figures.gflops()).into()),
-        Column::microseconds("Kernel Time (µs)", "The union of the spans of the call's kernels, in µs.").with_role(Role::Headline).field(|row: &CallRow<'_>| row.call.time.to_microseconds().into()),
+        Column::microseconds("Kernel Time (µs)", "Union of the spans of the call's kernels.").with_role(Role::Headline).field(|row: &CallRow<'_>| row.call.time.to_microseconds().into()),
         Column::new("TFLOPS/s", Number(TeraflopsPerSecond), "Achieved rate: floating-point operations over kernel time, in units of 1e12 per second.").field(|row: &CallRow<'_>| {
             row.figures.and_then(|figures| figures.tflops_per_s()).into()
         }),
@@ -113,7 +113,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
             |_| SIZES.map(|(name, _)| name.to_owned()).into(),
             |_, row: &CallRow<'_>, position| SIZES[position].1(&row.extents).into(),
         ),
-        Column::nested("transpose", "Whether the library's operands A and B are transposed, by the name of the kernel; empty where it does not say.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
+        Column::nested("transpose", "Whether the library's operands A and B are transposed, by the kernel's name; empty if it does not say.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
             let name = |&at: &usize| analysis.trace().name(analysis.device_events()[at].event);
             row.call.kernels.iter().map(name).find_map(transposes).into()
         }),
@@ -124,7 +124,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     sheet(
         "gemms_detailed",
-        "Calls of the instructions of gemms one by one, of all GPUs, by UID.",
+        "Calls of the instructions of gemms one by one, on all GPUs, by UID.",
         identity(|row: &CallRow<'a>| row.operator).into_iter().chain(fields),
         |analysis| {
             let row = |call: &'a Call| {

@@ -29,42 +29,39 @@ const KERNEL: Column = Column::new("name", Text, "Kernel.");
 const KERNEL_CATEGORY: Column = Column::new(
     "op category",
     Text,
-    "Kind of kernel by the names of its instruction and its own: GEMM, FA BWD, FA FWD, FA V3 (attention), Conv, TE (helpers of Transformer Engine), Communication rccl/nccl, or Uncategorized Events/XLA for all others.",
+    "Kind of kernel by the instruction's and its own name: GEMM, FA BWD, FA FWD, FA V3 (attention), Conv, TE (helpers of Transformer Engine), Communication rccl/nccl, or Uncategorized Events/XLA for all others.",
 );
 const UID: Column =
     Column::new("UID", Identifier, "Index of the kernel among the events of the profiler's trace viewer.");
 pub(super) const EX_UID: Column = Column::new("ex_UID", Identifier, "UID of the first kernel of the row.");
 pub(super) const INPUT_DIMS: Column = Column::nested(
     "Input Dims",
-    "Shapes of the instruction's operands that are no scalars, of a tuple that of its first array; empty where the profile does not embed the instruction.",
+    "Shapes of the instruction's non-scalar operands, for a tuple that of its first array; empty if the profile does not embed the instruction.",
 ).with_role(Role::Detail);
 pub(super) const INPUT_TYPE: Column =
-    Column::nested("Input type", "Element types of the same.").with_role(Role::Detail);
+    Column::nested("Input type", "Element types of these operands.").with_role(Role::Detail);
 pub(super) const INPUT_STRIDES: Column = Column::nested(
     "Input Strides",
-    "Distances of neighbours along each dimension of the operands in Input Dims, in elements, by the layout of the HLO; with the figures of TraceLens always ().",
+    "Strides of the operands in Input Dims, in elements, by the HLO layout; always () with TraceLens figures.",
 );
 const CONCRETE_INPUTS: Column = Column::nested(
     "Concrete Inputs",
-    "Always (): HLO has no arguments that are no tensors. With the figures of TraceLens, of Transformer Engine's attention the shape of the operand behind query, key and value.",
+    "Always (): HLO has no non-tensor arguments. With TraceLens figures, for Transformer Engine's attention the shape of the operand after query, key and value.",
 );
-const DIRECT_MS: Column = Column::new(
-    "total_direct_kernel_time_ms",
-    Number(Milliseconds),
-    "Sum of the durations of the row's kernels, in ms.",
-)
-.with_role(Role::Headline);
+const DIRECT_MS: Column =
+    Column::new("total_direct_kernel_time_ms", Number(Milliseconds), "Sum of the row's kernel durations.")
+        .with_role(Role::Headline);
 const MS_PER_GPU: Column = Column::new(
     "time ms per gpu",
     Number(Milliseconds),
-    "The sum over the number of GPUs that ran any kernel of the sheet, in ms.",
+    "The sum over the number of GPUs that ran any kernel of the sheet.",
 )
 .per("gpu");
 const COUNT: Column = Column::new("Count", Count, "Kernels.");
 const SUMMARY_NAME: Column = Column::new(
     "name",
     Text,
-    "Kernel; in xla_summary without the digits of its name, so that instances of one fusion are one row.",
+    "Kernel; in xla_summary without digits, so that instances of one fusion share a row.",
 );
 
 /// The sheets of kernels, in order.
@@ -72,7 +69,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
     [
         gpu_sheet(
             "kernel_launchers",
-            "Kernels one by one, by UID; only those that match a keyword where keywords filter them.",
+            "Kernels one by one, by UID; only those that match a keyword if filtered by keywords.",
             kernel_fields(),
             gpu_kernels,
         ),
@@ -110,35 +107,35 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
         ),
         gpu_sheet(
             "df_xla_perf",
-            "The kernels of kernel_launchers that no library brings: those of category Uncategorized Events/XLA.",
+            "Kernels of kernel_launchers that come from no library: those of category Uncategorized Events/XLA.",
             kernel_fields().chain([input_bytes_field()]),
             generated_kernels,
         ),
         gpu_sheet(
             "xla_summary",
-            "The kernels of df_xla_perf by name without digits, most time first.",
+            "Kernels of df_xla_perf by name without digits, most time first.",
             name_fields(),
             |analysis| sums_by(generated_kernels(analysis), |row| without_digits(row.name).into()),
         ),
         gpu_sheet(
             "gpu_events_categorized_mean",
-            "Kernels that compute by kind, per GPU on average. The kernel's own name decides the kind before that of its instruction: library kernels of a convolution are GEMM here.",
+            "Compute kernels by kind, per GPU on average. The kernel's own name decides the kind before its instruction's: library kernels of a convolution are GEMM here.",
             kind_fields(
-                Column::new("name", Text, "Kind of kernel; Uncategorized Events for those of no kind."),
-                "time ms as a share of computation_time of all GPUs, in percent; together above 100 where kernels overlap.",
+                Column::new("name", Text, "Kind of kernel; Uncategorized Events if it has none."),
+                "time ms as a share of computation_time of all GPUs; the rows add up to more than 100 if kernels overlap.",
             ),
             sums_by_kind,
         ),
         gpu_sheet(
             "xla_grouped",
-            "The kernels that are Uncategorized Events in gpu_events_categorized_mean, by name without digits.",
+            "Uncategorized Events of gpu_events_categorized_mean, by name without digits.",
             kind_fields(
                 Column::new(
                     "short_name_grouped",
                     Text,
-                    "Kernel without the digits of its name; of one without digits, without underscores at its end.",
+                    "Kernel without the digits of its name; if it has none, without underscores at its end.",
                 ),
-                "time ms as a share of that of all rows, in percent.",
+                "time ms as a share of all rows.",
             ),
             sums_by_short_name,
         ),
@@ -167,23 +164,23 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
             .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
         Column::microseconds(
             "total_subtree_kernel_time",
-            "As the direct kernel time: kernels have nothing below.",
+            "Same as the direct kernel time: kernels have nothing below.",
         )
         .only_in(Layout::Listed)
         .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
         Column::count("direct_kernel_count", "Always 1.")
             .with_role(Role::Detail)
             .field(|_: &KernelRow<'_>| 1.into()),
-        Column::identifier("pid", "The GPU: the id of its plane plus 1.")
+        Column::identifier("pid", "GPU: its plane id plus 1.")
             .field(|row: &KernelRow<'_>| row.event.pid.into()),
         Column::identifier("tid", "Stream of the GPU.").field(|row: &KernelRow<'_>| row.event.stream.into()),
     ];
     let after = [
-        Column::nested("kernel_details", "The kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA where there is none. With the figures of TraceLens neither result nor operation.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+        Column::nested("kernel_details", "Kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA if there is none. TraceLens figures have neither result nor operation.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
             let duration = ("dur".into(), Nested::Number(analysis.us(row.time)));
             kernel_list(row.name, [duration].into_iter().chain(instruction(analysis, row.operator))).into()
         }),
-        Column::microseconds("GPU_kernel_launch_latency", "Start of the kernel less start of the host's call that launched it, in µs: the time that it waited; empty where the launch is not recorded.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+        Column::microseconds("GPU_kernel_launch_latency", "Start of the kernel less start of the host call that launched it, in µs: its waiting time; empty if the launch is not recorded.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
             let start = |event| analysis.trace().events().start(event);
             row.event.launch.map(|launch| analysis.us(start(row.event.event) - start(launch))).into()
         }),
@@ -195,7 +192,7 @@ fn input_bytes_field<'a>() -> Field<&'a JaxAnalysis, KernelRow<'a>> {
     Column::new(
         "total_input_bytes",
         Whole(Bytes),
-        "Bytes of the instruction's operands that are arrays; empty where the profile does not embed it.",
+        "Bytes of the instruction's array operands; empty if the profile does not embed it.",
     )
     .field(|row: &KernelRow<'_>| {
         row.operator.record.as_ref().map(|record| record.operand_bytes as i64).into()
@@ -275,12 +272,12 @@ macro_rules! pair {
             Column::new(
                 concat!("total_direct_kernel_time_", $statistic),
                 Number(Microseconds),
-                concat!($what, " of the durations in µs."),
+                concat!($what, " of durations in µs."),
             ),
             Column::new(
                 concat!("total_subtree_kernel_time_", $statistic),
                 Number(Microseconds),
-                "As the direct kernel time: kernels have nothing below.",
+                "Same as the direct kernel time: kernels have nothing below.",
             )
             .only_in(Layout::Listed),
         ]
@@ -293,7 +290,7 @@ type Statistic = fn(&Spread) -> Option<f64>;
 const PAIRS: [([Column; 2], Statistic); 5] = [
     (pair!("mean", "Mean"), |times| times.mean),
     (pair!("median", "Median"), |times| times.median),
-    (pair!("std", "Standard deviation (of a sample, n − 1; empty for one kernel)"), |times| times.std),
+    (pair!("std", "Sample standard deviation (n − 1; empty for one kernel)"), |times| times.std),
     (pair!("min", "Smallest"), |times| times.min),
     (pair!("max", "Largest"), |times| times.max),
 ];
@@ -323,7 +320,7 @@ fn group_fields<'a>() -> Vec<Field<&'a JaxAnalysis, KernelGroup<'a>>> {
     }));
     fields.extend([
         EX_UID.field(|row: &KernelGroup<'_>| row.first.uid.into()),
-        Column::nested("kernel_details_summary", "kernel_details of the first kernel with count, total, mean, median, standard deviation (of a population, n), minimum and maximum over the row's kernels in µs.").field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| {
+        Column::nested("kernel_details_summary", "kernel_details of the first kernel with count, total, mean, median, population standard deviation, minimum and maximum over the row's kernels in µs.").field_in(|analysis: &&JaxAnalysis, row: &KernelGroup<'_>| {
             let instruction = instruction(analysis, row.first.operator).into_iter();
             let statistics = duration_statistics(analysis.trace(), &row.durations);
             kernel_list(row.first.name, instruction.chain(statistics)).into()
@@ -367,15 +364,15 @@ fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a
     };
     let fields = [
         SUMMARY_NAME.field(|row: &KernelSum<'_>| row.name.as_ref().into()),
-        time(Column::microseconds("total_direct_kernel_time_sum", "Sum of the durations in µs.")),
+        time(Column::microseconds("total_direct_kernel_time_sum", "Sum of durations in µs.")),
         time(Column::microseconds(
             "total_subtree_kernel_time_sum",
-            "As the direct kernel time: kernels have nothing below.",
+            "Same as the direct kernel time: kernels have nothing below.",
         )),
         DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
         DIRECT_MS
             .named("total_subtree_kernel_time_ms")
-            .described("As the direct kernel time: kernels have nothing below.")
+            .described("Same as the direct kernel time: kernels have nothing below.")
             .only_in(Layout::Listed)
             .field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
         COUNT.field(|row: &KernelSum<'_>| row.count.into()),
@@ -415,12 +412,12 @@ fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis,
     [
         name.field(|row: &KindSum| row.name.as_str().into()),
         Column::count("count", "Kernels of all GPUs.").field(|row: &KindSum| row.count.into()),
-        Column::milliseconds("time ms", "Sum of the durations of these kernels in ms.")
+        Column::milliseconds("time ms", "Sum of these kernels' durations.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&JaxAnalysis, row: &KindSum| analysis.ms(row.time).into()),
         Column::milliseconds(
             "time ms per gpu",
-            "time ms over the number of GPUs with events, those that only copied included.",
+            "time ms over the number of GPUs with events, including those that only copied.",
         )
         .per("gpu")
         .field_in(|analysis: &&JaxAnalysis, row: &KindSum| {

@@ -23,15 +23,12 @@ use crate::analysis::JaxAnalysis;
 use crate::operators::{Record, number_tuples, stem, text_list, text_tuple};
 use crate::sheet::{gpu_sheet, unless_empty};
 
-const CALLS: Column = Column::new(
-    "Count",
-    Count,
-    "Calls: executions of an instruction, each with all kernels that it launched.",
-);
+const CALLS: Column =
+    Column::new("Count", Count, "Calls: executions of an instruction, each with all kernels it launched.");
 const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
     Number(Milliseconds),
-    "Kernel time in ms: per call of an instruction the union of the spans of all its kernels, summed over calls of all GPUs.",
+    "Kernel time: per call of an instruction the union of the spans of its kernels, summed over calls on all GPUs.",
 ).with_role(Role::Headline);
 const DIRECT_TIME: Statistics = statistics!(
     "total_direct_kernel_time",
@@ -74,7 +71,7 @@ fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
     });
     gpu_sheet(
         names::OPS_SUMMARY_BY_CATEGORY,
-        "Kernel time by kind of work of the instructions, most time first; copies and fills included.",
+        "Kernel time by kind of work of the instructions, most time first; including copies and fills.",
         std::iter::once(category).chain(sum_fields()),
         |analysis: &'a JaxAnalysis| {
             sums(analysis, |operator| analysis.operators()[operator].category.as_str())
@@ -106,7 +103,7 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     gpu_sheet(
         names::OPS_SUMMARY,
-        "Kernel time by kind of instruction, most time first; copies and fills included.",
+        "Kernel time by kind of instruction, most time first; including copies and fills.",
         fields.into_iter().chain(sum_fields()),
         |analysis: &'a JaxAnalysis| sums(analysis, |operator| stem(&analysis.operators()[operator].name)),
     )
@@ -145,12 +142,12 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         INPUT_TYPE.distinguishing().field(|row: &OperatorRow<'_>| record(row, |record| text_tuple(&record.types).into())),
         INPUT_STRIDES.distinguishing().field(|row: &OperatorRow<'_>| record(row, |record| number_tuples(&record.strides).into())),
         Column::text("Output", "Shape of the result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| record.output.as_str().into())),
-        Column::text("custom_call_target", "Library call of the instruction; empty where it makes none.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| {
+        Column::text("custom_call_target", "Library call of the instruction; empty if it makes none.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| {
             record(row, |record| unless_empty(&record.custom_call_target))
         }),
-        Column::text("op_name", "Operation of the framework with its scopes, such as jit(f)/jit(main)/dot_general; of a fusion that of its result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.op_name))),
-        Column::text("source", "Source file and line that the instruction comes from; empty where the program does not say.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.source))),
-        Column::count("operation_count", "Calls, of all GPUs.").field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
+        Column::text("op_name", "Framework operation with its scopes, such as jit(f)/jit(main)/dot_general; for a fusion, that of its result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.op_name))),
+        Column::text("source", "Source file and line of the instruction; empty if not recorded.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.source))),
+        Column::count("operation_count", "Calls on all GPUs.").field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
         Column::count("gpus", "GPUs that ran it.").field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| gpus(context.analysis, &row.group).into()),
         Column::count("num_kernels", "Kernels of the first call.").per("call").field(|row: &OperatorRow<'_>| row.group.calls[0].kernels.len().into()),
     ];
@@ -177,7 +174,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.push(note_field());
     Sheet::with_context(
         names::OPS_ALL,
-        "Instructions with times, work and rates: one row per instruction of a program, most kernel time first. The time of an instruction is that of all its kernels together, and its work is counted once.",
+        "Instructions with times, work and rates: one row per instruction of a program, most kernel time first. The time of an instruction is that of all its kernels together; its work counts once.",
         fields,
         |analysis: &'a JaxAnalysis| {
             let rows = call_groups(analysis, |call| Some(call.operator));

@@ -14,19 +14,15 @@ use crate::executions::Execution;
 use crate::sheet::sheet;
 
 pub(super) const GPU: Column =
-    Column::new("gpu_pid", Identifier, "The GPU: the id of its plane plus 1.").with_role(Role::Name);
-const STEP: Column =
-    Column::new("step", Identifier, "Number among the executions of the program on the GPU, from 0.")
-        .with_role(Role::Name);
+    Column::new("gpu_pid", Identifier, "GPU: its plane id plus 1.").with_role(Role::Name);
+const STEP: Column = Column::new("step", Identifier, "Number of the program's execution on the GPU, from 0.")
+    .with_role(Role::Name);
 const BUSY: Column =
-    Column::new("busy ms", Number(Milliseconds), "Time in ms in which at least one of its kernels ran.")
+    Column::new("busy ms", Number(Milliseconds), "Time in which at least one of its kernels ran.")
         .with_role(Role::Headline);
-const STEP_TIME_MEAN: Column = Column::new(
-    "Step Time (µs)_mean",
-    Number(Microseconds),
-    "Mean busy time of the steady executions in µs.",
-)
-.per("execution");
+const STEP_TIME_MEAN: Column =
+    Column::new("Step Time (µs)_mean", Number(Microseconds), "Mean busy time of the steady executions.")
+        .per("execution");
 
 const STEP_TIME: Statistics = Statistics {
     mean: STEP_TIME_MEAN,
@@ -36,14 +32,14 @@ const STEP_TIME: Statistics = Statistics {
     std: Column::new(
         "Step Time (µs)_std",
         Number(Microseconds),
-        "Standard deviation (of a sample, n − 1) of the same; empty for one execution.",
+        "Sample standard deviation (n − 1) of the same; empty for one execution.",
     )
     .spread_of(STEP_TIME_MEAN.name)
     .per("execution"),
-    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Smallest of the same.")
+    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Minimum of the same.")
         .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
-    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Largest of the same.")
+    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Maximum of the same.")
         .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
 };
@@ -76,21 +72,21 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![STEP.field(|row: &Step<'_>| row.execution.number.into())];
     fields.extend(program_fields(|row: &Step<'_>| row.execution));
     fields.extend([
-        Column::milliseconds("start ms", "Start of the first kernel in ms since the profile's first event.").field(|row: &Step<'_>| row.execution.start.to_milliseconds().into()),
-        Column::milliseconds("duration ms", "From the start of the first kernel to the end of the last, in ms.").field(|row: &Step<'_>| {
+        Column::milliseconds("start ms", "Start of the first kernel, from the profile's first event.").field(|row: &Step<'_>| row.execution.start.to_milliseconds().into()),
+        Column::milliseconds("duration ms", "From the start of the first kernel to the end of the last.").field(|row: &Step<'_>| {
             (row.execution.end - row.execution.start).to_milliseconds().into()
         }),
         BUSY.field(|row: &Step<'_>| row.execution.busy.to_milliseconds().into()),
-        Column::milliseconds("gap ms", "From the end of the program's execution before on the GPU to the start, in ms; empty for the first.").field(|row: &Step<'_>| row.gap.map(Picoseconds::to_milliseconds).into()),
+        Column::milliseconds("gap ms", "From the end of the program's previous execution on the GPU to the start; empty for the first.").field(|row: &Step<'_>| row.gap.map(Picoseconds::to_milliseconds).into()),
         Column::count("num_kernels", "Kernels.").field(|row: &Step<'_>| row.execution.kernels.into()),
         Column::flag("is_warm_up", "Whether it is at the program's beginning and busy for over 1.1 times the median of the later half of executions; never with fewer than three.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
-        Column::percent("busy of steady (%)", "Busy time as a share of the mean of the program's steady executions on the GPU, in percent.").field(|row: &Step<'_>| {
+        Column::percent("busy of steady (%)", "Busy time as a share of the mean of the program's steady executions on the GPU.").field(|row: &Step<'_>| {
             row.steady.map(|steady| row.execution.busy.0 as f64 / steady * 100.0).into()
         }),
     ]);
     sheet(
         "steps",
-        "Executions of programs on GPUs by start: the host's executions around the launches, where the profile has them, else told by the program's first kernel coming again.",
+        "Executions of programs on GPUs by start: from the host's executions around the launches if the profile has them, else from repeats of the program's first kernel.",
         fields,
         steps,
     )
@@ -148,9 +144,9 @@ pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .field(|row: &ProgramSteps<'_>| row.executions.len().into()),
         Column::count("warm_up_steps", "Executions that count as warm-up.")
             .field(|row: &ProgramSteps<'_>| row.warm_up.into()),
-        Column::milliseconds("warm_up busy ms", "Busy time of these in ms.")
+        Column::milliseconds("warm_up busy ms", "Busy time of these.")
             .field(|row: &ProgramSteps<'_>| row.warm_up_busy.to_milliseconds().into()),
-        BUSY.described("Busy time of all executions in ms.")
+        BUSY.described("Busy time of all executions.")
             .field(|row: &ProgramSteps<'_>| row.busy.to_milliseconds().into()),
     ]);
     fields.extend(STEP_TIME.fields(|row: &ProgramSteps<'_>| &row.steady_us));
@@ -160,15 +156,12 @@ pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
                 row.steady.map(|steady| analysis.us(steady.sum)).into()
             },
         ),
-        Column::percent(
-            "jitter (%)",
-            "Standard deviation over mean of the steady executions' busy time, in percent.",
-        )
-        .field(|row: &ProgramSteps<'_>| jitter(row.steady).into()),
+        Column::percent("jitter (%)", "Standard deviation over mean of the steady executions' busy time.")
+            .field(|row: &ProgramSteps<'_>| jitter(row.steady).into()),
     ]);
     sheet(
         "steps_summary",
-        "Executions of each program on each GPU, warm-up left out of the times, most busy time first.",
+        "Executions of each program on each GPU, times without warm-up, most busy time first.",
         fields,
         |analysis| {
             let mut rows: Vec<_> =

@@ -10,18 +10,16 @@ use sheets::{Chart, ChartShape, Column, Field, Role, Sheet};
 use crate::analysis::JaxAnalysis;
 use crate::sheet::{gpu_sheet, sheet};
 
-const TYPE: Column = TIME_TYPE.described("What the time is: computation_time (kernels that compute), exposed_comm_time (communication while nothing computes), exposed_memcpy_time (copies and fills while nothing computes or communicates), busy_time (anything runs), idle_time (nothing runs), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies and fills, hidden or not), overlapped_comm (communication while something computes). Computation, exposed communication, exposed copies and idle add up to the total.");
-const TIME: Column = TIME_MS.described("Length in ms of the union of the spans in question on one GPU.");
-const MEAN_TIME: Column = TIME.described(
-    "Mean over GPUs with events, those that only copied included, of the length in ms of the union of the spans in question.",
-)
-.per("gpu");
-const GPU: Column = Column::new(
-    "gpu_pid",
-    Identifier,
-    "The GPU: the id of its plane plus 1, which is the process id of trace viewers.",
-)
-.with_role(Role::Name);
+const TYPE: Column = TIME_TYPE.described("Kind of time: computation_time (compute kernels), exposed_comm_time (communication without computation), exposed_memcpy_time (copies and fills without computation or communication), busy_time (anything runs), idle_time (nothing runs), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies and fills, exposed or not), overlapped_comm (communication with computation). Computation, exposed communication, exposed copies and idle add up to the total.");
+const TIME: Column = TIME_MS.described("Length of the union of these spans on one GPU.");
+const MEAN_TIME: Column = TIME
+    .described(
+        "Length of the union of these spans, mean over GPUs with events, including those that only copied.",
+    )
+    .per("gpu");
+const GPU: Column =
+    Column::new("gpu_pid", Identifier, "GPU: its plane id plus 1, the process id in trace viewers.")
+        .with_role(Role::Name);
 
 /// The sheets of GPUs' time, in order.
 pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
@@ -32,7 +30,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
     [
         gpu_sheet(
             names::GPU_TIMELINE,
-            "Where the time of each GPU went: one row per GPU with events and kind of time.",
+            "Where each GPU's time went: one row per GPU with events and kind of time.",
             [
                 TYPE.field(|row: &GpuTime| row.kind.into()),
                 TIME.field_in(|analysis: &&JaxAnalysis, row: &GpuTime| analysis.ms(row.time).into()),
@@ -45,14 +43,14 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
         .with_chart(Chart::new("Timeline of each GPU", TYPE.name, TIME.name, "time (ms)", per_gpu)),
         sheet(
             names::GPU_EVENTS_AVERAGES,
-            "Where the time of a GPU went on average: one row per kind of time, as in gpu_timeline.",
+            "Where a GPU's time went on average: one row per kind of time, as in gpu_timeline.",
             mean_fields(),
             |analysis| mean_times(analysis, kinds_of_time),
         )
         .with_chart(chart),
         sheet(
             "gpu_events_averages_overlap",
-            "The rows of gpu_events_averages and the communication that computation hides (overlapped_comm).",
+            "Rows of gpu_events_averages, and the communication hidden by computation (overlapped_comm).",
             mean_fields(),
             |analysis| mean_times(analysis, kinds_with_overlap),
         ),

@@ -143,15 +143,15 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .field(|row: &CollectiveRow<'_>| row.op.category.as_str().into()),
         Column::text("HLO op name", "Name of the operation.")
             .field(|row: &CollectiveRow<'_>| row.op.name.as_str().into()),
-        Column::count("Index", "Position among the exchanges of the operation, from 0.")
+        Column::count("Index", "Position among the operation's exchanges, from 0.")
             .with_role(Role::Name)
             .field(|row: &CollectiveRow<'_>| (row.index as u64).into()),
-        Column::nested("Replica groups", "Who exchanges with whom, as the instruction has it.")
+        Column::nested("Replica groups", "Devices that exchange with each other, as in the instruction.")
             .field(|row: &CollectiveRow<'_>| row.replica_groups.into()),
         Column::text("Shape", "Shape of the result on one core.")
             .with_role(Role::Detail)
             .field(|row: &CollectiveRow<'_>| row.op.shape.as_str().into()),
-        Column::text("Cores", "Numbers of the devices that took part.").with_role(Role::Detail).field(
+        Column::text("Cores", "Numbers of the devices taking part.").with_role(Role::Detail).field(
             |row: &CollectiveRow<'_>| {
                 let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
                 cores.sort_unstable();
@@ -159,46 +159,37 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
                 cores.join(", ").into()
             },
         ),
-        Column::microseconds("Start (us)", "Start of the first core, in µs.").field(
-            |row: &CollectiveRow<'_>| {
-                row.cores.iter().map(|core| core.1.start).min().map(Picoseconds::to_microseconds).into()
-            },
-        ),
+        Column::microseconds("Start (us)", "Start of the first core.").field(|row: &CollectiveRow<'_>| {
+            row.cores.iter().map(|core| core.1.start).min().map(Picoseconds::to_microseconds).into()
+        }),
         Column::microseconds(
             "Shortest time (us)",
-            "Time of the core that took least, which waited least for others, in µs.",
+            "Time of the fastest core, which waited least for others.",
         )
         .per("core")
         .field(|row: &CollectiveRow<'_>| row.time_range().0.to_microseconds().into()),
-        Column::microseconds("Longest time (us)", "Time of the core that took most, in µs.")
+        Column::microseconds("Longest time (us)", "Time of the slowest core.")
             .per("core")
             .field(|row: &CollectiveRow<'_>| row.time_range().1.to_microseconds().into()),
-        Column::microseconds(
-            "Shared time (us)",
-            "From the last start to the first end, in which all took part, in µs.",
-        )
-        .field(|row: &CollectiveRow<'_>| row.shared_time().to_microseconds().into()),
-        Column::microseconds("Start skew (us)", "Between the first start and the last, in µs.")
+        Column::microseconds("Shared time (us)", "From the last start to the first end, when all took part.")
+            .field(|row: &CollectiveRow<'_>| row.shared_time().to_microseconds().into()),
+        Column::microseconds("Start skew (us)", "From the first start to the last.")
             .field(|row: &CollectiveRow<'_>| row.start_skew().to_microseconds().into()),
-        Column::microseconds("End skew (us)", "Between the first end and the last, in µs.")
+        Column::microseconds("End skew (us)", "From the first end to the last.")
             .field(|row: &CollectiveRow<'_>| row.end_skew().to_microseconds().into()),
         Column::new("Bytes per core", Whole(Bytes), "Bytes that one core moved from and to its memory.")
             .per("core")
             .field(|row: &CollectiveRow<'_>| row.bytes().into()),
-        Column::new(
-            "Bandwidth (GB/s)",
-            Number(GigabytesPerSecond),
-            "These bytes over the shortest time, in GB/s.",
-        )
-        .per("core")
-        .field(|row: &CollectiveRow<'_>| row.bandwidth().into()),
-        Column::text("Framework op name", "Operation of the framework that it came from.")
+        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "These bytes over the shortest time.")
+            .per("core")
+            .field(|row: &CollectiveRow<'_>| row.bandwidth().into()),
+        Column::text("Framework op name", "Framework operation that it came from.")
             .with_role(Role::Detail)
             .field(|row: &CollectiveRow<'_>| row.op.framework.as_str().into()),
     ];
     tpu_sheet(
         "tpu_collectives",
-        "Exchanges among tensor cores of this host, in order, by the clock of the device. Executions of one operation on several cores are one exchange when they overlap in time.",
+        "Exchanges among tensor cores of this host, in order, by the device's clock. Executions of one operation on several cores are one exchange if they overlap in time.",
         fields,
         tpu_collectives,
     )

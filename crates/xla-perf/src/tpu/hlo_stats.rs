@@ -113,57 +113,57 @@ fn is_outside_compilation(expression: &str, framework: &str) -> bool {
 
 const SELF_SHARE: Column = Column::percent(
     "Total self time (%)",
-    "Own time as a share of the time from the first operation to the last on each core, in percent.",
+    "Self time as a share of the time from the first operation to the last on each core.",
 );
 /// The table as a sheet.
 pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Rank", Count, "1 for the most own time.").with_role(Role::Name).field(|row: &HloStatsRow<'_>| u64::from(row.rank).into()),
+        Column::new("Rank", Count, "1 for the most self time.").with_role(Role::Name).field(|row: &HloStatsRow<'_>| u64::from(row.rank).into()),
         Column::new("Program id", Text, "Number of the program.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.program.to_string().into()),
-        Column::new("HLO op category", Text, "Kind of operation, as the compiler says.").field(|row: &HloStatsRow<'_>| {
+        Column::new("HLO op category", Text, "Kind of operation, from the compiler.").field(|row: &HloStatsRow<'_>| {
             row.op.category.as_str().into()
         }),
         hlo::OP_NAME.field(|row: &HloStatsRow<'_>| row.op.name.as_str().into()),
-        Column::new("HLO op text", Text, "The instruction in full.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
-        Column::new("Framework op name", Text, "Operation of the framework that it came from, <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
+        Column::new("HLO op text", Text, "Full instruction.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
+        Column::new("Framework op name", Text, "Framework operation that it came from, <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
         hlo::OCCURRENCES.field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
-        Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the clock of the device, in µs.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "Time of one execution, in µs.").per("execution").field(|row: &HloStatsRow<'_>| {
+        Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the device's clock.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
+        Column::new("Avg. time (us)", Number(Microseconds), "Mean time of one execution.").per("execution").field(|row: &HloStatsRow<'_>| {
             row.times.average_us.into()
         }),
         hlo::SELF_TIME.field(|row: &HloStatsRow<'_>| row.times.self_us.into()),
-        Column::new("Avg. self time (us)", Number(Microseconds), "Own time of one execution, in µs.").per("execution").field(|row: &HloStatsRow<'_>| {
+        Column::new("Avg. self time (us)", Number(Microseconds), "Mean self time of one execution.").per("execution").field(|row: &HloStatsRow<'_>| {
             row.times.average_self_us.into()
         }),
         SELF_SHARE.field(|row: &HloStatsRow<'_>| (row.self_fraction * 100.0).into()),
-        Column::new("Cumulative total self time (%)", Number(Percent), "Sum of the shares of this row and all above, in percent.").field(|row: &HloStatsRow<'_>| (row.cumulative_fraction * 100.0).into()),
-        Column::new("%time stalled by DMA", Number(Percent), "Share of its time that the core waited for memory transfers, in percent; 0 where not recorded.").field(|row: &HloStatsRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
-        Column::new("Model GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations of the model over the time, in GFLOP/s.").field(|row: &HloStatsRow<'_>| row.rates.model_flop_rate.into()),
-        Column::new("Normalized GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations over the time, weighed by the precision that the peak is stated for, in GFLOP/s.").field(|row: &HloStatsRow<'_>| row.rates.flop_rate.into()),
-        Column::new("Measured memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over the time, in GiB/s.").field(|row: &HloStatsRow<'_>| row.rates.memory_bandwidth.into()),
-        Column::new("HBM BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of the high-bandwidth memory over the time, in GiB/s; all bytes where the compiler did not say which memory.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.hbm.into()),
-        Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory over the time, in GiB/s.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_read.into()),
-        Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory over the time, in GiB/s.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_write.into()),
+        Column::new("Cumulative total self time (%)", Number(Percent), "Sum of the shares of this row and all above.").field(|row: &HloStatsRow<'_>| (row.cumulative_fraction * 100.0).into()),
+        Column::new("%time stalled by DMA", Number(Percent), "Share of its time that the core waited for memory transfers; 0 if not recorded.").field(|row: &HloStatsRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
+        Column::new("Model GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations of the model over time.").field(|row: &HloStatsRow<'_>| row.rates.model_flop_rate.into()),
+        Column::new("Normalized GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations over time, weighted by the precision that the peak is stated for.").field(|row: &HloStatsRow<'_>| row.rates.flop_rate.into()),
+        Column::new("Measured memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over time.").field(|row: &HloStatsRow<'_>| row.rates.memory_bandwidth.into()),
+        Column::new("HBM BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of the high-bandwidth memory over time; all bytes if the compiler did not say which memory.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.hbm.into()),
+        Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory over time.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_read.into()),
+        Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory over time.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_write.into()),
         Column::new("Operational intensity (FLOPS/Byte)", Number(FlopsPerByte), "Floating-point operations per byte of all memories.").field(|row: &HloStatsRow<'_>| row.rates.intensity.into()),
-        Column::new("Bound by", Text, "Resource of the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown when it uses none; why not when the profile does not say what a core can do.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| match row.roof {
+        Column::new("Bound by", Text, "Resource with the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown if it uses none; the reason if the profile does not say what a core can do.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| match row.roof {
                 Ok(roof) => roof.bound_by.as_str().into(),
                 Err(missing) => missing.to_string().into(),
             }),
-        Column::new("Rematerialization", Text, "Yes when the result is computed again rather than kept.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
+        Column::new("Rematerialization", Text, "Yes if the result is recomputed rather than kept.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
             yes(row.is_rematerialized).into()
         }),
-        Column::new("Outside Compilation", Text, "Yes when it exchanges data with code of the host.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
+        Column::new("Outside Compilation", Text, "Yes if it exchanges data with host code.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
             yes(row.is_outside_compilation).into()
         }),
-        Column::new("Autotuned", Text, "Yes when its implementation was chosen by trial, which is done for GPUs only.").with_role(Role::Detail).field(|_| yes(false).into()),
+        Column::new("Autotuned", Text, "Yes if its implementation was chosen by trial (GPUs only).").with_role(Role::Detail).field(|_| yes(false).into()),
         Column::new("Source Info", Text, "File and line of the program.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.source.as_str().into()),
-        Column::new("Source Stack", Text, "Call stack of the program, a line a frame.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| {
+        Column::new("Source Stack", Text, "Call stack of the program, one frame per line.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| {
             row.op.source_stack.as_str().into()
         }),
     ];
-    tpu_sheet(names::HLO_STATS, "HLO operations of all programs, those of all tensor cores together, most own time first; as the HLO Stats tool of the XLA profiler has them. Time in which nothing ran is no row.", fields, hlo_stats)
+    tpu_sheet(names::HLO_STATS, "HLO operations of all programs, all tensor cores together, most self time first, as in the XLA profiler's HLO Stats. Time in which nothing ran has no row.", fields, hlo_stats)
     .with_chart(Chart::new(
         "HLO operations by own time",
         hlo::OP_NAME.name,

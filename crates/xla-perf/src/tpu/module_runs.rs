@@ -102,31 +102,31 @@ pub(super) fn module_runs_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
         Column::new("Core", Identifier, "Number of the device.").with_role(Role::Name).field(|row: &ModuleRunRow<'_>| u64::from(row.core).into()),
         Column::new("Module", Text, "Program with its number.").field(|row: &ModuleRunRow<'_>| row.run.module.as_str().into()),
-        Column::new("Run", Count, "Position among the runs of the program on the core, from 0.").with_role(Role::Name).field(|row: &ModuleRunRow<'_>| {
+        Column::new("Run", Count, "Position among the program's runs on the core, from 0.").with_role(Role::Name).field(|row: &ModuleRunRow<'_>| {
             (row.index as u64).into()
         }),
-        Column::new("Run id", Identifier, "Number that the runtime gave the run on its core.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("Run id", Identifier, "Number that the runtime gave it on its core.").field(|row: &ModuleRunRow<'_>| {
             row.run.run_id.into()
         }),
-        Column::new("Start (us)", Number(Microseconds), "Start by the clock of the profile, in µs.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("Start (us)", Number(Microseconds), "By the profile's clock.").field(|row: &ModuleRunRow<'_>| {
             row.run.span.start.to_microseconds().into()
         }),
-        Column::new("Duration (us)", Number(Microseconds), "Length by the clock of the profile, in µs.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("Duration (us)", Number(Microseconds), "Length by the profile's clock.").field(|row: &ModuleRunRow<'_>| {
             row.run.span.duration.to_microseconds().into()
         }),
         Column::new("#Ops", Count, "Operations that started in the run.").field(|row: &ModuleRunRow<'_>| (row.ops as u64).into()),
-        Column::new("Op time (us)", Number(Microseconds), "Time in the run in which an operation ran, by the clock of the profile, in µs.").field(|row: &ModuleRunRow<'_>| row.op_time.to_microseconds().into()),
-        Column::new("Idle (%)", Number(Percent), "Time in the run in which none ran, in percent of the run.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("Op time (us)", Number(Microseconds), "Time in the run in which an operation ran, by the profile's clock.").field(|row: &ModuleRunRow<'_>| row.op_time.to_microseconds().into()),
+        Column::new("Idle (%)", Number(Percent), "Share of the run in which none ran.").field(|row: &ModuleRunRow<'_>| {
                 let length = row.run.span.duration;
                 (length.0 > 0).then(|| row.idle_time.0 as f64 / length.0 as f64 * 100.0).into()
             }),
-        Column::new("Device op time (us)", Number(Microseconds), "Own times of these operations by the clock of the device, in µs. Where it passes the duration, the clock of the profile ran otherwise than that of the device.").field(|row: &ModuleRunRow<'_>| row.device_op_time.to_microseconds().into()),
-        Column::new("Start skew (us)", Number(Microseconds), "How much later it started than the same run on the first core to start, in µs; empty when no other core ran it.").field(|row: &ModuleRunRow<'_>| row.start_skew.map(Picoseconds::to_microseconds).into()),
-        Column::new("End skew (us)", Number(Microseconds), "How much later it ended than the same run on the first core to end, in µs.").field(|row: &ModuleRunRow<'_>| row.end_skew.map(Picoseconds::to_microseconds).into()),
+        Column::new("Device op time (us)", Number(Microseconds), "Self times of these operations by the device's clock. If above the duration, the two clocks ran differently.").field(|row: &ModuleRunRow<'_>| row.device_op_time.to_microseconds().into()),
+        Column::new("Start skew (us)", Number(Microseconds), "Start after that of the same run on the first core to start; empty if no other core ran it.").field(|row: &ModuleRunRow<'_>| row.start_skew.map(Picoseconds::to_microseconds).into()),
+        Column::new("End skew (us)", Number(Microseconds), "End after that of the same run on the first core to end.").field(|row: &ModuleRunRow<'_>| row.end_skew.map(Picoseconds::to_microseconds).into()),
     ];
     tpu_sheet(
         "module_runs",
-        "Runs of programs on each tensor core, in order, by the clock of the profile.",
+        "Runs of programs on each tensor core, in order, by the profile's clock.",
         fields,
         module_runs,
     )

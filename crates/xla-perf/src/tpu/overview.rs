@@ -183,22 +183,22 @@ pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new(
             "Value",
             Number(One),
-            "The figure, in the unit of the row; empty when the profile does not have it.",
+            "Figure in the unit of the row; empty if the profile does not have it.",
         )
         .field(|row: &Row| row.value.into()),
         Column::text("Unit", "Unit of the figure.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.unit.into()),
-        Column::text("Text", "What is no figure: names, findings, why a figure is absent.")
+        Column::text("Text", "Anything but figures: names, findings, why a figure is absent.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.text.as_str().into()),
-        Column::text("Meaning", "What the metric is and how it is computed.")
+        Column::text("Meaning", "Definition of the metric.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.meaning.into()),
     ];
     tpu_sheet(
         "overview",
-        "The tensor cores at a glance: what the program is bound by, lengths of steps, use of the units, idle time, and the operations that take most time.",
+        "The tensor cores at a glance: what bounds the program, step lengths, use of the units, idle time, and the operations with most time.",
         fields,
         rows,
     )
@@ -249,40 +249,40 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
     let mut rows = vec![
         Row::new("Finding", None, "", &finding)
             .meaning("The kind of work that takes most of the time of all cores."),
-        Row::new("Device type", None, "", &overview.device_type).meaning("Kind of device, as its plane says."),
-        Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Tensor cores of the profile."),
+        Row::new("Device type", None, "", &overview.device_type).meaning("Kind of device, from its plane."),
+        Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Tensor cores in the profile."),
         Row::new("Steps", steps.map(|steps| steps.count as f64), "", &source)
-            .meaning("Steps on all cores; what a step is stands beside it."),
+            .meaning("Steps on all cores; the text says what a step is."),
         step_time("Step time, mean", |steps| steps.mean_ms).meaning("Mean length of a step on a core."),
         step_time("Step time, standard deviation", |steps| steps.deviation_ms)
-            .meaning("Of all steps on all cores, as a population."),
+            .meaning("Over all steps on all cores, as a population."),
         step_time("Step time, shortest", |steps| steps.min_ms).meaning("Shortest step on a core."),
         step_time("Step time, longest", |steps| steps.max_ms).meaning("Longest step on a core."),
         Row::percent("MXU utilization", overview.mxu_utilization, not_sampled)
-            .meaning("Use of the matrix unit, as the host sampled it."),
+            .meaning("Use of the matrix unit, sampled by the host."),
         Row::percent("HBM utilization, sampled", overview.sampled_hbm_utilization, not_sampled)
-            .meaning("Use of the high-bandwidth memory, as the host sampled it."),
+            .meaning("Use of the high-bandwidth memory, sampled by the host."),
         share("FLOPS utilization", overview.flops_utilization, &peaks)
             .meaning("Floating-point operations over all time as a share of the peak."),
         share("HBM utilization", overview.hbm_utilization, &peaks)
-            .meaning("Bytes of the high-bandwidth memory over all time as a share of its peak, by the compiler's account."),
+            .meaning("Bytes of the high-bandwidth memory over all time as a share of its peak, according to the compiler."),
         share("Duty cycle", overview.duty_cycle, NO_OPERATION)
-            .meaning("Time in which an operation ran other than infeed, outfeed and waits for the host, as a share of the time from the first run or operation to the last."),
+            .meaning("Time in which an operation other than infeed, outfeed and waits for the host ran, as a share of the time from the first run or operation to the last."),
         share("Idle", overview.idle, NO_OPERATION)
             .meaning("Time in which no operation ran, as a share of the time from the first operation to the last."),
         share("16-bit compute", overview.compute_16bit, "nothing was computed")
-            .meaning("Share of the time of computing operations whose result has elements of 16 bits. The XLA profiler has no such figure for TPUs and shows 0."),
+            .meaning("Share of compute operations' time with 16-bit result elements. The XLA profiler has no such figure for TPUs and shows 0."),
         share("32-bit compute", overview.compute_32bit, "nothing was computed")
-            .meaning("The same for elements of 32 bits."),
+            .meaning("The same for 32-bit elements."),
         share("Framework ops on the host", overview.host_op_fraction, NO_OPERATION)
-            .meaning("Calls on the host as a share of the executions of framework operations."),
+            .meaning("Host calls as a share of the executions of framework operations."),
         share("Framework ops on the device", overview.device_op_fraction, NO_OPERATION)
-            .meaning("Executions on the device as a share of these."),
+            .meaning("Device executions as a share of these."),
     ];
     rows.extend((1..).zip(&overview.top_ops).map(|(at, op)| {
         let text = format!("{} ({}), {:.3} GFLOP/s", op.name, op.kind, op.rates.flop_rate);
         Row::new(&format!("Top op {at}"), Some(op.self_fraction * 100.0), "%", &text)
-            .meaning("Framework operation, with its own time as a share of the time in which something ran.")
+            .meaning("Framework operation, with its self time as a share of the time in which something ran.")
     }));
     rows
 }

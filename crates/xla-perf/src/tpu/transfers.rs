@@ -355,11 +355,11 @@ pub fn host_offload(transfers: &[Transfer<'_>]) -> Vec<HostOffloadRow> {
 const DONE: Column = Column::text("Done op", "Operation that waits for its end.").with_role(Role::Detail);
 const EXPOSED: Column = Column::microseconds(
     "Exposed (us)",
-    "Time that the core did nothing but start it or wait for its end, summed, in µs.",
+    "Time in which the core only started it or waited for its end, summed.",
 );
 
 const MEAN_IN_FLIGHT: Column =
-    Column::microseconds("Mean in flight (us)", "The same of one, mean, in µs.").per("copy");
+    Column::microseconds("Mean in flight (us)", "Mean time in flight of one.").per("copy");
 
 /// The table as a sheet.
 pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
@@ -369,31 +369,31 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Program id", Text, "Number of the program.").with_role(Role::Provenance).field(|row: &AsyncCopyRow<'_>| row.program.to_string().into()),
         Column::new("Start op", Text, "Operation that starts it.").field(|row: &AsyncCopyRow<'_>| row.start.name.as_str().into()),
         DONE.field(|row: &AsyncCopyRow<'_>| row.done.name.as_str().into()),
-        Column::new("Direction", Text, "host to device, device to host, host to host or device to device by the memories of its shapes; among devices; other for what is no copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
-        Column::new("Shape", Text, "Shape of what arrives.").with_role(Role::Detail).field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
+        Column::new("Direction", Text, "host to device, device to host, host to host or device to device by the memories of its shapes; among devices; other if not a copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
+        Column::new("Shape", Text, "Shape of the data received.").with_role(Role::Detail).field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
         Column::new("Count", Count, "Executions on all cores.").field(|row: &AsyncCopyRow<'_>| row.count.into()),
-        Column::new("Bytes each", Number(Bytes), "Bytes of one, mean.").per("copy").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Bytes each", Number(Bytes), "Mean size of one.").per("copy").field(|row: &AsyncCopyRow<'_>| {
             (row.bytes as f64 / row.count as f64).into()
         }),
-        Column::new("In flight (us)", Number(Microseconds), "From the start of the one operation to the end of the other, summed, in µs.").field(|row: &AsyncCopyRow<'_>| row.in_flight.to_microseconds().into()),
+        Column::new("In flight (us)", Number(Microseconds), "From the start of the start op to the end of the done op, summed.").field(|row: &AsyncCopyRow<'_>| row.in_flight.to_microseconds().into()),
         MEAN_IN_FLIGHT.field(|row: &AsyncCopyRow<'_>| {
             (row.in_flight.to_microseconds() / row.count as f64).into()
         }),
-        Column::new("Shortest in flight (us)", Number(Microseconds), "The same of the shortest, in µs.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Shortest in flight (us)", Number(Microseconds), "Shortest time in flight of one.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
             row.shortest.to_microseconds().into()
         }),
-        Column::new("Longest in flight (us)", Number(Microseconds), "The same of the longest, in µs.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Longest in flight (us)", Number(Microseconds), "Longest time in flight of one.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
             row.longest.to_microseconds().into()
         }),
         EXPOSED.field(|row: &AsyncCopyRow<'_>| row.exposed.to_microseconds().into()),
-        Column::new("Exposed (%)", Number(Percent), "The same in percent of the time in flight.").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Exposed (%)", Number(Percent), "Exposed time as a share of the time in flight.").field(|row: &AsyncCopyRow<'_>| {
             (row.in_flight.0 > 0).then(|| row.exposed.0 as f64 / row.in_flight.0 as f64 * 100.0).into()
         }),
-        Column::new("Hidden by compute (us)", Number(Microseconds), "Time in flight in which the core computed, summed, in µs.").field(|row: &AsyncCopyRow<'_>| row.hidden.to_microseconds().into()),
-        Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight that the core spent with other copies and exchanges or without an operation, summed, in µs.").field(|row: &AsyncCopyRow<'_>| row.other.to_microseconds().into()),
-        Column::new("Bandwidth (GiB/s)", Number(GibibytesPerSecond), "Bytes over the time in flight, in GiB/s; a copy that waits for others is in flight meanwhile.").field(|row: &AsyncCopyRow<'_>| row.bandwidth().into()),
+        Column::new("Hidden by compute (us)", Number(Microseconds), "Time in flight during which the core computed, summed.").field(|row: &AsyncCopyRow<'_>| row.hidden.to_microseconds().into()),
+        Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight that the core spent with other copies and exchanges or without an operation, summed.").field(|row: &AsyncCopyRow<'_>| row.other.to_microseconds().into()),
+        Column::new("Bandwidth (GiB/s)", Number(GibibytesPerSecond), "Bytes over the time in flight; a copy that waits for others is in flight meanwhile.").field(|row: &AsyncCopyRow<'_>| row.bandwidth().into()),
     ];
-    tpu_sheet("async_copies", "Copies and exchanges that run beside the operations of a core, from the operation that starts each to the one that waits for its end, all cores together, most exposed time first; by the clock of the device.", fields, |tpu| async_copies(&transfers(tpu).0))
+    tpu_sheet("async_copies", "Copies and exchanges that run alongside a core's operations, from the operation that starts each to the one that waits for its end, all cores together, most exposed time first; by the device's clock.", fields, |tpu| async_copies(&transfers(tpu).0))
     .with_chart(Chart::new(
         "Asynchronous copies by exposed time",
         DONE.name,
@@ -412,17 +412,17 @@ pub(super) fn host_offload_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Direction", Text, "host to device or device to host.").field(|row: &HostOffloadRow| row.direction.as_str().into()),
         Column::new("Count", Count, "Copies.").field(|row: &HostOffloadRow| row.count.into()),
         Column::new("GB", Number(Gigabytes), "Bytes of all copies, in 10⁹.").field(|row: &HostOffloadRow| (row.bytes as f64 / 1e9).into()),
-        Column::new("Busy (us)", Number(Microseconds), "Time in which at least one was in flight, in µs.").field(|row: &HostOffloadRow| {
+        Column::new("Busy (us)", Number(Microseconds), "Time in which at least one was in flight.").field(|row: &HostOffloadRow| {
             row.busy_time.to_microseconds().into()
         }),
-        Column::new("Exposed (us)", Number(Microseconds), "Time that the core waited for them, in µs.").field(|row: &HostOffloadRow| {
+        Column::new("Exposed (us)", Number(Microseconds), "Time that the core waited for them.").field(|row: &HostOffloadRow| {
             row.exposed.to_microseconds().into()
         }),
-        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes over the busy time, in GB/s. Copies of both directions share a link and one counts from its start although it may wait for others, so the link can be faster.").field(|row: &HostOffloadRow| row.bandwidth().into()),
+        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes over the busy time. Copies of both directions share a link, and one counts from its start even while it waits for others, so the link can be faster.").field(|row: &HostOffloadRow| row.bandwidth().into()),
     ];
     tpu_sheet(
         "host_offload",
-        "Asynchronous copies between each tensor core and the memory of the host, by direction.",
+        "Asynchronous copies between each tensor core and host memory, by direction.",
         fields,
         |tpu| host_offload(&transfers(tpu).0),
     )

@@ -71,7 +71,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
         Field::each(
             Column::text(
                 "param: …",
-                "A parameter of the family's model, such as M, N, K of a matrix product; one column per parameter, and calls are grouped by all of them.",
+                "A parameter of the family's model, such as M, N, K of a matrix product; one column per parameter. Calls are grouped by all of them.",
             ).with_role(Role::Detail).distinguishing(),
             |table: &CallTable<'_>| table.parameters.iter().map(|name| format!("param: {name}")).collect(),
             |_, row: &Row, position| row.group.parameters[position].as_deref().into(),
@@ -118,22 +118,22 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
     fields.extend(KERNEL_TIME.fields(|row: &Row| &row.kernel_us));
     fields.extend([
         columns::KERNEL_TIME_SUM
-            .described("Sum over calls of the kernel time in µs. A wrapper and the operator inside it are rows of their own with the same kernels: do not add rows up, see unified_perf_summary for that.")
+            .described("Sum over calls of the kernel time. A wrapper and the operator inside it have a row each with the same kernels: do not add rows up, use unified_perf_summary for that.")
             .field_in(|table: &CallTable<'_>, row: &Row| table.analysis.us(row.group.time()).into()),
         columns::NAME_COUNT
             .field(|row: &Row| row.group.rows.len().into()),
-        Column::identifier("UID_first", "Index in the trace's event list of the first call.")
+        Column::identifier("UID_first", "Index of the first call in the trace's event list.")
             .field_in(|table: &CallTable<'_>, row: &Row| {
                 table.analysis.trace().events().uid(row.first().operator).into()
             }),
         Column::flag(
             "nested",
-            "Whether all calls of the row lie inside other calls of the same sheet, such as aten::native_layer_norm inside aten::layer_norm: their kernels are those of the outer calls, and sums over the sheet have to leave the row out.",
+            "Whether all calls of the row lie inside other calls of the same sheet, such as aten::native_layer_norm inside aten::layer_norm: their kernels are those of the outer calls, so sums over the sheet must leave the row out.",
         )
         .field(|row: &Row| (row.group.nested == row.group.rows.len()).into()),
         Column::count(
             "nested_count",
-            "Calls of the row that lie inside other calls of the same sheet; where an operator calls itself, such as an overload of aten::upsample_nearest2d by another, Kernel Time (µs)_sum counts the kernels of both.",
+            "Calls of the row inside other calls of the same sheet; if an operator calls itself, such as one overload of aten::upsample_nearest2d another, Kernel Time (µs)_sum counts the kernels of both.",
         ).with_role(Role::Detail)
         .field(|row: &Row| row.group.nested.into()),
         columns::NOTE.field(|row: &Row| row.note.as_deref().into()),

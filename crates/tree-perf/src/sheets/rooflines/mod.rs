@@ -50,7 +50,7 @@ pub(crate) fn sheets<'a>(layout: ReportLayout) -> impl Iterator<Item = Sheet<'a,
             ),
             true => sheet(
                 format!("{family}{suffix}{OVERLAP}"),
-                format!("{what}, with calls distinguished by the kernels that ran at the same time on other streams; written when overlap is asked for."),
+                format!("{what}, with calls distinguished by concurrent kernels on other streams; if overlap is requested."),
                 Subject::Family(family),
                 direction,
                 true,
