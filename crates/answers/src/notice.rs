@@ -41,7 +41,7 @@ pub enum Notice {
     #[diagnostic(transparent)]
     ComparisonAsTraceLens(ParityNotice),
     /// Two runs whose trees are compared are recordings of different kinds.
-    #[error("A is {} and B is {}: recorders of different kinds record different things, so what one run alone has may be in both", .kinds[0], .kinds[1])]
+    #[error("A is {} and B is {}: recorders differ in what they record, so what only one run shows may be in both", .kinds[0], .kinds[1])]
     #[diagnostic(code("other-kind-of-run"), severity(Error))]
     OtherKindOfRun {
         /// The kinds of A and of B.
@@ -49,7 +49,7 @@ pub enum Notice {
     },
     /// Two runs whose trees are compared have few operators in common.
     #[error(
-        "only {operators_percent:.1}% of the operators of both runs have an equal one in the other: these may be different programs"
+        "only {operators_percent:.1}% of operators match between the runs: these may be different programs"
     )]
     #[diagnostic(code("little-alike"), severity(Error))]
     LittleAlike {
@@ -57,14 +57,14 @@ pub enum Notice {
         operators_percent: f64,
     },
     /// A run whose tree is compared has no device events.
-    #[error("the recording has no device events, so nothing of it is compared")]
+    #[error("the recording has no device events: nothing to compare")]
     #[diagnostic(code("no-work-to-align"), severity(Warning), help("{advice}"))]
     NoWorkToAlign {
         /// What gives a recording some.
         advice: &'static str,
     },
     /// Device events without a launch in the trace are no part of the operators' figures.
-    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "counted in the timeline, charged to no operator" } else { "left out of the timeline and of operators" })]
+    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "in the timeline, but under no operator" } else { "neither in the timeline nor under an operator" })]
     #[diagnostic(code("unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.
@@ -79,21 +79,21 @@ pub enum Notice {
     #[diagnostic(transparent)]
     NoPythonFrames(NoPythonFrames),
     /// A baseline keeps a recording of which a part is lost.
-    #[error("{file}: a part of the recording is lost, so that no gate takes it")]
+    #[error("{file}: part of the recording is lost, so `gate` rejects it")]
     #[diagnostic(code("cut-off-in-baseline"), severity(Error), help("record it again"))]
     CutOffInBaseline {
         /// Its name there.
         file: String,
     },
     /// The tables of a recording, made before, lack a part of it.
-    #[error("{path}: its tables were made before and lack a part that is lost: the recording is cut off or damaged", path = .path.display())]
+    #[error("{path}: was cut off or damaged when its tables were made; the lost part is missing", path = .path.display())]
     #[diagnostic(code("cut-off-when-mapped"), severity(Error), help("record it again"))]
     CutOffWhenMapped {
         /// Its path.
         path: PathBuf,
     },
     /// The trace has operators and no device events: what the report would say of a device is left out.
-    #[error("gpu_timeline and the other sheets of devices are left out: the trace has no device events")]
+    #[error("gpu_timeline and the other device sheets are omitted: the trace has no device events")]
     #[diagnostic(code("no-device-events"), severity(Warning), help("{advice}"))]
     NoDeviceEvents {
         /// What gives a recording some.
@@ -111,14 +111,14 @@ pub enum Notice {
         device: Option<Box<str>>,
     },
     /// The report is of what the recording has in common with traces; it has one of its own.
-    #[error("{kind} has a report of its own, which knows more of it")]
+    #[error("{kind} has its own, more detailed report")]
     #[diagnostic(code("lesser-report"), severity(Advice))]
     LesserReport {
         /// Kind of the recording.
         kind: RecordingKind,
     },
     /// XProf wrote the trace of a profile, for viewing.
-    #[error("XProf wrote this trace, for viewing, of {} and says more: the programs, their costs and all events", viewed(.profile.as_deref()))]
+    #[error("XProf wrote this trace for viewing, from {} has more: programs, their costs and all events", viewed(.profile.as_deref()))]
     #[diagnostic(code("view-of-x-plane"), severity(Advice))]
     ViewOfXPlane {
         /// The profile, if it is beside the trace.
@@ -145,18 +145,18 @@ pub enum Notice {
     #[diagnostic(transparent)]
     Captures(Arc<CaptureWarning>),
     /// Graph launches hide the operators inside.
-    #[error("{} in the figures without the operators inside", counted(*.launches, "graph launch is", "graph launches are"))]
+    #[error("{} counted without the operators inside", counted(*.launches, "graph launch is", "graph launches are"))]
     #[diagnostic(
         code("unopened-graphs"),
         severity(Warning),
-        help("name traces of the graphs' capture, which tell them")
+        help("pass the graphs' capture traces to expand them")
     )]
     UnopenedGraphs {
         /// How many.
         launches: usize,
     },
     /// Traces of graph captures were given, and the trace launches no graph.
-    #[error("the trace launches no graph that captures could explain")]
+    #[error("the trace launches no graphs for the captures to expand")]
     #[diagnostic(code("no-graphs"), severity(Warning))]
     NoGraphs,
     /// The captures do not explain some of the graph launches.
@@ -171,7 +171,7 @@ pub enum Notice {
         reason: SkipReason,
     },
     /// Device events of graphs whose operator rests on order and number alone.
-    #[error("{} of {} device events of graphs have their operator by order and number alone: the capture names no kernels", grouped(*.device_events as u128), grouped(*.of as u128))]
+    #[error("{} of {} graph device events are matched to operators by order and count only: the capture names no kernels", grouped(*.device_events as u128), grouped(*.of as u128))]
     #[diagnostic(code("unverified-graphs"), severity(Warning))]
     UnverifiedGraphs {
         /// How many.
@@ -211,7 +211,7 @@ pub enum Notice {
         first_uid: Option<u32>,
     },
     /// A recording of a job that cannot be used.
-    #[error("the job is reported without a recording: {reason}")]
+    #[error("a recording of the job is left out: {reason}")]
     #[diagnostic(code("left-out"), severity(Error))]
     LeftOut {
         /// Its file.
@@ -223,7 +223,7 @@ pub enum Notice {
         advice: Option<String>,
     },
     /// Tables of single collectives are left out: there are too many.
-    #[error("{} kernels of collectives are too many to be shown one by one (at most {}): only sums of them are", grouped(*.kernels as u128), grouped(*.most as u128))]
+    #[error("{} collective kernels are too many to list (at most {}): only sums are shown", grouped(*.kernels as u128), grouped(*.most as u128))]
     #[diagnostic(code("too-many-collectives"), severity(Warning))]
     TooManyCollectives {
         /// Kernels of collectives.
@@ -241,7 +241,7 @@ pub enum Notice {
         notice: Box<Notice>,
     },
     /// A picture that was asked for shows nothing and is left out.
-    #[error("there is no picture of {}: {why}", drawn(*.picture))]
+    #[error("no picture of {}: {why}", drawn(*.picture))]
     #[diagnostic(code("nothing-to-draw"), severity(Advice))]
     NothingToDraw {
         /// The picture.
@@ -259,11 +259,11 @@ pub enum NoPythonFrames {
     #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with with_stack=True"))]
     NotRecorded,
     /// Operators note their call stacks all the same.
-    #[error("the trace has call stacks in texts of operators, which name no modules and no frames' times")]
+    #[error("the trace has operators' call stacks as text only, without modules or times of frames")]
     #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with PyTorch 1.12 or later"))]
     NotedStacks,
     /// The recorder cannot.
-    #[error("the trace has no Python frames, which its profiler does not record")]
+    #[error("the trace has no Python frames: its profiler does not record them")]
     #[diagnostic(code("no-python-frames"), severity(Advice))]
     NotRecordable,
 }

@@ -261,7 +261,7 @@ fn a_file_that_cannot_be_read_or_run_is_one_error() {
         (&["my.star"], "rename it to .py, put `from tracelens import model"),
         (
             &["my.py", "--python", "no-such-python"],
-            "name an interpreter with --python, or write the extension as a table",
+            "choose an interpreter with --python, or write the extension in TOML",
         ),
     ] {
         let command = [&["report", "trace.json.gz", "--extension_file"], arguments].concat();

@@ -140,8 +140,8 @@ fn more_files_than_are_read_get_a_tip() {
     }
     let outcome = place.run("report trace.json trace.json").exits_with(2);
     outcome.with_error(&[
-        "one at a time",
-        "make a report of each; `tracelens ranks` reports on those of one job",
+        "a report covers one of",
+        "report on each separately; `tracelens ranks` reports on those of one job",
     ]);
     for subcommand in ["tree", "report", "split"] {
         place

@@ -151,7 +151,7 @@ fn wrong_questions_are_answered_with_what_is_wrong() {
         (&["--dtype", "fp7"], "bf16"),
         (&["--m", "x"], "invalid value"),
         (&["--arch", "h100", "--gpu_arch_json_path", "a.json"], "cannot be used with"),
-        (&["--gpu_arch_json_path", "no.json"], "no.json: is no architecture file"),
+        (&["--gpu_arch_json_path", "no.json"], "no.json: is not an architecture file"),
         (&["--peak", "achievable"], "--arch"),
     ] {
         let arguments = if more[0] == "--m" { vec!["gemm", "--m", "x"] } else { [&gemm[..], more].concat() };

@@ -109,7 +109,7 @@ fn nothing_is_read_or_written_where_events_cannot_be_copied() {
         (&["critical-path", "run.db", "--overlay", "path.json"], "leave --overlay out"),
     ] {
         let outcome = place.run(arguments).exits_with(2);
-        let outcome = outcome.with_error(&["events can only be copied out of a trace in JSON", instead]);
+        let outcome = outcome.with_error(&["events can be copied from JSON traces only", instead]);
         assert_eq!(outcome.out, "", "{arguments:?}");
     }
     assert_eq!(place.files("."), before);

@@ -119,7 +119,7 @@ fn a_picture_shows_how_late_each_rank_was_in_each_step() {
     place
         .run(&parity)
         .exits_with(0)
-        .with_summary(&["--step_svg writes nothing: the figures of TraceLens have no steps"]);
+        .with_summary(&["--step_svg writes nothing: TraceLens' figures have no steps"]);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn the_program_takes_the_place_of_the_report_of_tracelens() {
     assert_eq!(place.files("sheets"), names.map(|name| format!("{name}.csv")));
     run(&["--trace_pattern", "job/rank_trace.json", "--world_size", "4"])
         .exits_with(2)
-        .with_error(&["is no pattern", "exactly one *"]);
+        .with_error(&["is not a pattern", "exactly one *"]);
     run(&["--trace_dir", "job", "--world_size", "5"])
         .exits_with(2)
         .with_error(&["rank4_trace.json", "no such file"]);
@@ -300,7 +300,7 @@ fn what_is_odd_is_said_and_ends_no_run() {
         "rank 1: its recording is cut off or damaged",
         "rank7_trace.json: is of a job of 128 ranks, the others of one of 4: it is left out",
         "rank8_trace.json: is not recognised",
-        "the job is reported without a recording: ",
+        "a recording of the job is left out: ",
     ]);
 }
 
@@ -334,7 +334,7 @@ fn nothing_to_report_on_is_said() {
     place.run("ranks nothing/*.json").exits_with(2).with_error(&["no file has a name like this pattern"]);
     place.run("ranks").exits_with(2);
     let mapped = place.run("ranks collect trace.json missing.json --out tables").exits_with(2);
-    mapped.with_error(&["2 of 2 recordings could not be brought into tables; see the warnings"]);
+    mapped.with_error(&["2 of 2 recordings could not be reduced; see the warnings"]);
     assert!(place.files("tables").is_empty());
 }
 
@@ -345,7 +345,7 @@ fn a_recording_that_is_named_twice_is_no_second_rank() {
         &["ranks", "collect", "job/rank*_trace.json", "job/../job/rank1_trace.json", "--out", "tables"][..],
         &["ranks", "job/rank0_trace.json", "./job/rank0_trace.json"],
     ] {
-        place.run(command).exits_with(2).with_error(&["_trace.json: is named twice"]);
+        place.run(command).exits_with(2).with_error(&["_trace.json: is given twice"]);
     }
     assert!(!place.path("tables").exists());
 }

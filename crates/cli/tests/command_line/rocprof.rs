@@ -548,7 +548,7 @@ fn other_subcommands_read_profiles_or_say_which_one_does() {
     summary.with_summary(&[
         "GPU 0 window ",
         "GPU 1 window ",
-        "a rocprofv3 profile has a report of its own",
+        "a rocprofv3 profile has its own",
         "`tracelens rocprof`",
     ]);
     for profile in ["run_results.db", "csv"] {

@@ -73,8 +73,8 @@ fn an_architecture_that_cannot_be_used_is_refused_before_reading() {
     place.put("short.json", r#"{"name": "x", "mem_bw_gbps": 1}"#);
     for (options, parts) in [
         (&["--gpu_arch_platform=h900"][..], &["unknown architecture \"h900\"", "H100-SXM", "MI300X"][..]),
-        (&["--gpu_arch_json_path=no.json"], &["no.json: is no architecture file", "No such file"]),
-        (&["--gpu_arch_json_path=text.json"], &["text.json: is no architecture file"]),
+        (&["--gpu_arch_json_path=no.json"], &["no.json: is not an architecture file", "No such file"]),
+        (&["--gpu_arch_json_path=text.json"], &["text.json: is not an architecture file"]),
         (&["--gpu_arch_json_path=short.json"], &["short.json: ", "max_achievable_tflops"]),
     ] {
         // The trace has not even been looked for.

@@ -89,10 +89,10 @@ fn other_files_are_refused_with_what_to_do() {
     let python = Python { program: "/no/such/python".into(), ..Python::default() };
     let none = refusal_with("my.py", "", &python);
     assert!(
-        none.starts_with("my.py needs Python, and \"/no/such/python\" cannot be started: No such file"),
+        none.starts_with("my.py needs Python, but \"/no/such/python\" cannot be started: No such file"),
         "{none}"
     );
-    assert!(none.contains("write the extension as a table in TOML"), "{none}");
+    assert!(none.contains("write the extension in TOML"), "{none}");
 }
 
 #[test]
