@@ -73,7 +73,7 @@ pub enum BaseType {
 
 /// Why a text is no schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no schema of an operator: at byte {at}, expected {expected}, found {found:?}")]
+#[error("not an operator schema: at byte {at}, expected {expected}, found {found:?}")]
 pub struct SchemaError {
     at: usize,
     expected: &'static str,

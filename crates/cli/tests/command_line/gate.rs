@@ -169,7 +169,7 @@ fn what_cannot_be_compared_is_refused_with_the_check() {
         .exits_with(0)
         .with_summary(&["allowed: device: candidate b.json: AMD"]);
     let unknown = gate(&place, &["--allow", "speed"]).exits_with(2);
-    assert!(unknown.err.contains("\"speed\" is no check that refuses a comparison"), "{}", unknown.err);
+    assert!(unknown.err.contains("\"speed\" is not a check that refuses a comparison"), "{}", unknown.err);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_baseline_file_stands_for_its_recordings() {
     place
         .run("gate --baseline cut.json --candidate b.json")
         .exits_with(2)
-        .with_error(&["cut.json: it is no baseline file"]);
+        .with_error(&["cut.json: is not a baseline file"]);
 }
 
 #[test]

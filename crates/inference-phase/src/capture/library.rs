@@ -464,7 +464,7 @@ mod details_tests {
         let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let endings = [
             "entry 0 is left out: batch_size is \"bad\", not an integer",
-            "entry 2 is left out: there is no file \"gone.json\" in the folder",
+            "entry 2 skipped: there is no file \"gone.json\" in the folder",
             "entry 3 is left out: file is null",
             "entry 4 is left out: batch_size is 1.5, not an integer",
             "entry 5 is left out: mode is null",
