@@ -48,7 +48,7 @@ fn invalid_utf8_is_replaced_and_counted() {
     content[name] = 0xff;
     report(content)
         .exits_with(0)
-        .with_summary(&["GPU span 100.0 µs", "warning: texts with invalid UTF-8, replaced by U+FFFD"]);
+        .with_summary(&["GPU span 100.0 µs", "warning: texts with invalid UTF-8, replaced with U+FFFD"]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_is_no_trace_is_one_error() {
 #[test]
 fn a_directory_and_a_missing_file_are_named() {
     let place = Workplace::with("");
-    place.run("report .").exits_with(2).with_error(&[".: is a directory; name a recording in it"]);
+    place.run("report .").exits_with(2).with_error(&[".: is a directory; pass a recording in it"]);
     place.run("report no.json").exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
     place.run("tree no.json").exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
 }

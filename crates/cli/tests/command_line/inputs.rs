@@ -119,8 +119,8 @@ fn recordings_of_other_tools_are_named_as_what_they_are() {
     let event = [&[0x40, 0x05, 0x5a, slice.len() as u8][..], &slice, &[0x50, 0x01]].concat();
     place.put("other.pftrace", packet(&event).repeat(3));
     place.run("report other.pftrace").exits_with(2).with_error(&[
-        "a Perfetto trace of another program, with slices of \"toplevl\"; expected one",
-        "one that PyTorch's profiler or rocprofv3 recorded",
+        "a Perfetto trace by another program, with slices of \"toplevl\"; expected one",
+        "one by PyTorch's profiler or rocprofv3",
     ]);
 }
 
@@ -147,6 +147,6 @@ fn more_files_than_are_read_get_a_tip() {
         place
             .run(&[subcommand, "*.json"])
             .exits_with(2)
-            .with_error(&["*.json: no file has this name", "pattern"]);
+            .with_error(&["*.json: no such file", "pattern"]);
     }
 }

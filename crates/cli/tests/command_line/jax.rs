@@ -37,7 +37,7 @@ fn a_report_names_what_bounds_the_program() {
         "jit_f: 1 execution on GPUs",
         "gemm_fusion_dot 1 60.000 60.0",
         "loop_add_fusion 2 40.000 40.0",
-        "warning: 3 kernels (100.000 µs) name instructions that the profile does not embed",
+        "warning: 3 kernels (100.000 µs) name instructions missing from the profile",
         "wrote host_perf_report.xlsx",
     ]);
     assert_eq!(place.files(""), ["host.xplane.pb", "host_perf_report.xlsx", "trace.json"]);
@@ -127,12 +127,12 @@ fn what_is_no_profile_of_a_device_is_told() {
     run("trace.json")
         .with_error(&["trace.json: is an event trace; expected an XPlane profile", "`tracelens report`"]);
     run(generated().to_str().unwrap()).with_error(&["expected an XPlane profile", "`tracelens report`"]);
-    run("text").with_error(&["text: is not recognised", "plugins/profile/<time>/<host>.xplane.pb"]);
+    run("text").with_error(&["text: not recognised", "plugins/profile/<time>/<host>.xplane.pb"]);
     run("absent").with_error(&["absent: cannot be read"]);
-    run(".").with_error(&["is a directory; name a recording in it: ./trace.json"]);
+    run(".").with_error(&["is a directory; pass a recording in it: ./trace.json"]);
     std::fs::create_dir_all(place.path("plugins/profile/today")).unwrap();
     place.put("plugins/profile/today/host.xplane.pb", profile(KERNELS));
-    run(".").with_error(&["is a directory; name a recording in it: ./plugins/profile/today/host.xplane.pb"]);
+    run(".").with_error(&["is a directory; pass a recording in it: ./plugins/profile/today/host.xplane.pb"]);
     place.run("jax").exits_with(2);
 }
 

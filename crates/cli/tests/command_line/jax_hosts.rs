@@ -63,7 +63,7 @@ fn a_run_of_several_hosts_has_a_workbook_and_a_summary() {
     place.put("bare.xplane.pb", gpu(0, &[("all-reduce.1", 20), ("add.9", 5)]));
     let outcome = place.run(&["jax", profiles[0], "bare.xplane.pb"]).exits_with(0);
     outcome.with_summary(&[
-        "warning: bare.xplane.pb: 2 kernels (25.000 µs) name instructions that the profile does not",
+        "warning: bare.xplane.pb: 2 kernels (25.000 µs) name instructions missing from the profile",
     ]);
 }
 

@@ -299,7 +299,7 @@ fn what_is_odd_is_said_and_ends_no_run() {
         "1 of 4 ranks have no recording (3)",
         "rank 1: its recording is cut off or damaged",
         "rank7_trace.json: left out: its job has 128 ranks, that of the others 4",
-        "rank8_trace.json: is not recognised",
+        "rank8_trace.json: not recognised",
         "a recording of the job is left out: ",
     ]);
 }
