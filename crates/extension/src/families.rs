@@ -150,7 +150,7 @@ impl Parameters<'_> {
     }
 
     fn counts(&self, name: &str) -> Result<Option<Vec<u64>>, String> {
-        self.optional(name, "a list of whole numbers of at least 0", |list| all(list, count))
+        self.optional(name, "a list of whole numbers, 0 or more", |list| all(list, count))
     }
 
     fn flag(&self, name: &str, otherwise: bool) -> Result<bool, String> {
@@ -180,7 +180,7 @@ impl Parameters<'_> {
     }
 }
 
-const COUNT: &str = "a whole number of at least 0";
+const COUNT: &str = "a whole number, 0 or more";
 const TEXT: &str = "a text";
 
 /// The items of a list, each as `read` takes it; `None` where it takes one of them for none.

@@ -79,7 +79,7 @@ impl Recorded {
         match self.backward {
             Backward::AsModelled | Backward::ThisCall => finite(figure(&*self.model)?),
             Backward::OtherMultiplications => Err(Undefined::no_formula(
-                "the backward pass consists of matrix multiplications of their own",
+                "the backward pass has its own matrix multiplications",
             )),
         }
     }

@@ -165,7 +165,7 @@ impl Expansion {
         if !self.exceeded.load(Ordering::Relaxed) {
             return outcome;
         }
-        let (what, limit) = ("the text that it unpacks to", format!("{MOST_EXPANSION} times its size"));
+        let (what, limit) = ("its decompressed text", format!("{MOST_EXPANSION} times its size"));
         Err(IngestError::TooLong { path: path.to_path_buf(), what, limit })
     }
 

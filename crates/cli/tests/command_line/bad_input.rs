@@ -58,7 +58,7 @@ fn a_cut_off_file_is_reported_as_far_as_it_goes() {
     report(cut)
         .exits_with(0)
         .with_summary(FIGURES)
-        .with_summary(&["warning: the file ends early: every complete event was read, "]);
+        .with_summary(&["warning: the file ends early: all complete events were read, "]);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_trace_without_gpu_events_and_operators_has_no_report() {
     let call = trace(&one_operator()[1..2]);
     report(call)
         .exits_with(2)
-        .with_error(&["contains no GPU events (1 host events only)", "ProfilerActivity.CUDA"]);
+        .with_error(&["has no GPU events, only 1 host events", "ProfilerActivity.CUDA"]);
 }
 
 #[test]

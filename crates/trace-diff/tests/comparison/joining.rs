@@ -174,7 +174,7 @@ fn reports_with_other_columns_are_joined_by_what_they_share() {
     assert_eq!((table.rows.len(), table.rows[0].delta_us()), (1, -6.0));
     let keys: Vec<String> = comparison.notices.iter().map(ToString::to_string).collect();
     assert_eq!(keys.len(), 2, "{keys:?}");
-    assert!(keys[0].contains("`Input type`, which the report of b does not have"), "{keys:?}");
+    assert!(keys[0].contains("`Input type`, which the report of b lacks"), "{keys:?}");
     // Times of the device and times of the host are not the same figure.
     let host = crate::sides::table("ops_summary", ["name", "host_us"], &[["x".into(), 1.0.into()]]);
     let comparison = compared(vec![operators(&[("x", 1.0, 1)])], vec![host]);
