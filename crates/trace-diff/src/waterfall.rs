@@ -96,7 +96,7 @@ fn parts_of_table(table: &Joined, whole: f64) -> Vec<(String, f64)> {
     let left: f64 = table.rows[shown..].iter().map(crate::compare::Row::delta_us).sum();
     parts.push(("other kinds of work".to_owned(), left));
     parts.push((
-        "overlap of kinds, and work of none".to_owned(),
+        "overlap and uncategorised work".to_owned(),
         rounded_away(whole - of_parts - left, whole),
     ));
     parts

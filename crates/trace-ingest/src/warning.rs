@@ -376,8 +376,8 @@ fn damage(bytes_read: Option<u64>) -> String {
 /// What is left out with the events of a phase.
 fn unused(phase: Option<char>) -> String {
     match phase {
-        Some(phase) => format!("{} (ph {phase}), which no figure needs, left out", phase_name(phase)),
-        None => "events without a readable phase (ph), which are in no figure".to_owned(),
+        Some(phase) => format!("unused {} (ph {phase}) left out", phase_name(phase)),
+        None => "events without a readable phase (ph) left out".to_owned(),
     }
 }
 
@@ -395,11 +395,11 @@ fn phase_name(phase: char) -> &'static str {
     match phase {
         'C' => "counter samples",
         'b' | 'n' | 'e' | 'S' | 'T' | 'p' | 'F' => "parts of asynchronous spans",
-        'N' | 'O' | 'D' => "snapshots of objects",
-        'P' => "samples of the call stack",
+        'N' | 'O' | 'D' => "object snapshots",
+        'P' => "call stack samples",
         'R' => "marks",
-        'v' | 'V' => "dumps of memory",
-        'c' => "marks of clocks",
+        'v' | 'V' => "memory dumps",
+        'c' => "clock marks",
         's' | 't' | 'f' => "arrows without an id",
         _ => "events of an unknown phase",
     }

@@ -85,7 +85,7 @@ fn databases_are_read_from_standard_input() {
     place
         .run_on(&place.path("run.db"), &["report", "-"])
         .exits_with(2)
-        .with_error(&["the file ends here, its header says 100 bytes"]);
+        .with_error(&["the file ends here, but its header says 100 bytes"]);
     place.run_on(&place.path("trace.json"), &["report", "-"]).exits_with(2).with_error(&["is empty"]);
 }
 
@@ -93,10 +93,10 @@ fn databases_are_read_from_standard_input() {
 fn recordings_of_other_tools_are_named_as_what_they_are() {
     let place = Workplace::with("");
     for (file, content, parts) in [
-        ("a.nsys-rep", &b"\x01\x02\x03"[..], &["a.nsys-rep: is a recording of Nsight Systems", "nsys export --type sqlite"][..]),
+        ("a.nsys-rep", &b"\x01\x02\x03"[..], &["a.nsys-rep: is an Nsight Systems recording", "nsys export --type sqlite"][..]),
         ("a.qdrep", b"\x01\x02\x03", &["Nsight Systems"]),
-        ("a.ncu-rep", b"\x01\x02\x03", &["a report of Nsight Compute", "ncu --import"]),
-        ("renamed.bin", b"NVR\0\x01\x02", &["a report of Nsight Compute"]),
+        ("a.ncu-rep", b"\x01\x02\x03", &["an Nsight Compute report", "ncu --import"]),
+        ("renamed.bin", b"NVR\0\x01\x02", &["an Nsight Compute report"]),
         ("a.h5", b"\x89HDF\r\n\x1a\n", &["an HDF5 file"]),
         (
             "chrome.json",

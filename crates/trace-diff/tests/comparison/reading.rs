@@ -205,7 +205,7 @@ fn hostile_workbooks_are_errors() {
             )],
             "is not a readable workbook",
         ),
-        (vec![(SHEET, far_cell(5))], "are not in order"),
+        (vec![(SHEET, far_cell(5))], "are out of order"),
     ] {
         let parts: Vec<(&str, &str)> = parts.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let path = workbook(place.path(), &parts);

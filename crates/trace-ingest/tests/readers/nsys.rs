@@ -398,7 +398,7 @@ fn names_that_stand_for_no_table_are_refused() {
     );
     assert!(error.contains("reading NVTX_EVENTS: it is a virtual table"), "{error}");
     let error = refused("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN deviceId;");
-    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL: it has no column deviceId"), "{error}");
+    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL: has no column deviceId"), "{error}");
 }
 
 #[test]
@@ -464,7 +464,7 @@ fn of_versions_of_a_table_the_highest_with_rows_is_read() {
         "{} ALTER TABLE {KERNEL}_V3 DROP COLUMN deviceId;",
         kernel_table(&name("_V3"), Some(3))
     ));
-    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL_V3: it has no column deviceId"), "{error}");
+    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL_V3: has no column deviceId"), "{error}");
 }
 
 #[test]
@@ -521,10 +521,10 @@ fn databases_are_told_apart_by_their_tables() {
     let nvprof = error(
         "CREATE TABLE StringTable (_id_ INTEGER); CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (a);",
     );
-    assert!(nvprof.contains("a database of nvprof"), "{nvprof}");
+    assert!(nvprof.contains("an nvprof database"), "{nvprof}");
     let other = error("CREATE TABLE mine (a);");
     assert!(other.contains("found an SQLite database with the tables mine"), "{other}");
-    assert!(other.contains("which nsys export makes"), "{other}");
+    assert!(other.contains("from nsys export"), "{other}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Context<'_> {
             let version: String = version.chars().filter(|letter| !letter.is_control()).take(20).collect();
             let known = KNOWN_MAJORS.join(" and ");
             let detail =
-                format!("version {version} of the schema is not known, {known} are; it was read as these");
+                format!("unknown schema version {version}, read as {known}");
             Warning::UnreadableFact { key: TABLE, detail }
         }));
         Ok(())
