@@ -299,9 +299,7 @@ pub enum Error {
         gpus_per_node: u32,
     },
     /// The report of several profiles is about their collectives, and there are none.
-    #[error(
-        "none of the {profiles} profiles has a GPU collective, which a report on several profiles needs"
-    )]
+    #[error("none of the {profiles} profiles has a GPU collective, which a report on several profiles needs")]
     #[diagnostic(code("no-collectives"), help("pass one profile at a time for all other figures"))]
     NoCollectives {
         /// How many profiles.

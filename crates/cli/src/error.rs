@@ -89,9 +89,7 @@ pub(crate) enum Failure {
     #[error("the recordings do not show whether the candidate is slower")]
     #[diagnostic(code("not-told"))]
     NotTold,
-    #[error(
-        "the recordings cannot be compared: different work or machines, or unsound"
-    )]
+    #[error("the recordings cannot be compared: different work or machines, or unsound")]
     #[diagnostic(code("not-comparable"))]
     NotComparable,
     #[error(transparent)]
@@ -112,10 +110,7 @@ pub(crate) enum Failure {
     #[diagnostic(transparent)]
     Gate(#[from] GateError),
     #[error("{path}: {error}", path = .path.display())]
-    #[diagnostic(
-        code("thresholds"),
-        help("write a commented thresholds file with `tracelens gate --init`")
-    )]
+    #[diagnostic(code("thresholds"), help("write a commented thresholds file with `tracelens gate --init`"))]
     Thresholds { path: PathBuf, error: ThresholdsError },
     #[error("the sizes do not fit: {detail}")]
     #[diagnostic(code("sizes"))]
@@ -197,9 +192,7 @@ pub(crate) enum Failure {
     #[error("cannot write {path}: {source}", path = .path.display())]
     #[diagnostic(
         code("file"),
-        help(
-            "check that its folder exists, is writable and has room, or choose another path"
-        )
+        help("check that its folder exists, is writable and has room, or choose another path")
     )]
     File { path: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]

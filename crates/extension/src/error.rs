@@ -57,9 +57,7 @@ pub enum ExtensionError {
     #[error("{path} needs Python, but {python:?} cannot be started: {reason}")]
     #[diagnostic(
         code("extension/no-python"),
-        help(
-            "choose an interpreter with --python, or write the extension in TOML, which needs none"
-        )
+        help("choose an interpreter with --python, or write the extension in TOML, which needs none")
     )]
     NoPython {
         /// The extension file.

@@ -567,7 +567,8 @@ impl Function {
                 list => Ok(Value::Int(items(list)?.len() as i64)),
             },
             Function::Size => {
-                let name = first.as_text().ok_or_else(|| format!("{} is not an element type", shown(first)))?;
+                let name =
+                    first.as_text().ok_or_else(|| format!("{} is not an element type", shown(first)))?;
                 let size = element_size(name).map_err(|undefined| undefined.reason.into_owned())?;
                 Ok(if size.fract() == 0.0 { Value::Int(size as i64) } else { Value::Float(size) })
             }

@@ -149,9 +149,7 @@ fn transformer_engine(
 
 fn unrecorded_lengths(packed: bool, padded: bool) -> Option<String> {
     if packed {
-        Some(
-            "assumed one full sequence per batch row: lengths are known only on the device".into(),
-        )
+        Some("assumed one full sequence per batch row: lengths are known only on the device".into())
     } else if padded {
         Some("assumed no padding: lengths are known only on the device".into())
     } else {

@@ -130,7 +130,8 @@ impl FromStr for ReplicaGroups {
 
     /// Reads the text after `replica_groups=`.
     fn from_str(text: &str) -> Result<Self, Undefined> {
-        read(text.trim()).ok_or_else(|| Undefined::arguments(format!("{text:?} is not a list of replica groups")))
+        read(text.trim())
+            .ok_or_else(|| Undefined::arguments(format!("{text:?} is not a list of replica groups")))
     }
 }
 

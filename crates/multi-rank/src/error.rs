@@ -81,9 +81,7 @@ pub enum Error {
     #[error("{path}: changed after its tables were made", path = .path.display())]
     #[diagnostic(
         code("changed"),
-        help(
-            "reduce it again with `tracelens ranks collect`, or pass the recordings instead of the tables"
-        )
+        help("reduce it again with `tracelens ranks collect`, or pass the recordings instead of the tables")
     )]
     Changed {
         /// The recording.

@@ -277,7 +277,8 @@ fn scalar(text: &str, index: usize) -> Result<Scalar, String> {
 
 fn scalars(text: &str, index: usize) -> Result<Vec<Scalar>, String> {
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let inner = inner.ok_or_else(|| format!("argument {index} has the value {text:?}, which is not a list"))?;
+    let inner =
+        inner.ok_or_else(|| format!("argument {index} has the value {text:?}, which is not a list"))?;
     if inner.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -407,7 +408,10 @@ mod tests {
             (reason("float", &negative, &shape, ""), "Input Dims[0] has the negative dimension -1"),
             (reason("float", &shape, &[Value::tuple([])], ""), "argument 0 has 0 strides for 1 dimensions"),
             (reason("Scalar", &shape, &shape, "x"), "argument 0 has the value \"x\", which is not a number"),
-            (reason("ScalarList", &shape, &shape, "1"), "argument 0 has the value \"1\", which is not a list"),
+            (
+                reason("ScalarList", &shape, &shape, "1"),
+                "argument 0 has the value \"1\", which is not a list",
+            ),
             (
                 reason("TensorList", &shape, &shape, ""),
                 "argument 0 is a list of tensors without recorded shapes",

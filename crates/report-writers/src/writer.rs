@@ -38,11 +38,7 @@ pub struct Written {
 pub enum Warning {
     /// Texts longer than a cell can hold were cut and end in `…`.
     #[error("{table}: {cells} text(s) of {column} cut to {limit} characters, the limit of a workbook cell")]
-    #[diagnostic(
-        code("writing/text-cut"),
-        severity(Warning),
-        help("write csv or json instead")
-    )]
+    #[diagnostic(code("writing/text-cut"), severity(Warning), help("write csv or json instead"))]
     TextCut {
         /// The table.
         table: String,
@@ -66,11 +62,7 @@ pub enum Warning {
     },
     /// Columns beyond the format's limit are missing.
     #[error("the last {columns} column(s) of `{table}` are missing: the limit of a sheet is {limit}")]
-    #[diagnostic(
-        code("writing/columns-cut"),
-        severity(Warning),
-        help("write csv or json instead")
-    )]
+    #[diagnostic(code("writing/columns-cut"), severity(Warning), help("write csv or json instead"))]
     ColumnsCut {
         /// The table.
         table: String,
@@ -115,9 +107,7 @@ pub enum WriteError {
     #[error("cannot create `{}`: {source}", path.display())]
     #[diagnostic(
         code("write/create"),
-        help(
-            "check that its directory exists and is writable, and that no other program has the file open"
-        )
+        help("check that its directory exists and is writable, and that no other program has the file open")
     )]
     Create {
         /// The file.

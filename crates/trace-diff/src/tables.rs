@@ -107,12 +107,8 @@ fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, 
         Subject::Model => {
             "Operators of a family by their model parameters in both reports, largest change first; the sheets of all families are joined this way."
         }
-        Subject::Timeline => {
-            "Rows of this sheet in both reports, joined by key, largest change first."
-        }
-        _ => {
-            "Rows of this sheet in both reports, joined by key, largest change first; sums in the last row."
-        }
+        Subject::Timeline => "Rows of this sheet in both reports, joined by key, largest change first.",
+        _ => "Rows of this sheet in both reports, joined by key, largest change first; sums in the last row.",
     };
     let sheet = name.to_owned();
     Sheet::with_context(

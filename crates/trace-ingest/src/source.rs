@@ -349,9 +349,9 @@ fn open_member<'a>(
     match method {
         zip::CompressionMethod::Stored => Ok(Box::new(packed)),
         zip::CompressionMethod::Deflated => Ok(expansion.limited(flate2::read::DeflateDecoder::new(packed))),
-        other => {
-            Err(archive_error(format!("member {chosen:?} is compressed with {other}, which is not supported")))
-        }
+        other => Err(archive_error(format!(
+            "member {chosen:?} is compressed with {other}, which is not supported"
+        ))),
     }
 }
 

@@ -6,9 +6,7 @@
 #[non_exhaustive]
 pub enum Warning {
     /// The file ends in the middle; every complete event before was read.
-    #[error(
-        "the file ends early: all complete events were read, the last {bytes_lost} bytes are lost"
-    )]
+    #[error("the file ends early: all complete events were read, the last {bytes_lost} bytes are lost")]
     #[diagnostic(code("reading/truncated"), severity(Error), help("export or copy the recording again"))]
     Truncated {
         /// Bytes after the last complete event (of decompressed content) that could not be used.
@@ -48,9 +46,7 @@ pub enum Warning {
         bytes: u64,
     },
     /// Text after the end of the trace, which was not read, looks like another trace or the end of one.
-    #[error(
-        "a second trace seems to follow, of {events} events: its {bytes} bytes were not read"
-    )]
+    #[error("a second trace seems to follow, of {events} events: its {bytes} bytes were not read")]
     #[diagnostic(
         code("reading/second-trace"),
         severity(Warning),
@@ -195,9 +191,7 @@ pub enum Warning {
     #[diagnostic(
         code("reading/counter-pass"),
         severity(Warning),
-        help(
-            "dispatches are joined by id if the kernel names agree, else by kernel and order"
-        )
+        help("dispatches are joined by id if the kernel names agree, else by kernel and order")
     )]
     CounterPass {
         /// The file with the counters.
@@ -316,9 +310,7 @@ pub enum EventFault {
     #[error("events with a lost name, shown as <unknown>")]
     LostName,
     /// MTIA records work on its streams, and again on tracks of submission queues, packets and copies.
-    #[error(
-        "device events on MTIA's queue, packet and copy tracks, left out as duplicates of its streams"
-    )]
+    #[error("device events on MTIA's queue, packet and copy tracks, left out as duplicates of its streams")]
     RepeatedOnQueue,
     /// Device work of a kind that the reader does not know was kept in the category `other device`.
     #[error("device work of an unknown kind, counted neither as kernels nor as copies")]

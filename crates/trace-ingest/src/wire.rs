@@ -153,9 +153,7 @@ impl<'a> Message<'a> {
         let left = self.end - self.at;
         match usize::try_from(length) {
             Ok(length) if length <= left => Ok((self.at, self.at + length)),
-            _ if self.end == self.bytes.len() => {
-                self.fault(offset, number, "its length exceeds the file")
-            }
+            _ if self.end == self.bytes.len() => self.fault(offset, number, "its length exceeds the file"),
             _ => self.fault(offset, number, "its length exceeds the enclosing message"),
         }
     }

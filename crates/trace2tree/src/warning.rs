@@ -51,9 +51,7 @@ pub enum TreeWarning {
         first_uid: u32,
     },
     /// Device events whose launch is not in the trace; they belong to no operator.
-    #[error(
-        "{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and no operator"
-    )]
+    #[error("{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and no operator")]
     #[diagnostic(code("tree/unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.

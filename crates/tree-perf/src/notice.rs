@@ -89,9 +89,7 @@ pub enum Notice {
     )]
     MemoryWithoutModules,
     /// The same because the Python frames, which name modules, were not read.
-    #[error(
-        "memory_owners and memory_blocks have no modules: Python frames were not read"
-    )]
+    #[error("memory_owners and memory_blocks have no modules: Python frames were not read")]
     #[diagnostic(code("analysis/memory-without-modules"), severity(Warning))]
     MemoryWithoutFrames,
     /// No range or operator has the name that the iterations of the sheet of budgets were to have.

@@ -144,9 +144,6 @@ fn more_files_than_are_read_get_a_tip() {
         "report on each separately; `tracelens ranks` reports on those of one job",
     ]);
     for subcommand in ["tree", "report", "split"] {
-        place
-            .run(&[subcommand, "*.json"])
-            .exits_with(2)
-            .with_error(&["*.json: no such file", "pattern"]);
+        place.run(&[subcommand, "*.json"]).exits_with(2).with_error(&["*.json: no such file", "pattern"]);
     }
 }

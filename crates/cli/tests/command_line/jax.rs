@@ -51,10 +51,7 @@ fn report_makes_the_same_report() {
     let report_out = report.out.replace(r#""name": "report""#, r#""name": "jax""#);
     assert_eq!((jax.out, jax.err), (report_out, report.err));
     let outcome = place.run("report host.xplane.pb --detect_recompute").exits_with(2);
-    outcome.with_error(&[
-        "--detect_recompute applies to PyTorch traces",
-        "an XPlane profile",
-    ]);
+    outcome.with_error(&["--detect_recompute applies to PyTorch traces", "an XPlane profile"]);
     let outcome = place.run("report host.xplane.pb --parity hta").exits_with(2);
     outcome.with_error(&["--parity hta applies to PyTorch traces"]);
 }

@@ -160,8 +160,7 @@ fn what_no_annotation_says_is_a_warning() {
 fn a_trace_of_the_device_alone_says_that_its_phases_are_unknown() {
     let place = Workplace::with(trace(&[kernel("pa_decode", 1, 0.0, 5.0)]));
     let outcome = place.run(&["report", "trace.json", ANALYSIS]).exits_with(0);
-    outcome
-        .with_summary(&["warning: the trace has no host events", "all phases are Unknown"]);
+    outcome.with_summary(&["warning: the trace has no host events", "all phases are Unknown"]);
     assert_eq!(texts(&place.sheets(&[ANALYSIS]), "phase_summary", "phase"), ["Unknown"]);
 }
 

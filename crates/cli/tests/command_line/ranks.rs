@@ -354,8 +354,7 @@ fn a_recording_that_is_named_twice_is_no_second_rank() {
 fn the_same_rank_of_another_job_is_left_out() {
     let place = job();
     place.put("job/other.json", rank(1, 128));
-    let expected =
-        ["4 of 4 ranks", "other.json: left out: its job has 128 ranks, that of the others 4"];
+    let expected = ["4 of 4 ranks", "other.json: left out: its job has 128 ranks, that of the others 4"];
     place.run("ranks --trace_dir job").exits_with(0).with_summary(&expected);
     // The second one of a rank names its job, whichever is read first.
     let (other, own) = ("job/other.json", "job/rank*_trace.json");

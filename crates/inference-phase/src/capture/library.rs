@@ -30,10 +30,7 @@ pub enum CaptureError {
     },
     /// The path is no folder.
     #[error("{path}: is not a folder", path = .path.display())]
-    #[diagnostic(
-        code("captures/not-a-folder"),
-        help("pass the folder with the graph capture traces")
-    )]
+    #[diagnostic(code("captures/not-a-folder"), help("pass the folder with the graph capture traces"))]
     NotAFolder {
         /// The path.
         path: PathBuf,

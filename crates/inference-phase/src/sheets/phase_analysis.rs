@@ -422,9 +422,7 @@ pub enum PhaseNotice {
         prompts_percent: f64,
     },
     /// A method that looks at calls one by one leaves a part of the device time undecided.
-    #[error(
-        "{method} finds no phase for {percent:.1}% of the operators' device time, which is Unknown"
-    )]
+    #[error("{method} finds no phase for {percent:.1}% of the operators' device time, which is Unknown")]
     #[diagnostic(
         code("phases/undecided"),
         severity(Warning),
@@ -437,9 +435,7 @@ pub enum PhaseNotice {
         percent: f64,
     },
     /// The trace has no host events, so nothing says which step launched what.
-    #[error(
-        "the trace has no host events to link device work to steps: all phases are Unknown"
-    )]
+    #[error("the trace has no host events to link device work to steps: all phases are Unknown")]
     #[diagnostic(code("phases/device-only"), severity(Warning))]
     DeviceOnly,
     /// The phases are those of TraceLens.

@@ -304,9 +304,7 @@ fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
     }
     let crowded: usize = layouts.iter().map(|layout| layout.crowded).sum();
     if crowded > 0 {
-        notes.push(format!(
-            "{crowded} steps overlap more than {MOST_LANES} others and share the last lane."
-        ));
+        notes.push(format!("{crowded} steps overlap more than {MOST_LANES} others and share the last lane."));
     }
     let unplaced = timeline.steps().filter(|step| step.place().is_none()).count();
     if unplaced > 0 {

@@ -61,8 +61,7 @@ pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken>
     let mut warnings = Vec::new();
     let export = Export::read(tables, &mut warnings)?;
     if let Some(major) = export.schema_major.filter(|&major| major != KNOWN_MAJOR) {
-        let detail =
-            format!("unknown schema version {major}, read as {KNOWN_MAJOR}");
+        let detail = format!("unknown schema version {major}, read as {KNOWN_MAJOR}");
         warnings.push(Warning::UnreadableFact { key: EXPORT, detail });
     }
     if export.shift != 0 {

@@ -353,8 +353,7 @@ impl Reader {
                 let cell = page.cell(cell, pages.longest)?;
                 if cell.overflow.is_some() {
                     let left = spanning_left.checked_sub(cell.length as u64);
-                    spanning_left =
-                        left.ok_or_else(|| damaged(number, "its rows exceed the file"))?;
+                    spanning_left = left.ok_or_else(|| damaged(number, "its rows exceed the file"))?;
                 }
                 let row = cell.row(number, pages, columns, spanning)?;
                 amount.rows += 1;

@@ -128,13 +128,11 @@ fn not_a_number_and_infinity_are_no_times_but_break_nothing() {
     assert_eq!(trace.events().uid(EventId(0)), 1);
     let warnings = warnings(&trace);
     assert!(
-        warnings[0]
-            .contains("events without a readable time (ts), left out: 1 (first: event 0)"),
+        warnings[0].contains("events without a readable time (ts), left out: 1 (first: event 0)"),
         "{warnings:?}"
     );
     assert!(
-        warnings[1]
-            .contains("events without a readable duration (dur), set to zero: 1 (first: event 1)"),
+        warnings[1].contains("events without a readable duration (dur), set to zero: 1 (first: event 1)"),
         "{warnings:?}"
     );
 }
@@ -249,8 +247,7 @@ fn malformed_events_are_skipped_counted_and_located() {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         let position = format!("first at byte {}", text.find(broken).unwrap());
         assert!(
-            warnings[0].contains("malformed events left out: 1")
-                && warnings[0].contains(&position),
+            warnings[0].contains("malformed events left out: 1") && warnings[0].contains(&position),
             "{warnings:?}"
         );
         assert_eq!(trace.facts().trace_name.as_deref(), Some("t"), "{broken}");

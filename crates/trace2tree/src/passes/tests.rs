@@ -510,9 +510,7 @@ fn rules_about_frames_fail_by_name_without_frames_and_the_others_run() {
     let failures = insert_pseudo_operators(&mut tree);
     let said: Vec<String> = failures.iter().map(|(pass, error)| format!("{pass}: {error}")).collect();
     let without = |pass: &str, operator: &str| {
-        format!(
-            "{pass}: the parts of {operator} need Python frames, but the tree was built without them"
-        )
+        format!("{pass}: the parts of {operator} need Python frames, but the tree was built without them")
     };
     assert_eq!(
         said,

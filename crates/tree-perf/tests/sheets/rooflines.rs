@@ -269,9 +269,8 @@ fn peaks_that_the_architecture_lacks_are_told() {
         };
         let analysis = fixture.analyse(options);
         let notices: Vec<String> = analysis.notices().iter().map(ToString::to_string).collect();
-        let expected = format!(
-            "architecture toaster has no peak for matrix_fp32 (2 calls): these calls {consequence}"
-        );
+        let expected =
+            format!("architecture toaster has no peak for matrix_fp32 (2 calls): these calls {consequence}");
         assert_eq!(notices, [expected]);
         let row = Table::of_sheet(&analysis, "unified_perf_summary").select("GFLOPS | Roofline Bound");
         assert_eq!(row, [format!("0.000524288 | {bound}")]);

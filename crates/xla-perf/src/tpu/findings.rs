@@ -107,9 +107,7 @@ pub enum TpuNotice {
         time_us: f64,
     },
     /// Asynchronous operations whose end was not recorded.
-    #[error(
-        "{transfers} asynchronous operations have no end in the profile or window and are in no table"
-    )]
+    #[error("{transfers} asynchronous operations have no end in the profile or window and are in no table")]
     #[diagnostic(code("tpu/unfinished"), severity(Warning))]
     Unfinished {
         /// How many.

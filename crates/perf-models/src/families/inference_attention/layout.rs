@@ -17,11 +17,9 @@ pub(super) struct Step {
 pub(super) fn step(call: &OpCall<'_>) -> Step {
     let annotation = call.annotation.and_then(IterationAnnotation::parse);
     let statistics = match (call.annotation, &annotation) {
-        (_, Some(step)) => step.chunk_statistics().ok_or_else(|| {
-            Undefined::arguments(
-                "the enclosing step's annotation has no context lengths",
-            )
-        }),
+        (_, Some(step)) => step
+            .chunk_statistics()
+            .ok_or_else(|| Undefined::arguments("the enclosing step's annotation has no context lengths")),
         (Some(_), None) => Err(Undefined::arguments("the enclosing annotation is of an unknown engine")),
         (None, None) => Err(Undefined::arguments("no step annotation encloses the call")),
     };

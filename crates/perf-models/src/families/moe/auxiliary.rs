@@ -56,11 +56,7 @@ impl PerfModel for RoutingOperands {
             Some(elements(shape) * element_size(element_type.as_deref()?).ok()?)
         });
         let bytes: f64 = sizes.sum();
-        if bytes > 0.0 {
-            Ok(bytes)
-        } else {
-            Err(Undefined::arguments("no operand has a known element size"))
-        }
+        if bytes > 0.0 { Ok(bytes) } else { Err(Undefined::arguments("no operand has a known element size")) }
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {

@@ -220,7 +220,8 @@ pub(super) fn layer_backward(call: &OpCall<'_>) -> Read {
 pub(super) fn group_backward(call: &OpCall<'_>) -> Read {
     let output_mask = call.concrete_flags(9)?;
     let groups = u64::try_from(call.concrete_integer(8)?).ok().and_then(NonZeroU64::new);
-    let groups = groups.ok_or_else(|| Undefined::arguments("Concrete Inputs[8] is not a number of groups"))?;
+    let groups =
+        groups.ok_or_else(|| Undefined::arguments("Concrete Inputs[8] is not a number of groups"))?;
     let forward = Normalization {
         channels: Channels::OfGroup { all: call.dimension(1, 1)?, groups },
         affine: call.has_dimensions(4),

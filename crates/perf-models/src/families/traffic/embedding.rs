@@ -149,9 +149,7 @@ impl SplitTables {
 
 /// What the recording does not say of a lookup.
 fn lookups_alike() -> Assumptions {
-    Assumptions(vec![
-        "assumed equal lookups of narrow and wide tables, and no cached rows".to_owned(),
-    ])
+    Assumptions(vec!["assumed equal lookups of narrow and wide tables, and no cached rows".to_owned()])
 }
 
 /// One addition for each element that is looked up; a row of all tables is written for each request.

@@ -135,7 +135,8 @@ pub(crate) fn by_kernel(call: &OpCall<'_>) -> Read {
     match call.kernels {
         [kernel] if pytorch_kernel(kernel) == Some(Category::Elementwise) => {
             let mut assumptions = Assumptions(vec![
-                "from its one kernel: each tensor read once, a result of the shape and type they imply".into(),
+                "from its one kernel: each tensor read once, a result of the shape and type they imply"
+                    .into(),
             ]);
             let traffic = traffic(call, call.input_count(), Promoted, 1.0, &mut assumptions);
             noted(traffic, assumptions)

@@ -213,9 +213,6 @@ fn undescribed_agents_and_invalid_text_are_counted() {
     assert_eq!(profile.agents[1].label, "6");
     assert_eq!(
         warnings(&profile),
-        [
-            "records of agents without a description: 1",
-            "texts with invalid UTF-8, replaced with U+FFFD: 1",
-        ]
+        ["records of agents without a description: 1", "texts with invalid UTF-8, replaced with U+FFFD: 1",]
     );
 }
