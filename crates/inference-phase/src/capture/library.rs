@@ -460,11 +460,11 @@ mod details_tests {
         assert_eq!(files, [file("b.json.gz", Some(8), CaptureMode::Piecewise)]);
         let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let endings = [
-            "entry 0 is left out: batch_size is \"bad\", not an integer",
+            "entry 0 skipped: batch_size is \"bad\", not an integer",
             "entry 2 skipped: there is no file \"gone.json\" in the folder",
-            "entry 3 is left out: file is null",
-            "entry 4 is left out: batch_size is 1.5, not an integer",
-            "entry 5 is left out: mode is null",
+            "entry 3 skipped: file is null",
+            "entry 4 skipped: batch_size is 1.5, not an integer",
+            "entry 5 skipped: mode is null",
         ];
         assert_eq!(said.len(), endings.len());
         for (said, ending) in said.iter().zip(endings) {

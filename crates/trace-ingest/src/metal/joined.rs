@@ -201,7 +201,7 @@ fn width_fault(found: usize, width: usize, lines: u64) -> String {
     match lines {
         0 | 1 => format!("{found} fields, expected {width}"),
         _ => {
-            format!("{found} fields instead of {width}, over {lines} lines; a quotation mark may be missing")
+            format!("{found} fields, expected {width}, over {lines} lines; a quotation mark may be missing")
         }
     }
 }
