@@ -355,7 +355,7 @@ impl Parser {
         name.ok_or_else(|| {
             let names: Vec<_> =
                 NAMES.iter().map(|(name, _)| *name).chain(FUNCTIONS.iter().map(|(name, _)| *name)).collect();
-            format!("there is no {word}; there are {}", names.join(", "))
+            format!("there is no {word}; choose one of {}", names.join(", "))
         })
     }
 
@@ -677,7 +677,7 @@ mod tests {
             ("1 +", "expected a value, found the end"),
             ("1 2", "expected the end of the expression, found 2"),
             ("(1", "expected \")\", found the end"),
-            ("shape[0]", "there is no shape; there are name, dims, types"),
+            ("shape[0]", "there is no shape; choose one of name, dims, types"),
             ("'abc", "the text 'abc is not closed"),
             ("1 ; 2", "';' has no meaning in an expression"),
             ("1.2.3", "\"1.2.3\" is not a number"),

@@ -93,7 +93,7 @@ impl ModelFamily {
     pub(crate) fn named(name: &str) -> Result<&'static ModelFamily, String> {
         FAMILIES.iter().find(|family| family.name == name).ok_or_else(|| {
             let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-            format!("there is no model family {name:?}; there are {}", names.join(", "))
+            format!("there is no model family {name:?}; choose one of {}", names.join(", "))
         })
     }
 

@@ -443,7 +443,7 @@ class Insertion:
         known = ("donor", "sequence_number", "args", *GIVEN_LISTS)
         for key, value in given.items():
             if key not in known:
-                raise Fail("there is no argument %r; there are %s" % (key, ", ".join(known)))
+                raise Fail("there is no argument %r; choose one of %s" % (key, ", ".join(known)))
             if value is None:
                 continue
             if key == "donor":
