@@ -21,7 +21,7 @@ pub enum Error {
     #[error("no recording given")]
     #[diagnostic(code("no-recording"), help("pass at least one"))]
     NoRecording,
-    /// A baseline of something else than traces.
+    /// A baseline and recordings other than traces.
     #[error("{path}: is {kind}; a baseline ({baseline}) compares only with traces of PyTorch's profiler", path = .path.display(), baseline = .baseline.display())]
     #[diagnostic(code("baseline-of-trace"), help("use `tracelens compare`"))]
     BaselineOfTrace {
@@ -32,21 +32,21 @@ pub enum Error {
         /// The baseline.
         baseline: PathBuf,
     },
-    /// A comparison of less than two runs.
+    /// A comparison of fewer than two runs.
     #[error("only {given} run given")]
     #[diagnostic(code("one-run"), help("pass at least two, the baseline first"))]
     OneRun {
         /// How many were named.
         given: usize,
     },
-    /// A question about two runs.
+    /// Not exactly two runs for a comparison of two.
     #[error("the comparison takes two runs, found {given}")]
     #[diagnostic(code("two-runs"), help("pass two runs, the baseline first"))]
     TwoRuns {
         /// How many were named.
         given: usize,
     },
-    /// Something was given for each of the runs, but not as many times as there are runs.
+    /// A list with one value per run has the wrong length.
     #[error("{given} {what} for {runs} runs")]
     #[diagnostic(code("count-of-runs"), help("give one per run, in the order of the runs"))]
     CountOfRuns {
@@ -57,14 +57,14 @@ pub enum Error {
         /// How many runs there are.
         runs: usize,
     },
-    /// A name that would not tell a run apart.
+    /// A name that cannot identify a run.
     #[error("`{name}` cannot name a run: names must be unique, not empty and without `::`")]
     #[diagnostic(code("name-of-run"), help("choose another"))]
     NameOfRun {
         /// The name.
         name: String,
     },
-    /// Two reports without a table that both have.
+    /// Two reports without a common table.
     #[error("{path}: has no sheet in common with {baseline}{asked}", path = .path.display(), baseline = .baseline.display(), asked = if .sheets.is_empty() { String::new() } else { format!(", of those requested ({sheets})") })]
     #[diagnostic(code("nothing-in-common"), help("compare reports of the same kind"))]
     NothingInCommon {
@@ -83,7 +83,7 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     ReadReport(#[from] ReadError),
-    /// Nothing of what was asked for can be found.
+    /// The recording has none of what was requested.
     #[error("{path}: has no {what}", path = .path.display())]
     #[diagnostic(code("not-recorded"), help("{advice}"))]
     NotRecorded {
@@ -98,23 +98,23 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Ingest(#[from] IngestError),
-    /// Several files where the report is of one.
+    /// Several files for a report on one.
     #[error("{second}: is a second recording; a report covers one of {kind}", second = .second.display())]
     #[diagnostic(code("one-at-a-time"), help("report on each separately"))]
     OneAtATime {
         /// Kind of the recordings.
         kind: RecordingKind,
-        /// The file too many.
+        /// The superfluous file.
         second: PathBuf,
     },
-    /// A gate reads its recordings twice, once for their hash.
+    /// The gate reads recordings twice, once to hash them.
     #[error("{path}: standard input cannot be saved as a baseline or compared with one", path = .path.display())]
     #[diagnostic(code("needs-file"), help("write it to a file and pass that"))]
     NeedsFile {
         /// The path that stands for standard input.
         path: PathBuf,
     },
-    /// A file says that it is a baseline, and cannot be used.
+    /// A baseline file is unusable.
     #[error("{path}: {error}", path = .path.display())]
     #[diagnostic(code("baseline"), forward(error))]
     Baseline {
@@ -123,7 +123,7 @@ pub enum Error {
         /// Why.
         error: BaselineError,
     },
-    /// A file says that it is a baseline, and is too large for one.
+    /// A baseline file is too large.
     #[error("{path}: claims to be a baseline but exceeds {most} bytes", path = .path.display())]
     #[diagnostic(code("large-baseline"), help("save it again with `tracelens gate save`"))]
     LargeBaseline {
@@ -140,7 +140,7 @@ pub enum Error {
         #[diagnostic_source]
         JobError,
     ),
-    /// Of the recordings of a job none can be used.
+    /// None of a job's recordings can be used.
     #[error("none of {recordings} recordings can be used; the first: {first}")]
     #[diagnostic(code("no-ranks"))]
     NoRanks {
@@ -152,14 +152,14 @@ pub enum Error {
         #[help]
         advice: Option<String>,
     },
-    /// A profile among what is to be one trace.
+    /// A profile among the traces to fuse.
     #[error("{path}: is {kind}, which has no trace events to copy", path = .path.display(), kind = RecordingKind::XPlane)]
     #[diagnostic(code("fuse-of-profile"), help("use `tracelens ranks` to report on the job"))]
     FuseOfProfile {
         /// The profile.
         path: PathBuf,
     },
-    /// Tables of a profile that there are of traces alone.
+    /// Tables that exist for traces only, requested of a profile.
     #[error("{path}: is {kind}; {option} works with traces only", path = .path.display(), kind = RecordingKind::XPlane)]
     #[diagnostic(code("tables-of-profile"), help("omit it"))]
     TablesOfProfile {
@@ -168,7 +168,7 @@ pub enum Error {
         /// The option that asks for them.
         option: &'static str,
     },
-    /// Ranks that the paths of profiles are to tell.
+    /// Ranks from paths, requested for profiles.
     #[error("{path}: is the recording of a host; the order of the hosts sets the ranks of their devices", path = .path.display())]
     #[diagnostic(
         code("ranks-of-profile"),
@@ -178,7 +178,7 @@ pub enum Error {
         /// A profile.
         path: PathBuf,
     },
-    /// A profile without a GPU that did something, among those of a job.
+    /// A job's profile without GPU work.
     #[error("{path}: has no GPU work, only {planes}; the ranks of a job are GPUs", path = .path.display())]
     #[diagnostic(code("no-gpu-at-work"), help("use `tracelens jax` for TPUs"))]
     NoGpuAtWork {
@@ -187,14 +187,14 @@ pub enum Error {
         /// Its planes.
         planes: String,
     },
-    /// An export of Nsight Systems without work of a GPU, among those of a job.
+    /// A job's Nsight Systems export without GPU work.
     #[error("{path}: has no GPU work; the ranks of a job are GPUs", path = .path.display())]
     #[diagnostic(code("no-gpu-in-export"), help("omit it, or record with --trace=cuda,nvtx"))]
     NoGpuInExport {
         /// The export.
         path: PathBuf,
     },
-    /// Two exports of Nsight Systems are of one session, so that its ranks would count twice.
+    /// Two Nsight Systems exports of one session, whose ranks would count twice.
     #[error("{second}: is the same session as {first}: same start time, shared processes", first = .first.display(), second = .second.display())]
     #[diagnostic(code("same-session"), help("pass each session once"))]
     SameSession {
@@ -213,10 +213,10 @@ pub enum Error {
         events: usize,
         /// What may help.
         advice: &'static str,
-        /// What reading got over; it may be the reason.
+        /// Warnings of the reader; they may explain it.
         warnings: Vec<trace_ingest::Warning>,
     },
-    /// There is no such part of a trace.
+    /// The window does not exist or is empty.
     #[error("{path}: {error}", path = .path.display())]
     #[diagnostic(code("window"), forward(error))]
     Window {
@@ -225,7 +225,7 @@ pub enum Error {
         /// Why.
         error: WindowError,
     },
-    /// A trace without so many ranges of a name.
+    /// Too few ranges of a name.
     #[error("{path}: has {found} host ranges or operators whose names begin with {name:?}; number {last} (from 0) was requested", path = .path.display())]
     #[diagnostic(
         code("no-such-annotation"),
@@ -236,7 +236,7 @@ pub enum Error {
         path: PathBuf,
         /// What their names begin with.
         name: String,
-        /// The last number that was asked for.
+        /// The last number requested.
         last: usize,
         /// How many there are.
         found: usize,
@@ -248,7 +248,7 @@ pub enum Error {
         /// The trace.
         path: PathBuf,
     },
-    /// Names that no operator or kernel has.
+    /// A name that no operator, call or kernel has.
     #[error("{path}: no operator, call or kernel is named {name:?}", path = .path.display())]
     #[diagnostic(
         code("nothing-to-change"),
@@ -266,7 +266,7 @@ pub enum Error {
     Overlay {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// An XPlane profile without a device.
@@ -277,7 +277,7 @@ pub enum Error {
         path: PathBuf,
         /// Names of its planes.
         planes: String,
-        /// A remark where part of the file is lost; empty else.
+        /// A remark if part of the file is lost, else empty.
         lost: &'static str,
     },
     /// Two paths lead to one recording.
@@ -287,7 +287,7 @@ pub enum Error {
         /// The second of the paths.
         path: PathBuf,
     },
-    /// A host has more GPUs than it is said to have, so that ranks of two hosts would coincide.
+    /// A host has more GPUs than stated, so ranks of two hosts would coincide.
     #[error("{path}: has GPU {gpu}, but with {gpus_per_node} GPUs per host the last is {last}", path = .path.display(), last = .gpus_per_node - 1)]
     #[diagnostic(code("more-gpus"))]
     MoreGpus {
@@ -298,14 +298,14 @@ pub enum Error {
         /// How many GPUs a host was said to have.
         gpus_per_node: u32,
     },
-    /// The report of several profiles is about their collectives, and there are none.
+    /// Several profiles, none with a collective.
     #[error("none of the {profiles} profiles has a GPU collective, which a report on several profiles needs")]
     #[diagnostic(code("no-collectives"), help("pass one profile at a time for all other figures"))]
     NoCollectives {
         /// How many profiles.
         profiles: usize,
     },
-    /// Tenstorrent operations that the options do not fit.
+    /// The options do not fit the Tenstorrent operations.
     #[error("{files}: {error}", files = names(.paths))]
     #[diagnostic(code("metal"), forward(error))]
     Metal {
@@ -332,7 +332,7 @@ pub enum Error {
         /// The names of those that are bundled.
         known: String,
     },
-    /// A sheet of ours is at fault.
+    /// A bug in one of our sheets.
     #[error("cannot build the report: {0}")]
     #[diagnostic(code("table"), help("report this as a bug"))]
     Table(
@@ -340,7 +340,7 @@ pub enum Error {
         #[diagnostic_source]
         TableError,
     ),
-    /// Sheets of ours do not go together.
+    /// A bug: our sheets are inconsistent.
     #[error("cannot build the report: {0}")]
     #[diagnostic(forward(0), help("report this as a bug"))]
     Report(#[from] ReportError),
@@ -351,7 +351,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The file that was read and that it is about; of several the one that is at fault.
+    /// The input file at fault.
     #[must_use]
     pub fn input(&self) -> Option<&Path> {
         match self {

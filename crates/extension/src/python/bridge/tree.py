@@ -331,7 +331,7 @@ class Tree:
         operator = self._current(operator)
         uid = operator["UID"]
         if uid < self._count and self._columns.kind[uid] != INSERTED:
-            raise Fail("%s was recorded; only inserted operators can be charged with everything below" % self._label(operator))
+            raise Fail("%s was recorded; only inserted operators can be charged with their subtree" % self._label(operator))
         self._charged.append(("charge", uid))
 
     def link_backward(self, forward, backward):
