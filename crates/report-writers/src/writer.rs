@@ -50,7 +50,7 @@ pub enum Warning {
         limit: usize,
     },
     /// Rows beyond the format's limit are missing.
-    #[error("the last {rows} row(s) of `{table}` are missing: the limit of a sheet is {limit}")]
+    #[error("the last {rows} row(s) of `{table}` are missing: a sheet holds at most {limit}")]
     #[diagnostic(code("writing/rows-cut"), severity(Warning), help("write csv or json instead"))]
     RowsCut {
         /// The table.
@@ -61,7 +61,7 @@ pub enum Warning {
         limit: usize,
     },
     /// Columns beyond the format's limit are missing.
-    #[error("the last {columns} column(s) of `{table}` are missing: the limit of a sheet is {limit}")]
+    #[error("the last {columns} column(s) of `{table}` are missing: a sheet holds at most {limit}")]
     #[diagnostic(code("writing/columns-cut"), severity(Warning), help("write csv or json instead"))]
     ColumnsCut {
         /// The table.

@@ -63,9 +63,8 @@ impl Convolution {
     pub fn spatial_dimensions(&self) -> Result<usize, Undefined> {
         let (input, filter) = (self.input.shape.len(), self.filter.shape.len());
         if !(3..=5).contains(&input) || filter != input {
-            let reason = format!(
-                "a convolution cannot have an input with {input} dimensions and a filter with {filter}"
-            );
+            let reason =
+                format!("no convolution has a {input}-dimensional input and a {filter}-dimensional filter");
             return Err(Undefined::arguments(reason));
         }
         let spatial = input - 2;
