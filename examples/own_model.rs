@@ -82,7 +82,7 @@ impl Optimizers {
         let shapes =
             call.dims_entry(0)?.items().map(|shapes| shapes.iter().map(shape).collect::<Option<Vec<_>>>());
         let shapes = shapes.flatten().filter(|shapes| !shapes.is_empty());
-        let shapes = shapes.ok_or_else(|| Undefined::arguments("Input Dims[0] is no list of shapes"))?;
+        let shapes = shapes.ok_or_else(|| Undefined::arguments("Input Dims[0] is not a list of shapes"))?;
         let parameters = shapes.into_iter().map(|shape| Tensor::new(shape, self.element_type.as_str()));
         Ok(AdamWStep { parameters: parameters.collect(), amsgrad: call.has_dimensions(4) })
     }

@@ -73,7 +73,7 @@ fn what_ends_a_query_is_said() {
         answer(&query("SELECT 1"), &options).unwrap_err().to_string()
     };
     assert!(at(folder.path().join("none")).contains("is no folder; expected the tables of a job"));
-    assert!(at(folder.path().to_owned()).contains("has no tables of ranks"));
+    assert!(at(folder.path().to_owned()).contains("has no rank tables"));
     let rank = job.folder.join("rank-00003");
     fs::write(rank.join("ops.parquet"), "no table").unwrap();
     let message = error("SELECT sum(calls) FROM ops");

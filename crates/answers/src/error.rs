@@ -18,12 +18,12 @@ use trace_ingest::{IngestError, RecordingKind};
 #[non_exhaustive]
 pub enum Error {
     /// No file was named.
-    #[error("no recording is named")]
-    #[diagnostic(code("no-recording"), help("name at least one"))]
+    #[error("no recording given")]
+    #[diagnostic(code("no-recording"), help("pass at least one"))]
     NoRecording,
-    /// A baseline of something else than traces.
-    #[error("{path}: is {kind}, and only traces of PyTorch's profiler are held against a baseline ({baseline})", path = .path.display(), baseline = .baseline.display())]
-    #[diagnostic(code("baseline-of-trace"), help("compare others with tracelens compare"))]
+    /// A baseline and recordings other than traces.
+    #[error("{path}: is {kind}; a baseline ({baseline}) compares only with traces of PyTorch's profiler", path = .path.display(), baseline = .baseline.display())]
+    #[diagnostic(code("baseline-of-trace"), help("use `tracelens compare`"))]
     BaselineOfTrace {
         /// The recording.
         path: PathBuf,
@@ -32,23 +32,23 @@ pub enum Error {
         /// The baseline.
         baseline: PathBuf,
     },
-    /// A comparison of less than two runs.
-    #[error("{given} run is named")]
-    #[diagnostic(code("one-run"), help("name at least two, the one that the others are compared with first"))]
+    /// A comparison of fewer than two runs.
+    #[error("only {given} run given")]
+    #[diagnostic(code("one-run"), help("pass at least two, the baseline first"))]
     OneRun {
         /// How many were named.
         given: usize,
     },
-    /// A question about two runs.
-    #[error("the comparison is of two runs, and {given} are named")]
-    #[diagnostic(code("two-runs"), help("name two runs, the one that the other is held against first"))]
+    /// Not exactly two runs for a comparison of two.
+    #[error("the comparison takes two runs, found {given}")]
+    #[diagnostic(code("two-runs"), help("pass two runs, the baseline first"))]
     TwoRuns {
         /// How many were named.
         given: usize,
     },
-    /// Something was given for each of the runs, but not as many times as there are runs.
-    #[error("{given} {what} are given for {runs} runs")]
-    #[diagnostic(code("count-of-runs"), help("give one for each, in the order of the runs"))]
+    /// A list with one value per run has the wrong length.
+    #[error("{given} {what} for {runs} runs")]
+    #[diagnostic(code("count-of-runs"), help("give one per run, in the order of the runs"))]
     CountOfRuns {
         /// What was given.
         what: &'static str,
@@ -57,15 +57,15 @@ pub enum Error {
         /// How many runs there are.
         runs: usize,
     },
-    /// A name that would not tell a run apart.
-    #[error("`{name}` cannot name a run: names differ, are not empty, and have no `::`")]
+    /// A name that cannot identify a run.
+    #[error("`{name}` cannot name a run: names must be unique, not empty and without `::`")]
     #[diagnostic(code("name-of-run"), help("choose another"))]
     NameOfRun {
         /// The name.
         name: String,
     },
-    /// Two reports without a table that both have.
-    #[error("{path}: has no sheet that could be compared with one of {baseline}{asked}", path = .path.display(), baseline = .baseline.display(), asked = if .sheets.is_empty() { String::new() } else { format!(", of those that were asked for ({sheets})") })]
+    /// Two reports without a common table.
+    #[error("{path}: has no sheet in common with {baseline}{asked}", path = .path.display(), baseline = .baseline.display(), asked = if .sheets.is_empty() { String::new() } else { format!(", of those requested ({sheets})") })]
     #[diagnostic(code("nothing-in-common"), help("compare reports of the same kind"))]
     NothingInCommon {
         /// The first run.
@@ -83,7 +83,7 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     ReadReport(#[from] ReadError),
-    /// Nothing of what was asked for can be found.
+    /// The recording has none of what was requested.
     #[error("{path}: has no {what}", path = .path.display())]
     #[diagnostic(code("not-recorded"), help("{advice}"))]
     NotRecorded {
@@ -98,23 +98,23 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Ingest(#[from] IngestError),
-    /// Several files where the report is of one.
-    #[error("{second}: is a second recording, and the report is of {kind}, one at a time", second = .second.display())]
-    #[diagnostic(code("one-at-a-time"), help("make a report of each"))]
+    /// Several files for a report on one.
+    #[error("{second}: is a second recording; a report covers one of {kind}", second = .second.display())]
+    #[diagnostic(code("one-at-a-time"), help("report on each separately"))]
     OneAtATime {
         /// Kind of the recordings.
         kind: RecordingKind,
-        /// The file too many.
+        /// The superfluous file.
         second: PathBuf,
     },
-    /// A gate reads its recordings twice, once for their hash.
-    #[error("{path}: standard input cannot be held against a baseline or kept as one", path = .path.display())]
-    #[diagnostic(code("needs-file"), help("write it to a file, and name that"))]
+    /// The gate reads recordings twice, once to hash them.
+    #[error("{path}: standard input cannot be saved as a baseline or compared with one", path = .path.display())]
+    #[diagnostic(code("needs-file"), help("write it to a file and pass that"))]
     NeedsFile {
         /// The path that stands for standard input.
         path: PathBuf,
     },
-    /// A file says that it is a baseline, and cannot be used.
+    /// A baseline file is unusable.
     #[error("{path}: {error}", path = .path.display())]
     #[diagnostic(code("baseline"), forward(error))]
     Baseline {
@@ -123,9 +123,9 @@ pub enum Error {
         /// Why.
         error: BaselineError,
     },
-    /// A file says that it is a baseline, and is too large for one.
-    #[error("{path}: says that it is a baseline and has more than {most} bytes", path = .path.display())]
-    #[diagnostic(code("large-baseline"), help("make it again with `tracelens gate save`"))]
+    /// A baseline file is too large.
+    #[error("{path}: claims to be a baseline but exceeds {most} bytes", path = .path.display())]
+    #[diagnostic(code("large-baseline"), help("save it again with `tracelens gate save`"))]
     LargeBaseline {
         /// The file.
         path: PathBuf,
@@ -140,8 +140,8 @@ pub enum Error {
         #[diagnostic_source]
         JobError,
     ),
-    /// Of the recordings of a job none can be used.
-    #[error("none of {recordings} recordings can be used, for instance {first}")]
+    /// None of a job's recordings can be used.
+    #[error("none of {recordings} recordings can be used; the first: {first}")]
     #[diagnostic(code("no-ranks"))]
     NoRanks {
         /// How many.
@@ -152,51 +152,51 @@ pub enum Error {
         #[help]
         advice: Option<String>,
     },
-    /// A profile among what is to be one trace.
-    #[error("{path}: is {kind}, which has no entries of a trace to copy", path = .path.display(), kind = RecordingKind::XPlane)]
-    #[diagnostic(code("fuse-of-profile"), help("`tracelens ranks` reports on the job"))]
+    /// A profile among the traces to fuse.
+    #[error("{path}: is {kind}, which has no trace events to copy", path = .path.display(), kind = RecordingKind::XPlane)]
+    #[diagnostic(code("fuse-of-profile"), help("use `tracelens ranks` to report on the job"))]
     FuseOfProfile {
         /// The profile.
         path: PathBuf,
     },
-    /// Tables of a profile that there are of traces alone.
-    #[error("{path}: is {kind}, and the tables that {option} asks for are made of traces alone", path = .path.display(), kind = RecordingKind::XPlane)]
-    #[diagnostic(code("tables-of-profile"), help("leave it out"))]
+    /// Tables that exist for traces only, requested of a profile.
+    #[error("{path}: is {kind}; {option} works with traces only", path = .path.display(), kind = RecordingKind::XPlane)]
+    #[diagnostic(code("tables-of-profile"), help("omit it"))]
     TablesOfProfile {
         /// A profile.
         path: PathBuf,
         /// The option that asks for them.
         option: &'static str,
     },
-    /// Ranks that the paths of profiles are to tell.
-    #[error("{path}: is the recording of a host, whose devices get their ranks by the order of the hosts", path = .path.display())]
+    /// Ranks from paths, requested for profiles.
+    #[error("{path}: is the recording of a host; the order of the hosts sets the ranks of their devices", path = .path.display())]
     #[diagnostic(
         code("ranks-of-profile"),
-        help("name these in that order and leave out --rank_regex and --world_size")
+        help("pass the hosts in order, without --rank_regex and --world_size")
     )]
     RanksOfProfile {
         /// A profile.
         path: PathBuf,
     },
-    /// A profile without a GPU that did something, among those of a job.
-    #[error("{path}: shows no work of a GPU, only {planes}, and the ranks of a job of profiles are GPUs", path = .path.display())]
-    #[diagnostic(code("no-gpu-at-work"), help("`tracelens jax` reports on TPUs"))]
+    /// A job's profile without GPU work.
+    #[error("{path}: has no GPU work, only {planes}; the ranks of a job are GPUs", path = .path.display())]
+    #[diagnostic(code("no-gpu-at-work"), help("use `tracelens jax` for TPUs"))]
     NoGpuAtWork {
         /// The profile.
         path: PathBuf,
         /// Its planes.
         planes: String,
     },
-    /// An export of Nsight Systems without work of a GPU, among those of a job.
-    #[error("{path}: shows no work of a GPU, and the ranks of a job are GPUs", path = .path.display())]
-    #[diagnostic(code("no-gpu-in-export"), help("leave it out, or record with --trace=cuda,nvtx"))]
+    /// A job's Nsight Systems export without GPU work.
+    #[error("{path}: has no GPU work; the ranks of a job are GPUs", path = .path.display())]
+    #[diagnostic(code("no-gpu-in-export"), help("omit it, or record with --trace=cuda,nvtx"))]
     NoGpuInExport {
         /// The export.
         path: PathBuf,
     },
-    /// Two exports of Nsight Systems are of one session, so that its ranks would count twice.
-    #[error("{second}: is the same session twice: it began when that of {first} did, and processes are in both", first = .first.display(), second = .second.display())]
-    #[diagnostic(code("same-session"), help("name each once"))]
+    /// Two Nsight Systems exports of one session, whose ranks would count twice.
+    #[error("{second}: is the same session as {first}: same start time, shared processes", first = .first.display(), second = .second.display())]
+    #[diagnostic(code("same-session"), help("pass each session once"))]
     SameSession {
         /// One of them.
         first: PathBuf,
@@ -204,7 +204,7 @@ pub enum Error {
         second: PathBuf,
     },
     /// A trace without device events.
-    #[error("{path}: contains no GPU events ({events} host events only)", path = .path.display())]
+    #[error("{path}: has no GPU events, only {events} host events", path = .path.display())]
     #[diagnostic(code("no-gpu-events"), help("{advice}"))]
     NoGpuEvents {
         /// The file.
@@ -213,10 +213,10 @@ pub enum Error {
         events: usize,
         /// What may help.
         advice: &'static str,
-        /// What reading got over; it may be the reason.
+        /// Warnings of the reader; they may explain it.
         warnings: Vec<trace_ingest::Warning>,
     },
-    /// There is no such part of a trace.
+    /// The window does not exist or is empty.
     #[error("{path}: {error}", path = .path.display())]
     #[diagnostic(code("window"), forward(error))]
     Window {
@@ -225,34 +225,34 @@ pub enum Error {
         /// Why.
         error: WindowError,
     },
-    /// A trace without so many ranges of a name.
-    #[error("{path}: has {found} ranges or operators of the host whose names begin with {name:?}, and number {last}, counted from 0, was asked for", path = .path.display())]
+    /// Too few ranges of a name.
+    #[error("{path}: has {found} host ranges or operators whose names begin with {name:?}; number {last} (from 0) was requested", path = .path.display())]
     #[diagnostic(
         code("no-such-annotation"),
-        help("`tracelens tree` prints operators, a viewer shows ranges")
+        help("list operators with `tracelens tree`; see ranges in a trace viewer")
     )]
     NoSuchAnnotation {
         /// The trace.
         path: PathBuf,
         /// What their names begin with.
         name: String,
-        /// The last number that was asked for.
+        /// The last number requested.
         last: usize,
         /// How many there are.
         found: usize,
     },
     /// A trace without operators, calls and device events.
-    #[error("{path}: has no operators, calls or device events that a path could lead through", path = .path.display())]
+    #[error("{path}: has no operators, calls or device events, hence no critical path", path = .path.display())]
     #[diagnostic(code("no-path"))]
     NoPath {
         /// The trace.
         path: PathBuf,
     },
-    /// Names that no operator or kernel has.
+    /// A name that no operator, call or kernel has.
     #[error("{path}: no operator, call or kernel is named {name:?}", path = .path.display())]
     #[diagnostic(
         code("nothing-to-change"),
-        help("the sheet critical_path has names, and * stands for any characters")
+        help("take a name from sheet critical_path; * matches any characters")
     )]
     NothingToChange {
         /// The trace.
@@ -262,33 +262,33 @@ pub enum Error {
     },
     /// The trace with the path cannot be written.
     #[error("cannot write {path}: {source}", path = .path.display())]
-    #[diagnostic(code("overlay"), help("check that you may write to its folder and that there is room"))]
+    #[diagnostic(code("overlay"), help("check free space and write permission for its folder"))]
     Overlay {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// An XPlane profile without a device.
-    #[error("{path}: contains no device, only {planes}", path = .path.display())]
-    #[diagnostic(code("no-device-plane"), help("record it where the program runs on a GPU or TPU{lost}"))]
+    #[error("{path}: has no device, only {planes}", path = .path.display())]
+    #[diagnostic(code("no-device-plane"), help("record a run on a GPU or TPU{lost}"))]
     NoDevicePlane {
         /// The file.
         path: PathBuf,
         /// Names of its planes.
         planes: String,
-        /// A remark where part of the file is lost; empty else.
+        /// A remark if part of the file is lost, else empty.
         lost: &'static str,
     },
     /// Two paths lead to one recording.
-    #[error("{path}: is named twice", path = .path.display())]
-    #[diagnostic(code("same-recording"), help("each rank or host of a run has a recording of its own"))]
+    #[error("{path}: is given twice", path = .path.display())]
+    #[diagnostic(code("same-recording"), help("pass one recording per rank or host"))]
     SameRecording {
         /// The second of the paths.
         path: PathBuf,
     },
-    /// A host has more GPUs than it is said to have, so that ranks of two hosts would coincide.
-    #[error("{path}: shows GPU {gpu}, but with {gpus_per_node} GPUs per host the last is {last}", path = .path.display(), last = .gpus_per_node - 1)]
+    /// A host has more GPUs than stated, so ranks of two hosts would coincide.
+    #[error("{path}: has GPU {gpu}, but with {gpus_per_node} GPUs per host the last is {last}", path = .path.display(), last = .gpus_per_node - 1)]
     #[diagnostic(code("more-gpus"))]
     MoreGpus {
         /// The profile.
@@ -298,16 +298,14 @@ pub enum Error {
         /// How many GPUs a host was said to have.
         gpus_per_node: u32,
     },
-    /// The report of several profiles is about their collectives, and there are none.
-    #[error(
-        "none of the {profiles} profiles shows a collective on GPUs, and the report of several profiles is about these"
-    )]
-    #[diagnostic(code("no-collectives"), help("name one profile for everything else"))]
+    /// Several profiles, none with a collective.
+    #[error("none of the {profiles} profiles has a GPU collective, which a report on several profiles needs")]
+    #[diagnostic(code("no-collectives"), help("pass one profile at a time for all other figures"))]
     NoCollectives {
         /// How many profiles.
         profiles: usize,
     },
-    /// Tenstorrent operations that the options do not fit.
+    /// The options do not fit the Tenstorrent operations.
     #[error("{files}: {error}", files = names(.paths))]
     #[diagnostic(code("metal"), forward(error))]
     Metal {
@@ -317,7 +315,7 @@ pub enum Error {
         error: MetalError,
     },
     /// A file describes no architecture.
-    #[error("{path}: is no architecture file: {detail}", path = .path.display())]
+    #[error("{path}: is not an architecture file: {detail}", path = .path.display())]
     #[diagnostic(code("architecture-file"))]
     ArchitectureFile {
         /// The file.
@@ -334,16 +332,16 @@ pub enum Error {
         /// The names of those that are bundled.
         known: String,
     },
-    /// A sheet of ours is at fault.
-    #[error("the report cannot be put together: {0}")]
+    /// A bug in one of our sheets.
+    #[error("cannot build the report: {0}")]
     #[diagnostic(code("table"), help("report this as a bug"))]
     Table(
         #[from]
         #[diagnostic_source]
         TableError,
     ),
-    /// Sheets of ours do not go together.
-    #[error("the report cannot be put together: {0}")]
+    /// A bug: our sheets are inconsistent.
+    #[error("cannot build the report: {0}")]
     #[diagnostic(forward(0), help("report this as a bug"))]
     Report(#[from] ReportError),
     /// A picture cannot be drawn.
@@ -353,7 +351,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The file that was read and that it is about; of several the one that is at fault.
+    /// The input file at fault.
     #[must_use]
     pub fn input(&self) -> Option<&Path> {
         match self {

@@ -291,7 +291,7 @@ mod tests {
         std::fs::copy(EXPORT, &copy).expect("a copy");
         let (_folder, mapped) = map(&[PathBuf::from(EXPORT), copy], &MapOptions::default());
         let error = mapped.unwrap_err().to_string();
-        assert!(error.contains("copy.sqlite: is the same session twice"), "{error}");
+        assert!(error.contains("copy.sqlite: is the same session as"), "{error}");
     }
 
     #[test]

@@ -18,12 +18,12 @@ use xla_perf::tpu::TpuNotice;
 use crate::numbers::{counted, duration, grouped};
 use crate::picture::{NothingToDraw, Picture};
 
-/// Something that a reader has to know before trusting or missing a figure. Its text names no option of any program:
-/// who has options says which one would help.
+/// What a reader must know before trusting or missing a figure. The text names no option of any program:
+/// the program adds the option that helps.
 #[derive(Clone, Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum Notice {
-    /// Of one of several runs that are compared.
+    /// About one of the compared runs.
     #[error("{run}: {notice}")]
     #[diagnostic(forward(notice))]
     OfRun {
@@ -32,39 +32,39 @@ pub enum Notice {
         /// What there is to know of it.
         notice: Box<Notice>,
     },
-    /// Of a comparison of runs.
+    /// About a comparison of runs.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Comparison(CompareNotice),
-    /// Of a comparison as TraceLens does it.
+    /// About a comparison with `--parity tracelens`.
     #[error(transparent)]
     #[diagnostic(transparent)]
     ComparisonAsTraceLens(ParityNotice),
-    /// Two runs whose trees are compared are recordings of different kinds.
-    #[error("A is {} and B is {}: recorders of different kinds record different things, so what one run alone has may be in both", .kinds[0], .kinds[1])]
+    /// The compared trees come from different kinds of recordings.
+    #[error("A is {} and B is {}: recorders differ in what they record, so what only one run shows may be in both", .kinds[0], .kinds[1])]
     #[diagnostic(code("other-kind-of-run"), severity(Error))]
     OtherKindOfRun {
         /// The kinds of A and of B.
         kinds: [RecordingKind; 2],
     },
-    /// Two runs whose trees are compared have few operators in common.
+    /// The compared trees share few operators.
     #[error(
-        "only {operators_percent:.1}% of the operators of both runs have an equal one in the other: these may be different programs"
+        "only {operators_percent:.1}% of operators match between the runs: these may be different programs"
     )]
     #[diagnostic(code("little-alike"), severity(Error))]
     LittleAlike {
-        /// Share of the operators of both that have an equal one in the other, in percent.
+        /// Share of both runs' operators with a match in the other, in percent.
         operators_percent: f64,
     },
     /// A run whose tree is compared has no device events.
-    #[error("the recording has no device events, so nothing of it is compared")]
+    #[error("the recording has no device events: nothing to compare")]
     #[diagnostic(code("no-work-to-align"), severity(Warning), help("{advice}"))]
     NoWorkToAlign {
         /// What gives a recording some.
         advice: &'static str,
     },
     /// Device events without a launch in the trace are no part of the operators' figures.
-    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "counted in the timeline, charged to no operator" } else { "left out of the timeline and of operators" })]
+    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "in the timeline, but under no operator" } else { "neither in the timeline nor under an operator" })]
     #[diagnostic(code("unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.
@@ -74,57 +74,57 @@ pub enum Notice {
         /// Whether the timeline counts them.
         in_timeline: bool,
     },
-    /// The trace has no Python frames, which something that was asked for looks for.
+    /// A requested figure needs Python frames, which the trace lacks.
     #[error(transparent)]
     #[diagnostic(transparent)]
     NoPythonFrames(NoPythonFrames),
-    /// A baseline keeps a recording of which a part is lost.
-    #[error("{file}: a part of the recording is lost, so that no gate takes it")]
+    /// A recording in a baseline is incomplete.
+    #[error("{file}: part of the recording is lost, so `gate` rejects it")]
     #[diagnostic(code("cut-off-in-baseline"), severity(Error), help("record it again"))]
     CutOffInBaseline {
         /// Its name there.
         file: String,
     },
-    /// The tables of a recording, made before, lack a part of it.
-    #[error("{path}: its tables were made before and lack a part that is lost: the recording is cut off or damaged", path = .path.display())]
+    /// A recording was incomplete when its tables were made.
+    #[error("{path}: was cut off or damaged when its tables were made; the lost part is missing", path = .path.display())]
     #[diagnostic(code("cut-off-when-mapped"), severity(Error), help("record it again"))]
     CutOffWhenMapped {
         /// Its path.
         path: PathBuf,
     },
-    /// The trace has operators and no device events: what the report would say of a device is left out.
-    #[error("gpu_timeline and the other sheets of devices are left out: the trace has no device events")]
+    /// The trace has operators but no device events: device sheets are omitted.
+    #[error("gpu_timeline and the other device sheets are omitted: the trace has no device events")]
     #[diagnostic(code("no-device-events"), severity(Warning), help("{advice}"))]
     NoDeviceEvents {
         /// What gives a recording some.
         advice: &'static str,
     },
-    /// The trace has device events only, and their list was not asked for.
+    /// The trace has device events only, and their list was not requested.
     #[error("the trace has no operators, only kernels")]
     #[diagnostic(code("no-operators"), severity(Warning))]
     NoOperators,
-    /// The peaks of the device are not known: nothing is held against a roofline.
+    /// The device's peaks are unknown: no rooflines.
     #[error("no rooflines: {}", unknown_peaks(.device.as_deref()))]
     #[diagnostic(code("no-rooflines"), severity(Advice))]
     NoRooflines {
         /// The device as the recording names it, if it does.
         device: Option<Box<str>>,
     },
-    /// The report is of what the recording has in common with traces; it has one of its own.
-    #[error("{kind} has a report of its own, which knows more of it")]
+    /// A report as for traces, although this kind of recording has its own.
+    #[error("{kind} has its own, more detailed report")]
     #[diagnostic(code("lesser-report"), severity(Advice))]
     LesserReport {
         /// Kind of the recording.
         kind: RecordingKind,
     },
     /// XProf wrote the trace of a profile, for viewing.
-    #[error("XProf wrote this trace, for viewing, of {} and says more: the programs, their costs and all events", viewed(.profile.as_deref()))]
+    #[error("XProf wrote this trace for viewing, from {} has more: programs, their costs and all events", viewed(.profile.as_deref()))]
     #[diagnostic(code("view-of-x-plane"), severity(Advice))]
     ViewOfXPlane {
         /// The profile, if it is beside the trace.
         profile: Option<PathBuf>,
     },
-    /// What reading the file got over.
+    /// Recoverable faults of the file.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Reading(Warning),
@@ -145,21 +145,21 @@ pub enum Notice {
     #[diagnostic(transparent)]
     Captures(Arc<CaptureWarning>),
     /// Graph launches hide the operators inside.
-    #[error("{} in the figures without the operators inside", counted(*.launches, "graph launch is", "graph launches are"))]
+    #[error("{} counted without the operators inside", counted(*.launches, "graph launch is", "graph launches are"))]
     #[diagnostic(
         code("unopened-graphs"),
         severity(Warning),
-        help("name traces of the graphs' capture, which tell them")
+        help("pass the graphs' capture traces to expand them")
     )]
     UnopenedGraphs {
         /// How many.
         launches: usize,
     },
-    /// Traces of graph captures were given, and the trace launches no graph.
-    #[error("the trace launches no graph that captures could explain")]
+    /// Graph captures were given, but the trace launches no graph.
+    #[error("the trace launches no graphs for the captures to expand")]
     #[diagnostic(code("no-graphs"), severity(Warning))]
     NoGraphs,
-    /// The captures do not explain some of the graph launches.
+    /// Some graph launches match no capture.
     #[error("{} of {} graph launches hide their operators: {reason}", grouped(*.launches as u128), grouped(*.of as u128))]
     #[diagnostic(code("unmerged-graphs"), severity(Warning))]
     UnmergedGraphs {
@@ -170,8 +170,8 @@ pub enum Notice {
         /// Why.
         reason: SkipReason,
     },
-    /// Device events of graphs whose operator rests on order and number alone.
-    #[error("{} of {} device events of graphs have their operator by order and number alone: the capture names no kernels", grouped(*.device_events as u128), grouped(*.of as u128))]
+    /// Graph device events matched to operators by order and count only.
+    #[error("{} of {} graph device events are matched to operators by order and count only: the capture names no kernels", grouped(*.device_events as u128), grouped(*.of as u128))]
     #[diagnostic(code("unverified-graphs"), severity(Warning))]
     UnverifiedGraphs {
         /// How many.
@@ -199,7 +199,7 @@ pub enum Notice {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Job(Diagnostic),
-    /// What is odd about a recording whose critical path is looked for.
+    /// Oddities of a recording on the way to its critical path.
     #[error("{fault}: {}{}", grouped((*.count).into()), first_event(*.first_uid))]
     #[diagnostic(code("critical-path"), severity(Warning))]
     CriticalPath {
@@ -211,7 +211,7 @@ pub enum Notice {
         first_uid: Option<u32>,
     },
     /// A recording of a job that cannot be used.
-    #[error("the job is reported without a recording: {reason}")]
+    #[error("a recording of the job is left out: {reason}")]
     #[diagnostic(code("left-out"), severity(Error))]
     LeftOut {
         /// Its file.
@@ -222,13 +222,13 @@ pub enum Notice {
         #[help]
         advice: Option<String>,
     },
-    /// Tables of single collectives are left out: there are too many.
-    #[error("{} kernels of collectives are too many to be shown one by one (at most {}): only sums of them are", grouped(*.kernels as u128), grouped(*.most as u128))]
+    /// Too many collectives to list.
+    #[error("{} collective kernels are too many to list (at most {}): only sums are shown", grouped(*.kernels as u128), grouped(*.most as u128))]
     #[diagnostic(code("too-many-collectives"), severity(Warning))]
     TooManyCollectives {
         /// Kernels of collectives.
         kernels: usize,
-        /// So many at most are shown one by one.
+        /// The most that are listed.
         most: usize,
     },
     /// A notice about one of several files.
@@ -240,8 +240,8 @@ pub enum Notice {
         /// The notice.
         notice: Box<Notice>,
     },
-    /// A picture that was asked for shows nothing and is left out.
-    #[error("there is no picture of {}: {why}", drawn(*.picture))]
+    /// A requested picture would be empty and is omitted.
+    #[error("no picture of {}: {why}", drawn(*.picture))]
     #[diagnostic(code("nothing-to-draw"), severity(Advice))]
     NothingToDraw {
         /// The picture.
@@ -258,12 +258,12 @@ pub enum NoPythonFrames {
     #[error("the trace has no Python frames")]
     #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with with_stack=True"))]
     NotRecorded,
-    /// Operators note their call stacks all the same.
-    #[error("the trace has call stacks in texts of operators, which name no modules and no frames' times")]
+    /// Only operators have call stacks, as text.
+    #[error("the trace has operators' call stacks as text only, without modules or times of frames")]
     #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with PyTorch 1.12 or later"))]
     NotedStacks,
     /// The recorder cannot.
-    #[error("the trace has no Python frames, which its profiler does not record")]
+    #[error("the trace has no Python frames: its profiler does not record them")]
     #[diagnostic(code("no-python-frames"), severity(Advice))]
     NotRecordable,
 }
@@ -295,7 +295,7 @@ fn drawn(picture: Picture) -> &'static str {
 }
 
 impl Notice {
-    /// What reading a file got over.
+    /// The reader's warnings about a file.
     #[must_use]
     pub fn all_of_reading(path: &Path, trace: &Trace) -> Vec<Self> {
         let of_file = |warning: &Warning| Notice::OfFile {
@@ -305,7 +305,7 @@ impl Notice {
         trace.warnings().iter().map(of_file).collect()
     }
 
-    /// The notice itself, without the run or file that it is of.
+    /// The notice without its run or file.
     pub(crate) fn innermost(&self) -> &Notice {
         match self {
             Notice::OfRun { notice, .. } | Notice::OfFile { notice, .. } => notice.innermost(),
@@ -325,7 +325,7 @@ impl Notice {
         }
     }
 
-    /// The file that it is about, of several.
+    /// The file it is about, of several.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
             Notice::OfFile { path, .. }

@@ -38,16 +38,16 @@ pub enum NothingToDraw {
     #[error("no operator has FLOPs and bytes under a peak of {0}")]
     NoOperators(Box<str>),
     /// Rooflines are drawn of GPUs only.
-    #[error("it shows what ran on GPUs; the sheet roofline_model shows what ran on TPUs")]
+    #[error("the picture is for GPUs only; for TPUs, see sheet roofline_model")]
     TpusOnly,
     /// The trace has no steps.
     #[error("the trace has no steps")]
     NoSteps,
     /// The figures of TraceLens, which were asked for, have no steps.
-    #[error("the figures of TraceLens have no steps")]
+    #[error("TraceLens' figures have no steps")]
     NoStepsAsReference,
     /// Reports of this kind have no such picture.
-    #[error("reports of other recordings have it")]
+    #[error("reports of this kind do not have it")]
     OtherReports,
 }
 

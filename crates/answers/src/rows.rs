@@ -89,7 +89,7 @@ pub struct Rows {
 #[non_exhaustive]
 pub enum RowError {
     /// The report has no such table.
-    #[error("there is no table {name:?} in this report")]
+    #[error("this report has no table {name:?}")]
     #[diagnostic(code("rows/unknown-table"), help("{}", in_words(.near)))]
     UnknownTable {
         /// What was asked for.
@@ -109,7 +109,7 @@ pub enum RowError {
         near: Vec<String>,
     },
     /// A column of text or lists is compared as a number.
-    #[error("column {column:?} of table {table:?} holds no numbers, and a number is compared with it")]
+    #[error("column {column:?} of table {table:?} is not numeric, so it cannot be compared with a number")]
     #[diagnostic(code("rows/no-numbers"), help("use eq, ne, contains, starts, in or null"))]
     NoNumbers {
         /// The table.

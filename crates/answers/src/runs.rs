@@ -189,7 +189,7 @@ mod tests {
         };
         assert_eq!(named(&["a", "b"], 2), Ok(vec!["a".to_owned(), "b".to_owned()]));
         for (names, runs, expected) in [
-            (&["a"][..], 2, "1 names are given for 2 runs"),
+            (&["a"][..], 2, "1 names for 2 runs"),
             (&["a", "a"], 2, "`a` cannot name a run"),
             (&["a", "b::c"], 2, "`b::c` cannot name a run"),
         ] {

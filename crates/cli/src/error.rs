@@ -25,49 +25,49 @@ pub(crate) enum Failure {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Answer(Unanswered),
-    #[error("{path}: is {kind}, and {option} is an option of the report of {of}", path = .path.display())]
-    #[diagnostic(code("option-of-other-recorder"), help("leave it out"))]
+    #[error("{path}: is {kind}; {option} applies to {of}", path = .path.display())]
+    #[diagnostic(code("option-of-other-recorder"), help("omit it"))]
     OptionOfOtherRecorder { option: String, of: String, path: PathBuf, kind: RecordingKind },
     #[error("{0}")]
     #[diagnostic(code("arguments"))]
     Arguments(String),
-    #[error("{option} is about our comparison, which --parity tracelens replaces")]
-    #[diagnostic(code("arguments"), help("leave one of them out"))]
+    #[error("{option} does not apply with --parity tracelens")]
+    #[diagnostic(code("arguments"), help("omit one of them"))]
     OptionOfOurComparison { option: &'static str },
-    #[error("{pattern}: is no pattern of recordings: expected {expected}")]
+    #[error("{pattern}: is not a pattern of recordings; expected {expected}")]
     #[diagnostic(code("pattern"))]
     Pattern { pattern: String, expected: &'static str },
-    #[error("{failed} of {of} recordings could not be brought into tables")]
+    #[error("{failed} of {of} recordings could not be reduced")]
     #[diagnostic(code("not-mapped"), help("see the warnings"))]
     NotMapped { failed: usize, of: usize },
-    #[error("none of {files} files is of rank {missing}")]
-    #[diagnostic(code("ranks-not-found"), help("say with --rank_regex where a path tells the rank"))]
+    #[error("none of the {files} files is from rank {missing}")]
+    #[diagnostic(code("ranks-not-found"), help("give --rank_regex to find the rank in a path"))]
     RanksNotFound { files: usize, missing: String },
     /// Of a kind that another subcommand reads.
     #[error("{error}")]
     #[diagnostic(code("other-reader"), help("{advice}"))]
     OtherReader { error: IngestError, advice: &'static str },
-    #[error("{option} is for the report of one profile, and that of several is about their collectives")]
-    #[diagnostic(code("several-profiles"), help("leave the option out, or name one profile"))]
+    #[error("{option} applies to one profile; a report on several covers their collectives only")]
+    #[diagnostic(code("several-profiles"), help("omit the option, or pass one profile"))]
     SeveralProfiles { option: String },
-    #[error("{option} chooses a part of a trace or profile, not of Tenstorrent operations")]
+    #[error("{option} applies to traces and profiles, not to Tenstorrent operations")]
     #[diagnostic(
         code("window-of-operations"),
         help(
-            "choose them by signposts (--start-signpost and --end-signpost; --list-signposts shows them) or by rows (--id-range)"
+            "select by signposts (--start-signpost, --end-signpost; --list-signposts lists them) or rows (--id-range)"
         )
     )]
     WindowOfOperations { option: String },
     #[error("{path}: has no event {uid}", path = .path.display())]
-    #[diagnostic(code("no-such-event"), help("indices count the entries of the event list from 0 to {last}"))]
+    #[diagnostic(code("no-such-event"), help("give an index into the event list, 0 to {last}"))]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
-    #[diagnostic(code("nothing-found"), help("`tracelens tree --all` prints those that it has"))]
+    #[diagnostic(code("nothing-found"), help("list its events with `tracelens tree --all`"))]
     NothingFound { path: PathBuf, what: String },
     #[error("no event is called {name:?}, and several names contain it")]
     #[diagnostic(code("several-names"), help("choose one: {candidates}"))]
     SeveralNames { name: String, candidates: String },
-    #[error("{unsound} of {of} recordings {have} findings of the severity of --fail-on or above", have = if *.unsound == 1 { "has" } else { "have" })]
+    #[error("{unsound} of {of} recordings {have} findings at or above the severity of --fail-on", have = if *.unsound == 1 { "has" } else { "have" })]
     #[diagnostic(code("unsound"))]
     Unsound { unsound: usize, of: usize },
     #[error("{found} {noun} of --fail-on", noun = if *.found == 1 { "finding is" } else { "findings are" })]
@@ -78,23 +78,21 @@ pub(crate) enum Failure {
     #[diagnostic(code("limit-exceeded/exceeded"))]
     LimitExceeded(String),
     #[error("--fail-on: {0}")]
-    #[diagnostic(code("limit-of-unknown/unknown"), help("name one that a sheet of the comparison has"))]
+    #[diagnostic(code("limit-of-unknown/unknown"), help("take a name from a sheet of the comparison"))]
     LimitOfUnknown(String),
-    #[error("the answer is not whole, which --strict asks for")]
-    #[diagnostic(code("lacking"), help("see in it what is missing"))]
+    #[error("the answer is incomplete, which --strict forbids")]
+    #[diagnostic(code("lacking"), help("see the answer for what is missing"))]
     Lacking,
     #[error("the candidate is slower than the baseline by more than the limit")]
     #[diagnostic(code("slower"))]
     Slower,
-    #[error("the recordings do not tell whether the candidate is slower, which is taken for a failure here")]
+    #[error("the recordings do not show whether the candidate is slower, which counts as a failure here")]
     #[diagnostic(code("not-known-to-pass"))]
     NotKnownToPass,
-    #[error("the recordings do not tell whether the candidate is slower")]
+    #[error("the recordings do not show whether the candidate is slower")]
     #[diagnostic(code("not-told"))]
     NotTold,
-    #[error(
-        "the recordings cannot be compared: they are not of the same work on the same machine, or unsound"
-    )]
+    #[error("the recordings cannot be compared: different work or machines, or unsound")]
     #[diagnostic(code("not-comparable"))]
     NotComparable,
     #[error(transparent)]
@@ -115,16 +113,13 @@ pub(crate) enum Failure {
     #[diagnostic(transparent)]
     Gate(#[from] GateError),
     #[error("{path}: {error}", path = .path.display())]
-    #[diagnostic(
-        code("thresholds"),
-        help("`tracelens gate --init` writes a thresholds file that explains itself")
-    )]
+    #[diagnostic(code("thresholds"), help("write a commented thresholds file with `tracelens gate --init`"))]
     Thresholds { path: PathBuf, error: ThresholdsError },
     #[error("the sizes do not fit: {detail}")]
     #[diagnostic(code("sizes"))]
     Sizes { detail: String },
-    #[error("{option} shows steps of the engine, which only the method hybrid looks for")]
-    #[diagnostic(code("steps-not-looked-for"), help("leave out --phase_detection_method and --phase_legacy"))]
+    #[error("{option} needs the engine's steps, which only the method hybrid finds")]
+    #[diagnostic(code("steps-not-looked-for"), help("omit --phase_detection_method and --phase_legacy"))]
     StepsNotLookedFor { option: &'static str },
     #[error("{option} is not supported")]
     #[diagnostic(code("unsupported"), help("{instead}"))]
@@ -136,36 +131,36 @@ pub(crate) enum Failure {
     #[error("{path}: cannot be read: {detail}", path = .path.display())]
     #[diagnostic(code("input"))]
     Input { path: PathBuf, detail: String },
-    #[error("{path}: {count} malformed line{s} (first: line {first}), the others are answered", path = .path.display(), s = if *.count == 1 { "" } else { "s" })]
+    #[error("{path}: {count} malformed line{s} (first: line {first}); all others are answered", path = .path.display(), s = if *.count == 1 { "" } else { "s" })]
     #[diagnostic(code("malformed-lines"))]
     MalformedLines { path: PathBuf, count: u64, first: u64 },
     /// Says itself which file and line.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Extension(#[from] ExtensionError),
-    #[error("{path}: has no steps: neither annotations of an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…], execute_diffusion_…) nor a loop that does the same GPU work three times or more", path = .path.display())]
+    #[error("{path}: has no steps: neither annotations of an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…], execute_diffusion_…) nor a loop that repeats the same GPU work three times or more", path = .path.display())]
     #[diagnostic(code("no-steps"), help("{advice}"))]
     NoSteps { path: PathBuf, advice: &'static str },
-    #[error("{path}: no step is annotated by an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…]), and steps are matched by what annotations say", path = .path.display())]
+    #[error("{path}: no inference engine annotated its steps (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…]); steps are matched by annotation", path = .path.display())]
     #[diagnostic(code("no-annotated-steps"))]
     NoAnnotatedSteps { path: PathBuf },
     #[error("{path}: has no step {step}", path = .path.display())]
-    #[diagnostic(code("no-such-step"), help("its steps are 0 to {last}", last = .count - 1))]
+    #[diagnostic(code("no-such-step"), help("choose one of 0 to {last}", last = .count - 1))]
     NoSuchStep { path: PathBuf, step: usize, count: usize },
-    #[error("{path}: nothing is written: {detail}", path = .path.display())]
+    #[error("{path}: nothing written: {detail}", path = .path.display())]
     #[diagnostic(code("nothing-to-split"))]
     NothingToSplit { path: PathBuf, detail: String },
-    #[error("{path}: is {found}, and events can only be copied out of a trace in JSON", path = .path.display())]
+    #[error("{path}: is {found}; events can be copied from JSON traces only", path = .path.display())]
     #[diagnostic(code("not-copyable"), help("{instead}"))]
     NotCopyable { path: PathBuf, found: RecordingKind, instead: String },
-    #[error("{path}: none of these operators can run again, so nothing is written", path = .path.display())]
+    #[error("{path}: none of these operators can be replayed: nothing written", path = .path.display())]
     #[diagnostic(code("nothing-to-replay"))]
     NothingToReplay { path: PathBuf },
     #[error(transparent)]
     #[diagnostic(transparent)]
     Split(#[from] SplitError),
-    #[error("--phase_detection_method {name} is a method of TraceLens alone")]
-    #[diagnostic(code("legacy-method"), help("give --phase_legacy with it, or choose one of {known}"))]
+    #[error("--phase_detection_method {name} requires --phase_legacy")]
+    #[diagnostic(code("legacy-method"), help("add it, or choose one of {known}"))]
     LegacyMethod { name: String, known: String },
     #[error("--phase_detection_method: {0}")]
     #[diagnostic(forward(0))]
@@ -179,8 +174,8 @@ pub(crate) enum Failure {
     #[error("unknown argument {name:?}{}", meant(name, known))]
     #[diagnostic(code("unknown-field"), help("--field takes {known}"))]
     UnknownField { name: String, known: String },
-    #[error("{path}: is the trace itself", path = .path.display())]
-    #[diagnostic(code("overwrites-trace"), help("write the report to another place"))]
+    #[error("{path}: is the trace itself and would be overwritten", path = .path.display())]
+    #[diagnostic(code("overwrites-trace"), help("choose another path for the report"))]
     OverwritesTrace { path: PathBuf },
     #[error("cannot write {path}: {detail}", path = .path.display())]
     #[diagnostic(code("destination"), help("{help}"))]
@@ -200,12 +195,10 @@ pub(crate) enum Failure {
     #[error("cannot write {path}: {source}", path = .path.display())]
     #[diagnostic(
         code("file"),
-        help(
-            "check that its folder exists, that you may write to it and that there is room, or choose another place"
-        )
+        help("check that its folder exists, is writable and has room, or choose another path")
     )]
     File { path: PathBuf, source: std::io::Error },
-    #[error("standard output cannot be written: {0}")]
+    #[error("cannot write to standard output: {0}")]
     #[diagnostic(code("output/os"))]
     Output(#[from] std::io::Error),
 }

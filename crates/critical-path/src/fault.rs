@@ -47,21 +47,21 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::LaunchAfterWork => "device events that start before their launch, taken for not launched",
+            Fault::LaunchAfterWork => "device events that start before their launch, treated as not launched",
             Fault::UnresolvedDependency => {
-                "dependencies between graph nodes that no two nodes of a replay fit, left out"
+                "dependencies between graph nodes without matching nodes in a replay, left out"
             }
             Fault::AmbiguousDependency => {
-                "dependencies between graph nodes that several nodes fit, the first taken"
+                "dependencies between graph nodes with several matches, resolved to the first"
             }
-            Fault::DependencyOnLater => "graph nodes that depend on later ones, the dependencies left out",
-            Fault::DependencyOverlaps => "graph nodes that start before one ends that they depend on",
-            Fault::WaitsForLater => "streams that wait for later work, the waits left out",
-            Fault::SynchronizationWithoutCall => "synchronizations without a call in the recording, left out",
+            Fault::DependencyOnLater => "dependencies of graph nodes on later ones, left out",
+            Fault::DependencyOverlaps => "graph nodes that start before a dependency ends",
+            Fault::WaitsForLater => "stream waits for later work, left out",
+            Fault::SynchronizationWithoutCall => "synchronizations without a recorded call, left out",
             Fault::UnknownSynchronization => "synchronizations of an unknown kind, left out",
-            Fault::Circle => "dependencies that close a circle, left out",
+            Fault::Circle => "circular dependencies, left out",
             Fault::FullQueue => {
-                "launches that waited for room in a full queue: times with changes keep these waits and are inexact"
+                "launches that waited for a full queue: times with changes keep these waits and are inexact"
             }
         })
     }

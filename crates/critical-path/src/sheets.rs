@@ -8,7 +8,7 @@ use trace_ingest::{EventId, Trace};
 use crate::analysis::{CriticalPath, PathGroup, PathPart, WhatIf};
 use crate::graph_replays::{Dependencies, GraphReplay, GraphReplays};
 
-const CLASS: &str = "gpu_compute, gpu_communication, gpu_memory, gpu_other (other graph nodes): the device works; kernel_gap: between two device events; graph_dependency: between two nodes of a graph; launch_delay: from a launch to the start of its work on a free stream; sync_return: from the end of device work to the end of the call that waited for it; host_operator, host_runtime (calls); host_untraced: nothing recorded on the host; unknown: before device work whose launch is not recorded.";
+const CLASS: &str = "gpu_compute, gpu_communication, gpu_memory, gpu_other (other graph nodes): device work; kernel_gap: between two device events; graph_dependency: between two graph nodes; launch_delay: from a launch to the start of its work on a free stream; sync_return: from the end of device work to the end of the call that waited for it; host_operator, host_runtime (calls); host_untraced: nothing recorded on the host; unknown: before device work without a recorded launch.";
 
 /// The sheet of replays of graphs, one per row. A recording without replays has no such sheet.
 #[must_use]

@@ -43,7 +43,7 @@ pub enum ExtensionError {
     #[error("{at}: {reason} (in {activity})")]
     #[diagnostic(
         code("extension/limit"),
-        help("look for a loop that does not end or a value that grows too large")
+        help("look for an endless loop or a value that grows without bound")
     )]
     Limit {
         /// Where it was stopped.
@@ -54,12 +54,10 @@ pub enum ExtensionError {
         reason: String,
     },
     /// There is no Python to run the file with.
-    #[error("{path} needs Python, and {python:?} cannot be started: {reason}")]
+    #[error("{path} needs Python, but {python:?} cannot be started: {reason}")]
     #[diagnostic(
         code("extension/no-python"),
-        help(
-            "name an interpreter with --python, or write the extension as a table in TOML, which needs none"
-        )
+        help("choose an interpreter with --python, or write the extension in TOML, which needs none")
     )]
     NoPython {
         /// The extension file.

@@ -136,7 +136,7 @@ impl Expression {
         let expression = parser.expression()?;
         match parser.next() {
             None => Ok(expression),
-            Some(token) => Err(format!("{} stands where the expression should end", token.shown())),
+            Some(token) => Err(format!("expected the end of the expression, found {}", token.shown())),
         }
     }
 }
@@ -176,11 +176,11 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             let digits = rest[..length].replace('_', "");
             let number = match digits.parse() {
                 Ok(number) => Value::Int(number),
-                Err(_) => Value::Float(digits.parse().map_err(|_| format!("{digits:?} is no number"))?),
+                Err(_) => Value::Float(digits.parse().map_err(|_| format!("{digits:?} is not a number"))?),
             };
             tokens.push(Token::Number(number));
         } else if first == '\'' || first == '"' {
-            let end = rest[1..].find(first).ok_or_else(|| format!("the text {rest} does not end"))?;
+            let end = rest[1..].find(first).ok_or_else(|| format!("the text {rest} is not closed"))?;
             tokens.push(Token::Text(rest[1..=end].to_owned()));
             length = end + 2;
         } else if first.is_alphabetic() || first == '_' {
@@ -276,7 +276,7 @@ impl Parser {
         while let Some(operator) = operators.iter().copied().find(|operator| self.take(operator.sign())) {
             length += 1;
             if length > DEEPEST {
-                return Err(format!("more than {DEEPEST} operators stand in a row"));
+                return Err(format!("more than {DEEPEST} operators in a row"));
             }
             let right = self.level(level + 1)?;
             left = Expression::Binary(operator, Box::new(left), Box::new(right));
@@ -318,7 +318,7 @@ impl Parser {
             }
             inner = Expression::Slice(Box::new(inner), from, to);
         }
-        Err(format!("more than {DEEPEST} brackets stand in a row"))
+        Err(format!("more than {DEEPEST} brackets in a row"))
     }
 
     fn atom(&mut self) -> Result<Expression, String> {
@@ -332,8 +332,8 @@ impl Parser {
                 Ok(inner)
             }
             Some(Token::Sign("[")) => Ok(Expression::List(self.items("]")?)),
-            Some(token) => Err(format!("{} stands where a value should", token.shown())),
-            None => Err("a value is missing at the end".to_owned()),
+            Some(token) => Err(format!("expected a value, found {}", token.shown())),
+            None => Err("expected a value, found the end".to_owned()),
         }
     }
 
@@ -355,7 +355,7 @@ impl Parser {
         name.ok_or_else(|| {
             let names: Vec<_> =
                 NAMES.iter().map(|(name, _)| *name).chain(FUNCTIONS.iter().map(|(name, _)| *name)).collect();
-            format!("there is no {word}; there are {}", names.join(", "))
+            format!("there is no {word}; choose one of {}", names.join(", "))
         })
     }
 
@@ -457,16 +457,16 @@ fn number(value: &Value) -> Result<f64, String> {
         Value::Bool(flag) => Ok(f64::from(u8::from(*flag))),
         Value::Int(number) => Ok(*number as f64),
         Value::Float(number) => Ok(*number),
-        other => Err(format!("{} is no number", shown(other))),
+        other => Err(format!("{} is not a number", shown(other))),
     }
 }
 
 fn whole(value: &Value) -> Result<i64, String> {
-    value.as_int().ok_or_else(|| format!("{} is no whole number", shown(value)))
+    value.as_int().ok_or_else(|| format!("{} is not a whole number", shown(value)))
 }
 
 fn items(value: &Value) -> Result<&[Value], String> {
-    value.items().ok_or_else(|| format!("{} is no list", shown(value)))
+    value.items().ok_or_else(|| format!("{} is not a list", shown(value)))
 }
 
 /// A position of a list as Python counts it, from the end where it is negative.
@@ -567,7 +567,8 @@ impl Function {
                 list => Ok(Value::Int(items(list)?.len() as i64)),
             },
             Function::Size => {
-                let name = first.as_text().ok_or_else(|| format!("{} is no element type", shown(first)))?;
+                let name =
+                    first.as_text().ok_or_else(|| format!("{} is not an element type", shown(first)))?;
                 let size = element_size(name).map_err(|undefined| undefined.reason.into_owned())?;
                 Ok(if size.fract() == 0.0 { Value::Int(size as i64) } else { Value::Float(size) })
             }
@@ -576,7 +577,7 @@ impl Function {
                     let number = text.trim().parse().map(Value::Int);
                     number
                         .or_else(|_| text.trim().parse().map(Value::Float))
-                        .map_err(|_| format!("{} is no number", shown(first)))
+                        .map_err(|_| format!("{} is not a number", shown(first)))
                 }
                 other => number(other).map(|_| other.clone()),
             },
@@ -613,7 +614,7 @@ fn extreme(list: &Value, better: fn(f64, f64) -> bool) -> Result<Value, String> 
             best = Some(item);
         }
     }
-    best.cloned().ok_or_else(|| "the smallest or largest of nothing".to_owned())
+    best.cloned().ok_or_else(|| "min or max of an empty list".to_owned())
 }
 
 fn rounded(value: &Value, round: fn(f64) -> f64) -> Result<Value, String> {
@@ -673,21 +674,21 @@ mod tests {
         let deep = "(".repeat(100);
         let long = vec!["1"; 200].join("+");
         for (text, reason) in [
-            ("1 +", "a value is missing at the end"),
-            ("1 2", "2 stands where the expression should end"),
+            ("1 +", "expected a value, found the end"),
+            ("1 2", "expected the end of the expression, found 2"),
             ("(1", "expected \")\", found the end"),
-            ("shape[0]", "there is no shape; there are name, dims, types"),
-            ("'abc", "the text 'abc does not end"),
+            ("shape[0]", "there is no shape; choose one of name, dims, types"),
+            ("'abc", "the text 'abc is not closed"),
             ("1 ; 2", "';' has no meaning in an expression"),
-            ("1.2.3", "\"1.2.3\" is no number"),
+            ("1.2.3", "\"1.2.3\" is not a number"),
             (&deep, "the expression is nested more than 64 deep"),
-            (&long, "more than 64 operators stand in a row"),
+            (&long, "more than 64 operators in a row"),
             ("dims[5]", "index 5 of a list of 2"),
             ("1 // 0", "division of 1 by zero"),
-            ("types[0] + 1", "'c10::BFloat16' is no number"),
+            ("types[0] + 1", "'c10::BFloat16' is not a number"),
             ("size('strange')", "element type \"strange\" has no known size"),
             ("prod(1, 2)", "prod takes one value, found 2"),
-            ("max([])", "the smallest or largest of nothing"),
+            ("max([])", "min or max of an empty list"),
             ("args['k']", "args[\"k\"] was not recorded"),
         ] {
             let found = value(text).unwrap_err();

@@ -40,10 +40,9 @@ impl Form {
             Some("toml") => return Ok(Form::Table),
             Some("py") => return Ok(Form::Python),
             Some("star") => {
-                "this one is in Starlark, which is no longer run: rename it to .py, put `from tracelens import model, work, \
-                 prod, element_size, fail` at its top, and replace `reversed(x)` by `x[::-1]`"
+                "Starlark is no longer supported: rename the file to .py, put `from tracelens import model, work, prod, element_size, fail` at its top, and replace `reversed(x)` with `x[::-1]`"
             }
-            _ => "`tracelens extension --init my.toml` or `my.py` writes one to start from",
+            _ => "write a template with `tracelens extension --init my.toml` or `my.py`",
         };
         Err(ExtensionError::Form { path: path.to_owned(), help })
     }

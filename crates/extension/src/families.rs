@@ -93,7 +93,7 @@ impl ModelFamily {
     pub(crate) fn named(name: &str) -> Result<&'static ModelFamily, String> {
         FAMILIES.iter().find(|family| family.name == name).ok_or_else(|| {
             let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-            format!("there is no model family {name:?}; there are {}", names.join(", "))
+            format!("there is no model family {name:?}; choose one of {}", names.join(", "))
         })
     }
 
@@ -150,7 +150,7 @@ impl Parameters<'_> {
     }
 
     fn counts(&self, name: &str) -> Result<Option<Vec<u64>>, String> {
-        self.optional(name, "a list of whole numbers of at least 0", |list| all(list, count))
+        self.optional(name, "a list of whole numbers, 0 or more", |list| all(list, count))
     }
 
     fn flag(&self, name: &str, otherwise: bool) -> Result<bool, String> {
@@ -180,7 +180,7 @@ impl Parameters<'_> {
     }
 }
 
-const COUNT: &str = "a whole number of at least 0";
+const COUNT: &str = "a whole number, 0 or more";
 const TEXT: &str = "a text";
 
 /// The items of a list, each as `read` takes it; `None` where it takes one of them for none.

@@ -260,7 +260,7 @@ impl Operator {
         let by_position = |values: BTreeMap<String, WrittenValue>| {
             let position = |name: String, value: WrittenValue| match name.parse() {
                 Ok(position) if position < MOST_INPUTS => Ok((position, placed(value)?)),
-                _ => Err(Fault { at: value.span(), reason: format!("{name:?} is no position of an input") }),
+                _ => Err(Fault { at: value.span(), reason: format!("{name:?} is not an input position") }),
             };
             values.into_iter().map(|(name, value)| position(name, value)).collect::<Result<Vec<_>, Fault>>()
         };
@@ -270,7 +270,7 @@ impl Operator {
         let model = match (written.like, written.family, has_figures) {
             (Some(like), None, false) => {
                 if perf_models::operator(like.get_ref()).is_none_or(|operator| operator.family.is_none()) {
-                    let reason = format!("no built-in model knows operators called {:?}", like.get_ref());
+                    let reason = format!("no built-in model for operators named {:?}", like.get_ref());
                     return Err(Fault { at: like.span(), reason });
                 }
                 Model::Like {
@@ -280,7 +280,7 @@ impl Operator {
                     concrete: by_position(written.concrete)?,
                 }
             }
-            _ if others => return fault("inputs, types and concrete belong to an operator with `like`"),
+            _ if others => return fault("inputs, types and concrete require `like`"),
             (None, Some(family), false) => {
                 let known = ModelFamily::named(family.get_ref());
                 let known = known.map_err(|reason| Fault { at: family.span(), reason })?;
@@ -288,7 +288,7 @@ impl Operator {
             }
             (None, None, true) => {
                 if written.category.is_none() {
-                    return fault("an operator with figures of its own needs a category");
+                    return fault("an operator with its own figures needs a category");
                 }
                 let known = written
                     .spec
@@ -300,7 +300,7 @@ impl Operator {
                     parameters: named(written.parameters)?,
                 }
             }
-            _ => return fault("an operator needs one of `like`, `family`, and `flops` with `bytes`"),
+            _ => return fault("an operator needs `like`, `family`, or `flops` with `bytes`"),
         };
         let backward = Backward {
             is_modelled: written.backward.unwrap_or(true),
@@ -323,7 +323,7 @@ fn expression(value: toml::Value) -> Result<Expression, String> {
         toml::Value::Array(items) => {
             Expression::List(items.into_iter().map(expression).collect::<Result<_, _>>()?)
         }
-        other => return Err(format!("a {} is no value of an expression", other.type_str())),
+        other => return Err(format!("a {} cannot be used in an expression", other.type_str())),
     })
 }
 

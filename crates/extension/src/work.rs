@@ -98,7 +98,7 @@ pub(crate) fn figure(name: &str, value: &Value) -> Result<Option<f64>, String> {
         false => {
             let mut found = String::new();
             let _ = value.write_literal(&mut found);
-            Err(format!("{name} must be a number of at least 0, found {found}"))
+            Err(format!("{name} must be finite and not negative, found {found}"))
         }
     }
 }
@@ -123,7 +123,7 @@ impl ParameterNames {
         }
         if names.len() >= Self::MOST {
             return Err(format!(
-                "the file names more than {} different parameters: names must not be made of values",
+                "the file names more than {} parameters: do not build names from values",
                 Self::MOST
             ));
         }

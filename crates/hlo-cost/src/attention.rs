@@ -149,11 +149,9 @@ fn transformer_engine(
 
 fn unrecorded_lengths(packed: bool, padded: bool) -> Option<String> {
     if packed {
-        Some(
-            "assumed one full sequence in each row of the batch: lengths are known on the device only".into(),
-        )
+        Some("assumed one full sequence per batch row: lengths are known only on the device".into())
     } else if padded {
-        Some("assumed no padding: lengths are known on the device only".into())
+        Some("assumed no padding: lengths are known only on the device".into())
     } else {
         None
     }
@@ -188,7 +186,7 @@ fn cudnn(
     };
     let [(q_batch, queries, head_dim), (k_batch, keys, _), (_, _, value_head_dim)] = parts;
     let (&[batch, query_heads], &[_, key_heads]) = (&q_batch[..], &k_batch[..]) else {
-        return Err(Undefined::arguments("query and key have no batch and heads"));
+        return Err(Undefined::arguments("query and key lack batch and heads"));
     };
     let mask_type = config.text(&format!("{root}/mask_type")).unwrap_or("NO_MASK");
     let stated_causal = config.json(&format!("{root}/is_causal_mask")).and_then(serde_json::Value::as_bool);

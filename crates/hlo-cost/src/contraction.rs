@@ -18,11 +18,11 @@ pub(crate) fn array_operand(of: InstructionRef<'_>, index: usize) -> Result<&Arr
     let operand = of.operand(index).map(InstructionRef::instruction);
     operand
         .and_then(|operand| operand.shape.as_array())
-        .ok_or_else(|| Undefined::arguments(format!("operand {index} is no array of the program")))
+        .ok_or_else(|| Undefined::arguments(format!("operand {index} is not an array of the program")))
 }
 
 fn first_array(shape: &Shape) -> Result<&ArrayShape, Undefined> {
-    shape.arrays().first().copied().ok_or_else(|| Undefined::arguments("the result has no array"))
+    shape.arrays().first().copied().ok_or_else(|| Undefined::arguments("the result is not an array"))
 }
 
 /// The extents along some dimensions.
@@ -80,7 +80,7 @@ pub(crate) fn matmul(
     let (a, b) = (array_operand(of, 0)?, array_operand(of, 1)?);
     let summed = extents(&a.dimensions, &numbers.lhs_contracting)?;
     if summed != extents(&b.dimensions, &numbers.rhs_contracting)? {
-        return Err(Undefined::arguments("the operands differ in the dimensions that are summed over"));
+        return Err(Undefined::arguments("the operands' contracted dimensions differ"));
     }
     let batch = extents(&a.dimensions, &numbers.lhs_batch)?;
     let of_a = other_extents(&a.dimensions, &[&numbers.lhs_contracting, &numbers.lhs_batch]);
@@ -269,7 +269,7 @@ fn stated_by_author(config: &BackendConfig) -> Option<Work> {
         .find_map(|path| config.number(path))
         .filter(|flops| *flops >= 0.0)?;
     let mut work =
-        Work { assumption: Some("operations as the kernel's author states them".into()), ..Work::default() };
+        Work { assumption: Some("FLOPs as stated by the kernel's author".into()), ..Work::default() };
     work.stated_flops = Some(flops);
     Some(work)
 }

@@ -53,11 +53,11 @@ impl PerfModel for HloCost {
     }
 
     fn backward_flops(&self) -> Figure {
-        Err(Undefined::no_formula("the backward pass has instructions of its own"))
+        Err(Undefined::no_formula("the backward pass has its own instructions"))
     }
 
     fn backward_bytes(&self) -> Figure {
-        Err(Undefined::no_formula("the backward pass has instructions of its own"))
+        Err(Undefined::no_formula("the backward pass has its own instructions"))
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {

@@ -28,7 +28,7 @@ impl InstructionRef<'_> {
             let name = start.map_or("its start", |start| start.instruction().name.as_str());
             return HloCost::undefined(
                 kind,
-                Undefined::no_formula(format!("waits for {name}, whose cost it is")),
+                Undefined::no_formula(format!("waits for {name}, which carries the cost")),
             );
         }
         if let Some(attention) = attention::model(self) {
@@ -53,7 +53,7 @@ impl Work {
         let flops = match self.gap {
             Some(reason) => Err(reason),
             None if kind == HloKind::Communication => {
-                Err(Undefined::no_formula("communication is not held against a peak of arithmetic"))
+                Err(Undefined::no_formula("communication has no arithmetic peak"))
             }
             None => Ok(flops + self.stated_flops.unwrap_or(0.0)),
         };
@@ -164,7 +164,7 @@ impl<'m> Evaluation<'m> {
         match rounds.filter(|rounds| *rounds >= 0.0) {
             Some(rounds) => once.times(rounds),
             None => {
-                let reason = Undefined::arguments("the number of the loop's rounds is not known");
+                let reason = Undefined::arguments("the loop's trip count is unknown");
                 Work { bytes: Err(reason.clone()), gap: Some(reason), ..once }
             }
         }
@@ -181,7 +181,7 @@ impl<'m> Evaluation<'m> {
         if works.all(|other| alike(&other)) {
             return first;
         }
-        let reason = Undefined::arguments("which branch runs is not known");
+        let reason = Undefined::arguments("the branch taken is unknown");
         Work { bytes: Err(reason.clone()), gap: Some(reason), ..first }
     }
 

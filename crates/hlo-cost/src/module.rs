@@ -65,7 +65,7 @@ pub enum HloDecodeError {
     #[error(transparent)]
     Malformed(#[from] prost::DecodeError),
     /// The message is empty.
-    #[error("it holds no module")]
+    #[error("it contains no module")]
     NoModule,
 }
 

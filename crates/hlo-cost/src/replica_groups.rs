@@ -72,7 +72,7 @@ impl ReplicaGroups {
 }
 
 fn unusable(groups: &ReplicaGroups) -> Undefined {
-    Undefined::arguments(format!("replica groups {groups} do not fit together"))
+    Undefined::arguments(format!("replica groups {groups} are inconsistent"))
 }
 
 fn iota(groups: u64, size: u64, reshape: &[u64], transpose: &[u64]) -> Option<Vec<Vec<u64>>> {
@@ -130,7 +130,8 @@ impl FromStr for ReplicaGroups {
 
     /// Reads the text after `replica_groups=`.
     fn from_str(text: &str) -> Result<Self, Undefined> {
-        read(text.trim()).ok_or_else(|| Undefined::arguments(format!("{text:?} are no replica groups")))
+        read(text.trim())
+            .ok_or_else(|| Undefined::arguments(format!("{text:?} is not a list of replica groups")))
     }
 }
 

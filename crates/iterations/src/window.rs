@@ -96,7 +96,7 @@ pub struct Selected {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum WindowError {
     /// The recording shows no steps.
-    #[error("no iterations can be chosen: {reason}")]
+    #[error("iterations cannot be selected: {reason}")]
     NoSteps {
         /// Why, as a sentence.
         reason: String,
@@ -112,7 +112,7 @@ pub enum WindowError {
     },
     /// No step is steady.
     #[error("none of the {steps} iterations is steady")]
-    #[diagnostic(help("choose iterations by their numbers"))]
+    #[diagnostic(help("select iterations by number"))]
     NoneSteady {
         /// Steps in the recording.
         steps: usize,
@@ -131,7 +131,7 @@ pub enum WindowError {
         found: usize,
     },
     /// No device work was launched in the range.
-    #[error("no device work was launched in range {} of {asked}", asked.index)]
+    #[error("range {} of {asked} launched no device work", asked.index)]
     #[diagnostic(help("choose another"))]
     NothingLaunched {
         /// The range.
@@ -469,6 +469,6 @@ mod tests {
         let nothing = TraceTree::build(TraceBuilder::new().finish(), &TreeOptions::default());
         let found = Iterations::detect(&nothing, &DetectOptions::default());
         let error = Window::Steady.select(&nothing, found).unwrap_err();
-        assert!(error.to_string().starts_with("no iterations can be chosen: "), "{error}");
+        assert!(error.to_string().starts_with("iterations cannot be selected: "), "{error}");
     }
 }

@@ -13,12 +13,12 @@ use crate::refusal::Refusal;
 #[non_exhaustive]
 pub enum RootError {
     /// No root was named.
-    #[error("no folder is named")]
-    #[diagnostic(code("roots/none"), help("name those whose recordings may be read with --root DIR"))]
+    #[error("no folder given")]
+    #[diagnostic(code("roots/none"), help("pass folders with recordings as --root DIR"))]
     None,
     /// A root cannot be used.
     #[error("{path}: cannot be a root: {source}", path = .path.display())]
-    #[diagnostic(code("roots/folder"), help("name a folder that can be read"))]
+    #[diagnostic(code("roots/folder"), help("pass a readable folder"))]
     Folder {
         /// The root.
         path: PathBuf,

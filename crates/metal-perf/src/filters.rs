@@ -12,13 +12,13 @@ use crate::options::{IdRange, MetalOptions};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdRangeError {
     /// It is not two numbers around a hyphen, of which one may be left out.
-    #[error("\"{text}\" is no range of IDs such as 5-10; 31- is open at the end, -12 at the start")]
+    #[error("\"{text}\" is not a range of IDs such as 5-10, 31- or -12")]
     Malformed {
         /// What was given.
         text: String,
     },
     /// The first comes after the last.
-    #[error("the range ends before it begins; did you mean {last}-{first}?")]
+    #[error("the range is reversed; did you mean {last}-{first}?")]
     Reversed {
         /// The first.
         first: u32,

@@ -27,8 +27,8 @@ pub enum MetalNotice {
     #[diagnostic(transparent)]
     Reading(OpsWarning),
     /// No file names a chip, and the user neither.
-    #[error("the file does not name the chip: compared with {chip} of {cores} cores{}", more_than(*.most_used))]
-    #[diagnostic(code("tenstorrent/chip-guessed"), severity(Warning), help("say which chip it is"))]
+    #[error("the file does not name the chip: assumed {chip} with {cores} cores{}", more_than(*.most_used))]
+    #[diagnostic(code("tenstorrent/chip-guessed"), severity(Warning), help("name the chip"))]
     ChipGuessed {
         /// Which one was taken.
         chip: &'static str,
@@ -38,7 +38,7 @@ pub enum MetalNotice {
         most_used: Option<u32>,
     },
     /// The files name several chips.
-    #[error("the files name several chips ({}): all compared with {taken}", .names.join(", "))]
+    #[error("the files name several chips ({}): all are compared with {taken}", .names.join(", "))]
     #[diagnostic(code("tenstorrent/several-chips"), severity(Warning))]
     SeveralChips {
         /// The names.
@@ -48,7 +48,7 @@ pub enum MetalNotice {
     },
     /// Cards of several bandwidths have this chip; the figures are of the first.
     #[error(
-        "\"{chip}\" does not say which card: DRAM percentages are of {dram_gb_per_s} GB/s (the other card is {others})"
+        "\"{chip}\" has several cards: DRAM percentages assume {dram_gb_per_s} GB/s (the other card: {others})"
     )]
     #[diagnostic(code("tenstorrent/card-assumed"), severity(Warning))]
     CardAssumed {
@@ -60,7 +60,7 @@ pub enum MetalNotice {
         others: &'static str,
     },
     /// Rows have no time of the host: they are in the order of the file.
-    #[error("no column HOST START TS: rows are in file order, not in time order")]
+    #[error("no column HOST START TS: rows are in file order, not by time")]
     #[diagnostic(code("tenstorrent/not-sorted"), severity(Warning))]
     NotSorted,
     /// What is reported, of what the files hold.
@@ -88,7 +88,7 @@ pub enum MetalNotice {
         occurrences: usize,
     },
     /// A signpost occurs several times.
-    #[error("signpost \"{name}\" occurs {occurrences} times: the first counts")]
+    #[error("signpost \"{name}\" occurs {occurrences} times: the first is used")]
     #[diagnostic(code("tenstorrent/signpost-repeats"), severity(Warning))]
     SignpostRepeats {
         /// Its text.
@@ -115,7 +115,7 @@ pub enum MetalNotice {
         before: Option<SignpostMark>,
     },
     /// The files hold signposts only.
-    #[error("the files hold {} and no operation", counted(*.signposts, "signpost", "signposts"))]
+    #[error("the files have {} and no operations", counted(*.signposts, "signpost", "signposts"))]
     #[diagnostic(code("tenstorrent/only-signposts"), severity(Warning))]
     OnlySignposts {
         /// How many.
@@ -133,7 +133,7 @@ pub enum MetalNotice {
     #[diagnostic(code("tenstorrent/no-devices"), severity(Warning))]
     NoDevices,
     /// Operations of several devices are shown one by one.
-    #[error("operations of {devices} devices, each device for itself")]
+    #[error("operations of {devices} devices, not merged")]
     #[diagnostic(code("tenstorrent/devices-kept-apart"), severity(Warning))]
     DevicesKeptApart {
         /// How many devices.
@@ -164,14 +164,14 @@ pub enum MetalNotice {
         lacking: Vec<u32>,
     },
     /// Rows without a call count, or whose counts are not the profiler's, were aligned by their names.
-    #[error("{} no call count that tells the call: devices are aligned by the names of operations", counted(*.rows, "row has", "rows have"))]
+    #[error("{} no usable call count: devices are aligned by operation name", counted(*.rows, "row has", "rows have"))]
     #[diagnostic(code("tenstorrent/aligned-by-name"), severity(Warning))]
     AlignedByName {
         /// How many rows.
         rows: usize,
     },
     /// Devices that have run out of operations, or that have another one, were passed over.
-    #[error("devices with another operation than the lowest one's, or none left, passed over {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
+    #[error("devices whose operation differs from the lowest device's, or is missing, skipped {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
     #[diagnostic(code("tenstorrent/fronts-differ"), severity(Warning))]
     FrontsDiffer {
         /// How many times.
@@ -180,28 +180,28 @@ pub enum MetalNotice {
         first: String,
     },
     /// Operations of a device that do not say which.
-    #[error("{} not say which device: not merged", counted(*.rows, "operation of a device does", "operations of devices do"))]
+    #[error("{} not name the device: not merged", counted(*.rows, "device operation does", "device operations do"))]
     #[diagnostic(code("tenstorrent/device-unknown"), severity(Warning))]
     DeviceUnknown {
         /// How many.
         rows: usize,
     },
     /// Operations that no category names.
-    #[error("operations of no known category: {}", with_counts(.names))]
+    #[error("operations of unknown category: {}", with_counts(.names))]
     #[diagnostic(code("tenstorrent/unclassified"), severity(Warning))]
     Unclassified {
         /// Names and how often, by name.
         names: Vec<(String, usize)>,
     },
     /// Sparse products that do not say how many experts they compute.
-    #[error("{} not say how many experts are computed: no figures", counted(*.rows, "sparse product does", "sparse products do"))]
+    #[error("{} not say how many experts are active: no figures", counted(*.rows, "sparse product does", "sparse products do"))]
     #[diagnostic(code("tenstorrent/active-experts-unknown"), severity(Warning))]
     ActiveExpertsUnknown {
         /// How many.
         rows: usize,
     },
     /// Rows whose duration cannot be right.
-    #[error("{} no duration that can be right (first: ID {id}): left out of sums", counted(*.rows, "row has", "rows have"))]
+    #[error("{} an implausible duration (first: ID {id}): left out of sums", counted(*.rows, "row has", "rows have"))]
     #[diagnostic(code("tenstorrent/invalid-durations"), severity(Warning))]
     InvalidDurations {
         /// How many.
@@ -210,7 +210,7 @@ pub enum MetalNotice {
         id: u32,
     },
     /// Operations may run beside each other, on parts of a device: sums count their times one after the other.
-    #[error("{} (available cores: {}): totals add times as if operations ran one after the other", if *.named { "rows name sub-devices" } else { "operations differ in cores available" }, numbers(.budgets))]
+    #[error("{} (available cores: {}): totals add times as if operations ran sequentially", if *.named { "rows name sub-devices" } else { "operations differ in cores available" }, numbers(.budgets))]
     #[diagnostic(code("tenstorrent/sub-devices"), severity(Warning))]
     SubDevices {
         /// Whether rows name sub-devices; else their numbers of cores to run on differ.
@@ -219,7 +219,7 @@ pub enum MetalNotice {
         budgets: Vec<u32>,
     },
     /// Percentages above 100: the operation does less than its model says, or the chip does more.
-    #[error("{} more than 100 % of the chip ({percent:.1} % at ID {id}): the model of the operation, or the chip, is not what ran", counted(*.rows, "row reaches", "rows reach"))]
+    #[error("{} more than 100 % of the chip ({percent:.1} % at ID {id}): the performance model or the chip is wrong", counted(*.rows, "row reaches", "rows reach"))]
     #[diagnostic(code("tenstorrent/above-hundred"), severity(Warning))]
     AboveHundred {
         /// How many rows.
@@ -318,17 +318,17 @@ mod tests {
             (above(2), "2 rows reach more than 100 % of the chip (120.0 % at ID 7): "),
             (calls(1), "1 call is not on all devices (first: Matmul, ID 3, not on device 1)"),
             (calls(2), "2 calls are not on all devices (first: Matmul, ID 3, not on device 1)"),
-            (MetalNotice::OnlySignposts { signposts: 1 }, "the files hold 1 signpost and no operation"),
+            (MetalNotice::OnlySignposts { signposts: 1 }, "the files have 1 signpost and no operations"),
             (MetalNotice::NothingLeft { of: 1 }, "the filters leave none of 1 row"),
             (MetalNotice::NothingLeft { of: 3 }, "the filters leave none of 3 rows"),
             (
                 MetalNotice::DevicesMerged { devices: 2, rows: 2, into: 1 },
                 "2 operations of 2 devices merged into 1 row",
             ),
-            (MetalNotice::AlignedByName { rows: 1 }, "1 row has no call count"),
-            (MetalNotice::DeviceUnknown { rows: 1 }, "1 operation of a device does not say which device"),
+            (MetalNotice::AlignedByName { rows: 1 }, "1 row has no usable call count"),
+            (MetalNotice::DeviceUnknown { rows: 1 }, "1 device operation does not name the device"),
             (MetalNotice::ActiveExpertsUnknown { rows: 1 }, "1 sparse product does not say how many experts"),
-            (MetalNotice::InvalidDurations { rows: 1, id: 4 }, "1 row has no duration that can be right"),
+            (MetalNotice::InvalidDurations { rows: 1, id: 4 }, "1 row has an implausible duration"),
         ] {
             let text = notice.to_string();
             assert!(text.starts_with(start), "{text}");

@@ -6,7 +6,7 @@ use crate::members::Members;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum Diagnostic {
     /// Ranks of the job without a recording.
-    #[error("{} of {of} ranks have no recording ({ranks}): a collective is judged by the ranks that are there", .ranks.len())]
+    #[error("{} of {of} ranks have no recording ({ranks}): collectives are judged by the others", .ranks.len())]
     #[diagnostic(code("job/ranks-missing"), severity(Warning))]
     RanksMissing {
         /// Which.
@@ -15,7 +15,7 @@ pub enum Diagnostic {
         of: usize,
     },
     /// A recording that says another number of ranks than most; it is left out.
-    #[error("{path}: is of a job of {world_size} ranks, the others of one of {usual}: it is left out")]
+    #[error("{path}: left out: its job has {world_size} ranks, that of the others {usual}")]
     #[diagnostic(code("job/other-job"), severity(Warning))]
     OtherJob {
         /// Its path.
@@ -26,7 +26,7 @@ pub enum Diagnostic {
         usual: i64,
     },
     /// Nothing tells the rank of a recording.
-    #[error("{path}: neither the recording nor its path tells the rank: it is called rank {rank}")]
+    #[error("{path}: neither the recording nor its path has a rank: assumed rank {rank}")]
     #[diagnostic(code("job/rank-by-order"), severity(Warning))]
     RankByOrder {
         /// Its path.
@@ -35,7 +35,7 @@ pub enum Diagnostic {
         rank: u32,
     },
     /// The recording of a process that is no rank of the job; it is left out.
-    #[error("{path}: is no rank of the job and is left out: {why}")]
+    #[error("{path}: left out, not a rank of the job: {why}")]
     #[diagnostic(code("job/no-rank"), severity(Warning))]
     NoRank {
         /// Its path.
@@ -66,7 +66,7 @@ pub enum Diagnostic {
         consequence: String,
     },
     /// No kernel of a collective was recorded.
-    #[error("rank {rank}: its recording has no kernel of a collective")]
+    #[error("rank {rank}: its recording has no collective kernels")]
     #[diagnostic(code("job/no-collectives"), severity(Warning))]
     NoCollectives {
         /// Rank.
@@ -85,7 +85,7 @@ pub enum Diagnostic {
     },
     /// The profile of a host that begins at another step than that of another host.
     #[error(
-        "{host}: its profile begins at another step than that of {against}: their collectives are matched by the time at which they end"
+        "{host}: its profile begins at a different step than that of {against}: collectives are matched by end time"
     )]
     #[diagnostic(code("job/other-first-step"), severity(Warning))]
     OtherFirstStep {
@@ -95,7 +95,7 @@ pub enum Diagnostic {
         against: String,
     },
     /// Kernels of collectives that say neither group nor size.
-    #[error("{kernels} kernels of collectives say neither group nor size: they are matched by time alone and have no bandwidth (rank{} {ranks})", plural(.ranks.len() as u64))]
+    #[error("{kernels} collective kernels record neither group nor size: they are matched by time only and have no bandwidth (rank{} {ranks})", plural(.ranks.len() as u64))]
     #[diagnostic(code("job/no-metadata"), severity(Warning))]
     NoMetadata {
         /// Ranks that have such.
@@ -104,14 +104,14 @@ pub enum Diagnostic {
         kernels: i64,
     },
     /// The members of a group are not all listed.
-    #[error("group {group}: the recordings list only the first of its members")]
+    #[error("group {group}: the recordings list only its first members")]
     #[diagnostic(code("job/members-partial"), severity(Warning))]
     MembersPartial {
         /// The group.
         group: String,
     },
     /// The pairs of a rank's collectives are a guess.
-    #[error("group {group}, rank {rank}: which collectives belong together is a guess: {why}")]
+    #[error("group {group}, rank {rank}: the matching of collectives is a guess: {why}")]
     #[diagnostic(code("job/ambiguous"), severity(Warning))]
     Ambiguous {
         /// The group.
@@ -122,7 +122,7 @@ pub enum Diagnostic {
         why: &'static str,
     },
     /// Collectives of a rank that no other rank has.
-    #[error("group {group}, rank {rank}: {collectives} collective{} without a partner on another rank", plural(*.collectives))]
+    #[error("group {group}, rank {rank}: {collectives} collective{} without a match on other ranks", plural(*.collectives))]
     #[diagnostic(code("job/unmatched"), severity(Warning))]
     Unmatched {
         /// The group.
@@ -143,7 +143,7 @@ pub enum Diagnostic {
     },
     /// The recording of a rank begins later than the others, and its first collective waits for that.
     #[error(
-        "rank {rank}: its recording begins {microseconds} µs after the others, and it enters its first collective that much later: that is not counted as lateness"
+        "rank {rank}: its recording begins {microseconds} µs after the others, and so does its first collective: not counted as lateness"
     )]
     #[diagnostic(code("job/start-skew"), severity(Warning))]
     StartSkew {
@@ -164,7 +164,7 @@ pub enum Diagnostic {
         after: u64,
     },
     /// Ranks of one collective that say different things of it.
-    #[error("group {group}: in {collectives} collective{} ranks name different kinds, types or sizes", plural(*.collectives))]
+    #[error("group {group}: {collectives} collective{} with different kinds, types or sizes across ranks", plural(*.collectives))]
     #[diagnostic(code("job/contradiction"), severity(Warning))]
     Contradiction {
         /// The group.
@@ -182,7 +182,7 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// A clock that was set while it was recorded.
-    #[error("{host}: its clock was set by {:.0} µs against that of {against}: times after that are taken back by as much", *.by as f64 / 1e3)]
+    #[error("{host}: its clock jumped by {:.0} µs against that of {against}: later times are corrected", *.by as f64 / 1e3)]
     #[diagnostic(code("job/clock-jump"), severity(Warning))]
     ClockJump {
         /// Its host.
@@ -193,14 +193,14 @@ pub enum Diagnostic {
         by: i64,
     },
     /// A clock that nothing ties to the others.
-    #[error("{host}: no collective ties its clock to that of the others: its times are taken as they are")]
+    #[error("{host}: no collective aligns its clock with the others: its times are uncorrected")]
     #[diagnostic(code("job/clock-alone"), severity(Warning))]
     ClockAlone {
         /// The host.
         host: String,
     },
     /// Tables that could not be used.
-    #[error("{path}: is not used: {why}")]
+    #[error("{path}: not used: {why}")]
     #[diagnostic(code("job/stale-tables"), severity(Warning))]
     StaleTables {
         /// Their folder.

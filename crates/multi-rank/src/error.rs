@@ -14,7 +14,7 @@ use crate::members::Members;
 pub enum Error {
     /// The file system refused.
     #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("io"), help("check the path, its permissions and the space left"))]
+    #[diagnostic(code("io"), help("check the path, its permissions and free space"))]
     Io {
         /// Where.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// A table is damaged, or cannot be written.
     #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("table"), help("remove the folder it is in and map the recording again"))]
+    #[diagnostic(code("table"), help("delete its folder and reduce the recording again"))]
     Table {
         /// Its file.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum Error {
     },
     /// The manifest of a rank's folder cannot be read.
     #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("manifest"), help("remove the folder it is in and map the recording again"))]
+    #[diagnostic(code("manifest"), help("delete its folder and reduce the recording again"))]
     Manifest {
         /// Its file.
         path: PathBuf,
@@ -40,8 +40,8 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// Two recordings of one rank, of one time.
-    #[error("{first} and {second}: both are of rank {rank}, at the same time", first = .first.display(), second = .second.display())]
-    #[diagnostic(code("rank-twice"), help("name one of them, or map jobs into folders of their own"))]
+    #[error("{first} and {second}: both are rank {rank} at the same time", first = .first.display(), second = .second.display())]
+    #[diagnostic(code("rank-twice"), help("pass one of them, or reduce each job into its own folder"))]
     RankTwice {
         /// The rank.
         rank: i64,
@@ -51,8 +51,8 @@ pub enum Error {
         second: PathBuf,
     },
     /// Traces of ranks and profiles of hosts as one job.
-    #[error("{profile}: is the recording of a host with several GPUs, and {trace} is none of these", profile = .profile.display(), trace = .trace.display())]
-    #[diagnostic(code("two-kinds"), help("make a report of each kind, from tables in folders of their own"))]
+    #[error("{profile}: is the recording of a host with several GPUs, unlike {trace}", profile = .profile.display(), trace = .trace.display())]
+    #[diagnostic(code("two-kinds"), help("report on each kind separately, from tables in separate folders"))]
     TwoKinds {
         /// A profile.
         profile: PathBuf,
@@ -64,34 +64,32 @@ pub enum Error {
     #[diagnostic(transparent)]
     Ingest(#[from] IngestError),
     /// The name of a trace does not tell how it is to be written.
-    #[error("{path}: its name does not tell how to write the trace", path = .path.display())]
+    #[error("{path}: its name has no known ending", path = .path.display())]
     #[diagnostic(code("other-ending"), help("end it in .json, .json.gz or .json.zst"))]
     OtherEnding {
         /// The name.
         path: PathBuf,
     },
     /// What is to be written is one of the recordings.
-    #[error("{path}: is one of the recordings", path = .path.display())]
-    #[diagnostic(code("overwrites-recording"), help("write the trace to another place"))]
+    #[error("{path}: is one of the recordings and would be overwritten", path = .path.display())]
+    #[diagnostic(code("overwrites-recording"), help("choose another path for the trace"))]
     OverwritesRecording {
         /// The recording.
         path: PathBuf,
     },
     /// A recording is not the one any more that tables were made from.
-    #[error("{path}: has changed since its tables were made", path = .path.display())]
+    #[error("{path}: changed after its tables were made", path = .path.display())]
     #[diagnostic(
         code("changed"),
-        help(
-            "reduce it again with `tracelens ranks collect`, or name the recordings in place of the tables"
-        )
+        help("reduce it again with `tracelens ranks collect`, or pass the recordings instead of the tables")
     )]
     Changed {
         /// The recording.
         path: PathBuf,
     },
     /// Ranks were asked for that have no recording.
-    #[error("no recording is of rank {missing}")]
-    #[diagnostic(code("no-such-rank"), help("there are recordings of rank {there}"))]
+    #[error("no recording has rank {missing}")]
+    #[diagnostic(code("no-such-rank"), help("choose among {there}"))]
     NoSuchRank {
         /// The ranks.
         missing: Members,
@@ -99,9 +97,9 @@ pub enum Error {
         there: Members,
     },
     /// Steps were asked for that no recording has.
-    #[error("no recording has a step of {first} to {last}", first = .wanted.start, last = .wanted.end.saturating_sub(1))]
+    #[error("no recording has steps {first} to {last}", first = .wanted.start, last = .wanted.end.saturating_sub(1))]
     #[diagnostic(code("no-such-step"), help("{found}", found = .there.map_or_else(
-            || "no steps were found in them, so leave the choice of steps out".to_owned(),
+            || "no steps were found: omit the choice of steps".to_owned(),
             |(first, last)| format!("their steps are {first} to {last}"),
         )))]
     NoSuchStep {
@@ -111,7 +109,7 @@ pub enum Error {
         there: Option<(i64, i64)>,
     },
     /// No rank is left to say something of.
-    #[error("{path}: has no tables of ranks{unused}", path = .path.display(), unused = .unused.as_ref().map_or(String::new(), |why| format!(" that can be used ({why})")))]
+    #[error("{path}: has no rank tables{unused}", path = .path.display(), unused = .unused.as_ref().map_or(String::new(), |why| format!(" that are usable ({why})")))]
     #[diagnostic(code("no-ranks"), help("reduce traces into it with `tracelens ranks collect TRACE… --out {path}`", path = .path.display()))]
     NoRanks {
         /// The folder.

@@ -193,7 +193,7 @@ impl Reader<'_> {
             None => None,
         };
         if strides.as_ref().is_some_and(|strides| strides.len() != shapes.len()) {
-            return Err(format!("argument {index} is a list with another number of strides than of shapes"));
+            return Err(format!("argument {index} is a list with different numbers of strides and shapes"));
         }
         let is_optional = self.call.type_of(index) != Ok("TensorList");
         let mut tensors = Vec::with_capacity(shapes.len());
@@ -218,14 +218,14 @@ impl Reader<'_> {
         let by_kernel = list_element_type(self.call.kernels);
         let by_kernel = by_kernel.as_deref();
         let (found, why) = match by_kernel.and_then(element_type) {
-            Some(of) => (Some(of), "by the kernel's name"),
+            Some(of) => (Some(of), "from the kernel name"),
             None => {
                 let size = by_kernel.and_then(|name| perf_models::element_size(name).ok());
                 let size = size.map(|size| size as u64);
                 match self.seen.of_shape(first, size) {
-                    Some(of) => (Some(of), "as other tensors of that shape"),
+                    Some(of) => (Some(of), "like other tensors of that shape"),
                     None => {
-                        (size.and_then(|size| self.seen.of_size(size)), "by the size in the kernel's name")
+                        (size.and_then(|size| self.seen.of_size(size)), "from the size in the kernel name")
                     }
                 }
             }
@@ -233,7 +233,7 @@ impl Reader<'_> {
         const FLOAT: &ElementType =
             &ElementType { recorded: "float", torch: "float32", size: 4, kind: NumberKind::Real };
         let of = found.unwrap_or(FLOAT);
-        let why = if found.is_some() { why } else { "nothing tells" };
+        let why = if found.is_some() { why } else { "assumed" };
         self.assume(format!("elements of tensor lists are {}, {why}", of.recorded));
         of
     }
@@ -272,12 +272,13 @@ fn scalar(text: &str, index: usize) -> Result<Scalar, String> {
         "False" | "false" => Some(Scalar::Bool(false)),
         _ => text.parse().map(Scalar::Int).or_else(|_| text.parse().map(Scalar::Float)).ok(),
     };
-    parsed.ok_or_else(|| format!("argument {index} has the value {text:?}, which is no number"))
+    parsed.ok_or_else(|| format!("argument {index} has the value {text:?}, which is not a number"))
 }
 
 fn scalars(text: &str, index: usize) -> Result<Vec<Scalar>, String> {
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let inner = inner.ok_or_else(|| format!("argument {index} has the value {text:?}, which is no list"))?;
+    let inner =
+        inner.ok_or_else(|| format!("argument {index} has the value {text:?}, which is not a list"))?;
     if inner.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -372,23 +373,23 @@ mod tests {
             (tensors[1].as_ref().unwrap().element_type.torch, arguments.assumed[0].clone())
         };
         for (kernels, torch, why) in [
-            (&["CatArrayBatchedCopy<double, 1>"][..], "float64", "double, by the kernel's name"),
+            (&["CatArrayBatchedCopy<double, 1>"][..], "float64", "double, from the kernel name"),
             (
                 &["CatArrayBatchedCopy<OpaqueType<8u>, 1>"],
                 "int64",
-                "long int, as other tensors of that shape",
+                "long int, like other tensors of that shape",
             ),
             (
                 &["CatArrayBatchedCopy<OpaqueType<4u>, 1>"],
                 "float32",
-                "float, by the size in the kernel's name",
+                "float, from the size in the kernel name",
             ),
-            (&[], "bfloat16", "c10::BFloat16, as other tensors of that shape"),
+            (&[], "bfloat16", "c10::BFloat16, like other tensors of that shape"),
         ] {
             assert_eq!(found(kernels, &seen), (torch, format!("elements of tensor lists are {why}")));
         }
         let nothing = SeenTensors::default();
-        assert_eq!(found(&[], &nothing).1, "elements of tensor lists are float, nothing tells");
+        assert_eq!(found(&[], &nothing).1, "elements of tensor lists are float, assumed");
     }
 
     #[test]
@@ -406,8 +407,11 @@ mod tests {
             (reason("float", &shape, &negative, ""), "argument 0 has a negative stride"),
             (reason("float", &negative, &shape, ""), "Input Dims[0] has the negative dimension -1"),
             (reason("float", &shape, &[Value::tuple([])], ""), "argument 0 has 0 strides for 1 dimensions"),
-            (reason("Scalar", &shape, &shape, "x"), "argument 0 has the value \"x\", which is no number"),
-            (reason("ScalarList", &shape, &shape, "1"), "argument 0 has the value \"1\", which is no list"),
+            (reason("Scalar", &shape, &shape, "x"), "argument 0 has the value \"x\", which is not a number"),
+            (
+                reason("ScalarList", &shape, &shape, "1"),
+                "argument 0 has the value \"1\", which is not a list",
+            ),
             (
                 reason("TensorList", &shape, &shape, ""),
                 "argument 0 is a list of tensors without recorded shapes",

@@ -73,7 +73,7 @@ pub enum BaseType {
 
 /// Why a text is no schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no schema of an operator: at byte {at}, expected {expected}, found {found:?}")]
+#[error("not an operator schema: at byte {at}, expected {expected}, found {found:?}")]
 pub struct SchemaError {
     at: usize,
     expected: &'static str,
@@ -191,7 +191,7 @@ impl<'s> Cursor<'s> {
                 _ => {}
             }
         }
-        Err(self.expected("brackets that close"))
+        Err(self.expected("a closing bracket"))
     }
 
     fn parameter(&mut self, keyword_only: bool) -> Result<Parameter<'s>, SchemaError> {
@@ -262,7 +262,7 @@ impl<'s> Cursor<'s> {
                     escaped = c == '\\' && !escaped;
                     ends
                 });
-                let (end, _) = end.ok_or_else(|| self.expected("a text that ends"))?;
+                let (end, _) = end.ok_or_else(|| self.expected("a closing quote"))?;
                 self.at += end + 1;
                 Ok(&self.text[start..self.at])
             }
@@ -341,8 +341,8 @@ mod tests {
             ("", "at byte 0, expected the name of an operator, found \"\""),
             ("aten::mm", "at byte 8, expected (, found \"\""),
             ("aten::mm(Tensor self", "at byte 20, expected `,` or `)`, found \"\""),
-            ("aten::mm(Tensor[2 self)", "at byte 15, expected brackets that close, found \"[2 self)\""),
-            ("f(str x=\"a)", "at byte 8, expected a text that ends, found \"\\\"a)\""),
+            ("aten::mm(Tensor[2 self)", "at byte 15, expected a closing bracket, found \"[2 self)\""),
+            ("f(str x=\"a)", "at byte 8, expected a closing quote, found \"\\\"a)\""),
             ("f(int x=)", "at byte 8, expected a default, found \")\""),
             ("f(int x) Tensor", "at byte 9, expected `->` or the end, found \"Tensor\""),
         ] {

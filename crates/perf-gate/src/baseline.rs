@@ -33,19 +33,19 @@ pub fn baseline_schema() -> Schema {
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum BaselineError {
     /// It is no JSON of the form.
-    #[error("it is no baseline file: {0}")]
+    #[error("is not a baseline file: {0}")]
     #[diagnostic(code("baseline/json"))]
     Json(#[from] serde_json::Error),
     /// It is of another version.
-    #[error("its schema is {found:?}, and this program reads {BASELINE_SCHEMA:?}")]
-    #[diagnostic(code("baseline/schema"), help("make it again with `tracelens gate save`"))]
+    #[error("has schema {found:?}, expected {BASELINE_SCHEMA:?}")]
+    #[diagnostic(code("baseline/schema"), help("save it again with `tracelens gate save`"))]
     Schema {
         /// The schema that it states.
         found: String,
     },
     /// A recording in it contradicts itself.
-    #[error("recording {file} in it is damaged: {fault}")]
-    #[diagnostic(code("baseline/recording"), help("make the file again with `tracelens gate save`"))]
+    #[error("contains a damaged recording, {file}: {fault}")]
+    #[diagnostic(code("baseline/recording"), help("save it again with `tracelens gate save`"))]
     Recording {
         /// The file of the recording.
         file: String,
@@ -53,7 +53,7 @@ pub enum BaselineError {
         fault: Inconsistent,
     },
     /// It keeps nothing.
-    #[error("it has no recordings")]
+    #[error("has no recordings")]
     #[diagnostic(code("baseline/empty"))]
     Empty,
 }
@@ -128,12 +128,12 @@ mod tests {
         let mut damaged = recording(&[100, 101]);
         damaged.idle[0] = 5;
         for (text, expected) in [
-            (b"{\"traceEvents\": []}".to_vec(), "no baseline file: missing field `schema`"),
-            (b"{\"schema\": \"tracelens.baseline/2\"}".to_vec(), "its schema is \"tracelens.baseline/2\""),
+            (b"{\"traceEvents\": []}".to_vec(), "not a baseline file: missing field `schema`"),
+            (b"{\"schema\": \"tracelens.baseline/2\"}".to_vec(), "has schema \"tracelens.baseline/2\""),
             (b"{\"schema\": \"tracelens.baseline/1\"}".to_vec(), "missing field `recordings`"),
             (b"{\"schema\": \"tracelens.baseline/1\", \"recordings\": []}".to_vec(), "no recordings"),
             (written(&[damaged]), "the parts of step 0 add up to 105 ns"),
-            (written(&[recording(&[1, 2])])[..300].to_vec(), "no baseline file: EOF"),
+            (written(&[recording(&[1, 2])])[..300].to_vec(), "not a baseline file: EOF"),
         ] {
             let error = read_baseline(&text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -80,7 +80,7 @@ pub enum GateError {
     #[error("no recording has {metric}")]
     #[diagnostic(
         code("gate/no-such-work"),
-        help("check the name, and that it is among the {kept} units of work with the most time")
+        help("check the name; only the {kept} largest units of work are kept")
     )]
     NoSuchWork {
         /// The metric.
@@ -90,7 +90,7 @@ pub enum GateError {
     },
     /// Modules are gated and not recorded.
     #[error("{file} has no modules, which {metric} needs")]
-    #[diagnostic(code("gate/no-modules"), help("read all recordings with --modules, baselines too"))]
+    #[diagnostic(code("gate/no-modules"), help("give --modules for all recordings, including baselines"))]
     NoModules {
         /// The metric.
         metric: Metric,
@@ -98,7 +98,7 @@ pub enum GateError {
         file: String,
     },
     /// A side has no recordings.
-    #[error("there is no recording of the {side}")]
+    #[error("no {side} recording")]
     #[diagnostic(code("gate/no-recording"))]
     NoRecording {
         /// `baseline` or `candidate`.

@@ -31,7 +31,7 @@ pub enum Metric {
 /// A text that names no metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no metric; known are step_wall, gpu_busy, idle, exposed_comm, kernel_count, op:NAME, module:NAME and kernel:NAME"
+    "{0:?} is not a metric; choose step_wall, gpu_busy, idle, exposed_comm, kernel_count, op:NAME, module:NAME or kernel:NAME"
 )]
 pub struct UnknownMetric(String);
 

@@ -167,7 +167,7 @@ pub enum Inconsistent {
         steps: usize,
     },
     /// The parts of a step are not the step.
-    #[error("the parts of step {step} add up to {sum} ns, and it takes {duration} ns")]
+    #[error("the parts of step {step} add up to {sum} ns, but it takes {duration} ns")]
     Sum {
         /// Index of the step.
         step: usize,
@@ -177,13 +177,13 @@ pub enum Inconsistent {
         duration: i64,
     },
     /// A time, a count or a share is below 0 or not a number.
-    #[error("{list} has a value below 0, or one that is no number")]
+    #[error("{list} has a value that is negative or not a number")]
     Range {
         /// The list.
         list: &'static str,
     },
     /// More is kept than a recording may have.
-    #[error("{list} has {found} entries, more than the {most} that are kept of a recording")]
+    #[error("{list} has {found} entries, more than the limit of {most}")]
     TooMany {
         /// The list.
         list: &'static str,

@@ -412,7 +412,7 @@ mod tests {
             ("version = 1\n[defaults]\n\nslower_by = '3'", 4, "a percentage above 0"),
             ("version = 1\n[defaults]\nalpha = 0.9", 3, "alpha = 0.9"),
             ("version = 1\n[defaults]\ninconclusive = 'maybe'", 3, "unknown variant `maybe`"),
-            ("version = 1\n[[metric]]\nname = 'speed'", 3, "\"speed\" is no metric"),
+            ("version = 1\n[[metric]]\nname = 'speed'", 3, "\"speed\" is not a metric"),
             ("version = 1\n[[metric]]\nname = 'idle'\n[[metric]]\nname = 'idle'", 5, "idle is gated twice"),
             ("version = 1\n[[metric]]\nname = 'kernel_count'\nslower_by = '1%'", 3, "it takes more_by"),
             ("version = 1\n[[metric]]\nname = 'idle'\nmore_by = 1", 3, "not more_by"),

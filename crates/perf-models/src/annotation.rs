@@ -181,7 +181,7 @@ impl IterationAnnotation {
     #[must_use]
     pub fn assumption(&self) -> Option<&'static str> {
         let assumed = self.kind == AnnotationKind::VllmSquared && self.has_pair_statistics;
-        assumed.then_some("assumed that prompts have no cached prefix")
+        assumed.then_some("assumed no cached prompt prefixes")
     }
 
     fn new(kind: AnnotationKind) -> Self {

@@ -22,7 +22,7 @@ use crate::{ComputeSpec, ComputeUnit, Precision};
 /// let achievable = nominal.with_basis(PeakBasis::Achievable);
 /// assert_eq!(achievable.ridge_point("matrix_bf16".parse()?), Some(70.0));
 /// assert_eq!(achievable.peak_tflops("vector_fp32".parse()?), Some(10.0));
-/// assert_eq!(achievable.peaks_in_words(), "achievable peaks, nominal ones where none is stated");
+/// assert_eq!(achievable.peaks_in_words(), "achievable peaks, nominal where missing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -162,12 +162,12 @@ impl Architecture {
         let is_measured = |spec| self.achievable_tflops.contains_key(spec);
         match self.basis {
             PeakBasis::Nominal if !self.nominal_tflops.is_empty() => "nominal peaks",
-            PeakBasis::Nominal => "achievable peaks, no nominal ones are stated",
+            PeakBasis::Nominal => "achievable peaks (no nominal ones)",
             PeakBasis::Achievable if self.achievable_tflops.is_empty() => {
-                "nominal peaks, no achievable ones are stated"
+                "nominal peaks (no achievable ones)"
             }
             PeakBasis::Achievable if self.nominal_tflops.keys().all(is_measured) => "achievable peaks",
-            PeakBasis::Achievable => "achievable peaks, nominal ones where none is stated",
+            PeakBasis::Achievable => "achievable peaks, nominal where missing",
         }
     }
 
@@ -396,8 +396,8 @@ pub enum ArchitectureError {
 impl fmt::Display for ArchitectureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Syntax(message) => write!(f, "the architecture file is no JSON: {message}"),
-            Self::NotAnObject => f.write_str("the architecture file is no JSON object"),
+            Self::Syntax(message) => write!(f, "the architecture file is not JSON: {message}"),
+            Self::NotAnObject => f.write_str("the architecture file is not a JSON object"),
             Self::Missing { key: NOMINAL } => {
                 write!(f, "the architecture file has neither {NOMINAL:?} nor {ACHIEVABLE:?}")
             }
@@ -437,7 +437,7 @@ pub struct UnknownComputeSpec(pub String);
 
 impl fmt::Display for UnknownComputeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no compute spec such as matrix_bf16 or vector_fp32", self.0)
+        write!(f, "{:?} is not a compute spec such as matrix_bf16 or vector_fp32", self.0)
     }
 }
 
@@ -452,8 +452,8 @@ mod tests {
     #[test]
     fn errors_name_the_key() {
         let cases = [
-            (r#"{"#, "the architecture file is no JSON: EOF while parsing an object at line 1 column 1"),
-            (r#"[1]"#, "the architecture file is no JSON object"),
+            (r#"{"#, "the architecture file is not JSON: EOF while parsing an object at line 1 column 1"),
+            (r#"[1]"#, "the architecture file is not a JSON object"),
             (
                 r#"{"mem_bw_gbps": 1}"#,
                 r#"the architecture file has neither "peak_tflops" nor "max_achievable_tflops""#,
@@ -546,13 +546,13 @@ mod tests {
         let (peak, other) = (r#""matrix_bf16": 100"#, r#""matrix_bf16": 70, "vector_fp32": 9"#);
         let cases = [
             (peak, "", Nominal, 100.0, "nominal peaks"),
-            (peak, "", Achievable, 100.0, "nominal peaks, no achievable ones are stated"),
-            ("", peak, Nominal, 100.0, "achievable peaks, no nominal ones are stated"),
+            (peak, "", Achievable, 100.0, "nominal peaks (no achievable ones)"),
+            ("", peak, Nominal, 100.0, "achievable peaks (no nominal ones)"),
             ("", peak, Achievable, 100.0, "achievable peaks"),
             (peak, other, Nominal, 100.0, "nominal peaks"),
             (peak, other, Achievable, 70.0, "achievable peaks"),
             (other, peak, Nominal, 70.0, "nominal peaks"),
-            (other, peak, Achievable, 100.0, "achievable peaks, nominal ones where none is stated"),
+            (other, peak, Achievable, 100.0, "achievable peaks, nominal where missing"),
         ];
         for (nominal, achievable, basis, value, words) in cases {
             let found = with_peaks(nominal, achievable).with_basis(basis);

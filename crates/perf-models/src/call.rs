@@ -101,5 +101,5 @@ fn numbers(value: &Value, what: &str, index: usize) -> Result<Vec<i64>, Undefine
     value
         .items()
         .and_then(|items| items.iter().map(Value::as_int).collect())
-        .ok_or_else(|| Undefined::arguments(format!("{what}[{index}] is no list of whole numbers")))
+        .ok_or_else(|| Undefined::arguments(format!("{what}[{index}] is not a list of whole numbers")))
 }

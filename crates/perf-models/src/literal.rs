@@ -13,7 +13,7 @@ pub struct NoLiteral {
 
 impl std::fmt::Display for NoLiteral {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no Python literal: at byte {}, expected {}", self.at, self.expected)
+        write!(f, "not a Python literal: at byte {}, expected {}", self.at, self.expected)
     }
 }
 
@@ -51,7 +51,7 @@ impl Value {
             let error = move |expected| NoLiteral { at, expected };
             let next = text[at..].chars().next().ok_or(error("a value"))?;
             let mut value = match next {
-                '(' | '[' if open.len() == DEEPEST => return Err(error("fewer sequences inside each other")),
+                '(' | '[' if open.len() == DEEPEST => return Err(error("less nesting")),
                 '(' | '[' => {
                     open.push(Open { is_tuple: next == '(', items: Vec::new(), after_comma: true });
                     at += 1;
@@ -63,7 +63,7 @@ impl Value {
                     sequence(closed.ok_or(error("a value"))?)
                 }
                 '\'' | '"' => {
-                    let (value, length) = quoted(&text[at..], next).ok_or(error("a text that ends"))?;
+                    let (value, length) = quoted(&text[at..], next).ok_or(error("a closing quote"))?;
                     at += length;
                     Value::Text(value)
                 }
@@ -200,13 +200,13 @@ mod tests {
             ("(1,, 2)", 3, "a value"),
             ("1)", 1, "the end"),
             (")", 0, "a value"),
-            ("'a", 0, "a text that ends"),
+            ("'a", 0, "a closing quote"),
             ("np.float64(1)", 0, "a value"),
         ] {
             assert_eq!(Value::from_literal(text), Err(NoLiteral { at, expected }), "{text}");
         }
         let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
-        let expected = "fewer sequences inside each other";
+        let expected = "less nesting";
         assert_eq!(Value::from_literal(&deep), Err(NoLiteral { at: DEEPEST, expected }));
     }
 }

@@ -103,9 +103,9 @@ impl MemoryCopy {
         let against = match (architecture, architecture.and_then(link)) {
             (None, _) => String::new(),
             (Some(_), Some(link)) => {
-                format!(", held against {} ({} GB/s in one direction)", link.name, link.gb_per_s)
+                format!(", compared with {} ({} GB/s in one direction)", link.name, link.gb_per_s)
             }
-            (Some(architecture), None) => format!("; {} states no rate of that link", architecture.name),
+            (Some(architecture), None) => format!("; {} has no rate for that link", architecture.name),
         };
         Some(format!("{self}{against}"))
     }
@@ -180,9 +180,9 @@ mod tests {
         let text = |device: &str| copy.held_against(architecture(device)).unwrap();
         assert_eq!(
             text("a100"),
-            "copy to the host, pageable memory, held against PCIe 4.0 x16 (31.5 GB/s in one direction)"
+            "copy to the host, pageable memory, compared with PCIe 4.0 x16 (31.5 GB/s in one direction)"
         );
-        assert_eq!(text("gb200"), "copy to the host, pageable memory; GB200 states no rate of that link");
+        assert_eq!(text("gb200"), "copy to the host, pageable memory; GB200 has no rate for that link");
         assert_eq!(text("unknown"), "copy to the host, pageable memory");
         assert_eq!(MemoryCopy::parse("Memcpy DtoD (Device -> Device)").unwrap().held_against(None), None);
     }

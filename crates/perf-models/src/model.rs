@@ -36,7 +36,7 @@ pub trait PerfModel: fmt::Debug + Send + Sync {
     ///
     /// When there is no formula.
     fn backward_flops(&self) -> Figure {
-        Err(Undefined::no_formula("there is no formula for the backward pass"))
+        Err(Undefined::no_formula("no formula for the backward pass"))
     }
 
     /// Bytes of the backward pass.
@@ -45,7 +45,7 @@ pub trait PerfModel: fmt::Debug + Send + Sync {
     ///
     /// When there is no formula.
     fn backward_bytes(&self) -> Figure {
-        Err(Undefined::no_formula("there is no formula for the backward pass"))
+        Err(Undefined::no_formula("no formula for the backward pass"))
     }
 
     /// Which peak the work is held against; `None` where no peak is stated for the types.

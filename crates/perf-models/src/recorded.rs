@@ -78,9 +78,9 @@ impl Recorded {
     fn backward(&self, figure: fn(&dyn PerfModel) -> Figure) -> Figure {
         match self.backward {
             Backward::AsModelled | Backward::ThisCall => finite(figure(&*self.model)?),
-            Backward::OtherMultiplications => Err(Undefined::no_formula(
-                "the backward pass consists of matrix multiplications of their own",
-            )),
+            Backward::OtherMultiplications => {
+                Err(Undefined::no_formula("the backward pass has its own matrix multiplications"))
+            }
         }
     }
 }

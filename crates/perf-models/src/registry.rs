@@ -169,7 +169,8 @@ impl Tables {
     /// When no model knows the name, or when the arguments do not say what the model needs.
     pub fn model(self, call: &OpCall<'_>) -> Result<Box<dyn PerfModel>, Undefined> {
         let by_kernels = || self.decides_by_kernels(call.name).then_some(ReadModel::Call(traffic::by_kernel));
-        let unknown = || Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() };
+        let unknown =
+            || Undefined { gap: Gap::NoModel, reason: "no performance model for this operator".into() };
         let reader = self.reader(call.name).or_else(by_kernels).ok_or_else(unknown)?;
         Ok(Box::new(match self {
             Tables::All => completed::read(reader, call),

@@ -128,10 +128,10 @@ impl Roofline {
     ) -> Result<Self, Undefined> {
         let is_figure = |figure: f64| figure.is_finite() && figure >= 0.0;
         if !is_figure(flops) || !is_figure(bytes) {
-            return Err(Undefined::arguments("FLOPs and bytes must be numbers of at least 0"));
+            return Err(Undefined::arguments("FLOPs and bytes must be finite and not negative"));
         }
         if flops == 0.0 && bytes == 0.0 {
-            return Err(Undefined::no_formula("there are neither FLOPs nor bytes"));
+            return Err(Undefined::no_formula("neither FLOPs nor bytes are known"));
         }
         let memory_us = bytes / (architecture.memory_bandwidth_gb_per_s * 1e9) * 1e6;
         let of_bytes = Self::of_bytes(memory_us, DataPath::Memory);
@@ -180,7 +180,7 @@ impl Roofline {
 }
 
 fn no_peak(spec: ComputeSpec, architecture: &Architecture) -> Undefined {
-    Undefined::no_formula(format!("{} states no peak for {spec}", architecture.name))
+    Undefined::no_formula(format!("{} has no peak for {spec}", architecture.name))
 }
 
 #[cfg(test)]
@@ -235,7 +235,7 @@ mod tests {
     fn a_missing_peak_is_named() {
         let mi300x = &mi300x();
         let missing = Roofline::new(1.0, 1.0, spec("matrix_fp4"), mi300x).unwrap_err();
-        assert_eq!(missing.reason, "MI300X states no peak for matrix_fp4");
+        assert_eq!(missing.reason, "MI300X has no peak for matrix_fp4");
         for (flops, bytes) in [(0.0, 0.0), (f64::NAN, 1.0), (1.0, -1.0), (f64::INFINITY, 1.0)] {
             assert!(Roofline::new(flops, bytes, spec("matrix_bf16"), mi300x).is_err(), "{flops} {bytes}");
         }
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!((roofline.peak, roofline.missing_peak), (None, spec("matrix_fp4")));
         assert_eq!(roofline.bound().to_string(), "BANDWIDTH_ONLY");
         // Without bytes nothing is known; without arithmetic, and with a peak, nothing is missing.
-        assert_eq!(known(1.0, 0.0, "matrix_fp4").unwrap_err().reason, "MI300X states no peak for matrix_fp4");
+        assert_eq!(known(1.0, 0.0, "matrix_fp4").unwrap_err().reason, "MI300X has no peak for matrix_fp4");
         assert_eq!(known(0.0, 5300e9, "matrix_fp4").unwrap().bound(), Bound::Memory);
         for (flops, bytes) in [(1e15, 1.0), (1.0, 1e9)] {
             assert_eq!(

@@ -146,7 +146,7 @@ impl OpCall<'_> {
         }
         let text = self.concrete_text(index)?.trim();
         text.parse().map_err(|_| {
-            Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is no whole number"))
+            Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is not a whole number"))
         })
     }
 }

@@ -524,7 +524,7 @@ fn operator_fields(labels: &[String]) -> PyResult<Vec<OperatorField>> {
         known(label).ok_or_else(|| {
             refused_with(
                 format_args!("{label:?} cannot be printed"),
-                &format!("these can be: {}", all.join(", ")),
+                &format!("choose one of: {}", all.join(", ")),
             )
         })
     };

@@ -12,12 +12,12 @@ use miette::Diagnostic;
 use pyo3::prelude::*;
 use trace_ingest::{Progress, ReadOptions};
 
-pyo3::create_exception!(_native, TraceError, pyo3::exceptions::PyException, "A question that has no answer.");
-pyo3::create_exception!(_native, ReadError, TraceError, "A file that cannot be read as a recording.");
-pyo3::create_exception!(_native, NoDeviceEvents, TraceError, "A recording in which no device did anything.");
-pyo3::create_exception!(_native, CannotAnswer, TraceError, "A question that the recordings do not answer.");
+pyo3::create_exception!(_native, TraceError, pyo3::exceptions::PyException, "A question without an answer.");
+pyo3::create_exception!(_native, ReadError, TraceError, "A file that is not a readable recording.");
+pyo3::create_exception!(_native, NoDeviceEvents, TraceError, "A recording without device work.");
+pyo3::create_exception!(_native, CannotAnswer, TraceError, "A question that the recordings cannot answer.");
 pyo3::create_exception!(_native, NotComparable, TraceError, "Runs that cannot be compared.");
-pyo3::create_exception!(_native, InternalError, TraceError, "A fault of the library; please report it.");
+pyo3::create_exception!(_native, InternalError, TraceError, "A bug in the library; please report it.");
 
 /// An exception with what went wrong, in attributes: its code, what to do, and which of the files it is about.
 pub(crate) fn failed(error: &Error, paths: &[PathBuf]) -> PyErr {

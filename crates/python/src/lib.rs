@@ -64,7 +64,7 @@ impl NativeReport {
 }
 
 fn no_tree() -> PyErr {
-    refused_with("this recording has no call tree", "its tables have what is known")
+    refused_with("this recording has no call tree", "use its tables")
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
@@ -177,16 +177,16 @@ impl NativeReport {
                 atomic_file::write_with(&path, |file| write_json(&answer, file)).map_err(|error| {
                     let path = path.display();
                     refused_with(
-                        format_args!("{path}: cannot be written: {error}"),
-                        "check that you may write to its folder",
+                        format_args!("cannot write {path}: {error}"),
+                        "check that its folder is writable",
                     )
                 })
             }
             None => self.write_csvs(&path),
             Some(other) => {
-                let instead = "end the name in .xlsx, .json or .html, or name a directory";
+                let instead = "use a name ending in .xlsx, .json or .html, or a directory";
                 Err(refused_with(
-                    format_args!("{}: .{other} is no format of reports", path.display()),
+                    format_args!("{}: .{other} is not a report format", path.display()),
                     instead,
                 ))
             }
@@ -271,7 +271,7 @@ fn gate_json(
             Thresholds::default().with_slower_by(percent / 100.0)
         }
         Some(percent) => {
-            return Err(refused_with(format_args!("slower_by_pct is {percent}"), "it goes from 0 to 1000"));
+            return Err(refused_with(format_args!("slower_by_pct is {percent}"), "give 0 to 1000"));
         }
     };
     let all = [baseline.as_slice(), &candidate].concat();

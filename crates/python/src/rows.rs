@@ -68,7 +68,7 @@ fn condition((column, operator, given): AskedCondition) -> PyResult<Condition> {
         ("null", None) => Test::Null,
         _ => {
             return Err(refused_with(
-                format_args!("the condition on {column:?} cannot be understood"),
+                format_args!("invalid condition on {column:?}"),
                 "write (column, operator, value): eq or ne with a value, lt, le, gt or ge with a number, contains or starts \
                  with a text, in with a list, null with None",
             ));

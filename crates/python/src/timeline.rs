@@ -157,11 +157,11 @@ impl AskedWindow {
             AskedWindow::Step(step) => Ok(Window::Iterations(step..step.saturating_add(1))),
             AskedWindow::Microseconds(start, end) if start < end => Ok(Window::Microseconds(start..end)),
             AskedWindow::Microseconds(start, end) => {
-                Err(refused(format!("a window from {start} to {end} µs has no time in it")))
+                Err(refused(format!("a window from {start} to {end} µs is empty")))
             }
             AskedWindow::Named(name) if name == "steady" => Ok(Window::Steady),
             AskedWindow::Named(name) => Err(refused_with(
-                format_args!("{name:?} is no window"),
+                format_args!("{name:?} is not a window"),
                 "give a step, (start, end) in µs, or \"steady\"",
             )),
         }
@@ -196,12 +196,12 @@ pub(crate) fn breakdown(analysis: &Analysis, asked: Option<AskedWindow>) -> PyRe
             Column::identifier("device", "Device, by its recorded number."),
             rows.iter().map(|&(device, _)| device.into()),
         ),
-        time("total_us", "From the first start to the last end, in µs.", |row| row.total),
-        time("computation_us", "Time with a computation, in µs.", |row| row.computation),
-        time("exposed_communication_us", "Time with communication and without computation, in µs.", |row| {
+        time("total_us", "From first start to last end, in µs.", |row| row.total),
+        time("computation_us", "Time with computation, in µs.", |row| row.computation),
+        time("exposed_communication_us", "Time with communication but no computation, in µs.", |row| {
             row.exposed_communication
         }),
-        time("exposed_memcpy_us", "Time with copies alone, in µs.", |row| row.exposed_memcpy),
+        time("exposed_memcpy_us", "Time with copies only, in µs.", |row| row.exposed_memcpy),
         time("idle_us", "Time without any event, in µs.", |row| row.idle),
         time("busy_us", "Time with an event, in µs.", |row| row.busy),
         time("communication_us", "Time with communication, hidden or exposed, in µs.", |row| {

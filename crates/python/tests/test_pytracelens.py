@@ -457,7 +457,7 @@ def test_reports_are_saved(trace: tl.Trace, tmp_path: Path) -> None:
     try:
         trace.save(tmp_path / "r.docx")
     except tl.TraceError as error:
-        assert error.action == "end the name in .xlsx, .json or .html, or name a directory"
+        assert error.action == "use a name ending in .xlsx, .json or .html, or a directory"
 
 
 def test_what_is_exported_shares_memory(trace: tl.Trace) -> None:

@@ -52,7 +52,7 @@ pub struct ParityTables {
 #[non_exhaustive]
 pub enum ParityNotice {
     /// A sheet is left out because a report lacks it; TraceLens ends with an error here.
-    #[error("{sheet} is left out: the report of {run} does not have it")]
+    #[error("{sheet} is omitted: the report of {run} lacks it")]
     #[diagnostic(code("comparison-as-trace-lens/missing"), severity(Warning))]
     Missing {
         /// The sheet.
@@ -61,7 +61,7 @@ pub enum ParityNotice {
         run: String,
     },
     /// A sheet of operators with a model is left out because one of the reports is empty.
-    #[error("roofline sheet {sheet} is left out: one of the reports is empty")]
+    #[error("roofline sheet {sheet} is omitted: one of the reports is empty")]
     #[diagnostic(code("comparison-as-trace-lens/empty"), severity(Warning))]
     Empty {
         /// The sheet.
@@ -69,7 +69,7 @@ pub enum ParityNotice {
     },
     /// Rows of one key were multiplied.
     #[error(
-        "{sheet} has {joined} rows for {rows} of a report: rows that share a key are paired each with each, as TraceLens does it, so sums are too large"
+        "{sheet} has {joined} rows for {rows} of a report: rows sharing a key are paired all with all, as in TraceLens, so sums are too large"
     )]
     #[diagnostic(code("comparison-as-trace-lens/multiplied"), severity(Warning))]
     Multiplied {
@@ -90,7 +90,7 @@ pub enum ParityError {
     #[error("sheet {sheet} of {run} has no column `{column}`")]
     #[diagnostic(
         code("parity/no-column"),
-        help("compare reports of TraceLens or of its layout (--sheet-names current)")
+        help("compare reports by TraceLens or with its layout (--sheet-names current)")
     )]
     NoColumn {
         /// The sheet.
@@ -101,7 +101,7 @@ pub enum ParityError {
         column: String,
     },
     /// Rows of one key would multiply to more than anybody reads.
-    #[error("sheet {sheet} would have more than {MOST_ROWS} rows: too many rows of the reports share a key")]
+    #[error("sheet {sheet} would exceed {MOST_ROWS} rows: too many rows share a key")]
     #[diagnostic(code("parity/too-many-rows"), help("compare without --parity"))]
     TooManyRows {
         /// The sheet.

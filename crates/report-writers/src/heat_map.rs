@@ -58,7 +58,7 @@ impl HeatMap {
     pub fn to_svg(&self) -> Result<String, DrawError> {
         let (rows, columns) = (self.rows.names.len(), self.columns.names.len());
         if self.cells.len() != rows || self.cells.iter().any(|row| row.len() != columns) {
-            return Err(DrawError(format!("there are not {rows} rows of {columns} numbers")));
+            return Err(DrawError(format!("expected {rows} rows of {columns} numbers")));
         }
         draw(self)
     }
@@ -127,7 +127,7 @@ fn draw(picture: &HeatMap) -> Result<String, DrawError> {
     if rows_each > 1 || columns_each > 1 {
         let (row, column) = (&picture.rows.title, &picture.columns.title);
         notes.push(format!(
-            "A cell shows the largest number of up to {rows_each} × {columns_each} ({row} × {column})."
+            "A cell shows the maximum of up to {rows_each} × {columns_each} ({row} × {column})."
         ));
     }
     notes.extend(Some(picture.footnote.clone()).filter(|note| !note.is_empty()));
@@ -252,7 +252,7 @@ mod tests {
             map(1000, 1000, |row, column| Some(f64::from(u8::from((row, column) == (777, 444))))).to_svg();
         let svg = svg.unwrap();
         assert_eq!(rectangles(&svg, shade(CLASSES - 1)), 2, "one cell and the legend");
-        assert!(svg.contains("largest number of up to 5 × 6 (rank × step)"));
+        assert!(svg.contains("maximum of up to 5 × 6 (rank × step)"));
     }
 
     #[test]

@@ -279,9 +279,9 @@ impl<'t> Absent<'t> {
     fn of(column: &'t TableColumn) -> Vec<Self> {
         let missing = match column.caveats().iter().find(|caveat| caveat.text.starts_with("Empty")) {
             Some(caveat) => ("not-recorded", caveat.text.as_str()),
-            None => ("not-applicable", "the recording does not tell it, or it is no figure of this row"),
+            None => ("not-applicable", "not recorded, or not applicable to this row"),
         };
-        let infinite = ("infinite", "the figure has no bound: it is divided by nothing");
+        let infinite = ("infinite", "unbounded: division by zero");
         let mut absences: IndexMap<(&'static str, &'t str), Vec<usize>> = IndexMap::new();
         for (row, cell) in column.cells().enumerate() {
             let why = match cell {

@@ -19,7 +19,7 @@ pub enum ReportError {
         name: String,
     },
     /// A chart draws points from a table that the report lacks.
-    #[error("chart `{chart}` of table `{table}` needs table `{points}`, which the report does not have")]
+    #[error("chart `{chart}` of table `{table}` needs table `{points}`, which the report lacks")]
     #[diagnostic(code("report/chart-table"))]
     ChartTable {
         /// The chart's table.

@@ -177,7 +177,7 @@ impl RooflinePanel {
     fn draw(&self, root: &Area<'_>, top: u32, groups: &[&str], heaviest: f64) -> Result<(), DrawError> {
         for (what, value) in [("peak", self.peak_tflops), ("bandwidth", self.bandwidth_gb_per_s)] {
             if !(value.is_finite() && value > 0.0) {
-                return Err(DrawError(format!("the {what} {value} of {} is not above zero", self.title)));
+                return Err(DrawError(format!("the {what} {value} of {} is not positive", self.title)));
             }
         }
         let area = root.clone().shrink((0, top), (WIDTH, PANEL_HEIGHT));
@@ -499,7 +499,7 @@ mod tests {
         let mut without_peak = chart(Vec::new());
         without_peak.panels[0].peak_tflops = 0.0;
         let error = without_peak.to_svg().unwrap_err().to_string();
-        assert_eq!(error, "the picture cannot be drawn: the peak 0 of matrix_bf16 is not above zero");
+        assert_eq!(error, "the picture cannot be drawn: the peak 0 of matrix_bf16 is not positive");
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl StackedTime {
         let mut segments = self.bars.iter().flat_map(|bar| &bar.segments);
         if let Some(segment) = segments.find(|segment| segment.category >= categories) {
             return Err(DrawError(format!(
-                "{:?} has category number {}, but there are {categories}, counted from 0",
+                "{:?} has category number {}, but there are {categories}, counting from 0",
                 segment.name, segment.category
             )));
         }
@@ -276,24 +276,24 @@ fn category_names(root: &Area<'_>, picture: &StackedTime, segments: &[Placed<'_>
 fn notes(picture: &StackedTime, placed: &[Vec<Placed<'_>>]) -> Vec<String> {
     let mut notes = Vec::new();
     if placed.iter().all(Vec::is_empty) {
-        notes.push("There is no time to show.".to_owned());
+        notes.push("No time to show.".to_owned());
     }
     let small = placed.iter().flatten().filter(|one| one.share < LABELLED);
     let (count, share) = small.fold((0, 0.0), |(count, share), one| (count + 1, share + one.share));
     if count > 0 {
         let bars = placed.iter().filter(|bar| !bar.is_empty()).count().max(1) as f64;
         notes.push(format!(
-            "Not named: {count} segments below {:.0} %, together {:.1} %.",
+            "Not labelled: {count} segments below {:.0} %, {:.1} % in total.",
             LABELLED * 100.0,
             share / bars * 100.0
         ));
     }
     if placed.len() > 1 {
-        notes.push("Every bar is as high as its own time: 100 %.".to_owned());
+        notes.push("Each bar is 100 % of its own time.".to_owned());
     }
     let hidden = picture.bars.len().saturating_sub(MOST_BARS);
     if hidden > 0 {
-        notes.push(format!("{hidden} more bars are not drawn."));
+        notes.push(format!("{hidden} more bars not drawn."));
     }
     if !picture.footnote.is_empty() {
         notes.push(picture.footnote.clone());
@@ -341,8 +341,8 @@ mod tests {
     fn what_has_no_time_is_not_drawn() {
         let odd = [f64::NAN, f64::INFINITY, -1.0, 0.0].map(|time| segment("odd", 0, time));
         let svg = picture(vec![bar("", odd.to_vec())]).to_svg().unwrap();
-        assert!(svg.contains("There is no time to show.") && !svg.contains("odd"), "{svg}");
-        assert!(picture(vec![]).to_svg().unwrap().contains("There is no time to show."));
+        assert!(svg.contains("No time to show.") && !svg.contains("odd"), "{svg}");
+        assert!(picture(vec![]).to_svg().unwrap().contains("No time to show."));
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
         let segments = vec![segment("large", 0, 98.5), segment("small", 1, 1.5)];
         let svg = picture(vec![bar("", segments)]).to_svg().unwrap();
         assert!(svg.contains("large") && !svg.contains("small"));
-        assert!(svg.contains("Not named: 1 segments below 2 %, together 1.5 %."), "{svg}");
+        assert!(svg.contains("Not labelled: 1 segments below 2 %, 1.5 % in total."), "{svg}");
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
         // Bars too narrow for text have none.
         let many = of_devices(40);
         assert_eq!(many.matches("100.0 %").count(), 1);
-        assert!(many.contains("8 more bars are not drawn."));
+        assert!(many.contains("8 more bars not drawn."));
     }
 
     #[test]

@@ -37,12 +37,8 @@ pub struct Written {
 #[non_exhaustive]
 pub enum Warning {
     /// Texts longer than a cell can hold were cut and end in `…`.
-    #[error("{table}: {cells} text(s) of {column} cut after {limit} characters, a workbook cell's limit")]
-    #[diagnostic(
-        code("writing/text-cut"),
-        severity(Warning),
-        help("write csv or json, which hold them whole")
-    )]
+    #[error("{table}: {cells} text(s) of {column} cut to {limit} characters, the limit of a workbook cell")]
+    #[diagnostic(code("writing/text-cut"), severity(Warning), help("write csv or json instead"))]
     TextCut {
         /// The table.
         table: String,
@@ -54,8 +50,8 @@ pub enum Warning {
         limit: usize,
     },
     /// Rows beyond the format's limit are missing.
-    #[error("the last {rows} row(s) of `{table}` are missing: a sheet holds {limit}")]
-    #[diagnostic(code("writing/rows-cut"), severity(Warning), help("write csv or json, which hold them all"))]
+    #[error("the last {rows} row(s) of `{table}` are missing: a sheet holds at most {limit}")]
+    #[diagnostic(code("writing/rows-cut"), severity(Warning), help("write csv or json instead"))]
     RowsCut {
         /// The table.
         table: String,
@@ -65,12 +61,8 @@ pub enum Warning {
         limit: usize,
     },
     /// Columns beyond the format's limit are missing.
-    #[error("the last {columns} column(s) of `{table}` are missing: a sheet holds {limit}")]
-    #[diagnostic(
-        code("writing/columns-cut"),
-        severity(Warning),
-        help("write csv or json, which hold them all")
-    )]
+    #[error("the last {columns} column(s) of `{table}` are missing: a sheet holds at most {limit}")]
+    #[diagnostic(code("writing/columns-cut"), severity(Warning), help("write csv or json instead"))]
     ColumnsCut {
         /// The table.
         table: String,
@@ -82,7 +74,7 @@ pub enum Warning {
     /// The sheet has another name than the table, because the table's name is too long or holds
     /// a character that sheet names cannot hold.
     #[error(
-        "table `{table}` is in sheet `{sheet}`: sheet names have at most 31 characters and none of [ ] : * ? / \\"
+        "table `{table}` is in sheet `{sheet}`: sheet names allow 31 characters and none of [ ] : * ? / \\"
     )]
     #[diagnostic(code("writing/sheet-renamed"), severity(Warning))]
     SheetRenamed {
@@ -102,7 +94,7 @@ pub enum WriteError {
     #[diagnostic(
         code("write/create-directory"),
         help(
-            "check that no file has this name and that you may write to its parent, or choose another directory"
+            "check that no file has this name and that its parent is writable, or choose another directory"
         )
     )]
     CreateDirectory {
@@ -115,9 +107,7 @@ pub enum WriteError {
     #[error("cannot create `{}`: {source}", path.display())]
     #[diagnostic(
         code("write/create"),
-        help(
-            "check that its directory exists, that you may write to it, and that no other program holds the file open"
-        )
+        help("check that its directory exists and is writable, and that no other program has the file open")
     )]
     Create {
         /// The file.
@@ -129,7 +119,7 @@ pub enum WriteError {
     #[error("cannot write `{}`: {source}", path.display())]
     #[diagnostic(
         code("write/write"),
-        help("make room or choose another place; what was there before is unchanged")
+        help("free space or choose another path; the previous content is unchanged")
     )]
     Write {
         /// The file.
@@ -141,7 +131,7 @@ pub enum WriteError {
     #[error("cannot remove `{}`, left by an earlier run: {source}", path.display())]
     #[diagnostic(
         code("write/remove-stale"),
-        help("remove it yourself, or its rows will be taken for part of this report")
+        help("delete it, or its rows will be mistaken for part of this report")
     )]
     RemoveStale {
         /// The stale file.

@@ -17,7 +17,7 @@ pub enum RocprofNotice {
         code("rocprof/no-kernels"),
         severity(Warning),
         help(
-            "check that rocprofv3 was given --kernel-trace (--sys-trace and --runtime-trace include it), that the program launched work on a GPU and did not fall back to the CPU, that the GPU was visible to it (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES), that this is the profile of the process that launched the work and not of a launcher or another rank, that no filter (--kernel-include-regex, --kernel-exclude-regex, --collection-period) left the kernels out, and that the program ended by itself, so that the profiler could write what it held"
+            "check that rocprofv3 ran with --kernel-trace (or --sys-trace, --runtime-trace), that the program saw the GPU (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES) and did not fall back to the CPU, that this is the profile of the process that launched the work, not of a launcher or another rank, that no filter (--kernel-include-regex, --kernel-exclude-regex, --collection-period) dropped the kernels, and that the program exited normally, so that the profiler could flush"
         )
     )]
     NoKernels,
@@ -31,14 +31,14 @@ pub enum RocprofNotice {
     /// The profile does not say when its processes began and ended: the timeline's total is that from the first start
     /// to the last end.
     #[error(
-        "the profile has no start and end times of processes: total_time is the time from the first start to the last end of recorded work"
+        "the profile has no process start and end times: total_time runs from the first start to the last end of recorded work"
     )]
     #[diagnostic(code("rocprof/no-process-times"), severity(Warning))]
     NoProcessTimes,
     /// Records lie before the profiler was set up or after it ended: the timeline's total reaches from the first to the
     /// last.
     #[error(
-        "{records} kernels and copies lie outside the time in which the profiler was active in its processes: total_time spans all of them"
+        "{records} kernels and copies lie outside the profiler's active time in its processes: total_time spans all of them"
     )]
     #[diagnostic(code("rocprof/outside-process-times"), severity(Warning))]
     OutsideProcessTimes {
@@ -47,12 +47,12 @@ pub enum RocprofNotice {
     },
     /// The figures are those of TraceLens.
     #[error(
-        "figures as TraceLens prints them: outside of gpu_timeline, columns that say µs hold ns and columns that say ms hold µs"
+        "figures as TraceLens prints them: except in gpu_timeline, columns named µs are in ns and columns named ms in µs"
     )]
     #[diagnostic(code("rocprof/trace-lens-figures"), severity(Warning))]
     TraceLensFigures,
     /// The tables of categories and of kernels leave out kernels that are too short to count.
-    #[error("category_summary and pftrace_kernel_summary leave out kernels shorter than {} ns: {count}, {} ns together", .min_event.0, .time.0)]
+    #[error("category_summary and pftrace_kernel_summary omit kernels shorter than {} ns: {count}, {} ns in total", .min_event.0, .time.0)]
     #[diagnostic(code("rocprof/pftrace-short-kernels"), severity(Warning))]
     PftraceShortKernels {
         /// How many.
@@ -63,7 +63,7 @@ pub enum RocprofNotice {
         min_event: Nanoseconds,
     },
     /// The table of HIP calls leaves out calls that are too short to count.
-    #[error("hip_summary leaves out calls shorter than {} ns: {count}, {} ns together", .min_event.0, .time.0)]
+    #[error("hip_summary omits calls shorter than {} ns: {count}, {} ns in total", .min_event.0, .time.0)]
     #[diagnostic(code("rocprof/pftrace-short-calls"), severity(Warning))]
     PftraceShortCalls {
         /// How many.
@@ -75,7 +75,7 @@ pub enum RocprofNotice {
     },
     /// Kernels of which the profile does not say where they ran, in the tables of categories and of kernels.
     #[error(
-        "category_summary, xla_top and pftrace_kernel_summary leave out kernels whose GPU the profile does not name: {count}"
+        "category_summary, xla_top and pftrace_kernel_summary omit kernels without a recorded GPU: {count}"
     )]
     #[diagnostic(code("rocprof/kernels-without-agent"), severity(Warning))]
     KernelsWithoutAgent {
@@ -83,14 +83,14 @@ pub enum RocprofNotice {
         count: usize,
     },
     /// Calls that launch something of which there is no record, in the table of calls and their kernels.
-    #[error("api_kernel_summary leaves out launches without a kernel that counts: {count}")]
+    #[error("api_kernel_summary omits launches without a counted kernel: {count}")]
     #[diagnostic(code("rocprof/launches-without-kernel"), severity(Warning))]
     LaunchesWithoutKernel {
         /// How many.
         count: usize,
     },
     /// Memory copies of which the profile does not give the size, in the table of copies.
-    #[error("memory_copy_by_copy_bytes leaves out copies without a recorded size: {count}")]
+    #[error("memory_copy_by_copy_bytes omits copies without a recorded size: {count}")]
     #[diagnostic(code("rocprof/copies-without-size"), severity(Warning))]
     CopiesWithoutSize {
         /// How many.

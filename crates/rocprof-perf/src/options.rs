@@ -284,7 +284,7 @@ impl FromStr for KernelPattern {
 
 /// A regular expression that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{pattern:?} is no regular expression: {reason}")]
+#[error("{pattern:?} is not a regular expression: {reason}")]
 pub struct KernelPatternError {
     /// The expression.
     pub pattern: String,

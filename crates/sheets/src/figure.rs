@@ -42,7 +42,7 @@ figures! {
     /// Kinds of time of the device.
     GpuTimeline = names::GPU_TIMELINE,
     /// Whatever a report shows.
-    Everything = "everything after the last time that was read",
+    Everything = "everything after the last time read",
     /// Times and rates, by the units of the columns.
     EveryTime = "every time",
     /// Names of events; no column stands for them.
@@ -102,7 +102,7 @@ figures! {
     /// Means over steps; reports leave out what is not steady.
     MeansOverSteps = "means over steps",
     /// Lengths of ranges that the program named.
-    LengthsOfAnnotations = "lengths of annotations",
+    LengthsOfAnnotations = "annotation lengths",
     /// Replays of captured graphs.
     GraphReplays = names::GRAPH_REPLAYS,
     /// How much launched work waited, and for how long.
@@ -112,7 +112,7 @@ figures! {
     /// Why the device was idle.
     CausesOfIdleTime = "causes of idle time",
     /// Times of Python frames; no column stands for them.
-    TimesOfFrames = "times of Python frames",
+    TimesOfFrames = "Python frame times",
     /// What ran beside copies.
     OverlapOfCopies = "overlap of copies",
     /// Times of the host.

@@ -22,7 +22,7 @@ pub enum TableError {
     #[diagnostic(
         code("name"),
         help(
-            "use 1 to 250 bytes without / \\ : * ? \" < > | or control characters and without a dot or space at either end"
+            "use 1 to 250 bytes, no / \\ : * ? \" < > | or control characters, and no dot or space at either end"
         )
     )]
     Name {
@@ -39,8 +39,8 @@ pub enum TableError {
         column: String,
     },
     /// Columns differ in length.
-    #[error("column `{column}` of table `{table}` has {cells} cells and the first column {rows}")]
-    #[diagnostic(code("column-length"), help("give each a cell per row"))]
+    #[error("column `{column}` of table `{table}` has {cells} cells, but the first column has {rows}")]
+    #[diagnostic(code("column-length"), help("give each column one cell per row"))]
     ColumnLength {
         /// The table.
         table: String,
@@ -52,7 +52,7 @@ pub enum TableError {
         rows: usize,
     },
     /// A chart names a column that the table lacks.
-    #[error("chart `{chart}` needs column `{column}`, which table `{table}` does not have")]
+    #[error("chart `{chart}` needs column `{column}`, which table `{table}` lacks")]
     #[diagnostic(code("chart-column"))]
     ChartColumn {
         /// The table.
@@ -63,7 +63,7 @@ pub enum TableError {
         column: &'static str,
     },
     /// A chart draws a column that holds no numbers.
-    #[error("chart `{chart}` cannot draw column `{column}` of table `{table}`: its cells are no numbers")]
+    #[error("chart `{chart}` cannot draw column `{column}` of table `{table}`: it is not numeric")]
     #[diagnostic(code("chart-values"))]
     ChartValues {
         /// The table.

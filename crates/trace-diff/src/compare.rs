@@ -275,7 +275,7 @@ pub(crate) const TOTAL: &str = "total_time";
 #[non_exhaustive]
 pub enum CompareNotice {
     /// A table that one of the reports lacks is left out.
-    #[error("{sheet} is left out: only the report of {run} has it")]
+    #[error("{sheet} is omitted: only the report of {run} has it")]
     #[diagnostic(code("comparison/only-in"), severity(Warning))]
     OnlyIn {
         /// The table.
@@ -284,7 +284,7 @@ pub enum CompareNotice {
         run: String,
     },
     /// A report lacks a key, so the rows of both are joined without.
-    #[error("{sheet} is joined without `{key}`, which the report of {run} does not have")]
+    #[error("{sheet} is joined without `{key}`, which the report of {run} lacks")]
     #[diagnostic(code("comparison/without-key"), severity(Warning))]
     WithoutKey {
         /// The table.
@@ -295,14 +295,14 @@ pub enum CompareNotice {
         run: String,
     },
     /// No column of a table is a time that both reports have.
-    #[error("{sheet} is left out: the reports have no column of times in common there")]
+    #[error("{sheet} is omitted: the reports share no time column in it")]
     #[diagnostic(code("comparison/no-time"), severity(Warning))]
     NoTime {
         /// The table.
         sheet: String,
     },
     /// The numbers of calls differ by one factor.
-    #[error("the recordings are cut differently: {} makes {factor:.3} times the calls of {}, operator by operator, and steps are not known; times are per call", .runs[1], .runs[0])]
+    #[error("the recordings are cut differently: {} makes {factor:.3} times the calls of {}, operator by operator, and steps are unknown; times are per call", .runs[1], .runs[0])]
     #[diagnostic(code("comparison/one-factor"), severity(Warning))]
     OneFactor {
         /// Calls in B for one in A.
@@ -311,7 +311,7 @@ pub enum CompareNotice {
         runs: [String; 2],
     },
     /// Most of what both runs call they call another number of times.
-    #[error("the recordings are cut differently: {} and {} differ in how often they call most of what both call, and steps are not known; times are per call", .runs[0], .runs[1])]
+    #[error("the recordings are cut differently: {} and {} call most shared operators a different number of times, and steps are unknown; times are per call", .runs[0], .runs[1])]
     #[diagnostic(code("comparison/cut-differently"), severity(Warning))]
     CutDifferently {
         /// Names of A and B.

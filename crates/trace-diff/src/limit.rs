@@ -36,14 +36,13 @@ enum Most {
 /// Why a text is no limit.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "expected WHAT>AMOUNT: total_time or another kind of time of the timeline, op:NAME, kernel:NAME, category:NAME, new \
-     or gone, then a number with %, us, ms or s"
+    "expected WHAT>AMOUNT: total_time or another timeline entry, op:NAME, kernel:NAME, category:NAME, new or gone, then a number with %, us, ms or s"
 )]
 pub struct NoLimit;
 
 /// Why a limit cannot be checked, which is no reason to let a change pass.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("nothing is known of {what} in the reports of {} and {}", runs[0], runs[1])]
+#[error("neither {} nor {} has {what}", runs[0], runs[1])]
 pub struct Unknown {
     what: String,
     runs: [String; 2],

@@ -105,14 +105,10 @@ pub fn all_comparison_sheets(suffix: &str) -> Vec<Sheet<'static, Comparison>> {
 fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, Comparison> {
     let description = match rule.subject {
         Subject::Model => {
-            "Operators of a family by the parameters of their model, in two reports, the largest change first; sheets of all families are joined like this."
+            "Operators of a family by their model parameters in both reports, largest change first; the sheets of all families are joined this way."
         }
-        Subject::Timeline => {
-            "The rows of this sheet in two reports, joined by key, the largest change first."
-        }
-        _ => {
-            "The rows of this sheet in two reports, joined by key, the largest change first; the last row has the sums."
-        }
+        Subject::Timeline => "Rows of this sheet in both reports, joined by key, largest change first.",
+        _ => "Rows of this sheet in both reports, joined by key, largest change first; sums in the last row.",
     };
     let sheet = name.to_owned();
     Sheet::with_context(
@@ -193,7 +189,7 @@ const MATCH: Column = Column::text(
 )
 .with_role(Role::Detail);
 
-const KEY: &str = "Key of the row, as A has it: rows of the two reports with equal keys are one.";
+const KEY: &str = "Key of the row, as in A; rows with equal keys are joined.";
 
 fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
     let mut fields = Vec::new();
@@ -296,5 +292,5 @@ fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
         fields,
         waterfall,
     )
-    .with_chart(Chart::new("From the time of A to that of B", PART.name, WHOLE.name, "time (ms)", shape))
+    .with_chart(Chart::new("From A's time to B's", PART.name, WHOLE.name, "time (ms)", shape))
 }

@@ -43,7 +43,7 @@ impl<R: Read> Read for LimitedRows<R> {
 
 /// The message about a row that is too long.
 pub(crate) fn too_long() -> String {
-    format!("a row has no end within {} MiB", LONGEST_ROW >> 20)
+    format!("a row does not end within {} MiB", LONGEST_ROW >> 20)
 }
 
 /// Whether reading broke off because a row is too long.

@@ -18,15 +18,15 @@ pub enum IngestError {
         source: std::io::Error,
     },
     /// Reading was stopped by [`ReadOptions::stop`](crate::ReadOptions::stop).
-    #[error("{path}: reading was stopped before its end", path = .path.display())]
-    #[diagnostic(code("ingest/stopped"), help("ask again to read all of it"))]
+    #[error("{path}: reading was stopped early", path = .path.display())]
+    #[diagnostic(code("ingest/stopped"), help("ask again to read it in full"))]
     Stopped {
         /// The file.
         path: PathBuf,
     },
     /// The path names a directory.
     #[error("{path}: is a directory", path = .path.display())]
-    #[diagnostic(code("ingest/directory"), help("name a recording in it{recordings}", recordings = named(.recordings)))]
+    #[diagnostic(code("ingest/directory"), help("pass a recording in it{recordings}", recordings = named(.recordings)))]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -34,14 +34,14 @@ pub enum IngestError {
         recordings: Vec<PathBuf>,
     },
     /// The file (or the archive's content) is empty.
-    #[error("{path}: is empty: the recording was probably stopped before it was written", path = .path.display())]
+    #[error("{path}: is empty: recording probably stopped before writing", path = .path.display())]
     #[diagnostic(code("ingest/empty"), help("record it again"))]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// No reader knows the content.
-    #[error("{path}: is not recognised: found {found}, expected {expected}", path = .path.display())]
+    #[error("{path}: not recognised: found {found}, expected {expected}", path = .path.display())]
     #[diagnostic(code("ingest/unknown-format"))]
     UnknownFormat {
         /// The file.
@@ -52,17 +52,17 @@ pub enum IngestError {
         expected: String,
     },
     /// The path names no file and looks like a pattern.
-    #[error("{path}: no file has this name, which looks like a pattern that no shell expanded", path = .path.display())]
-    #[diagnostic(code("ingest/pattern"), help("leave out the quotes around it, or name a file"))]
+    #[error("{path}: no such file; it looks like a pattern that the shell did not expand", path = .path.display())]
+    #[diagnostic(code("ingest/pattern"), help("remove the quotes, or pass a file"))]
     Pattern {
         /// The path.
         path: PathBuf,
     },
     /// A feature of this crate reads such content, and the build does without it.
-    #[error("{path}: is {what}, which this build does not read", path = .path.display())]
+    #[error("{path}: is {what}, which this build cannot read", path = .path.display())]
     #[diagnostic(
         code("ingest/not-compiled"),
-        help("turn on the feature `{feature}` of trace-ingest, or unpack the file")
+        help("enable the feature `{feature}` of trace-ingest, or unpack the file")
     )]
     NotCompiled {
         /// The file.
@@ -95,8 +95,8 @@ pub enum IngestError {
         expected: String,
     },
     /// Two readers claim the content with the same certainty.
-    #[error("{path}: could be {first} as well as {second}", path = .path.display())]
-    #[diagnostic(code("ingest/ambiguous-format"), help("report as a bug how it was recorded"))]
+    #[error("{path}: could be {first} or {second}", path = .path.display())]
+    #[diagnostic(code("ingest/ambiguous-format"), help("report this as a bug and say how it was recorded"))]
     AmbiguousFormat {
         /// The file.
         path: PathBuf,
@@ -107,7 +107,7 @@ pub enum IngestError {
     },
     /// The archive cannot be opened or contains no trace.
     #[error("{path}: {detail}", path = .path.display())]
-    #[diagnostic(code("ingest/archive"), help("unpack it and name the trace file"))]
+    #[diagnostic(code("ingest/archive"), help("unpack it and pass the trace file"))]
     Archive {
         /// The archive.
         path: PathBuf,
@@ -126,7 +126,7 @@ pub enum IngestError {
         offset: u64,
     },
     /// A Perfetto trace that neither PyTorch's profiler nor `rocprofv3` recorded.
-    #[error("{path}: is a Perfetto trace of another program, with slices of {found}; expected one that PyTorch's profiler or rocprofv3 recorded", path = .path.display())]
+    #[error("{path}: is a Perfetto trace by another program, with slices of {found}; expected one by PyTorch's profiler or rocprofv3", path = .path.display())]
     #[diagnostic(code("ingest/other-perfetto"), help("view it at https://ui.perfetto.dev"))]
     OtherPerfetto {
         /// The file.
@@ -135,8 +135,8 @@ pub enum IngestError {
         found: String,
     },
     /// The file's entries cannot be copied one by one: it is no JSON.
-    #[error("{path}: is a Perfetto trace, and events can only be copied out of a trace in JSON", path = .path.display())]
-    #[diagnostic(code("ingest/no-entries"), help("export the recording under a name that ends in .json"))]
+    #[error("{path}: is a Perfetto trace; events can be copied from JSON traces only", path = .path.display())]
+    #[diagnostic(code("ingest/no-entries"), help("export the recording to a name ending in .json"))]
     NoEntries {
         /// The file.
         path: PathBuf,
@@ -156,7 +156,7 @@ pub enum IngestError {
     #[error("{path}: nothing was recorded{faults}", path = .path.display(), faults = listed(.faults))]
     #[diagnostic(
         code("ingest/nothing-recorded"),
-        help("check what the recorder was asked for, and that the program ran to its end")
+        help("check the recorder's options, and that the program ran to completion")
     )]
     NothingRecorded {
         /// The file.
@@ -169,7 +169,7 @@ pub enum IngestError {
     #[diagnostic(
         code("ingest/not-ops-csv"),
         help(
-            "name an ops_perf_results_*.csv, which tt-metal's profiler writes below generated/profiler/reports"
+            "pass an ops_perf_results_*.csv, written by tt-metal's profiler below generated/profiler/reports"
         )
     )]
     NotOpsCsv {
@@ -179,10 +179,10 @@ pub enum IngestError {
         found: String,
     },
     /// A CSV of operations lacks columns that no report can do without.
-    #[error("{path}: lacks the {missing}; its header is {header}", path = .path.display())]
+    #[error("{path}: lacks {missing}; its header is {header}", path = .path.display())]
     #[diagnostic(
         code("ingest/missing-columns"),
-        help("give the columns the names that tt-metal's profiler writes, or record the run again")
+        help("rename the columns as tt-metal's profiler writes them, or record again")
     )]
     MissingColumns {
         /// The file.
@@ -196,7 +196,7 @@ pub enum IngestError {
     #[error("{path}: has {devices} device(s), but {first} has {expected}", path = .path.display(), first = .first.display())]
     #[diagnostic(
         code("ingest/different-devices"),
-        help("read files of hosts with different numbers of devices one by one")
+        help("read hosts with different device counts one by one")
     )]
     DifferentDevices {
         /// The file.
@@ -235,7 +235,7 @@ pub enum IngestError {
         detail: String,
     },
     /// Something in the content is larger than profilers make it; reading on could take all memory or time.
-    #[error("{path}: {what} is more than {limit}, which no profiler writes", path = .path.display())]
+    #[error("{path}: {what} exceeds {limit}, more than any profiler writes", path = .path.display())]
     #[diagnostic(code("ingest/too-long"), help("copy or record it again"))]
     TooLong {
         /// The file.
@@ -246,7 +246,7 @@ pub enum IngestError {
         limit: String,
     },
     /// More events than 32-bit ids can name.
-    #[error("{path}: holds more than {limit} events", path = .path.display())]
+    #[error("{path}: has more than {limit} events", path = .path.display())]
     #[diagnostic(code("ingest/too-many-events"), help("split the trace"))]
     TooManyEvents {
         /// The file.
@@ -298,7 +298,7 @@ fn named(recordings: &[PathBuf]) -> String {
     const SHOWN: usize = 4;
     let shown: Vec<String> = recordings.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
     match recordings.len() {
-        0 => " (no file has the name of one, nor that of a *_kernel_trace.csv)".to_string(),
+        0 => " (no file in it is named like one or like *_kernel_trace.csv)".to_string(),
         count if count > SHOWN => format!(": {} ... ({count} in all)", shown.join(", ")),
         _ => format!(": {}", shown.join(", ")),
     }

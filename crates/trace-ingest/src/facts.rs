@@ -45,7 +45,7 @@ impl RecordingKind {
                 "Chrome trace-event JSON, such as PyTorch's *.pt.trace.json, or PyTorch's *.pftrace"
             }
             RecordingKind::XPlane => "plugins/profile/<time>/<host>.xplane.pb",
-            RecordingKind::Nsys => "*.sqlite, which nsys export makes",
+            RecordingKind::Nsys => "*.sqlite from nsys export",
             RecordingKind::Rocprof => {
                 "*_results.json, *_results.db, *_results.pftrace or a directory of *_trace.csv"
             }

@@ -25,18 +25,16 @@ const NO_SIGNATURE: fn(&[u8]) -> bool = |_| false;
 const FORMATS: &[ForeignFormat] = &[
     ForeignFormat {
         foreign: Foreign {
-            what: "a recording of Nsight Systems, which only its own tools can read",
-            advice: "export it, and name the database: nsys export --type sqlite --include-blobs true -o FILE.sqlite \
-                     FILE.nsys-rep",
+            what: "an Nsight Systems recording, which only its own tools can read",
+            advice: "export it and pass the database: nsys export --type sqlite --include-blobs true -o FILE.sqlite FILE.nsys-rep",
         },
         signature: NO_SIGNATURE,
         endings: &[".nsys-rep", ".qdrep", ".qdstrm"],
     },
     ForeignFormat {
         foreign: Foreign {
-            what: "a report of Nsight Compute on single kernels, which only its own tools can read",
-            advice: "`ncu --import FILE --csv` prints it as CSV; for a report here, record the run with PyTorch's profiler \
-                     or another recorder that is read",
+            what: "an Nsight Compute report on single kernels, which only its own tools can read",
+            advice: "print it as CSV with `ncu --import FILE --csv`; for a report here, record with PyTorch's profiler or another supported recorder",
         },
         // The four bytes that every report begins with.
         signature: |head| head.starts_with(b"NVR\0"),
@@ -44,18 +42,16 @@ const FORMATS: &[ForeignFormat] = &[
     },
     ForeignFormat {
         foreign: Foreign {
-            what: "an HDF5 file, as `nsys export --type hdf` writes",
-            advice: "export the recording as a database, which is read: nsys export --type sqlite --include-blobs true \
-                     -o FILE.sqlite FILE.nsys-rep",
+            what: "an HDF5 file, as from `nsys export --type hdf`",
+            advice: "export the recording as a database instead: nsys export --type sqlite --include-blobs true -o FILE.sqlite FILE.nsys-rep",
         },
         signature: |head| head.starts_with(b"\x89HDF\r\n\x1a\n"),
         endings: &[],
     },
     ForeignFormat {
         foreign: Foreign {
-            what: "a trace of perf",
-            advice: "`perf report` and `perf script` read it; for a report here, record the run with PyTorch's profiler or \
-                     another recorder that is read",
+            what: "a perf trace",
+            advice: "read it with `perf report` or `perf script`; for a report here, record with PyTorch's profiler or another supported recorder",
         },
         signature: |head| head.starts_with(b"PERFILE2"),
         endings: &[],
@@ -75,8 +71,8 @@ pub(crate) fn foreign(path: &Path, head: &[u8]) -> Option<Foreign> {
 pub(crate) fn database(entries: &crate::sqlite::Entries) -> Option<Foreign> {
     let has = |name: &str| entries.kind(name).is_some();
     (has("StringTable") && has("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")).then_some(Foreign {
-        what: "a database of nvprof",
-        advice: "record the run with `nsys profile`, and export that: nsys export --type sqlite",
+        what: "an nvprof database",
+        advice: "record with `nsys profile` and export that: nsys export --type sqlite",
     })
 }
 

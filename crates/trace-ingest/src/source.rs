@@ -165,7 +165,7 @@ impl Expansion {
         if !self.exceeded.load(Ordering::Relaxed) {
             return outcome;
         }
-        let (what, limit) = ("the text that it unpacks to", format!("{MOST_EXPANSION} times its size"));
+        let (what, limit) = ("its decompressed text", format!("{MOST_EXPANSION} times its size"));
         Err(IngestError::TooLong { path: path.to_path_buf(), what, limit })
     }
 
@@ -327,7 +327,7 @@ fn open_member<'a>(
         .map(|name| name.to_string())
         .collect();
     let Some(chosen) = files.iter().find(|name| is_trace(name)).or_else(|| files.first()) else {
-        return Err(archive_error("the zip archive contains no file".to_string()));
+        return Err(archive_error("the zip archive is empty".to_string()));
     };
     if files.len() > 1 {
         warnings.push(Warning::OtherArchiveMembers { read: chosen.clone(), ignored: files.len() as u64 - 1 });
@@ -349,9 +349,9 @@ fn open_member<'a>(
     match method {
         zip::CompressionMethod::Stored => Ok(Box::new(packed)),
         zip::CompressionMethod::Deflated => Ok(expansion.limited(flate2::read::DeflateDecoder::new(packed))),
-        other => {
-            Err(archive_error(format!("member {chosen:?} is packed with {other}, which is not supported")))
-        }
+        other => Err(archive_error(format!(
+            "member {chosen:?} is compressed with {other}, which is not supported"
+        ))),
     }
 }
 
@@ -437,7 +437,7 @@ impl<R: Read> Read for Limited<R> {
                 self.expansion.exceeded.store(true, Ordering::Relaxed);
                 return Err(io::Error::new(
                     io::ErrorKind::FileTooLarge,
-                    "unpacks to far more than a trace does",
+                    "unpacks to far more than a trace would",
                 ));
             }
         }

@@ -6,9 +6,7 @@
 #[non_exhaustive]
 pub enum Warning {
     /// The file ends in the middle; every complete event before was read.
-    #[error(
-        "the file ends early: every complete event was read, {bytes_lost} bytes after the last one are lost"
-    )]
+    #[error("the file ends early: all complete events were read, the last {bytes_lost} bytes are lost")]
     #[diagnostic(code("reading/truncated"), severity(Error), help("export or copy the recording again"))]
     Truncated {
         /// Bytes after the last complete event (of decompressed content) that could not be used.
@@ -29,7 +27,7 @@ pub enum Warning {
     },
     /// The text is malformed from a place on; everything before was read.
     #[error(
-        "the text is malformed at byte {offset} ({detail}): every record before was read, {bytes_lost} bytes are lost"
+        "the text is malformed at byte {offset} ({detail}): all records before it were read, {bytes_lost} bytes are lost"
     )]
     #[diagnostic(code("reading/broken-text"), severity(Warning))]
     BrokenText {
@@ -48,13 +46,11 @@ pub enum Warning {
         bytes: u64,
     },
     /// Text after the end of the trace, which was not read, looks like another trace or the end of one.
-    #[error(
-        "text behind the trace looks like another trace of {events} events: its {bytes} bytes were not read"
-    )]
+    #[error("a second trace seems to follow, of {events} events: its {bytes} bytes were not read")]
     #[diagnostic(
         code("reading/second-trace"),
         severity(Warning),
-        help("give each process a file of its own; to read the other trace, cut the file in two")
+        help("write one file per process; split this file to read the second trace")
     )]
     SecondTrace {
         /// How much, in bytes.
@@ -81,7 +77,7 @@ pub enum Warning {
         detail: String,
     },
     /// Texts contained bytes that are not UTF-8; these were replaced by `U+FFFD`.
-    #[error("texts with invalid UTF-8, replaced by U+FFFD: {count}")]
+    #[error("texts with invalid UTF-8, replaced with U+FFFD: {count}")]
     #[diagnostic(code("reading/invalid-utf8"), severity(Warning))]
     InvalidUtf8 {
         /// How many texts.
@@ -89,7 +85,7 @@ pub enum Warning {
     },
     /// Entries of a Kineto event list that are not valid events were skipped.
     #[error(
-        "malformed events, which are in no figure: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
+        "malformed events left out: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
     )]
     #[diagnostic(code("reading/malformed-events"), severity(Warning))]
     MalformedEvents {
@@ -124,21 +120,21 @@ pub enum Warning {
         count: u64,
     },
     /// Metadata events that name no process, or that are of an unknown kind, were left out.
-    #[error("metadata events of unknown kind or without a process, which no figure needs, left out: {count}")]
+    #[error("unused metadata events of unknown kind or without a process left out: {count}")]
     #[diagnostic(code("reading/unknown-metadata"), severity(Warning))]
     UnknownMetadata {
         /// How many.
         count: u64,
     },
     /// Arguments of events whose name the file does not give were left out.
-    #[error("arguments whose name the file does not give left out: {count}")]
+    #[error("unnamed arguments left out: {count}")]
     #[diagnostic(code("reading/unnamed-arguments"), severity(Warning))]
     UnnamedArguments {
         /// How many.
         count: u64,
     },
     /// A known top-level entry could not be understood and was left out.
-    #[error("top-level {key} could not be read and was left out ({detail})")]
+    #[error("unreadable top-level {key} left out ({detail})")]
     #[diagnostic(code("reading/unreadable-fact"), severity(Warning))]
     UnreadableFact {
         /// Its key.
@@ -158,7 +154,7 @@ pub enum Warning {
         detail: String,
     },
     /// Records of a kind that no analysis uses were left out.
-    #[error("records of {list}, which no analysis uses, left out: {count}")]
+    #[error("unused records of {list} left out: {count}")]
     #[diagnostic(code("reading/unused-records"), severity(Warning))]
     UnusedRecords {
         /// List that contains them.
@@ -167,7 +163,7 @@ pub enum Warning {
         count: u64,
     },
     /// Records of a rocprofv3 profile without a start or an end were read as having no length.
-    #[error("records of {list} without a start or an end read as zero long: {count}")]
+    #[error("records of {list} without a start or an end, set to zero duration: {count}")]
     #[diagnostic(code("reading/records-without-times"), severity(Warning))]
     RecordsWithoutTimes {
         /// List that contains them.
@@ -176,7 +172,7 @@ pub enum Warning {
         count: u64,
     },
     /// Device work whose start is 0, far from all other times, was left out: its times were not recorded.
-    #[error("{count} of {of} kernels and copies have a time of 0 and are left out of all figures")]
+    #[error("{count} of {of} kernels and copies have a time of 0 and are left out")]
     #[diagnostic(
         code("reading/device-work-without-times"),
         severity(Warning),
@@ -190,15 +186,12 @@ pub enum Warning {
     },
     /// Hardware counters were collected in another run of the program than the trace.
     #[error(
-        "{file} is a counter pass of another run than {trace}: the timeline leaves its times out, and counters of {joined} of its \
-         {dispatches} dispatches are"
+        "{file} is a counter pass from a different run than {trace}: its times are left out, and counters joined for {joined} of its {dispatches} dispatches"
     )]
     #[diagnostic(
         code("reading/counter-pass"),
         severity(Warning),
-        help(
-            "dispatches are joined by id where these name the same kernels, else kernel by kernel in their order"
-        )
+        help("dispatches are joined by id if the kernel names agree, else by kernel and order")
     )]
     CounterPass {
         /// The file with the counters.
@@ -220,18 +213,18 @@ pub enum Warning {
         count: u64,
     },
     /// Tables of events of which no analysis makes use were not read.
-    #[error("tables that no figure needs were not read: {}", names(.tables))]
+    #[error("unused tables were not read: {}", names(.tables))]
     #[diagnostic(code("reading/unread-tables"), severity(Warning))]
     UnreadTables {
         /// Their names, each with the number of its rows.
         tables: Vec<(String, u64)>,
     },
     /// Tables hold events of a kind that is read, in a version that was not.
-    #[error("other versions of tables that are read were left out, and events with them: {}", names(.tables))]
+    #[error("unknown versions of tables were left out with their events: {}", names(.tables))]
     #[diagnostic(
         code("reading/unread-versions"),
         severity(Warning),
-        help("export the recording again, with the version of nsys that recorded it")
+        help("export the recording again with the nsys version that recorded it")
     )]
     UnreadVersions {
         /// Their names, each with the number of its rows.
@@ -284,45 +277,43 @@ impl Warning {
 #[non_exhaustive]
 pub enum EventFault {
     /// Spans or moments without a readable `ts` cannot be placed in time and were left out.
-    #[error("events without a readable time (ts), which are in no figure")]
+    #[error("events without a readable time (ts), left out")]
     WithoutTimestamp,
     /// Spans without a readable `dur` were read as having no length.
-    #[error("events without a readable duration (dur), counted as zero long")]
+    #[error("events without a readable duration (dur), set to zero")]
     WithoutDuration,
     /// Negative durations were read as zero.
-    #[error("negative durations read as zero")]
+    #[error("negative durations, set to zero")]
     NegativeDuration,
     /// Events without a name were kept under the empty name.
     #[error("events without a name")]
     WithoutName,
     /// Allocations without a readable size and device are in no figure of memory.
-    #[error("allocations without a readable size and device, which are in no figure of memory")]
+    #[error("allocations without a readable size and device, left out")]
     UnreadableMemory,
     /// Samples of counters whose value is no finite number were left out.
-    #[error("samples of counters that are no finite number, left out")]
+    #[error("counter samples that are not finite numbers, left out")]
     UnreadableSample,
     /// `B` events without an `E` were closed at the last time seen on their track.
-    #[error("spans that begin and do not end (B without E), taken to last to the end of their track")]
+    #[error("spans without an end (B without E), extended to the end of their track")]
     UnclosedBegin,
     /// `E` events without a `B` were left out.
-    #[error("ends of spans that do not begin (E without B), left out")]
+    #[error("span ends without a begin (E without B), left out")]
     UnopenedEnd,
     /// Slices of a Perfetto trace, or ranges and calls of Nsight Systems, without an end were closed at the last time of the recording.
-    #[error("spans that begin and do not end, taken to last to the end of the recording")]
+    #[error("spans without an end, extended to the end of the recording")]
     UnendedSlice,
     /// Ends of slices of a Perfetto trace do not stand in the order of their begins, so that all were matched by time.
-    #[error("ends of spans that do not stand in the order of their begins, so that all were matched by time")]
+    #[error("span ends out of order, so all were matched by time")]
     EndOutOfOrder,
     /// Events whose name was told in a part of the file that is lost were kept as `<unknown>`.
-    #[error("events whose name is lost, shown as <unknown>")]
+    #[error("events with a lost name, shown as <unknown>")]
     LostName,
     /// MTIA records work on its streams, and again on tracks of submission queues, packets and copies.
-    #[error(
-        "device events on MTIA's tracks of queues, packets and copies, left out because its streams have them, too"
-    )]
+    #[error("device events on MTIA's queue, packet and copy tracks, left out as duplicates of its streams")]
     RepeatedOnQueue,
     /// Device work of a kind that the reader does not know was kept in the category `other device`.
-    #[error("device work of an unknown kind, which counts neither as kernels nor as copies")]
+    #[error("device work of an unknown kind, counted neither as kernels nor as copies")]
     UnknownStage,
 }
 
@@ -331,38 +322,38 @@ pub enum EventFault {
 #[non_exhaustive]
 pub enum RecordFault {
     /// Records that end before they begin were read as having no length.
-    #[error("records that end before they begin read as zero long")]
+    #[error("records that end before they begin, set to zero duration")]
     NegativeDuration,
     /// Dispatches of kernels that the file does not describe are named after the kernel's number.
-    #[error("dispatches of kernels that the file does not describe, named by kernel number")]
+    #[error("dispatches of kernels without a description, named by kernel number")]
     UnknownKernel,
     /// Records refer to agents that the file does not describe.
-    #[error("records of agents that the file does not describe")]
+    #[error("records of agents without a description")]
     UnknownAgent,
     /// Packets that rely on packets which the file has lost were left out.
-    #[error("packets that rely on lost ones left out")]
+    #[error("packets that depend on lost ones, left out")]
     #[diagnostic(help("record with a larger buffer"))]
     LostPacket,
     /// Slices that were begun and never ended were read as having no length.
-    #[error("slices without an end read as zero long")]
+    #[error("slices without an end, set to zero duration")]
     UnclosedSlice,
     /// Device work whose times CUPTI did not collect was left out.
-    #[error("device work whose times the recorder did not collect, which is in no figure")]
+    #[error("device work without collected times, left out")]
     NotCollected,
     /// Names that the file does not give were replaced by their number.
-    #[error("events whose name the file does not give, named by its number")]
+    #[error("events without a name, shown by its number")]
     UnknownName,
     /// Device numbers of a process that sees only some of the machine's GPUs were replaced by those of the machine.
-    #[error("events whose process numbers the GPUs that it sees, given the machine's number of the GPU")]
+    #[error("events with process-local GPU numbers, renumbered as on the machine")]
     RenumberedDevice,
     /// Texts of more than 1 MiB were cut.
-    #[error("texts of more than 1 MiB cut")]
+    #[error("texts cut to 1 MiB")]
     LongText,
     /// Values of counters at moments of a dispatch (SPM) make no total of it.
-    #[error("samples of counters over time (SPM), left out because they are not totals of a dispatch")]
+    #[error("counter samples over time (SPM), left out as they are not dispatch totals")]
     SampledCounter,
     /// Rows that name no process are in no report of one process.
-    #[error("rows that name no process, which are in no report of one process")]
+    #[error("rows without a process, left out of single-process reports")]
     NoProcess,
 }
 
@@ -377,8 +368,8 @@ fn damage(bytes_read: Option<u64>) -> String {
 /// What is left out with the events of a phase.
 fn unused(phase: Option<char>) -> String {
     match phase {
-        Some(phase) => format!("{} (ph {phase}), which no figure needs, left out", phase_name(phase)),
-        None => "events without a readable phase (ph), which are in no figure".to_owned(),
+        Some(phase) => format!("unused {} (ph {phase}) left out", phase_name(phase)),
+        None => "events without a readable phase (ph) left out".to_owned(),
     }
 }
 
@@ -396,11 +387,11 @@ fn phase_name(phase: char) -> &'static str {
     match phase {
         'C' => "counter samples",
         'b' | 'n' | 'e' | 'S' | 'T' | 'p' | 'F' => "parts of asynchronous spans",
-        'N' | 'O' | 'D' => "snapshots of objects",
-        'P' => "samples of the call stack",
+        'N' | 'O' | 'D' => "object snapshots",
+        'P' => "call stack samples",
         'R' => "marks",
-        'v' | 'V' => "dumps of memory",
-        'c' => "marks of clocks",
+        'v' | 'V' => "memory dumps",
+        'c' => "clock marks",
         's' | 't' | 'f' => "arrows without an id",
         _ => "events of an unknown phase",
     }

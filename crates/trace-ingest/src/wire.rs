@@ -64,7 +64,7 @@ impl<'a> Message<'a> {
         let mut outer = Message::new(bytes, offset..bytes.len(), name);
         match outer.next_field()? {
             Some(field) => outer.message(field, name),
-            None => outer.fault(offset, 0, "the file ends where a message was expected"),
+            None => outer.fault(offset, 0, "the file ends, expected a message"),
         }
     }
 
@@ -102,7 +102,7 @@ impl<'a> Message<'a> {
                 self.fixed::<4>(number)?;
                 Value::Fixed32
             }
-            _ => return self.fault(offset, number, "the field has a wire type that no profile uses"),
+            _ => return self.fault(offset, number, "the field has an unknown wire type"),
         };
         Ok(Some(Field { number, value, offset }))
     }
@@ -153,10 +153,8 @@ impl<'a> Message<'a> {
         let left = self.end - self.at;
         match usize::try_from(length) {
             Ok(length) if length <= left => Ok((self.at, self.at + length)),
-            _ if self.end == self.bytes.len() => {
-                self.fault(offset, number, "its length reaches beyond the end of the file")
-            }
-            _ => self.fault(offset, number, "its length reaches beyond the end of the message around it"),
+            _ if self.end == self.bytes.len() => self.fault(offset, number, "its length exceeds the file"),
+            _ => self.fault(offset, number, "its length exceeds the enclosing message"),
         }
     }
 
@@ -236,7 +234,7 @@ impl<'a> Message<'a> {
     pub(crate) fn unsigned(&self, field: Field) -> Wire<u64> {
         match field.value {
             Value::Varint(value) => Ok(value),
-            _ => self.fault(field.offset, field.number, "an integer was expected"),
+            _ => self.fault(field.offset, field.number, "expected an integer"),
         }
     }
 
@@ -250,7 +248,7 @@ impl<'a> Message<'a> {
     pub(crate) fn double(&self, field: Field) -> Wire<f64> {
         match field.value {
             Value::Fixed64(value) => Ok(f64::from_bits(value)),
-            _ => self.fault(field.offset, field.number, "a double was expected"),
+            _ => self.fault(field.offset, field.number, "expected a double"),
         }
     }
 
@@ -259,7 +257,7 @@ impl<'a> Message<'a> {
     pub(crate) fn fixed64(&self, field: Field) -> Wire<u64> {
         match field.value {
             Value::Fixed64(value) => Ok(value),
-            _ => self.fault(field.offset, field.number, "eight bytes were expected"),
+            _ => self.fault(field.offset, field.number, "expected eight bytes"),
         }
     }
 
@@ -268,7 +266,7 @@ impl<'a> Message<'a> {
     pub(crate) fn span(&self, field: Field) -> Wire<Range<usize>> {
         match field.value {
             Value::Delimited(start, end) => Ok(start..end),
-            _ => self.fault(field.offset, field.number, "text, bytes or a message was expected"),
+            _ => self.fault(field.offset, field.number, "expected text, bytes or a message"),
         }
     }
 
@@ -408,7 +406,7 @@ mod tests {
     fn a_fault_names_its_place() {
         let cases: [(&[u8], usize, &str, &str); 6] = [
             (&[0x08, 0x80], 1, "XEvent.metadata_id", "ends within a number"),
-            (&[0x18, 1, 0x22, 5, 0], 2, "XEvent.stats", "beyond the end of the file"),
+            (&[0x18, 1, 0x22, 5, 0], 2, "XEvent.stats", "exceeds the file"),
             (
                 &[0x22, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
                 0,

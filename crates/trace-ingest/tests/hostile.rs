@@ -147,7 +147,7 @@ fn a_value_without_an_end_is_refused() {
     ] {
         let path = place.repeated("trace.json", begin, part, 66 * MIB);
         let error = refused_on(threads, &path, ONE_VALUE, read_path);
-        assert!(error.contains("a single value is longer than 64 MiB"), "{error}");
+        assert!(error.contains("a single value exceeds 64 MiB"), "{error}");
     }
 }
 
@@ -163,7 +163,7 @@ fn brackets_in_what_nobody_needs_take_no_memory() {
 /// Text that compresses about a thousand times; it is found out after 256 MiB.
 const BOMB: usize = 400 * MIB;
 
-const BOMB_MESSAGE: &str = "the text that it unpacks to is more than 256 times its size";
+const BOMB_MESSAGE: &str = "its decompressed text exceeds 256 times its size";
 
 #[test]
 fn a_file_that_unpacks_to_far_more_than_a_trace_is_refused() {
@@ -212,7 +212,7 @@ fn lengths_that_no_profile_has_are_refused() {
     let path = place.repeated("host.xplane.pb", &plane, b"\x1a\x00", MIB);
     let read = |path: &Path, options: &ReadOptions<'_>| trace_ingest::xplane::read_profile(path, options);
     let error = refused(&path, 16, read);
-    assert!(error.contains("its length reaches beyond the end of the file"), "{error}");
+    assert!(error.contains("its length exceeds the file"), "{error}");
 }
 
 #[cfg(feature = "rocprof")]
@@ -227,7 +227,7 @@ mod rocprof {
         let begin = br#"{"rocprofiler-sdk-tool": [{"agents": [{"name": ""#;
         let path = place.repeated("a_results.json", begin, b"x", 130 * MIB);
         let error = refused(&path, 500, read_profile);
-        assert!(error.contains("it has no end within 64 MiB"), "{error}");
+        assert!(error.contains("it does not end within 64 MiB"), "{error}");
 
         let path = place.packed("b_results.json.gz", br#"{"rocprofiler-sdk-tool": [{"x": "#, b"[", BOMB);
         assert!(refused(&path, 64, read_profile).contains(BOMB_MESSAGE));
@@ -250,7 +250,7 @@ mod rocprof {
         assert!(taken <= 16, "{taken} MiB");
         match outcome {
             Ok(profile) => assert!(!profile.warnings.is_empty()),
-            Err(error) => assert!(error.to_string().contains("is above the limit of 256 MiB"), "{error}"),
+            Err(error) => assert!(error.to_string().contains("exceeds the limit of 256 MiB"), "{error}"),
         }
     }
 
@@ -264,7 +264,7 @@ mod rocprof {
         let place = Place::new();
         let path = place.repeated("run_kernel_trace.csv", HEADER, b",c", 2_000_000);
         let error = refused(&path, 150, read_profile);
-        assert!(error.contains("the header is more than 16384 columns"), "{error}");
+        assert!(error.contains("the header exceeds 16384 columns"), "{error}");
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod rocprof {
         assert_eq!(profile.dispatches.len(), 1);
         let warnings: Vec<String> = profile.warnings.iter().map(ToString::to_string).collect();
         assert!(
-            warnings.iter().any(|warning| warning.contains("a row has no end within 4 MiB")),
+            warnings.iter().any(|warning| warning.contains("a row does not end within 4 MiB")),
             "{warnings:?}"
         );
     }
@@ -302,11 +302,11 @@ mod metal {
         let place = Place::new();
         let path = place.repeated("ops.csv", HEADER, b",c", 2_000_000);
         let error = refused(&path, 150, read);
-        assert!(error.contains("the header is more than 16384 columns"), "{error}");
+        assert!(error.contains("the header exceeds 16384 columns"), "{error}");
 
         let path = place.repeated("ops.csv", HEADER, b",\"", 40 * MIB);
         let error = refused(&path, 150, read);
-        assert!(error.contains("the header is more than 4 MiB"), "{error}");
+        assert!(error.contains("the header exceeds 4 MiB"), "{error}");
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod metal {
         assert_eq!(table.rows.len(), 1);
         let warnings: Vec<String> = table.warnings.iter().map(ToString::to_string).collect();
         assert!(
-            warnings.iter().any(|warning| warning.contains("a row has no end within 4 MiB")),
+            warnings.iter().any(|warning| warning.contains("a row does not end within 4 MiB")),
             "{warnings:?}"
         );
     }

@@ -41,7 +41,7 @@ impl TreeStatistics {
 pub enum TreeWarning {
     /// Host events outlive the event they start in.
     #[error(
-        "{count} host events outlive the event they start in and were placed under one that encloses them (first: event {first_uid})"
+        "{count} host events outlast the event they start in and were moved to one that encloses them (first: event {first_uid})"
     )]
     #[diagnostic(code("tree/reattached-host-events"), severity(Warning))]
     ReattachedHostEvents {
@@ -51,9 +51,7 @@ pub enum TreeWarning {
         first_uid: u32,
     },
     /// Device events whose launch is not in the trace; they belong to no operator.
-    #[error(
-        "{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and belong to no operator"
-    )]
+    #[error("{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and no operator")]
     #[diagnostic(code("tree/unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.
@@ -76,12 +74,12 @@ pub enum TreeWarning {
     },
     /// Device events that ran far into the next one of their queue.
     #[error(
-        "device events that overrun the next one on their queue by up to {most_microseconds:.3} µs, cut where it starts: {count}"
+        "device events that overlap the next one on their queue by up to {most_microseconds:.3} µs, cut at its start: {count}"
     )]
     #[diagnostic(
         code("tree/overruns"),
         severity(Warning),
-        help("commands on one recording take --keep-overruns, which keeps the recorded length")
+        help("to keep the recorded length, give --keep-overruns with a single recording")
     )]
     Overruns {
         /// How many.
@@ -91,7 +89,7 @@ pub enum TreeWarning {
     },
     /// Correlation ids of device events that several calls carry.
     #[error(
-        "{count} correlation ids of device events are shared by several calls: the most likely launch was taken"
+        "{count} correlation ids of device events are shared by several calls: the likeliest launch was chosen"
     )]
     #[diagnostic(code("tree/shared-correlations"), severity(Warning))]
     SharedCorrelations {
@@ -109,7 +107,7 @@ mod tests {
         let warning = TreeWarning::UnlinkedDeviceEvents { count: 509, busy_microseconds: 13741.8276 };
         assert_eq!(
             warning.to_string(),
-            "509 device events (13741.828 µs) have no launch in the trace and belong to no operator"
+            "509 device events (13741.828 µs) have no launch in the trace and no operator"
         );
         let warning = TreeWarning::ReattachedHostEvents { count: 3, first_uid: 8 };
         assert!(!warning.to_string().contains('\n') && !warning.to_string().contains("  "));

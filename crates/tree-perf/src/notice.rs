@@ -17,7 +17,7 @@ pub enum Notice {
     /// Calls with another number of kernels than the first call of their row in the operator sheet are no part
     /// of the row's list of kernels.
     #[error(
-        "{calls} of {of} calls are in the counts and times of ops_all but not in its lists of kernels: the number of kernels varies between the calls of a row"
+        "{calls} of {of} calls are in the counts and times of ops_all but not in its kernel lists: the number of kernels varies within a row"
     )]
     #[diagnostic(
         code("analysis/calls-outside-kernel-lists"),
@@ -54,7 +54,7 @@ pub enum Notice {
         reason: String,
     },
     /// An extension's rule on the tree failed; the tree is as it was then.
-    #[error("{reason}; the report is of the tree as it was then")]
+    #[error("{reason}; the report shows the tree as it was then")]
     #[diagnostic(code("analysis/extension-rule-failed"), severity(Warning))]
     ExtensionRuleFailed {
         /// Where and why.
@@ -70,7 +70,7 @@ pub enum Notice {
         calls: usize,
     },
     /// Kernels count as communication for a word in their names alone.
-    #[error("{kernels} {} as communication for a word in the name alone ({time_us:.3} µs), such as {example}", if *.kernels == 1 { "kernel counts" } else { "kernels count" })]
+    #[error("{kernels} {} as communication by name only ({time_us:.3} µs), such as {example}", if *.kernels == 1 { "kernel counts" } else { "kernels count" })]
     #[diagnostic(code("analysis/communication-guessed"), severity(Warning))]
     CommunicationGuessed {
         /// How many.
@@ -81,7 +81,7 @@ pub enum Notice {
         example: String,
     },
     /// The sheets of memory do not say which modules own it, for the recording names none.
-    #[error("the trace has no frames of modules")]
+    #[error("the trace has no module frames")]
     #[diagnostic(
         code("analysis/memory-without-modules"),
         severity(Warning),
@@ -89,14 +89,12 @@ pub enum Notice {
     )]
     MemoryWithoutModules,
     /// The same because the Python frames, which name modules, were not read.
-    #[error(
-        "memory_owners and memory_blocks name no modules: the Python frames of the recording were not read"
-    )]
+    #[error("memory_owners and memory_blocks have no modules: Python frames were not read")]
     #[diagnostic(code("analysis/memory-without-modules"), severity(Warning))]
     MemoryWithoutFrames,
     /// No range or operator has the name that the iterations of the sheet of budgets were to have.
     #[error(
-        "no range or operator is called {name}: time_budget has no iterations (nvtx_ranges, annotations or ops_summary have the names)"
+        "no range or operator is named {name}: time_budget has no iterations (see nvtx_ranges, annotations or ops_summary for names)"
     )]
     #[diagnostic(code("analysis/no-range-of-name"), severity(Warning))]
     NoRangeOfName {
@@ -108,7 +106,7 @@ pub enum Notice {
     #[diagnostic(code("analysis/no-memory"), severity(Warning), help("record it with profile_memory=True"))]
     NoMemory,
     /// Allocations that do not say how much is allocated in all are in no figure of memory.
-    #[error("{count} {} in no figure of memory: the recorder did not say how much was allocated in all", if *.count == 1 { "allocation is" } else { "allocations are" })]
+    #[error("{count} {} missing from memory figures: the recorder gave no allocated total", if *.count == 1 { "allocation is" } else { "allocations are" })]
     #[diagnostic(code("analysis/memory-without-totals"), severity(Warning))]
     MemoryWithoutTotals {
         /// How many.
@@ -116,7 +114,7 @@ pub enum Notice {
     },
     /// Nothing that was asked for in HTA's sequences of kernels launches three kernels or more.
     #[error(
-        "hta_frequent_kernel_sequences is left out: no operator with {part:?} in its name launches three kernels or more"
+        "hta_frequent_kernel_sequences is omitted: no operator with {part:?} in its name launches three or more kernels"
     )]
     #[diagnostic(code("analysis/no-sequences"), severity(Warning))]
     NoSequences {
@@ -124,7 +122,7 @@ pub enum Notice {
         part: String,
     },
     /// Calls have no roofline, or one of their bytes alone, because the architecture states no peak for what they do.
-    #[error("the architecture {architecture} states no peak for {}: these calls {}", listed(.calls), if *.have_bytes { "are held against the bandwidth alone" } else { "have no roofline" })]
+    #[error("architecture {architecture} has no peak for {}: these calls {}", listed(.calls), if *.have_bytes { "are compared with bandwidth only" } else { "have no roofline" })]
     #[diagnostic(code("analysis/peaks-missing"), severity(Warning))]
     PeaksMissing {
         /// Name of the architecture.

@@ -131,7 +131,7 @@ impl UnifiedRow {
                 true => {
                     (Gap::Arguments, "launched outside of any operator, so that no arguments are recorded")
                 }
-                false => (Gap::NoModel, "no model knows this operator"),
+                false => (Gap::NoModel, "no performance model for this operator"),
             };
             return Some(missing(gap, reason));
         };

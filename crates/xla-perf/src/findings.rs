@@ -119,7 +119,7 @@ impl fmt::Display for JaxFinding {
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum JaxNotice {
     /// A program that kernels ran has an HLO module that cannot be decoded: its instructions have no figures.
-    #[error("{reason}, so its instructions have times but no FLOPs and no bytes")]
+    #[error("{reason}, so its instructions have times but no FLOPs or bytes")]
     #[diagnostic(code("xla/damaged-program"), severity(Warning))]
     DamagedProgram {
         /// Which, where, and what is wrong.
@@ -127,7 +127,7 @@ pub enum JaxNotice {
     },
     /// Kernels that name an instruction which the profile does not embed: they have no figures.
     #[error(
-        "{kernels} kernels ({time_us:.3} µs) name instructions that the profile does not embed: they have times but no FLOPs and no bytes"
+        "{kernels} kernels ({time_us:.3} µs) name instructions missing from the profile: they have times but no FLOPs or bytes"
     )]
     #[diagnostic(code("xla/unknown-instructions"), severity(Warning))]
     UnknownInstructions {
@@ -147,7 +147,7 @@ pub enum JaxNotice {
     },
     /// Kernels of the runtime that only copy or fill memory count as computation, as they were recorded.
     #[error(
-        "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory and count as computation, as they were recorded"
+        "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory, but count as computation, as recorded"
     )]
     #[diagnostic(code("xla/copy-kernels-are-computation"), severity(Warning))]
     CopyKernelsAreComputation {
@@ -164,7 +164,7 @@ pub enum JaxNotice {
         keywords: Vec<String>,
     },
     /// The profile has sums of events without a place in time: no window has them.
-    #[error("the profile has {sums} sums of operations without a time for each: the window leaves them out")]
+    #[error("the profile has {sums} operation totals without single times: the window omits them")]
     #[diagnostic(code("xla/sums-left-out"), severity(Warning))]
     SumsLeftOut {
         /// How many sums.

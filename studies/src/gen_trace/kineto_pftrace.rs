@@ -150,7 +150,7 @@ impl Run {
     pub(super) fn new(document: &[u8]) -> Result<Run, Box<dyn std::error::Error>> {
         let mut document: Map<String, Value> = serde_json::from_slice(document)?;
         let events = document.remove("traceEvents").unwrap_or_default();
-        let Value::Array(events) = events else { return Err("traceEvents is no list".into()) };
+        let Value::Array(events) = events else { return Err("traceEvents is not a list".into()) };
         let base = document.get("baseTimeNanoseconds").and_then(Value::as_u64).unwrap_or(0);
         let mut run = Run {
             document,

@@ -700,7 +700,7 @@ fn what_cannot_be_read_is_told_in_parts() {
     assert_eq!(missing["error"]["action"], "check the path and its permissions");
     let operations = test_data("generated/metal_ops.csv");
     let option = answer(&place, &validator, &["report", operations.to_str().unwrap(), "--detect_recompute"]);
-    assert_eq!(option["error"]["action"], "leave it out");
+    assert_eq!(option["error"]["action"], "omit it");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn invalid_utf8_is_replaced_and_counted() {
     content[name] = 0xff;
     report(content)
         .exits_with(0)
-        .with_summary(&["GPU span 100.0 µs", "warning: texts with invalid UTF-8, replaced by U+FFFD"]);
+        .with_summary(&["GPU span 100.0 µs", "warning: texts with invalid UTF-8, replaced with U+FFFD"]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_cut_off_file_is_reported_as_far_as_it_goes() {
     report(cut)
         .exits_with(0)
         .with_summary(FIGURES)
-        .with_summary(&["warning: the file ends early: every complete event was read, "]);
+        .with_summary(&["warning: the file ends early: all complete events were read, "]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_is_no_trace_is_one_error() {
 #[test]
 fn a_directory_and_a_missing_file_are_named() {
     let place = Workplace::with("");
-    place.run("report .").exits_with(2).with_error(&[".: is a directory; name a recording in it"]);
+    place.run("report .").exits_with(2).with_error(&[".: is a directory; pass a recording in it"]);
     place.run("report no.json").exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
     place.run("tree no.json").exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
 }
@@ -139,7 +139,7 @@ fn a_trace_without_gpu_events_and_operators_has_no_report() {
     let call = trace(&one_operator()[1..2]);
     report(call)
         .exits_with(2)
-        .with_error(&["contains no GPU events (1 host events only)", "ProfilerActivity.CUDA"]);
+        .with_error(&["has no GPU events, only 1 host events", "ProfilerActivity.CUDA"]);
 }
 
 #[test]

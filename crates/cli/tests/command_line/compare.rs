@@ -86,7 +86,7 @@ fn a_limit_that_is_exceeded_is_exit_code_3() {
     with("op:aten::mm>70%").exits_with(0);
     with("op:aten::mm>50%").exits_with(3).with_error(&["after exceeds op:aten::mm>50%: +60.00 µs (+60.0%)"]);
     with("new>5us").exits_with(3).with_error(&["new>5us"]);
-    with("op:none>5%").exits_with(2).with_error(&["nothing is known of op:none"]);
+    with("op:none>5%").exits_with(2).with_error(&["has op:none"]);
     with("much").exits_with(2);
 }
 
@@ -155,17 +155,17 @@ fn runs_that_cannot_be_compared_are_errors_that_say_why() {
             "columns": [{"name": "OP Code"}, {"name": "Device Time"}], "rows": [["Matmul", 3.0]]}]}"#,
     );
     for (arguments, expected) in [
-        (&["before.json", "chip.json"][..], "chip.json: has no sheet that could be compared with"),
-        (&["before.json"], "1 run is named; name at least two"),
-        (&["before.json", "after.json", "--names", "a"], "1 names are given for 2 runs"),
+        (&["before.json", "chip.json"][..], "chip.json: has no sheet in common with"),
+        (&["before.json"], "only 1 run given; pass at least two"),
+        (&["before.json", "after.json", "--names", "a"], "1 names for 2 runs"),
         (&["before.json", "after.json", "--names", "a", "a"], "`a` cannot name a run"),
-        (&["before.json", "after.json", "--steps", "3"], "1 numbers of steps are given for 2 runs"),
-        (&["before.json", "after.json", "--sheets", "nothing"], "asked for (nothing)"),
+        (&["before.json", "after.json", "--steps", "3"], "1 numbers of steps for 2 runs"),
+        (&["before.json", "after.json", "--sheets", "nothing"], "requested (nothing)"),
         (&["before.json", "none.json"], "none.json"),
-        (&["before.json", "broken.json"], "broken.json: is no JSON report"),
+        (&["before.json", "broken.json"], "broken.json: is not a JSON report"),
         (
             &["before.json", "after.json", "--parity", "tracelens", "--same", "a=b"],
-            "--same is about our comparison",
+            "--same does not apply with",
         ),
         (&["before.json", "after.json", "--parity", "tracelens", "--sheets", "x"], "--sheets x"),
     ] {

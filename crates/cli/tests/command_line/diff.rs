@@ -175,8 +175,8 @@ fn runs_that_cannot_be_aligned_are_errors_that_say_why() {
     place.put("empty.json", "");
     place.put("text.json", "no trace");
     for (arguments, expected) in [
-        (&["before.json"][..], "is of two runs, and 1 are named"),
-        (&["before.json", "after.json", "after.json"], "is of two runs, and 3 are named"),
+        (&["before.json"][..], "takes two runs, found 1"),
+        (&["before.json", "after.json", "after.json"], "takes two runs, found 3"),
         (&["before.json", "none.json"], "none.json"),
         (&["before.json", "empty.json"], "empty.json"),
         (&["text.json", "before.json"], "text.json"),
@@ -198,7 +198,7 @@ fn runs_without_device_work_or_with_little_in_common_are_said_to_be_such() {
     let outcome = place.run("diff host.json host.json --json").exits_with(0);
     assert!(outcome.err.contains("has no device events"), "{outcome:?}");
     let outcome = place.run("diff before.json other.json").exits_with(0);
-    outcome.with_summary(&["only 0.0% of the operators of both runs have an equal one in the other"]);
+    outcome.with_summary(&["only 0.0% of operators match between the runs"]);
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn faults_of_rocprofv3_are_found_and_told_on_the_first_page() {
     for (change, rules, text) in [
         (half, vec!["L2", "L9"], "kernel times and busy time are too small"),
         (overrun, vec!["C4"], "the busy time is uncertain by as much"),
-        (zero, vec!["F6"], "4 of 271 kernels and copies have a time of 0 and are left out of all figures"),
+        (zero, vec!["F6"], "4 of 271 kernels and copies have a time of 0 and are left out"),
     ] {
         let place = rocprof_place(change);
         let out = place.run("doctor run --json --fail-on never").exits_with(0).out;
@@ -172,7 +172,7 @@ fn a_kernel_that_overruns_the_next_one_counts_until_that_begins() {
     let (time, said) = busy(&wrong, &[]);
     assert_eq!(time, 0.13);
     assert!(
-        said.contains("overrun the next one on their queue by up to 890.000 µs, cut where it starts: 1"),
+        said.contains("overlap the next one on their queue by up to 890.000 µs, cut at its start: 1"),
         "{said}"
     );
     let (time, said) = busy(&wrong, &["--keep-overruns"]);
@@ -229,7 +229,7 @@ fn corpus_a_second_trace_behind_the_first_makes_the_answer_partial() {
     let place = Workplace::with(first);
     place.put("noted.json", format!("{first}\nwritten by job 17\n"));
     place.put("both.json", &both);
-    let finding = "F10 warning text behind the trace looks like another trace of 68 events";
+    let finding = "F10 warning a second trace seems to follow, of 68 events";
     place.run("doctor both.json").exits_with(0).with_summary(&[finding]);
     let answer = |file: &str| -> Value {
         serde_json::from_str(&place.run(&["doctor", file, "--json"]).exits_with(0).out).unwrap()

@@ -261,7 +261,7 @@ fn a_file_that_cannot_be_read_or_run_is_one_error() {
         (&["my.star"], "rename it to .py, put `from tracelens import model"),
         (
             &["my.py", "--python", "no-such-python"],
-            "name an interpreter with --python, or write the extension as a table",
+            "choose an interpreter with --python, or write the extension in TOML",
         ),
     ] {
         let command = [&["report", "trace.json.gz", "--extension_file"], arguments].concat();
@@ -366,7 +366,7 @@ fn a_tree_rule_that_fails_is_a_warning_and_the_report_is_made() {
         let outcome = report(&place, &["--json"]).exits_with(0);
         let (warning, printed) = outcome.err.split_once('\n').unwrap();
         assert!(warning.starts_with(&format!("tracelens: warning: {reason}")), "{}", outcome.err);
-        assert!(warning.ends_with("; the report is of the tree as it was then"), "{}", outcome.err);
+        assert!(warning.ends_with("; the report shows the tree as it was then"), "{}", outcome.err);
         assert_eq!(printed, "my.py: before\n");
         assert_eq!(Sheets::parse(&outcome.out).rows("ops_all").len(), 1);
     }

@@ -169,19 +169,19 @@ fn what_cannot_be_compared_is_refused_with_the_check() {
         .exits_with(0)
         .with_summary(&["allowed: device: candidate b.json: AMD"]);
     let unknown = gate(&place, &["--allow", "speed"]).exits_with(2);
-    assert!(unknown.err.contains("\"speed\" is no check that refuses a comparison"), "{}", unknown.err);
+    assert!(unknown.err.contains("\"speed\" is not a check that refuses a comparison"), "{}", unknown.err);
 }
 
 #[test]
 fn two_steps_do_not_tell() {
     let place = place(&Program { steps: 2, ..Program::new() });
-    gate(&place, &[]).exits_with(4).with_error(&["do not tell"]).with_summary(&[
+    gate(&place, &[]).exits_with(4).with_error(&["do not show"]).with_summary(&[
         "INCONCLUSIVE",
         "1 step is left after warm-up in b.json, and 3 are needed",
         "to know more, record some more steps in each trace",
     ]);
     gate(&place, &["--inconclusive", "pass"]).exits_with(0);
-    gate(&place, &["--inconclusive", "fail"]).exits_with(3).with_error(&["is taken for a failure here"]);
+    gate(&place, &["--inconclusive", "fail"]).exits_with(3).with_error(&["counts as a failure here"]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_baseline_file_stands_for_its_recordings() {
     place
         .run("gate --baseline cut.json --candidate b.json")
         .exits_with(2)
-        .with_error(&["cut.json: it is no baseline file"]);
+        .with_error(&["cut.json: is not a baseline file"]);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn what_is_no_recording_is_an_error() {
     place
         .run("gate --baseline host.json --candidate b.json")
         .exits_with(2)
-        .with_error(&["host.json: contains no GPU events"]);
+        .with_error(&["host.json: has no GPU events"]);
 }
 
 fn action() -> PathBuf {

@@ -37,7 +37,7 @@ fn a_report_names_what_bounds_the_program() {
         "jit_f: 1 execution on GPUs",
         "gemm_fusion_dot 1 60.000 60.0",
         "loop_add_fusion 2 40.000 40.0",
-        "warning: 3 kernels (100.000 µs) name instructions that the profile does not embed",
+        "warning: 3 kernels (100.000 µs) name instructions missing from the profile",
         "wrote host_perf_report.xlsx",
     ]);
     assert_eq!(place.files(""), ["host.xplane.pb", "host_perf_report.xlsx", "trace.json"]);
@@ -51,21 +51,18 @@ fn report_makes_the_same_report() {
     let report_out = report.out.replace(r#""name": "report""#, r#""name": "jax""#);
     assert_eq!((jax.out, jax.err), (report_out, report.err));
     let outcome = place.run("report host.xplane.pb --detect_recompute").exits_with(2);
-    outcome.with_error(&[
-        "--detect_recompute is an option of the report of PyTorch traces",
-        "an XPlane profile",
-    ]);
+    outcome.with_error(&["--detect_recompute applies to PyTorch traces", "an XPlane profile"]);
     let outcome = place.run("report host.xplane.pb --parity hta").exits_with(2);
-    outcome.with_error(&["--parity hta is an option of the report of PyTorch traces"]);
+    outcome.with_error(&["--parity hta applies to PyTorch traces"]);
 }
 
 #[test]
 fn the_report_of_traces_points_to_this_one() {
     let place = place(KERNELS);
     place.run("pytorch host.xplane.pb").exits_with(0).with_summary(&[
-        "an XPlane profile has a report of its own, which knows more of it help: make it with `tracelens jax`",
+        "an XPlane profile has its own, more detailed report help: make it with `tracelens jax`",
         // Nothing but the GPU was recorded: its kernels are listed without being asked for.
-        "3 device events (100.0 µs) without a launch in the recording: counted in the timeline",
+        "3 device events (100.0 µs) without a launch in the recording: in the timeline",
         "gemm_fusion_dot.1",
     ]);
 }
@@ -123,16 +120,16 @@ fn what_is_no_profile_of_a_device_is_told() {
     let place = Workplace::with(r#"{"traceEvents": []}"#);
     place.put("text", "hello");
     let run = |path: &str| place.run(&["jax", path]).exits_with(2);
-    run(recorded_on_cpu()).with_error(&["contains no device, only", "/host:CPU", "on a GPU or TPU"]);
+    run(recorded_on_cpu()).with_error(&["has no device, only", "/host:CPU", "on a GPU or TPU"]);
     run("trace.json")
         .with_error(&["trace.json: is an event trace; expected an XPlane profile", "`tracelens report`"]);
     run(generated().to_str().unwrap()).with_error(&["expected an XPlane profile", "`tracelens report`"]);
-    run("text").with_error(&["text: is not recognised", "plugins/profile/<time>/<host>.xplane.pb"]);
+    run("text").with_error(&["text: not recognised", "plugins/profile/<time>/<host>.xplane.pb"]);
     run("absent").with_error(&["absent: cannot be read"]);
-    run(".").with_error(&["is a directory; name a recording in it: ./trace.json"]);
+    run(".").with_error(&["is a directory; pass a recording in it: ./trace.json"]);
     std::fs::create_dir_all(place.path("plugins/profile/today")).unwrap();
     place.put("plugins/profile/today/host.xplane.pb", profile(KERNELS));
-    run(".").with_error(&["is a directory; name a recording in it: ./plugins/profile/today/host.xplane.pb"]);
+    run(".").with_error(&["is a directory; pass a recording in it: ./plugins/profile/today/host.xplane.pb"]);
     place.run("jax").exits_with(2);
 }
 
@@ -150,7 +147,7 @@ fn a_profile_cut_anywhere_is_reported_or_refused() {
 #[test]
 fn a_profile_without_devices_has_no_report() {
     let place = Workplace::with("{}");
-    for (command, why) in [("report", "contains no device"), ("pytorch", "contains no GPU events")] {
+    for (command, why) in [("report", "has no device"), ("pytorch", "has no GPU events")] {
         place.run(&[command, recorded_on_cpu()]).exits_with(2).with_error(&[why, "`tracelens tree --all`"]);
     }
 }
@@ -214,7 +211,7 @@ fn a_profile_without_roofs_has_no_picture_and_a_reason() {
             &["plain.xplane.pb", "--gpu_arch_platform=H100-SXM"],
             "no operator has FLOPs and bytes under a peak",
         ),
-        (&["tpu.xplane.pb"], "the sheet roofline_model shows what ran on TPUs"),
+        (&["tpu.xplane.pb"], "for TPUs, see sheet roofline_model"),
     ] {
         let outcome = place.run(&[&["jax", "--roofline_svg=r.svg"], arguments].concat()).exits_with(0);
         outcome.with_summary(&["--roofline_svg writes nothing: ", reason]);

@@ -63,7 +63,7 @@ fn a_run_of_several_hosts_has_a_workbook_and_a_summary() {
     place.put("bare.xplane.pb", gpu(0, &[("all-reduce.1", 20), ("add.9", 5)]));
     let outcome = place.run(&["jax", profiles[0], "bare.xplane.pb"]).exits_with(0);
     outcome.with_summary(&[
-        "warning: bare.xplane.pb: 2 kernels (25.000 µs) name instructions that the profile does not",
+        "warning: bare.xplane.pb: 2 kernels (25.000 µs) name instructions missing from the profile",
     ]);
 }
 
@@ -76,13 +76,13 @@ fn several_profiles_that_make_no_run_are_refused() {
         place.run(&[&["jax"], arguments].concat()).exits_with(2).with_error(parts);
     };
     let both = ["host0.xplane.pb", "host1.xplane.pb"];
-    refused(&["host0.xplane.pb", "./host0.xplane.pb"], &["./host0.xplane.pb: is named twice"]);
-    refused(&["alone.xplane.pb", "other.xplane.pb"], &["none of the 2 profiles shows a collective on GPUs"]);
+    refused(&["host0.xplane.pb", "./host0.xplane.pb"], &["./host0.xplane.pb: is given twice"]);
+    refused(&["alone.xplane.pb", "other.xplane.pb"], &["none of the 2 profiles has a GPU collective"]);
     refused(&["host0.xplane.pb", "absent"], &["absent: cannot be read"]);
     let trace = generated().to_str().unwrap();
     refused(&["host0.xplane.pb", trace], &["expected an XPlane profile"]);
     let too_few = [&both[..], &["--gpus_per_node", "1"]].concat();
-    refused(&too_few, &["host0.xplane.pb: shows GPU 1, but with 1 GPUs per host the last is 0"]);
+    refused(&too_few, &["host0.xplane.pb: has GPU 1, but with 1 GPUs per host the last is 0"]);
     for option in [
         &["--roofline_svg", "r.svg"][..],
         &["--gpu_arch_platform", "H100-SXM"],
@@ -90,7 +90,7 @@ fn several_profiles_that_make_no_run_are_refused() {
         &["--parity"],
     ] {
         let name = option[0].split('=').next().unwrap();
-        refused(&[&both[..], option].concat(), &[name, "is for the report of one profile"]);
+        refused(&[&both[..], option].concat(), &[name, "applies to one profile"]);
     }
     refused(&[&both[..], &["--output_json_path", "host1.xplane.pb"]].concat(), &["is the trace itself"]);
     assert_eq!(

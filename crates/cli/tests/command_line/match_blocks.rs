@@ -97,7 +97,7 @@ fn what_cannot_be_matched_is_told_before_anything_is_written() {
     place
         .run("split match trace.json plain.json -o out")
         .exits_with(2)
-        .with_error(&["plain.json: no step is annotated", "execute_"]);
+        .with_error(&["plain.json: no inference engine annotated its steps", "execute_"]);
     assert!(!place.path("out").exists());
     place.run("split match trace.json b.json -o b.json").exits_with(1).with_error(&["cannot write b.json"]);
 }

@@ -151,7 +151,7 @@ fn wrong_questions_are_answered_with_what_is_wrong() {
         (&["--dtype", "fp7"], "bf16"),
         (&["--m", "x"], "invalid value"),
         (&["--arch", "h100", "--gpu_arch_json_path", "a.json"], "cannot be used with"),
-        (&["--gpu_arch_json_path", "no.json"], "no.json: is no architecture file"),
+        (&["--gpu_arch_json_path", "no.json"], "no.json: is not an architecture file"),
         (&["--peak", "achievable"], "--arch"),
     ] {
         let arguments = if more[0] == "--m" { vec!["gemm", "--m", "x"] } else { [&gemm[..], more].concat() };
@@ -223,7 +223,7 @@ fn recorded_calls_are_answered_line_by_line() {
         "{outcome:#?}"
     );
     assert_eq!((&answers[3]["category"], &answers[3]["flops"]), (&json!("reduce"), &Value::Null));
-    assert_eq!(answers[3]["reason"], "no model knows this operator");
+    assert_eq!(answers[3]["reason"], "no performance model for this operator");
     outcome.with_error(&["calls.jsonl: 2 malformed lines (first: line 3)"]);
     for (line, error) in [
         ("[1]", "a line must be a JSON object"),
@@ -303,14 +303,14 @@ fn every_call_of_the_corpus_is_answered() {
 
 #[test]
 fn work_without_a_peak_is_held_against_the_bandwidth() {
-    // The H100 states no peak for FP4. 34 bytes at 3350 GB/s.
+    // The H100 has no peak for FP4. 34 bytes at 3350 GB/s.
     let command = "gemm --m 2 --n 3 --k 4 --dtype fp4 --output-dtype fp32 --arch h100-sxm";
     let arguments: Vec<&str> = command.split(' ').collect();
     let answer = answer(&arguments);
     assert_eq!(answer["arch"]["bound"], "BANDWIDTH_ONLY");
     let time = answer["arch"]["roofline_time_us"].as_f64().unwrap();
     assert!((time - 34.0 / 3.35e6).abs() < 1e-15, "{time}");
-    assert_eq!(answer["reason"], "H100-SXM states no peak for matrix_fp4");
+    assert_eq!(answer["reason"], "H100-SXM has no peak for matrix_fp4");
     let shown = model(&arguments).exits_with(0).out;
-    assert!(shown.contains("bandwidth only  H100-SXM states no peak for matrix_fp4"), "{shown}");
+    assert!(shown.contains("bandwidth only  H100-SXM has no peak for matrix_fp4"), "{shown}");
 }

@@ -42,7 +42,7 @@ fn options_without_effect_are_pointed_out() {
         ("--queue_limit=3", "warning: --queue_limit has no effect without --waits"),
         ("--kernel_wait_threshold_us=3", "warning: --kernel_wait_threshold_us has no effect without --waits"),
         ("--min_gap_us=3", "warning: --min_gap_us has no effect without --waits"),
-        ("--iteration=epoch", "warning: --iteration finds nothing: no range or operator is called epoch"),
+        ("--iteration=epoch", "warning: --iteration finds nothing: no range or operator is named epoch"),
         (
             "--include_call_stack",
             "warning: --include_call_stack finds nothing: the trace has no Python frames",
@@ -90,7 +90,7 @@ fn sequences_of_hta_are_those_of_an_operator_that_is_named() {
     assert_eq!(patterns, ["aten::conv2d|a|b|c"]);
     assert!(!place.sheets("--parity hta").has("hta_frequent_kernel_sequences"));
     let without_match = place.run("report trace.json --parity hta --hta_sequences_of matmul");
-    assert!(without_match.out.contains("hta_frequent_kernel_sequences is left out"), "{without_match:?}");
+    assert!(without_match.out.contains("hta_frequent_kernel_sequences is omitted"), "{without_match:?}");
     place
         .run("report trace.json --hta_sequences_of conv2d")
         .exits_with(2)
@@ -152,10 +152,10 @@ fn unlinked_kernels_are_counted_but_under_the_rules_of_the_reference() {
     assert_eq!(place.sheets("--parity tracelens --include_unlinked_kernels").timeline("busy_time"), 0.125);
 
     place.run("report trace.json").exits_with(0).with_summary(&[
-        "(25.00 µs) without a launch in the recording: counted in the timeline, charged to no operator",
+        "(25.00 µs) without a launch in the recording: in the timeline, but under no operator",
     ]);
     place.run("report trace.json --parity tracelens").exits_with(0).with_summary(&[
-        "warning: 1 device event (25.00 µs) without a launch in the recording: left out of the timeline",
+        "warning: 1 device event (25.00 µs) without a launch in the recording: neither in the timeline",
     ]);
 }
 

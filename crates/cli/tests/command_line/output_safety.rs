@@ -61,7 +61,7 @@ fn a_full_disk_leaves_the_old_files_as_they_were() {
             "cannot write",
             named,
             "File too large",
-            "choose another place",
+            "choose another path",
         ]);
         assert!(contents(&place.path("out")) == before, "{options:?}");
     }

@@ -281,7 +281,7 @@ fn one_place_that_cannot_be_written_does_not_take_the_rest_along() {
     let outcome = place
         .run(&arguments)
         .exits_with(1)
-        .with_error(&["/dev/full", "No space left", "what was there before is unchanged"])
+        .with_error(&["/dev/full", "No space left", "the previous content is unchanged"])
         .with_summary(&["aten::mm", "wrote sheets (10 files)"]);
     assert!(!outcome.out.contains("wrote /dev/full"), "{outcome:#?}");
     assert_eq!(place.files("sheets"), DOCUMENTED);

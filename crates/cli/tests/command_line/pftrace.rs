@@ -102,14 +102,14 @@ fn nothing_is_read_or_written_where_events_cannot_be_copied() {
     std::fs::copy(kept("../rocprof/run_results.db"), place.path("run.db")).unwrap();
     let before = place.files(".");
     for (arguments, instead) in [
-        (&["split", "run.pftrace", "--steady", "-o", "out"][..], "export the recording under a name"),
-        (&["critical-path", "run.pftrace", "--overlay", "path.json"], "export the recording under a name"),
-        (&["fuse", "run.pftrace", "-o", "job.json", "--tables", "kept"], "export the recording under a name"),
+        (&["split", "run.pftrace", "--steady", "-o", "out"][..], "export the recording to a name"),
+        (&["critical-path", "run.pftrace", "--overlay", "path.json"], "export the recording to a name"),
+        (&["fuse", "run.pftrace", "-o", "job.json", "--tables", "kept"], "export the recording to a name"),
         (&["split", "run.db", "--steady", "-o", "out"], "tracelens report has reports of a part"),
         (&["critical-path", "run.db", "--overlay", "path.json"], "leave --overlay out"),
     ] {
         let outcome = place.run(arguments).exits_with(2);
-        let outcome = outcome.with_error(&["events can only be copied out of a trace in JSON", instead]);
+        let outcome = outcome.with_error(&["events can be copied from JSON traces only", instead]);
         assert_eq!(outcome.out, "", "{arguments:?}");
     }
     assert_eq!(place.files("."), before);

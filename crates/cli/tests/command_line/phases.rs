@@ -141,7 +141,7 @@ fn the_summary_says_shares_sources_and_confidence() {
     place
         .run(&by_names)
         .exits_with(0)
-        .with_summary(&["inference phases by kernel_names: ", "kernel_names says nothing of the phase of "]);
+        .with_summary(&["inference phases by kernel_names: ", "kernel_names finds no phase for "]);
 }
 
 #[test]
@@ -160,8 +160,7 @@ fn what_no_annotation_says_is_a_warning() {
 fn a_trace_of_the_device_alone_says_that_its_phases_are_unknown() {
     let place = Workplace::with(trace(&[kernel("pa_decode", 1, 0.0, 5.0)]));
     let outcome = place.run(&["report", "trace.json", ANALYSIS]).exits_with(0);
-    outcome
-        .with_summary(&["warning: the trace has no host events", "the phase of all device work is Unknown"]);
+    outcome.with_summary(&["warning: the trace has no host events", "all phases are Unknown"]);
     assert_eq!(texts(&place.sheets(&[ANALYSIS]), "phase_summary", "phase"), ["Unknown"]);
 }
 
@@ -222,7 +221,7 @@ fn legacy_phases_are_those_of_the_reference() {
     assert_eq!(times(&sheets), BTreeMap::from([("Prefill", 100.0)]));
     assert_eq!(texts(&sheets, "ops_summary_prefill", "Kernel categories"), ["GEMM-Tensile"]);
     let outcome = place.run(&["report", "trace.json", ANALYSIS, "--phase_legacy"]).exits_with(0);
-    outcome.with_summary(&["warning: phases are those of TraceLens' method hybrid, for comparison only"]);
+    outcome.with_summary(&["warning: phases come from TraceLens' method hybrid, for comparison only"]);
 }
 
 #[test]
@@ -232,7 +231,7 @@ fn wrong_values_are_refused_before_reading() {
         place.run(&[&["report", "no-trace.json", ANALYSIS], options].concat()).exits_with(2)
     };
     let union = run(&["--phase_detection_method=union"]);
-    union.with_error(&["union is a method of TraceLens alone", "--phase_legacy", "hybrid, kernel_names"]);
+    union.with_error(&["union requires --phase_legacy", "add it", "hybrid, kernel_names"]);
     for (options, part) in [
         (["--phase_detection_method=guess"], "hybrid, kernel_names"),
         (["--decode_threshold=0"], "0 is not in 1.."),

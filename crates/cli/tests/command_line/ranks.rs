@@ -99,7 +99,7 @@ fn a_rank_whose_recording_begins_later_is_not_late() {
     }
     place.run("ranks rank*_trace.json").exits_with(0).with_summary(&[
         "no rank holds the others back",
-        "rank 3: its recording begins 5000 µs after the others, and it enters its first collective that much later",
+        "rank 3: its recording begins 5000 µs after the others, and so does its first collective",
     ]);
 }
 
@@ -119,7 +119,7 @@ fn a_picture_shows_how_late_each_rank_was_in_each_step() {
     place
         .run(&parity)
         .exits_with(0)
-        .with_summary(&["--step_svg writes nothing: the figures of TraceLens have no steps"]);
+        .with_summary(&["--step_svg writes nothing: TraceLens' figures have no steps"]);
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn packed_tables_give_the_same_report() {
     place
         .run("ranks pack job")
         .exits_with(2)
-        .with_error(&["job: has no tables of ranks", "tracelens ranks collect"]);
-    place.run("ranks pack nowhere").exits_with(2).with_error(&["nowhere: has no tables of ranks"]);
+        .with_error(&["job: has no rank tables", "tracelens ranks collect"]);
+    place.run("ranks pack nowhere").exits_with(2).with_error(&["nowhere: has no rank tables"]);
     assert!(!place.path("nowhere").exists());
 }
 
@@ -278,7 +278,7 @@ fn the_program_takes_the_place_of_the_report_of_tracelens() {
     assert_eq!(place.files("sheets"), names.map(|name| format!("{name}.csv")));
     run(&["--trace_pattern", "job/rank_trace.json", "--world_size", "4"])
         .exits_with(2)
-        .with_error(&["is no pattern", "exactly one *"]);
+        .with_error(&["is not a pattern", "exactly one *"]);
     run(&["--trace_dir", "job", "--world_size", "5"])
         .exits_with(2)
         .with_error(&["rank4_trace.json", "no such file"]);
@@ -298,9 +298,9 @@ fn what_is_odd_is_said_and_ends_no_run() {
         "3 of 4 ranks",
         "1 of 4 ranks have no recording (3)",
         "rank 1: its recording is cut off or damaged",
-        "rank7_trace.json: is of a job of 128 ranks, the others of one of 4: it is left out",
-        "rank8_trace.json: is not recognised",
-        "the job is reported without a recording: ",
+        "rank7_trace.json: left out: its job has 128 ranks, that of the others 4",
+        "rank8_trace.json: not recognised",
+        "a recording of the job is left out: ",
     ]);
 }
 
@@ -309,7 +309,7 @@ fn two_recordings_of_one_rank_are_refused() {
     let place = job();
     place.put("job/again.json", rank(1, RANKS));
     let outcome = place.run("ranks --trace_dir job").exits_with(2);
-    outcome.with_error(&["again.json", "rank1_trace.json", "both are of rank 1"]);
+    outcome.with_error(&["again.json", "rank1_trace.json", "both are rank 1"]);
 }
 
 #[test]
@@ -320,13 +320,13 @@ fn nothing_to_report_on_is_said() {
         .exits_with(2)
         .with_error(&["none of 1 recordings can be used", "not recognised"]);
     fs::create_dir(place.path("empty")).unwrap();
-    place.run("ranks empty").exits_with(2).with_error(&["has no tables of ranks", "tracelens ranks collect"]);
+    place.run("ranks empty").exits_with(2).with_error(&["has no rank tables", "tracelens ranks collect"]);
     fs::create_dir_all(place.path("old/rank-00000")).unwrap();
     place.put("old/rank-00000/manifest.json", r#"{"schema": 1}"#);
     for command in ["ranks", "pack"] {
         let outcome = place.run(&[command, "old"]).exits_with(2);
         outcome.with_error(&[
-            "old: has no tables of ranks that can be used",
+            "old: has no rank tables that are usable",
             "rank-00000",
             "tracelens ranks collect",
         ]);
@@ -334,7 +334,7 @@ fn nothing_to_report_on_is_said() {
     place.run("ranks nothing/*.json").exits_with(2).with_error(&["no file has a name like this pattern"]);
     place.run("ranks").exits_with(2);
     let mapped = place.run("ranks collect trace.json missing.json --out tables").exits_with(2);
-    mapped.with_error(&["2 of 2 recordings could not be brought into tables; see the warnings"]);
+    mapped.with_error(&["2 of 2 recordings could not be reduced; see the warnings"]);
     assert!(place.files("tables").is_empty());
 }
 
@@ -345,7 +345,7 @@ fn a_recording_that_is_named_twice_is_no_second_rank() {
         &["ranks", "collect", "job/rank*_trace.json", "job/../job/rank1_trace.json", "--out", "tables"][..],
         &["ranks", "job/rank0_trace.json", "./job/rank0_trace.json"],
     ] {
-        place.run(command).exits_with(2).with_error(&["_trace.json: is named twice"]);
+        place.run(command).exits_with(2).with_error(&["_trace.json: is given twice"]);
     }
     assert!(!place.path("tables").exists());
 }
@@ -354,8 +354,7 @@ fn a_recording_that_is_named_twice_is_no_second_rank() {
 fn the_same_rank_of_another_job_is_left_out() {
     let place = job();
     place.put("job/other.json", rank(1, 128));
-    let expected =
-        ["4 of 4 ranks", "other.json: is of a job of 128 ranks, the others of one of 4: it is left out"];
+    let expected = ["4 of 4 ranks", "other.json: left out: its job has 128 ranks, that of the others 4"];
     place.run("ranks --trace_dir job").exits_with(0).with_summary(&expected);
     // The second one of a rank names its job, whichever is read first.
     let (other, own) = ("job/other.json", "job/rank*_trace.json");
@@ -411,7 +410,7 @@ fn steps_are_fused_by_their_numbers() {
     assert!(text.contains("ProfilerStep#2") && text.contains("ProfilerStep#3"));
     assert!(!text.contains("ProfilerStep#1") && !text.contains("ProfilerStep#4"));
     assert_eq!(text.matches("gemm_bf16").count(), 8);
-    fuse("7").exits_with(2).with_error(&["no recording has a step of 7 to 7; their steps are 0 to 5"]);
+    fuse("7").exits_with(2).with_error(&["no recording has steps 7 to 7; their steps are 0 to 5"]);
     assert!(fuse("5..3").exits_with(2).err.contains("it holds no iteration"));
 }
 
@@ -426,7 +425,7 @@ fn corpus_a_process_that_is_no_rank_is_set_aside_with_a_notice() {
             fs::copy(&file, place.path(&format!("job/{name}"))).unwrap();
         }
     }
-    let set_aside = "async_llm.1784112003.pt.trace.json.gz: is no rank of the job and is left out";
+    let set_aside = "async_llm.1784112003.pt.trace.json.gz: left out, not a rank of the job";
     place.run("ranks --trace_dir job").exits_with(0).with_summary(&[
         "2 of 2 ranks on 1 host",
         "by 50.00 µs an engine step",

@@ -126,14 +126,14 @@ fn what_makes_no_job_of_profiles_is_refused() {
     let trace = generated().to_str().unwrap();
     refused(&["ranks", PROFILES[0], trace], &["is the recording of a host", trace, "of each kind"]);
     refused(&["ranks", "collect", PROFILES[0], trace, "--out", "tables"], &["of each kind"]);
-    refused(&["ranks", PROFILES[0], "./job/host0.xplane.pb"], &["is named twice"]);
+    refused(&["ranks", PROFILES[0], "./job/host0.xplane.pb"], &["is given twice"]);
     let by_path = ["ranks", PROFILES[0], PROFILES[1], "--rank_regex", r"host(\d+)"];
-    refused(&by_path, &["by the order of the hosts", "--rank_regex"]);
+    refused(&by_path, &["the order of the hosts", "--rank_regex"]);
     for option in ["--keep-events", "--waits"] {
         let single = ["map", PROFILES[0], PROFILES[1], "--out", "tables", option];
-        refused(&single, &["made of traces alone", option]);
+        refused(&single, &["works with traces only", option]);
     }
-    refused(&["fuse", PROFILES[0], PROFILES[1], "-o", "job.json"], &["no entries of a trace to copy"]);
+    refused(&["fuse", PROFILES[0], PROFILES[1], "-o", "job.json"], &["no trace events to copy"]);
     place.put("tpu.xplane.pb", plane(1, "/device:TPU:0", &[("XLA Ops", vec![("dot.1", 0, 10)])]));
-    refused(&["ranks", "tpu.xplane.pb"], &["shows no work of a GPU, only /device:TPU:0", "tracelens jax"]);
+    refused(&["ranks", "tpu.xplane.pb"], &["has no GPU work, only /device:TPU:0", "tracelens jax"]);
 }

@@ -166,7 +166,7 @@ fn what_cannot_be_replayed_is_an_error_that_says_why() {
         (&["trace.json", "--uid", "77"], &["has no operator at or above event 77"]),
         (
             &["trace.json", "--op", "c10d::allreduce_", "-o", "out"],
-            &["none of these operators can run again"],
+            &["none of these operators can be replayed"],
         ),
         (&["trace.json", "-o", "file"], &["a file has this name"]),
         (&["absent.json"], &["absent.json"]),

@@ -59,7 +59,7 @@ fn an_architecture_is_named_or_read_from_a_file() {
     assert!(!mine.is_empty());
     assert!(mine.iter().all(|time| named.contains(time)), "{mine:?}");
     place.run("report trace.json.gz --gpu-arch-json-path=mine.json").exits_with(0).with_summary(&[
-        "roofline of mine (achievable peaks, no nominal ones are stated): ",
+        "roofline of mine (achievable peaks (no nominal ones)): ",
         "performance models cover ",
         "% of device time; not covered: communication ",
         "largest gaps: aten::mm ",
@@ -73,8 +73,8 @@ fn an_architecture_that_cannot_be_used_is_refused_before_reading() {
     place.put("short.json", r#"{"name": "x", "mem_bw_gbps": 1}"#);
     for (options, parts) in [
         (&["--gpu_arch_platform=h900"][..], &["unknown architecture \"h900\"", "H100-SXM", "MI300X"][..]),
-        (&["--gpu_arch_json_path=no.json"], &["no.json: is no architecture file", "No such file"]),
-        (&["--gpu_arch_json_path=text.json"], &["text.json: is no architecture file"]),
+        (&["--gpu_arch_json_path=no.json"], &["no.json: is not an architecture file", "No such file"]),
+        (&["--gpu_arch_json_path=text.json"], &["text.json: is not an architecture file"]),
         (&["--gpu_arch_json_path=short.json"], &["short.json: ", "max_achievable_tflops"]),
     ] {
         // The trace has not even been looked for.
@@ -120,7 +120,7 @@ fn the_basis_of_the_peaks_is_chosen_and_named() {
     let (nominal, outcome) = on_mi300x(&[]);
     outcome.with_summary(&["roofline of MI300X (nominal peaks): "]);
     let (achievable, outcome) = on_mi300x(&["--peak", "achievable"]);
-    outcome.with_summary(&["roofline of MI300X (achievable peaks, nominal ones where none is stated): "]);
+    outcome.with_summary(&["roofline of MI300X (achievable peaks, nominal where missing): "]);
     // The longest is a product in BF16: 1307.4 against 708 TFLOP/s.
     assert!((achievable / nominal - 1307.4 / 708.0).abs() < 1e-9, "{achievable} {nominal}");
     assert_eq!(on_mi300x(&["--parity", "tracelens"]).0, achievable);

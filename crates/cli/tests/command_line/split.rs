@@ -112,7 +112,7 @@ fn chosen_steps_only() {
     place
         .run("split trace.json -o none -i 10 --store-single-iteration")
         .exits_with(2)
-        .with_error(&["trace.json: has no step 10; its steps are 0 to 9"]);
+        .with_error(&["trace.json: has no step 10; choose one of 0 to 9"]);
     for wrong in ["5:5", "x", "3:1"] {
         let outcome = place.run(&["split", "trace.json", "-o", "none", "-i", wrong]).exits_with(2);
         assert!(outcome.err.contains(wrong), "{outcome:#?}");
@@ -209,13 +209,13 @@ fn what_cannot_be_split_is_told() {
         .exits_with(2)
         .with_summary(&["10 steps (1 prefill, 9 decode)"])
         .with_error(&[
-            "nothing is written",
+            "nothing written",
             "--store-single-iteration, --representatives, --steady, --find-steady-state, --mix-windows or --divide-phases",
         ]);
     place
         .run("split trace.json --divide-phases")
         .exits_with(2)
-        .with_error(&["nothing is written", "name a directory to write to with -o"]);
+        .with_error(&["nothing written", "name a directory to write to with -o"]);
     place
         .run("split trace.json -o trace.json --divide-phases")
         .exits_with(1)
@@ -236,7 +236,7 @@ fn what_cannot_be_split_is_told() {
     place
         .run("split diffusion.json -o out --divide-phases")
         .exits_with(2)
-        .with_error(&["diffusion.json: nothing is written", "prefilldecodemix or decode_only"]);
+        .with_error(&["diffusion.json: nothing written", "prefilldecodemix or decode_only"]);
     assert_eq!(place.files("out").len(), 0);
 }
 

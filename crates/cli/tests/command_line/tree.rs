@@ -102,7 +102,7 @@ fn arguments_are_shown() {
 #[test]
 fn what_is_not_there_is_said() {
     for (options, parts) in [
-        (&["--uid", "6"][..], &["trace.json: has no event 6", "from 0 to 5"][..]),
+        (&["--uid", "6"][..], &["trace.json: has no event 6", "0 to 5"][..]),
         (&["--name", "aten::none"], &["trace.json: has no event named \"aten::none\""]),
         (
             &["--external-id", "77", "--pid", "1", "--tid", "1"],

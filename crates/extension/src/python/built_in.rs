@@ -51,7 +51,7 @@ pub(super) fn answer(question: &Json) -> Result<Reply, String> {
         }
         Some("operator") => operator(name).unwrap_or(Json::Null).to_string(),
         Some("figures") => figures(asked)?.to_string(),
-        _ => return Err("the tree is there only in functions of the tree".to_owned()),
+        _ => return Err("the tree is available only in tree functions".to_owned()),
     }))
 }
 

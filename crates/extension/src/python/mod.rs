@@ -175,7 +175,7 @@ impl PythonFile {
         let failed = |ended: Ended| ended.into_error(path, "loading");
         let registered = match talk.request(&json!({ "load": path, "text": text }), built_in::answer) {
             Answer::Said(answer) => serde_json::from_value::<Registered>(answer).map_err(|error| {
-                failed(Ended::fault(format!("the process of the file answered nonsense: {error}")))
+                failed(Ended::fault(format!("invalid answer from the extension process: {error}")))
             })?,
             Answer::Failed(ended) => return Err(failed(ended)),
         };
@@ -249,7 +249,7 @@ impl PythonFile {
     /// The model that the file's function or class describes.
     fn model_of(&self, answer: &Json) -> Result<ExtensionModel, Undefined> {
         if answer.get("none").is_some() {
-            return Err(Undefined::no_formula(format!("{} has no figures for this call", self.path)));
+            return Err(Undefined::no_formula(format!("{} returned no figures for this call", self.path)));
         }
         self.described(answer).map_err(|reason| {
             let line = answer.get("line").and_then(Json::as_u64).map(|line| line as usize);
@@ -300,7 +300,7 @@ impl PythonFile {
 fn table_from_json(tables: &Json) -> Result<Vec<Table>, String> {
     type Columns = Vec<(String, Vec<Json>)>;
     let tables: Vec<(String, Columns)> = serde_json::from_value(tables.clone())
-        .map_err(|error| format!("the process of the file answered nonsense: {error}"))?;
+        .map_err(|error| format!("invalid answer from the extension process: {error}"))?;
     let table = |(name, columns): (String, Columns)| {
         let columns = columns.into_iter().map(|(header, cells)| column(header, &cells));
         Table::new(name, columns.collect::<Result<_, _>>()?).map_err(|error| error.to_string())
@@ -351,7 +351,7 @@ impl AnalysisExtension for PythonFile {
                 let edits = answer.get_mut("edits").map_or(Json::Null, Json::take);
                 let edits = serde_json::from_value::<Vec<Edit>>(edits);
                 let edits =
-                    edits.map_err(|error| format!("the process of the file answered nonsense: {error}"));
+                    edits.map_err(|error| format!("invalid answer from the extension process: {error}"));
                 match edits.and_then(|edits| tree::carry_out(tree, edits)) {
                     Ok(attributes) => {
                         let printed = talk.printed.split_off(before);

@@ -81,7 +81,7 @@ impl Process {
             .spawn()
             .map_err(|error| error.to_string())?;
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("its standard input and output are no pipes".to_owned());
+            return Err("its standard input and output are not pipes".to_owned());
         };
         let (requests, to_write) = channel::<Vec<u8>>();
         let (read, answers) = sync_channel(64);
@@ -140,7 +140,7 @@ impl Process {
             _ => {
                 self.kill();
                 let shown = String::from_utf8_lossy(&line[..line.len().min(100)]).into_owned();
-                let reason = format!("the process of the file answered nonsense: {shown:?}");
+                let reason = format!("invalid answer from the extension process: {shown:?}");
                 Err(Stop { line: None, reason, is_limit: false })
             }
         }
@@ -161,7 +161,7 @@ impl Process {
 
     fn too_long(&mut self, line: Option<usize>) -> Stop {
         self.kill();
-        let reason = format!("the file ran longer than {} s", self.limit.as_secs_f64());
+        let reason = format!("the file ran for more than {} s", self.limit.as_secs_f64());
         Stop { line, reason, is_limit: true }
     }
 
@@ -178,8 +178,8 @@ impl Process {
         };
         self.kill();
         let reason = match status {
-            Some(status) => format!("the process of the file ended without an answer ({status})"),
-            None => "the process of the file closed its pipe to tracelens".to_owned(),
+            Some(status) => format!("the extension process exited without an answer ({status})"),
+            None => "the extension process closed its pipe to tracelens".to_owned(),
         };
         Stop { line: None, reason, is_limit: false }
     }

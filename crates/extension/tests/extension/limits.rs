@@ -34,7 +34,7 @@ fn files_that_do_not_end_are_stopped_with_their_line() {
     ] {
         let error = load(text).unwrap_err();
         let ExtensionError::Limit { at, reason, .. } = &error else { panic!("{text}: {error}") };
-        assert_eq!(reason, "the file ran longer than 0.7 s");
+        assert_eq!(reason, "the file ran for more than 0.7 s");
         // What is printed while the traceback is written may tear its line apart.
         let prints = text.contains("print(");
         assert!(at.line.map_or(prints, |found| line.contains(&found)), "{text}: {error}");
@@ -63,15 +63,15 @@ fn files_that_eat_memory_are_stopped_with_their_line() {
 fn what_breaks_the_pipe_ends_with_a_message() {
     let Some(_) = testdata::python3() else { return };
     for (text, expected) in [
-        ("import os\nos.closerange(3, 256)", "the process of the file ended without an answer"),
-        ("import os\nos.abort()", "the process of the file ended without an answer"),
+        ("import os\nos.closerange(3, 256)", "the extension process exited without an answer"),
+        ("import os\nos.abort()", "the extension process exited without an answer"),
         (
             "import os\nfor fd in range(3, 9):\n    try: os.write(fd, b'nonsense\\n')\n    except OSError: pass",
-            "the process of the file answered nonsense: \"nonsense\"",
+            "invalid answer from the extension process: \"nonsense\"",
         ),
         (
             "import os\nfor fd in range(3, 9):\n    try: os.write(fd, b'{}\\n')\n    except OSError: pass",
-            "the process of the file answered nonsense: missing field `models`",
+            "invalid answer from the extension process: missing field `models`",
         ),
     ] {
         let error = load(text).unwrap_err().to_string();
@@ -101,7 +101,7 @@ fn a_model_that_does_not_end_leaves_the_calls_before_it() {
         let reason = &answer.as_ref().unwrap_err().reason;
         assert!(
             ["my.py:6", "my.py:7"].iter().any(|line| {
-                **reason == format!("{line}: the file ran longer than 0.7 s (in the model of b)")
+                **reason == format!("{line}: the file ran for more than 0.7 s (in the model of b)")
             }),
             "{reason}"
         );
@@ -119,7 +119,7 @@ fn a_rule_that_does_not_end_is_stopped() {
     fixture.op("root", 1, (0, 100), None, [const { None }; 4]);
     let error = extension.change_tree(&mut fixture.tree()).unwrap_err().to_string();
     assert!(error.starts_with("my.py:"), "{error}");
-    assert!(error.contains("the file ran longer than 0.7 s (in tree_postprocess_extension)"), "{error}");
+    assert!(error.contains("the file ran for more than 0.7 s (in tree_postprocess_extension)"), "{error}");
     let printed: Vec<_> = extension.notices().iter().map(ToString::to_string).collect();
     assert_eq!(printed, ["my.py: before"]);
 }

@@ -79,20 +79,17 @@ fn with_attention_call<T>(asked: impl FnOnce(&OpCall<'_>) -> T) -> T {
 #[test]
 fn other_files_are_refused_with_what_to_do() {
     let star = refusal("my.star", "perf_model_extension = {}");
-    assert!(
-        star.starts_with("my.star: extension files end in .toml or .py; this one is in Starlark"),
-        "{star}"
-    );
+    assert!(star.starts_with("my.star: extension files end in .toml or .py; Starlark"), "{star}");
     assert!(star.contains("rename it to .py, put `from tracelens import model"), "{star}");
     let other = refusal("my.json", "{}");
     assert!(other.contains("`tracelens extension --init my.toml`"), "{other}");
     let python = Python { program: "/no/such/python".into(), ..Python::default() };
     let none = refusal_with("my.py", "", &python);
     assert!(
-        none.starts_with("my.py needs Python, and \"/no/such/python\" cannot be started: No such file"),
+        none.starts_with("my.py needs Python, but \"/no/such/python\" cannot be started: No such file"),
         "{none}"
     );
-    assert!(none.contains("write the extension as a table in TOML"), "{none}");
+    assert!(none.contains("write the extension in TOML"), "{none}");
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn a_call_that_a_function_cannot_read_has_no_figures_and_a_reason() {
         assert!(found.starts_with(expected), "{body}: {found}");
     }
     for (body, expected) in [
-        ("return None", "my.py has no figures for this call"),
+        ("return None", "my.py returned no figures for this call"),
         ("raise NotImplementedError('in training')", "my.py:3: NotImplementedError: in training"),
     ] {
         let undefined = answer(&of_function(&format!("def f(event):\n    {body}"))).unwrap_err();

@@ -117,8 +117,11 @@ fn what_a_table_cannot_say_is_refused_with_its_line() {
 fn a_call_that_a_table_cannot_read_has_no_figures_and_a_reason() {
     for (operator, expected) in [
         ("category = 'x'\nflops = 'dims[9]'", "my.toml:3: index 9 of a list of 1"),
-        ("category = 'x'\nflops = '0 - 1'", "my.toml:3: flops must be a number of at least 0, found -1"),
-        ("category = 'x'\nflops = '2 ** 5000'", "my.toml:3: flops must be a number of at least 0, found inf"),
+        ("category = 'x'\nflops = '0 - 1'", "my.toml:3: flops must be finite and not negative, found -1"),
+        (
+            "category = 'x'\nflops = '2 ** 5000'",
+            "my.toml:3: flops must be finite and not negative, found inf",
+        ),
         ("family = 'gemm'\nparameters = { m = 1 }", "my.toml:1: gemm needs the parameter \"n\""),
         ("like = 'aten::mm'", "my.toml:1: as aten::mm: Input Dims[1] is missing"),
     ] {

@@ -112,7 +112,7 @@ fn damage_is_an_error() {
     assert!(program(whole).unwrap() > 100);
     let error = HloModule::decode(&whole[..whole.len() - 1]).unwrap_err().to_string();
     assert!(error.contains("failed to decode Protobuf message"), "{error}");
-    assert_eq!(HloModule::decode(&[]).unwrap_err().to_string(), "it holds no module");
+    assert_eq!(HloModule::decode(&[]).unwrap_err().to_string(), "it contains no module");
 }
 
 proptest! {

@@ -30,17 +30,14 @@ pub enum CaptureError {
     },
     /// The path is no folder.
     #[error("{path}: is not a folder", path = .path.display())]
-    #[diagnostic(
-        code("captures/not-a-folder"),
-        help("name the folder that holds the traces of the graph captures")
-    )]
+    #[diagnostic(code("captures/not-a-folder"), help("pass the folder with the graph capture traces"))]
     NotAFolder {
         /// The path.
         path: PathBuf,
     },
     /// The list of captures is not what it should be.
     #[error("{path}: {detail}; expected a list of {{\"file\", \"batch_size\", \"mode\"}}", path = .path.display())]
-    #[diagnostic(code("captures/details"), help("remove the file to have it derived from the traces"))]
+    #[diagnostic(code("captures/details"), help("delete the file to have it rebuilt from the traces"))]
     Details {
         /// The list.
         path: PathBuf,
@@ -53,14 +50,14 @@ pub enum CaptureError {
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum CaptureWarning {
     /// The folder has no trace in it.
-    #[error("{folder}: holds no trace (*.json, *.json.gz, *.json.zst, *.zip)", folder = .folder.display())]
+    #[error("{folder}: has no trace (*.json, *.json.gz, *.json.zst, *.zip)", folder = .folder.display())]
     #[diagnostic(code("captures"), severity(Warning))]
     NoTraces {
         /// The folder.
         folder: PathBuf,
     },
     /// An entry of the list of captures cannot be used.
-    #[error("{path}: entry {index} is left out: {detail}", path = .path.display())]
+    #[error("{path}: entry {index} skipped: {detail}", path = .path.display())]
     #[diagnostic(code("captures"), severity(Warning))]
     Entry {
         /// The list.
@@ -75,7 +72,7 @@ pub enum CaptureWarning {
     #[diagnostic(code("captures"), severity(Warning), forward(0))]
     Unreadable(#[from] IngestError),
     /// A trace has no finished capture in it.
-    #[error("{path}: no graph was captured while it was recorded", path = .path.display())]
+    #[error("{path}: has no graph capture", path = .path.display())]
     #[diagnostic(code("captures"), severity(Warning))]
     NoCapture {
         /// The trace.
@@ -463,11 +460,11 @@ mod details_tests {
         assert_eq!(files, [file("b.json.gz", Some(8), CaptureMode::Piecewise)]);
         let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let endings = [
-            "entry 0 is left out: batch_size is \"bad\", not an integer",
-            "entry 2 is left out: there is no file \"gone.json\" in the folder",
-            "entry 3 is left out: file is null",
-            "entry 4 is left out: batch_size is 1.5, not an integer",
-            "entry 5 is left out: mode is null",
+            "entry 0 skipped: batch_size is \"bad\", not an integer",
+            "entry 2 skipped: there is no file \"gone.json\" in the folder",
+            "entry 3 skipped: file is null",
+            "entry 4 skipped: batch_size is 1.5, not an integer",
+            "entry 5 skipped: mode is null",
         ];
         assert_eq!(said.len(), endings.len());
         for (said, ending) in said.iter().zip(endings) {

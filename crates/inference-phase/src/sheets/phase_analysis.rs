@@ -422,13 +422,11 @@ pub enum PhaseNotice {
         prompts_percent: f64,
     },
     /// A method that looks at calls one by one leaves a part of the device time undecided.
-    #[error(
-        "{method} says nothing of the phase of {percent:.1}% of the operators' device time, which is Unknown"
-    )]
+    #[error("{method} finds no phase for {percent:.1}% of the operators' device time, which is Unknown")]
     #[diagnostic(
         code("phases/undecided"),
         severity(Warning),
-        help("take the method hybrid, which looks at whole steps")
+        help("use the method hybrid, which looks at whole steps")
     )]
     Undecided {
         /// The method.
@@ -437,14 +435,12 @@ pub enum PhaseNotice {
         percent: f64,
     },
     /// The trace has no host events, so nothing says which step launched what.
-    #[error(
-        "the trace has no host events, so nothing says which step launched what: the phase of all device work is Unknown"
-    )]
+    #[error("the trace has no host events to link device work to steps: all phases are Unknown")]
     #[diagnostic(code("phases/device-only"), severity(Warning))]
     DeviceOnly,
     /// The phases are those of TraceLens.
     #[error(
-        "phases are those of TraceLens' method {method}, for comparison only: it labels operators by parts of names, and Mixed also means undecided"
+        "phases come from TraceLens' method {method}, for comparison only: it goes by parts of operator names, and Mixed also means undecided"
     )]
     #[diagnostic(code("phases/trace-lens"), severity(Warning))]
     TraceLens {

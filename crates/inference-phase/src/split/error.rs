@@ -17,8 +17,8 @@ pub enum SplitError {
         IngestError,
     ),
     /// The trace is not what it was when the steps were found.
-    #[error("{path}: changed while it was read", path = .path.display())]
-    #[diagnostic(code("split/changed"), help("split it when nothing writes to it any more"))]
+    #[error("{path}: changed during reading", path = .path.display())]
+    #[diagnostic(code("split/changed"), help("split it once it is completely written"))]
     Changed {
         /// The trace.
         path: PathBuf,
@@ -27,7 +27,7 @@ pub enum SplitError {
     #[error("cannot write {path}: {source}", path = .path.display())]
     #[diagnostic(
         code("split/write"),
-        help("check that you may write to its folder and that there is room, or choose another place")
+        help("check that its folder is writable and has room, or choose another path")
     )]
     Write {
         /// The file or directory.

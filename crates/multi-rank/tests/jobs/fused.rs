@@ -298,7 +298,7 @@ fn steps_are_chosen_with_what_they_launched() {
     assert!((1..fused.events.len()).contains(&communication));
     let none = FuseOptions { steps: Some(900..902), ..FuseOptions::default() };
     let error = crate::said(&recordings.try_fuse(&none, &recordings.output("none.json")).unwrap_err());
-    assert!(error.starts_with("no recording has a step of 900 to 901; their steps are 10 to "), "{error}");
+    assert!(error.starts_with("no recording has steps 900 to 901; their steps are 10 to "), "{error}");
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn what_cannot_be_fused_is_told() {
     let all = FuseOptions::default();
     let ranks = FuseOptions { ranks: Members::from_ranges("1,5-6"), ..FuseOptions::default() };
     let said = error(&ranks, &recordings.output("out.json"));
-    assert!(said.contains("no recording is of rank 5-6") && said.contains("rank 0-1"), "{said}");
+    assert!(said.contains("no recording has rank 5-6") && said.contains("rank 0-1"), "{said}");
     let said = error(&all, &recordings.paths[1]);
     assert!(said.contains("is one of the recordings"), "{said}");
     let said = crate::said(&FuseOutput::new(&recordings.output("out.txt")).unwrap_err());

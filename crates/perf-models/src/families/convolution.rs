@@ -118,7 +118,7 @@ fn fused_forward(call: &OpCall<'_>) -> Read {
 /// The gradients of the forward call: the backward call records no shapes of its own.
 fn fused_backward(call: &OpCall<'_>) -> Read {
     let Some(forward) = call.forward else {
-        return Err(Undefined::arguments("the forward call of the same sequence number is not known"));
+        return Err(Undefined::arguments("the forward call with the same sequence number is unknown"));
     };
     let gradients = Gradients { input: true, filter: true, bias: true };
     let model = ConvolutionBackward { forward: fused(forward)?, gradients };

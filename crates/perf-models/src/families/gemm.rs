@@ -179,7 +179,7 @@ fn scaled<'a>(call: &OpCall<'a>, bias: bool, output: Output<'_>) -> Gemmed<'a> {
         Output::Is(name) => (element_size(name), None),
         Output::Unrecorded => {
             let size = element_size(types[0]).map(wide_enough);
-            let note = |&size: &f64| format!("result of {size} bytes an element: its type is not recorded");
+            let note = |&size: &f64| format!("result of {size} bytes per element: its type was not recorded");
             let note = size.as_ref().ok().map(note);
             (size, note)
         }
@@ -237,13 +237,13 @@ fn dynamic_quantization<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
         .filter_map(|index| call.dimensions(index).ok())
         .filter_map(|shape| <[u64; 2]>::try_from(shape).ok());
     let (Some([m, k]), Some([n, _])) = (matrices.next(), matrices.next()) else {
-        return Err(Undefined::arguments("Input Dims hold fewer than two matrices"));
+        return Err(Undefined::arguments("Input Dims have fewer than two matrices"));
     };
     let types = vec![call.type_of(0)?, call.type_of(1)?];
     let gemm = Gemm::new(m, n, k, types[0]);
     Ok(GemmCall {
         backward: Backward::AsModelled,
-        note: Some("weight charged at the element size of the activation".to_owned()),
+        note: Some("weight counted at the element size of the activation".to_owned()),
         ..GemmCall::of_training(call, [0, 1], gemm, types)?
     })
 }

@@ -226,7 +226,7 @@ fn torch(call: &OpCall<'_>, ends: usize, output_type: Option<&str>) -> Read {
             let groups = call.dimension(ends, 0)?.max(1);
             Ok(divided_sum(GroupShape { m, k, n }, groups, input_type, output_type))
         }
-        _ => Err(Undefined::arguments("Input Dims[0] and [1] are no operands of a product in groups")),
+        _ => Err(Undefined::arguments("Input Dims[0] and [1] are not operands of a grouped GEMM")),
     }
 }
 
@@ -270,7 +270,7 @@ fn variable_k(call: &OpCall<'_>) -> Read {
     } else {
         let pairs = pairs(call)?;
         if pairs.iter().any(|(left, right)| left[1] != right[0]) {
-            return Err(Undefined::arguments("Input Dims[0] and [1] are not pairs that can be multiplied"));
+            return Err(Undefined::arguments("Input Dims[0] and [1] cannot be multiplied"));
         }
         pairs.iter().map(|&([m, k], [_, n])| GroupShape { m, k, n }).collect()
     };
@@ -289,7 +289,7 @@ fn pairs(call: &OpCall<'_>) -> Result<Vec<(Sides, Sides)>, Undefined> {
     let (left, right) = (list(0)?, list(1)?);
     if left.is_empty() || left.len() != right.len() {
         let (left, right) = (left.len(), right.len());
-        let reason = format!("Input Dims[0] and [1] hold {left} and {right} matrices that could be groups");
+        let reason = format!("Input Dims[0] and [1] have {left} and {right} matrices that could be groups");
         return Err(Undefined::arguments(reason));
     }
     Ok(left.into_iter().zip(right).collect())

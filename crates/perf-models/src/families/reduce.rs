@@ -158,7 +158,7 @@ impl PerfModel for Reduction {
     }
 
     fn assumption(&self) -> Option<String> {
-        self.dimensions_assumed.then(|| "all dimensions reduced: the call does not record which".to_owned())
+        self.dimensions_assumed.then(|| "assumed all dimensions reduced: not recorded which".to_owned())
     }
 }
 
@@ -370,7 +370,7 @@ fn remaining(shape: &[u64], dimensions: &[i64]) -> Result<Vec<u64>, Undefined> {
     let mut kept = vec![true; shape.len()];
     for &dimension in dimensions {
         if !(-rank..rank).contains(&dimension) {
-            let reason = format!("dimension {dimension} is none of {}", shape.len());
+            let reason = format!("no dimension {dimension} among {}", shape.len());
             return Err(Undefined::arguments(reason));
         }
         if let Some(kept) = kept.get_mut(dimension.rem_euclid(rank) as usize) {

@@ -72,7 +72,7 @@ impl PerfModel for RotaryEmbedding {
 
     fn assumption(&self) -> Option<String> {
         (self.known_element_size().is_none())
-            .then(|| "2 bytes an element: the element type is unknown".to_owned())
+            .then(|| "2 bytes per element: the element type is unknown".to_owned())
     }
 }
 
@@ -195,11 +195,11 @@ fn positions_query_key(call: &OpCall<'_>) -> Read {
         query.last().copied().ok_or_else(|| Undefined::arguments("Input Dims[1] is empty"))?
     } else {
         recorded_head.parse().map_err(|_| {
-            Undefined::arguments(format!("Concrete Inputs[3] {recorded_head:?} is no size of a head"))
+            Undefined::arguments(format!("Concrete Inputs[3] {recorded_head:?} is not a head size"))
         })?
     };
     if head == 0 {
-        return Err(Undefined::arguments("the size of a head is 0"));
+        return Err(Undefined::arguments("the head size is 0"));
     }
     let table = call.dimensions(4).unwrap_or_default();
     let rotated_of_head = if table.len() > 1 { table[1] } else { head };

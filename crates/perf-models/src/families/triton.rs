@@ -104,7 +104,7 @@ impl PerfModel for TritonKernel {
         };
         let unknown: Vec<String> = self.operators.iter().filter_map(unknown).collect();
         if !unknown.is_empty() {
-            notes.push(format!("no FLOPs of {}", unknown.join(", ")));
+            notes.push(format!("no FLOPs for {}", unknown.join(", ")));
         }
         (!notes.is_empty()).then(|| notes.join("; "))
     }
@@ -163,7 +163,7 @@ fn extents(call: &OpCall<'_>) -> Result<Vec<u64>, Undefined> {
     let extents: Vec<u64> =
         recorded.filter_map(Value::whole_number).map(|extent| u64::try_from(extent).unwrap_or(0)).collect();
     if extents.is_empty() {
-        return Err(Undefined::arguments("Concrete Inputs hold no extent of the grid"));
+        return Err(Undefined::arguments("Concrete Inputs have no grid size"));
     }
     Ok(extents)
 }
@@ -311,6 +311,6 @@ mod tests {
     fn an_unknown_operator_does_not_take_the_others_with_it() {
         let model = model_of("triton_poi_fused_add_fmha_v3_fwd_mul_13", &[(&[8], "float")], &["8"]);
         assert_eq!(model.flops(), Ok(16.0));
-        assert!(model.assumption().unwrap().ends_with("no FLOPs of fmha_v3_fwd"));
+        assert!(model.assumption().unwrap().ends_with("no FLOPs for fmha_v3_fwd"));
     }
 }

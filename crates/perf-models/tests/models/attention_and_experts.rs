@@ -62,20 +62,12 @@ fn attention_without_token_counts_says_why_it_has_no_figures() {
     let v4 = Call::new("pseudo_v4_paged_decode_hca", "64,16,512", "bf16").step(PREFILL);
     let native = "execute_context_2(6144)_generation_3(3)";
     let cases = [
-        (unified(None), Gap::Arguments, "no annotation of a step is around the call"),
-        (
-            unified(Some("ProfilerStep#3")),
-            Gap::Arguments,
-            "the annotation around the call is of no known engine",
-        ),
-        (
-            unified(Some(native)),
-            Gap::Arguments,
-            "the annotation of the step around the call does not say how long its contexts are",
-        ),
-        (unified(Some(NOTHING)), Gap::NoFormula, "the step around the call counts no tokens"),
-        (gdn, Gap::NoFormula, "the step around the call counts no tokens"),
-        (v4, Gap::NoFormula, "the step around the call counts no tokens"),
+        (unified(None), Gap::Arguments, "no step annotation encloses the call"),
+        (unified(Some("ProfilerStep#3")), Gap::Arguments, "the enclosing annotation is of an unknown engine"),
+        (unified(Some(native)), Gap::Arguments, "the enclosing step's annotation has no context lengths"),
+        (unified(Some(NOTHING)), Gap::NoFormula, "the enclosing step has no token count"),
+        (gdn, Gap::NoFormula, "the enclosing step has no token count"),
+        (v4, Gap::NoFormula, "the enclosing step has no token count"),
     ];
     for (call, gap, reason) in cases {
         let model = call.model();
@@ -125,7 +117,7 @@ fn experts_without_types_or_sizes_keep_what_is_known() {
     let no_topk = Call::new("aiter::fmoe_g1u1", "16,7168 16,7168 256,512,7168 256,7168,256", "bf16 fp8");
     assert_eq!(no_topk.read().unwrap_err().gap, Gap::Arguments);
     let no_weights = Call::new(GEMM1, "16,2880 32,5760,0 16,4,2880", "bf16 fp4 bf16");
-    assert_eq!(no_weights.read().unwrap_err().reason, "Input Dims[1] has weights of no elements");
+    assert_eq!(no_weights.read().unwrap_err().reason, "Input Dims[1] has weights without elements");
     let unrecorded = Call::new("MoECombine", "", "").model();
     assert_eq!((unrecorded.flops(), unrecorded.backward_flops()), (Ok(0.0), Ok(0.0)));
     assert_eq!(unrecorded.backward_bytes().unwrap_err().gap, Gap::Arguments);

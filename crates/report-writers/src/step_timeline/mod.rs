@@ -82,14 +82,14 @@ impl MeasuredOn {
 
     fn share_meaning(self) -> &'static str {
         match self {
-            MeasuredOn::Device => "share of the time that the device was busy",
+            MeasuredOn::Device => "share of device busy time",
             MeasuredOn::Host => "share of the host's time in steps",
         }
     }
 
     fn lacking(self) -> &'static str {
         match self {
-            MeasuredOn::Device => "did nothing on the device",
+            MeasuredOn::Device => "have no device work",
             MeasuredOn::Host => "have no time on the host",
         }
     }
@@ -105,7 +105,7 @@ impl StepTimeline {
         let phases = self.phases.len();
         if let Some(step) = self.steps().find(|step| step.phase >= phases) {
             return Err(DrawError(format!(
-                "a step has phase number {}, but there are {phases}, counted from 0",
+                "a step has phase number {}, but there are {phases}, counting from 0",
                 step.phase
             )));
         }
@@ -196,7 +196,7 @@ fn header(root: &Area<'_>, timeline: &StepTimeline, totals: &[PhaseTotal]) -> Re
     let mut says = timeline.measured_on.share_meaning().to_owned();
     let is_labelled = timeline.steps().any(|step| !step.label.is_empty());
     if is_labelled && !timeline.label_meaning.is_empty() {
-        says = format!("{says}; numbers at bars: {}", shortened(&timeline.label_meaning, 60));
+        says = format!("{says}; numbers on bars: {}", shortened(&timeline.label_meaning, 60));
     }
     text(root, &says, (MARGIN, LEGEND_TOP + 22), 13.0, &SOFT_INK, HPos::Left)
 }
@@ -291,32 +291,29 @@ fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     let steps = timeline.steps().count();
     if steps == 0 {
-        notes.push("There are no steps.".to_owned());
+        notes.push("No steps.".to_owned());
     }
     let narrow: usize = layouts.iter().map(|layout| layout.narrow).sum();
     if narrow > 0 {
         notes.push(format!(
-            "{narrow} of {steps} steps are narrower than {NARROW} pixels and drawn together: a pixel shows the rarest \
-             phase in it,"
+            "{narrow} of {steps} steps are narrower than {NARROW} pixels and drawn together: a pixel shows its rarest phase,"
         ));
         notes.push(format!(
-            "or from {MANY} steps on the shares of their phases; phases of up to {FEW} steps are always shown."
+            "or from {MANY} steps its shares of phases; phases with up to {FEW} steps are always shown."
         ));
     }
     let crowded: usize = layouts.iter().map(|layout| layout.crowded).sum();
     if crowded > 0 {
-        notes.push(format!(
-            "{crowded} steps overlap with more than {MOST_LANES} others and lie on top of one another in the last lane."
-        ));
+        notes.push(format!("{crowded} steps overlap more than {MOST_LANES} others and share the last lane."));
     }
     let unplaced = timeline.steps().filter(|step| step.place().is_none()).count();
     if unplaced > 0 {
         let lacking = timeline.measured_on.lacking();
-        notes.push(format!("{unplaced} of {steps} steps {lacking} and are not drawn."));
+        notes.push(format!("{unplaced} of {steps} steps {lacking}: not drawn."));
     }
     let hidden = timeline.engines.len().saturating_sub(MOST_ENGINES);
     if hidden > 0 {
-        notes.push(format!("{hidden} more engines are not drawn."));
+        notes.push(format!("{hidden} more engines not drawn."));
     }
     if !timeline.footnote.is_empty() {
         notes.push(timeline.footnote.clone());
@@ -378,7 +375,7 @@ mod tests {
             "decode",
             "Prefill 1 step · 63.2%",
             "Decode 2 steps · 36.8%",
-            "numbers at bars: tokens",
+            "numbers on bars: tokens",
             "time on the device (ms)",
             "15360",
             "32",
@@ -446,7 +443,7 @@ mod tests {
         timeline
             .engines
             .extend((0..30).map(|at| StepEngine { name: format!("extra {at}"), steps: Vec::new() }));
-        assert!(timeline.to_svg().unwrap().contains("8 more engines are not drawn."));
+        assert!(timeline.to_svg().unwrap().contains("8 more engines not drawn."));
     }
 
     #[test]
@@ -454,10 +451,10 @@ mod tests {
         let mut odd = step(0.0, 1.0, 1, "x");
         odd.span_ms = None;
         let svg = timeline(vec![odd, step(f64::NAN, 1.0, 1, "y"), step(0.0, 1.0, 0, "z")]).to_svg().unwrap();
-        assert!(svg.contains("2 of 3 steps did nothing on the device and are not drawn."), "{svg}");
+        assert!(svg.contains("2 of 3 steps have no device work: not drawn."), "{svg}");
         let crowd = (0..20).map(|at| step(f64::from(at), 100.0, 1, "")).collect();
-        assert!(timeline(crowd).to_svg().unwrap().contains("12 steps overlap with more than 8 others"));
-        assert!(timeline(Vec::new()).to_svg().unwrap().contains("There are no steps."));
+        assert!(timeline(crowd).to_svg().unwrap().contains("12 steps overlap more than 8 others"));
+        assert!(timeline(Vec::new()).to_svg().unwrap().contains("No steps."));
     }
 
     #[test]
@@ -465,7 +462,7 @@ mod tests {
         let error = timeline(vec![step(0.0, 1.0, 4, "")]).to_svg().unwrap_err().to_string();
         assert_eq!(
             error,
-            "the picture cannot be drawn: a step has phase number 4, but there are 4, counted from 0"
+            "the picture cannot be drawn: a step has phase number 4, but there are 4, counting from 0"
         );
     }
 
@@ -491,6 +488,6 @@ mod tests {
         assert!(svg.contains("Prefill 1 step · 100.0%"), "{svg}");
         assert!(svg.contains("Decode 1 step · &lt;0.1%"), "{svg}");
         // Without labels not a word about them.
-        assert!(!svg.contains("numbers at bars"), "{svg}");
+        assert!(!svg.contains("numbers on bars"), "{svg}");
     }
 }

@@ -182,10 +182,10 @@ fn what_a_chart_names_must_be_there() {
         of(POINTS, changed).unwrap_err().to_string()
     };
     let changes: [(Change, &str); 6] = [
-        (|_, x, _| *x = "x", "needs column `x`, which table `the roofs` does not have"),
+        (|_, x, _| *x = "x", "needs column `x`, which table `the roofs` lacks"),
         (|chart, _, _| chart.values = "label", "cannot draw column `label` of table `the roofs`"),
         (|chart, _, _| chart.categories = "x", "needs column `x`, which table `the roofs`"),
-        (|_, _, points| points.table = "dots", "needs table `dots`, which the report does not have"),
+        (|_, _, points| points.table = "dots", "needs table `dots`, which the report lacks"),
         (|_, _, points| points.labels = "kind", "needs column `kind`, which table `points`"),
         (|_, _, points| points.weights = "name", "cannot draw column `name` of table `points`"),
     ];

@@ -147,7 +147,7 @@ impl<'de> Visitor<'de> for OneTable<'_, '_> {
                 ("name", _) => name = Some(map.next_value()?),
                 ("columns", _) => {
                     let Some(name) = &name else {
-                        return Err(M::Error::custom("the columns of a table stand before its name"));
+                        return Err(M::Error::custom("a table has its columns before its name"));
                     };
                     let headers: Vec<Header> = map.next_value()?;
                     let headers: Vec<String> = headers.into_iter().map(|header| header.name).collect();
@@ -162,7 +162,7 @@ impl<'de> Visitor<'de> for OneTable<'_, '_> {
                     })?;
                 }
                 ("rows", None) => {
-                    return Err(M::Error::custom("the rows of a table stand before its columns"));
+                    return Err(M::Error::custom("a table has its rows before its columns"));
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for Row<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a row of {} cells, as many as the table has columns", self.columns.len())
+        write!(f, "a row of {} cells, one per column", self.columns.len())
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut row: S) -> Result<(), S::Error> {

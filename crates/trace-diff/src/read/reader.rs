@@ -16,7 +16,7 @@ const MOST_CELLS: usize = 10_000_000;
 pub enum ReadError {
     /// The file or directory cannot be read.
     #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("read-report/io"), help("check that it exists and that you may read it"))]
+    #[diagnostic(code("read-report/io"), help("check that it exists and is readable"))]
     Io {
         /// The file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum ReadError {
         source: csv::Error,
     },
     /// A workbook is damaged, or is none.
-    #[error("{path}: cannot be read as a workbook: {detail}", path = .path.display())]
+    #[error("{path}: is not a readable workbook: {detail}", path = .path.display())]
     #[diagnostic(code("read-report/workbook"), help("write the report again"))]
     Workbook {
         /// The file.
@@ -42,8 +42,8 @@ pub enum ReadError {
         detail: String,
     },
     /// A JSON document is damaged, or no report.
-    #[error("{path}: is no JSON report: {source}", path = .path.display())]
-    #[diagnostic(code("read-report/json"), help("`tracelens report --output_json_path` writes one"))]
+    #[error("{path}: is not a JSON report: {source}", path = .path.display())]
+    #[diagnostic(code("read-report/json"), help("write one with `tracelens report --output_json_path`"))]
     Json {
         /// The file.
         path: PathBuf,
@@ -51,8 +51,8 @@ pub enum ReadError {
         source: serde_json::Error,
     },
     /// More than any report has.
-    #[error("{path}: has more than {most} {what}, which no report has", path = .path.display())]
-    #[diagnostic(code("read-report/too-large"), help("name a report"))]
+    #[error("{path}: has more than {most} {what}, too many for a report", path = .path.display())]
+    #[diagnostic(code("read-report/too-large"), help("pass a report"))]
     TooLarge {
         /// The file.
         path: PathBuf,

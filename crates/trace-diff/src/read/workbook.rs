@@ -61,7 +61,7 @@ fn check_parts(reader: &Reader<'_>, file: impl Read + Seek) -> Result<(), ReadEr
         let read = read.map_err(|error| damaged(reader, &error))?;
         left = left.checked_sub(read).ok_or_else(|| reader.too_large(MOST_BYTES as usize, "bytes"))?;
         if declares_more_than_it_has(&strings) {
-            return Err(damaged(reader, &"its list of texts declares more texts than it has bytes"));
+            return Err(damaged(reader, &"its string table declares more texts than it has bytes"));
         }
     }
     Ok(())
@@ -113,7 +113,7 @@ fn read_sheet<F: Read + Seek>(
             None => columns.insert(headers.drain(..).map(|header| (header, Vec::new())).collect()),
         };
         if row < current_row {
-            return Err(damaged(reader, &format_args!("the rows of sheet `{name}` are not in order")));
+            return Err(damaged(reader, &format_args!("the rows of sheet `{name}` are out of order")));
         }
         if row > current_row {
             current_row = row;

@@ -195,7 +195,7 @@ fn hostile_workbooks_are_errors() {
         (vec![("xl/media/bomb", "0".repeat((1 << 29) + 1))], "more than 536870912 bytes"),
         (
             vec![(SHEET, "<worksheet><sheetData><row r=\"1\"><c r=\"A1\">".to_owned())],
-            "cannot be read as a workbook",
+            "is not a readable workbook",
         ),
         (
             vec![(
@@ -203,9 +203,9 @@ fn hostile_workbooks_are_errors() {
                 "<worksheet><sheetData><row r=\"0\"><c r=\"99999999999\"/></row></sheetData></worksheet>"
                     .to_owned(),
             )],
-            "cannot be read as a workbook",
+            "is not a readable workbook",
         ),
-        (vec![(SHEET, far_cell(5))], "are not in order"),
+        (vec![(SHEET, far_cell(5))], "are out of order"),
     ] {
         let parts: Vec<(&str, &str)> = parts.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let path = workbook(place.path(), &parts);

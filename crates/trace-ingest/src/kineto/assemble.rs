@@ -224,7 +224,7 @@ impl<S: Sink> Assembler<S> {
     /// Keeps text whose end is still to come.
     fn keep(&mut self, text: &[u8]) -> Result<(), Refusal> {
         if text.len() > LONGEST_VALUE {
-            let detail = format!("a single value is longer than {} MiB", LONGEST_VALUE >> 20);
+            let detail = format!("a single value exceeds {} MiB", LONGEST_VALUE >> 20);
             return Err(Refusal::NotATrace { detail, offset: self.offset });
         }
         self.carry.extend_from_slice(text);
@@ -248,7 +248,7 @@ impl<S: Sink> Assembler<S> {
                 State::Events
             }
             _ => {
-                let detail = "the text begins neither with { nor with [".to_string();
+                let detail = "the text begins with neither { nor [".to_string();
                 return Err(Refusal::NotATrace { detail, offset: self.offset + scanner.position as u64 });
             }
         };

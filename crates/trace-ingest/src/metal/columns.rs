@@ -129,12 +129,12 @@ impl Header {
 
     fn what_it_is(&self, head: &[u8]) -> String {
         if self.position("OP Code").is_some() && self.position("Total %").is_some() {
-            return "the CSV of a report, not the profiler's".to_string();
+            return "a report's CSV, not the profiler's".to_string();
         }
         if let [only] = &self.names[..]
             && let Some(separator) = [';', '\t'].into_iter().find(|&other| only.split(other).any(is_telling))
         {
-            return format!("one with {separator:?} between the columns instead of a comma");
+            return format!("one with columns separated by {separator:?} instead of a comma");
         }
         match describe(head) {
             UNKNOWN_TEXT if head.contains(&0) => "binary data of an unknown kind".to_string(),

@@ -118,7 +118,7 @@ impl Joined {
                     if !is_damage(source.kind()) && !is_too_long(reader) {
                         return Err(IngestError::Io { path: path.to_path_buf(), source });
                     }
-                    let detail = format!("ends early, rows before were read: {source}");
+                    let detail = format!("ends early; all rows before were read: {source}");
                     let path = path.to_path_buf();
                     table.warnings.push(OpsWarning::Source { path, detail, loses_rows: true });
                     break;
@@ -199,9 +199,9 @@ impl Joined {
 /// What is wrong with a record of `found` fields. One of several lines probably lacks a quotation mark.
 fn width_fault(found: usize, width: usize, lines: u64) -> String {
     match lines {
-        0 | 1 => format!("{found} fields instead of {width}"),
+        0 | 1 => format!("{found} fields, expected {width}"),
         _ => {
-            format!("{found} fields instead of {width}, over {lines} lines; a quotation mark may be missing")
+            format!("{found} fields, expected {width}, over {lines} lines; a quotation mark may be missing")
         }
     }
 }

@@ -199,7 +199,7 @@ pub struct Dim {
 #[non_exhaustive]
 pub enum OpsWarning {
     /// Rows that could not be read were left out.
-    #[error("{path}: rows that could not be read left out: {count} (first: line {first_line}: {detail})", path = .path.display())]
+    #[error("{path}: unreadable rows left out: {count} (first: line {first_line}: {detail})", path = .path.display())]
     #[diagnostic(code("tenstorrent/reading/malformed-rows"), severity(Warning))]
     MalformedRows {
         /// Which file.
@@ -230,7 +230,7 @@ pub enum OpsWarning {
         path: PathBuf,
     },
     /// Cells that should hold a number and hold none that is usable were read as blank.
-    #[error("cells of {column} without a usable number read as blank: {count}")]
+    #[error("cells of {column} without a usable number, read as blank: {count}")]
     #[diagnostic(code("tenstorrent/reading/unusable-cells"), severity(Warning))]
     UnusableCells {
         /// Which column.
@@ -239,7 +239,7 @@ pub enum OpsWarning {
         count: u64,
     },
     /// Columns that not every file has.
-    #[error("{path}: lacks columns that another file has: {}", .columns.join(", "), path = .path.display())]
+    #[error("{path}: lacks columns of another file: {}", .columns.join(", "), path = .path.display())]
     #[diagnostic(code("tenstorrent/reading/different-columns"), severity(Warning))]
     DifferentColumns {
         /// Which file lacks them.

@@ -506,7 +506,7 @@ impl<'t> Conversion<'t> {
         self.correlations.extend(of_nodes);
         if replays {
             self.trace.warnings.push(Warning::NotRecorded {
-                what: "the kernels inside CUDA graphs, each replay of which is one span",
+                what: "the kernels inside CUDA graphs: each replay is one span",
                 advice: "record with --cuda-graph-trace=node",
             });
         }

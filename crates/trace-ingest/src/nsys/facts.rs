@@ -61,8 +61,7 @@ pub(super) fn read(tables: &Tables<'_>, trace: &mut Trace) -> Result<(), Broken>
     let mut warnings = Vec::new();
     let export = Export::read(tables, &mut warnings)?;
     if let Some(major) = export.schema_major.filter(|&major| major != KNOWN_MAJOR) {
-        let detail =
-            format!("version {major} of the schema is not known, {KNOWN_MAJOR} is; it was read as that");
+        let detail = format!("unknown schema version {major}, read as {KNOWN_MAJOR}");
         warnings.push(Warning::UnreadableFact { key: EXPORT, detail });
     }
     if export.shift != 0 {
@@ -187,14 +186,14 @@ fn missing(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Vec<Warni
     }
     if has_work && !tables.has(RUNTIME) {
         missing.push(Warning::NotRecorded {
-            what: "calls of CUDA, so that what launched device work is not known",
-            advice: "record with --trace=cuda,nvtx, from before the work is launched",
+            what: "CUDA calls: launches of device work are unknown",
+            advice: "record with --trace=cuda,nvtx, starting before the work is launched",
         });
     }
     if !tables.has(NVTX) {
         missing.push(Warning::NotRecorded {
             what: "NVTX ranges",
-            advice: "record with --trace=cuda,nvtx, and operators of PyTorch with --pytorch=autograd-shapes-nvtx",
+            advice: "record with --trace=cuda,nvtx, and PyTorch operators with --pytorch=autograd-shapes-nvtx",
         });
     }
     let mut skips_calls = false;
@@ -206,7 +205,7 @@ fn missing(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Vec<Warni
     warnings.extend(refused);
     if skips_calls {
         missing.push(Warning::NotRecorded {
-            what: "cheap calls of CUDA, which are in no count of calls",
+            what: "cheap CUDA calls: call counts omit them",
             advice: "record with --cuda-trace-all-apis=true",
         });
     }

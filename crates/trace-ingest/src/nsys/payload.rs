@@ -116,7 +116,7 @@ impl Schemas {
         schemas.retain(|_, schema| !schema.is_contradictory);
         if schemas.len() < before {
             let detail = format!(
-                "{} payload schema(s) of NCCL say different things in different rows, so sizes of its messages are not known",
+                "{} NCCL payload schema(s) contradict themselves: message sizes are unknown",
                 before - schemas.len()
             );
             warnings.push(Warning::UnreadableFact { key: PAYLOAD_SCHEMAS, detail });

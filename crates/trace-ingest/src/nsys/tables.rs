@@ -180,7 +180,7 @@ impl<'d> Tables<'d> {
                 Some(EntryKind::Virtual) => "a virtual table",
                 Some(EntryKind::Table) | None => continue,
             };
-            let reason = format!("it is {what}, where Nsight Systems writes a table");
+            let reason = format!("is {what}, expected a table");
             return Err(Broken { table: table.to_string(), failure: Failure::Refused(reason) });
         }
         Ok(())
@@ -260,7 +260,7 @@ impl<'d> Tables<'d> {
         let mut refused = Refused::default();
         let scanned = || {
             let check = |present: &[String]| match needed.iter().find(|needed| !has_column(present, needed)) {
-                Some(missing) => Err(Failure::Refused(format!("it has no column {missing}"))),
+                Some(missing) => Err(Failure::Refused(format!("has no column {missing}"))),
                 None => Ok(()),
             };
             let plain = self.entries.plain_table(self.database, table)?;

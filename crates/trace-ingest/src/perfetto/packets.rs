@@ -77,7 +77,7 @@ impl<R: Read> Packets<R> {
                 1 => 8,
                 2 => self.varint(start)?,
                 5 => 4,
-                _ => return broken("a field has a wire type that no trace uses"),
+                _ => return broken("a field has an unknown wire type"),
             };
             if tag == PACKET << 3 | 2 {
                 if length > LONGEST_PACKET {

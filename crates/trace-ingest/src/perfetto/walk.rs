@@ -114,7 +114,7 @@ pub(crate) fn walk<R: Reader>(path: &Path, content: impl Read, reader: R) -> Res
         End::Broken { offset, detail } if !any => return Err(damaged(offset, detail.to_string())),
         End::Broken { offset, detail } => {
             let lost = packets.offset() - offset + packets.drain();
-            let detail = format!("{detail} at byte {offset}; the {lost} bytes from there on are lost");
+            let detail = format!("{detail} at byte {offset}; the {lost} bytes after it are lost");
             let list = "Trace.packet".to_string();
             warnings.push(Warning::MalformedRecords { list, count: 1, detail });
         }
@@ -122,7 +122,7 @@ pub(crate) fn walk<R: Reader>(path: &Path, content: impl Read, reader: R) -> Res
             let limit = LONGEST_PACKET >> 20;
             return Err(damaged(
                 offset,
-                format!("a packet of {length} bytes is above the limit of {limit} MiB"),
+                format!("a packet of {length} bytes exceeds the limit of {limit} MiB"),
             ));
         }
     }
@@ -253,16 +253,16 @@ impl<R: Reader> Walk<R> {
             };
             let used = packets.offset() - before;
             if used > *budget {
-                break format!("its content is above the limit of {} MiB", LARGEST_INFLATED >> 20);
+                break format!("its content exceeds the limit of {} MiB", LARGEST_INFLATED >> 20);
             }
             *budget -= used;
             break match end {
                 None => continue,
                 Some(End::Complete) => return,
-                Some(End::Truncated { .. }) => "its content ends in the middle of a packet".to_string(),
+                Some(End::Truncated { .. }) => "its content ends within a packet".to_string(),
                 Some(End::Broken { detail, .. }) => detail.to_string(),
                 Some(End::TooLong { length, .. }) => {
-                    format!("a packet of {length} bytes is above the limit of {} MiB", LONGEST_PACKET >> 20)
+                    format!("a packet of {length} bytes exceeds the limit of {} MiB", LONGEST_PACKET >> 20)
                 }
                 Some(End::Damaged(error)) => error.to_string(),
             };

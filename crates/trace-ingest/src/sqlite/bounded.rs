@@ -126,8 +126,7 @@ impl Database {
             let operation: String = instruction.get("opcode")?;
             if KEEPING.contains(&operation.as_str()) {
                 return Err(Failure::Refused(
-                    "the view sorts, groups or repeats what it shows, and only views that show rows of tables are \
-                     read"
+                    "the view sorts, groups or repeats rows; only views of plain table rows are read"
                         .to_string(),
                 ));
             }
@@ -155,14 +154,14 @@ impl Database {
     }
 
     fn refused(&self, what: &str) -> Failure {
-        Failure::Refused(format!("there are {what} a file of {} bytes has room for", self.length))
+        Failure::Refused(format!("has {what} a file of {} bytes can hold", self.length))
     }
 
     /// An error of SQLite, which says no more than "interrupted" of what ended by the bounds.
     pub(crate) fn explained(&self, error: Error) -> Failure {
         match error.sqlite_error_code() {
             Some(ErrorCode::OperationInterrupted) => Failure::Refused(format!(
-                "its views and indexes take more than the {} steps and {} s that a file of {} bytes has work for",
+                "its views and indexes take more than {} steps and {} s, too many for a file of {} bytes",
                 most_steps(self.length),
                 most_time(self.length).as_secs(),
                 self.length

@@ -158,9 +158,9 @@ impl Entries {
         const SHOWN: usize = 8;
         let tables: Vec<&str> = self.tables().filter(|name| !name.starts_with("sqlite_")).collect();
         let kind = if self.has_prefix("CUPTI_ACTIVITY_KIND_") || self.has_prefix("TARGET_INFO_") {
-            "a database of Nsight Systems"
+            "an Nsight Systems database"
         } else if self.has_prefix("rocpd_op") && self.has_prefix("rocpd_api") {
-            "a database of the rpd tracer"
+            "an rpd tracer database"
         } else {
             "an SQLite database"
         };
@@ -180,7 +180,7 @@ fn check_length(path: &Path, mut file: impl Read, length: u64) -> Result<(), Ing
     match file.read_exact(&mut header) {
         Ok(()) if is_database(&header) => {}
         Ok(()) => {
-            let detail = "is a compressed SQLite database, which can only be read decompressed".to_string();
+            let detail = "is a compressed SQLite database; decompress it first".to_string();
             return Err(IngestError::Archive { path: path.to_path_buf(), detail });
         }
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => header[16..].fill(0),
@@ -202,7 +202,7 @@ fn check_length(path: &Path, mut file: impl Read, length: u64) -> Result<(), Ing
             field: "pages".to_string(),
             offset: length,
             detail: format!(
-                "the file ends here, its header says {} bytes",
+                "the file ends here, but its header says {} bytes",
                 expected.max(header.len() as u64)
             ),
         });
@@ -222,9 +222,7 @@ pub(crate) fn unread_journal(path: &Path, options: &ReadOptions<'_>) -> Option<W
         let length = std::fs::metadata(&name).ok()?.len();
         (length > 0).then(|| Warning::UnreadFile {
             name: file_name(&name),
-            detail:
-                "it holds the last changes of the database; end the recording properly to have them put in"
-                    .to_string(),
+            detail: "it has the database's last changes; end the recording cleanly to merge them".to_string(),
         })
     })
 }

@@ -297,13 +297,13 @@ impl Walk {
 
     fn visit(&mut self, number: u32, pages: usize) -> Result<(), Failure> {
         let left = (self.visits_left as usize).checked_sub(pages);
-        self.visits_left = left.ok_or_else(|| damaged(number, "its tree has no end"))? as u32;
+        self.visits_left = left.ok_or_else(|| damaged(number, "its tree is endless"))? as u32;
         Ok(())
     }
 }
 
 fn uneven(page: u32) -> Failure {
-    damaged(page, "its leaves are not on one level")
+    damaged(page, "its leaves are on different levels")
 }
 
 /// Reads rows into buffers of its own.
@@ -353,8 +353,7 @@ impl Reader {
                 let cell = page.cell(cell, pages.longest)?;
                 if cell.overflow.is_some() {
                     let left = spanning_left.checked_sub(cell.length as u64);
-                    spanning_left =
-                        left.ok_or_else(|| damaged(number, "its rows are longer than the file"))?;
+                    spanning_left = left.ok_or_else(|| damaged(number, "its rows exceed the file"))?;
                 }
                 let row = cell.row(number, pages, columns, spanning)?;
                 amount.rows += 1;
@@ -470,12 +469,12 @@ impl<'p> Page<'p> {
         let is_leaf = match bytes[header] {
             LEAF => true,
             INTERIOR => false,
-            _ => return Err(damaged(number, "it is no page of a table")),
+            _ => return Err(damaged(number, "it is not a table page")),
         };
         let cells = usize::from(u16::from_be_bytes([bytes[header + 3], bytes[header + 4]]));
         let page = Page { number, bytes: &bytes[..usable], usable, is_leaf, cells, header };
         if page.pointers() + 2 * cells > usable {
-            return Err(damaged(number, "it has more cells than room"));
+            return Err(damaged(number, "it has more cells than fit"));
         }
         Ok(page)
     }
@@ -493,7 +492,7 @@ impl<'p> Page<'p> {
     }
 
     fn cut(&self) -> Failure {
-        damaged(self.number, "a cell is cut")
+        damaged(self.number, "a cell is truncated")
     }
 
     /// The page below that has the row of an id, if any has: cells name the greatest id of what is below them.
@@ -575,7 +574,7 @@ impl<'p> Cell<'p> {
         };
         let layout = columns.layout(&record[..self.length]);
         let layout = layout.filter(|layout| layout.length <= self.length);
-        let layout = layout.ok_or_else(|| damaged(page, "a record is cut"))?;
+        let layout = layout.ok_or_else(|| damaged(page, "a record is truncated"))?;
         Ok(Row { id: self.id, record, layout })
     }
 }
@@ -923,7 +922,7 @@ mod tests {
         else {
             panic!("read")
         };
-        assert!(why.ends_with("its rows are longer than the file"), "{why}");
+        assert!(why.ends_with("its rows exceed the file"), "{why}");
     }
 
     /// A table whose leaves are two levels below its root: small pages hold few rows.
@@ -979,7 +978,7 @@ mod tests {
         bytes[last * 512] = 1;
         std::fs::write(&path, &bytes).expect("written");
         let (failure, rows) = scan(u64::MAX);
-        assert!(failure.is_some_and(|why| why.ends_with("it is no page of a table")));
+        assert!(failure.is_some_and(|why| why.ends_with("it is not a table page")));
         assert!(rows < all, "{rows}");
     }
 

@@ -78,7 +78,7 @@ pub(crate) fn read_rows(
         }
         let start = begin.saturating_add(offset);
         if !(-LONGEST_PS..=LONGEST_PS).contains(&start) || duration > LONGEST_PS {
-            return message.refuse(field, "an event lies weeks away from the others");
+            return message.refuse(field, "an event is weeks away from the others");
         }
         let role = kinds.role(kind);
         noticed.pool_tasks |= matches!(role, KindRole::RegionStart | KindRole::RegionStop);

@@ -128,13 +128,11 @@ fn not_a_number_and_infinity_are_no_times_but_break_nothing() {
     assert_eq!(trace.events().uid(EventId(0)), 1);
     let warnings = warnings(&trace);
     assert!(
-        warnings[0]
-            .contains("events without a readable time (ts), which are in no figure: 1 (first: event 0)"),
+        warnings[0].contains("events without a readable time (ts), left out: 1 (first: event 0)"),
         "{warnings:?}"
     );
     assert!(
-        warnings[1]
-            .contains("events without a readable duration (dur), counted as zero long: 1 (first: event 1)"),
+        warnings[1].contains("events without a readable duration (dur), set to zero: 1 (first: event 1)"),
         "{warnings:?}"
     );
 }
@@ -172,13 +170,13 @@ fn missing_fields_are_counted_by_kind() {
     assert_eq!(trace.entries(), 8);
     assert_eq!(trace.events().duration(EventId(2)), 0);
     let expected = [
-        "events without a readable time (ts), which are in no figure: 1 (first: event 0)",
-        "events without a readable duration (dur), counted as zero long: 1 (first: event 1)",
-        "negative durations read as zero: 1 (first: event 3)",
+        "events without a readable time (ts), left out: 1 (first: event 0)",
+        "events without a readable duration (dur), set to zero: 1 (first: event 1)",
+        "negative durations, set to zero: 1 (first: event 3)",
         "events without a name: 1 (first: event 2)",
-        "events without a readable phase (ph), which are in no figure: 1",
-        "counter samples (ph C), which no figure needs, left out: 1",
-        "metadata events of unknown kind or without a process, which no figure needs, left out: 2",
+        "events without a readable phase (ph) left out: 1",
+        "unused counter samples (ph C) left out: 1",
+        "unused metadata events of unknown kind or without a process left out: 2",
     ];
     assert_eq!(warnings(&trace), expected);
 }
@@ -194,7 +192,7 @@ fn arrows_that_no_figure_needs_are_no_faults() {
         {"ph":"s","name":"ac2g","cat":"ac2g","pid":1,"tid":1,"ts":3}]}"#,
     );
     assert_eq!((trace.entries(), names(&trace).len()), (5, 1));
-    assert_eq!(warnings(&trace), ["arrows without an id (ph s), which no figure needs, left out: 1"]);
+    assert_eq!(warnings(&trace), ["unused arrows without an id (ph s) left out: 1"]);
 }
 
 #[test]
@@ -214,8 +212,8 @@ fn begin_and_end_events_become_spans() {
     assert_eq!(spans, [("outer", 40_000), ("inner", 10_000), ("other thread", 39_000), ("moment", 0)]);
     assert_eq!(trace.events().phase(EventId(3)), Phase::Instant);
     let expected = [
-        "spans that begin and do not end (B without E), taken to last to the end of their track: 1 (first: event 2)",
-        "ends of spans that do not begin (E without B), left out: 1 (first: event 5)",
+        "spans without an end (B without E), extended to the end of their track: 1 (first: event 2)",
+        "span ends without a begin (E without B), left out: 1 (first: event 5)",
     ];
     assert_eq!(warnings(&trace), expected);
 }
@@ -249,8 +247,7 @@ fn malformed_events_are_skipped_counted_and_located() {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         let position = format!("first at byte {}", text.find(broken).unwrap());
         assert!(
-            warnings[0].contains("malformed events, which are in no figure: 1")
-                && warnings[0].contains(&position),
+            warnings[0].contains("malformed events left out: 1") && warnings[0].contains(&position),
             "{warnings:?}"
         );
         assert_eq!(trace.facts().trace_name.as_deref(), Some("t"), "{broken}");
@@ -260,7 +257,7 @@ fn malformed_events_are_skipped_counted_and_located() {
 #[test]
 fn files_that_are_no_traces_say_what_they_are() {
     for (content, parts) in [
-        (&b""[..], &["is empty: the recording was probably stopped"][..]),
+        (&b""[..], &["is empty: recording probably stopped"][..]),
         (b"\x89PNG\r\n\x1a\n\x00\x00", &["found a PNG picture", "expected an event trace"]),
         (b"\x00\x01\x02\xff\xfe", &["found binary data of an unknown kind"]),
         (b"name,value\n1,2\n", &["found text of an unknown kind"]),
@@ -284,7 +281,7 @@ fn a_directory_and_a_missing_file_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let error = read_path(directory.path(), &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().ends_with("is a directory"), "{error}");
-    assert!(error.help().unwrap().to_string().starts_with("name a recording in it"));
+    assert!(error.help().unwrap().to_string().starts_with("pass a recording in it"));
     let missing = directory.path().join("missing.json");
     let message = read_path(&missing, &ReadOptions::default()).unwrap_err().to_string();
     assert!(message.contains("missing.json: cannot be read"), "{message}");

@@ -332,7 +332,7 @@ fn a_trace_of_another_program_is_refused() {
         }
     }
     let error = read_named("trace.pftrace", &content).unwrap_err().to_string();
-    for part in ["Perfetto trace of another program", "PyTorch's profiler or rocprofv3"] {
+    for part in ["Perfetto trace by another program", "PyTorch's profiler or rocprofv3"] {
         assert!(error.contains(part), "{error}");
     }
 }

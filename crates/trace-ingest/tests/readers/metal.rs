@@ -181,7 +181,7 @@ fn malformed_rows_are_counted_and_the_others_keep_their_ids() {
     assert_eq!((names(&table), ids(&table)), (vec!["A", "C", "E"], vec![2, 4, 6]));
     assert_eq!(
         warnings(&table),
-        ["0.csv: rows that could not be read left out: 2 (first: line 3: 3 fields instead of 5)"]
+        ["0.csv: unreadable rows left out: 2 (first: line 3: 3 fields, expected 5)"]
     );
     assert_eq!(table.files[0].rows, 0..3);
 }
@@ -189,7 +189,7 @@ fn malformed_rows_are_counted_and_the_others_keep_their_ids() {
 #[test]
 fn a_last_line_that_was_cut_is_left_out() {
     for (cut, detail) in [
-        ("A,x,1,0,\nB,x", "line 3: 2 fields instead of 5"),
+        ("A,x,1,0,\nB,x", "line 3: 2 fields, expected 5"),
         ("A,x,1,0,\n\"B,x,1,0,\nC,x,2,0,\n", "a quotation mark may be missing"),
     ] {
         let table = files(&[&format!("{REQUIRED}\n{cut}")]).unwrap();
@@ -227,10 +227,10 @@ fn devices_of_several_files_are_numbered_one_behind_the_other() {
         warnings(&table),
         [
             "1.csv: no row names a device",
-            "0.csv: lacks columns that another file has: DEVICE ARCH",
-            "1.csv: lacks columns that another file has: DEVICE ARCH, CORE COUNT",
-            "2.csv: lacks columns that another file has: CORE COUNT",
-            "cells of DEVICE ID without a usable number read as blank: 1",
+            "0.csv: lacks columns of another file: DEVICE ARCH",
+            "1.csv: lacks columns of another file: DEVICE ARCH, CORE COUNT",
+            "2.csv: lacks columns of another file: CORE COUNT",
+            "cells of DEVICE ID without a usable number, read as blank: 1",
         ]
     );
 }
@@ -248,14 +248,14 @@ fn files_with_other_numbers_of_devices_are_refused() {
 fn missing_and_renamed_columns_are_named_with_the_header() {
     let error = said(&files(&["OP CODE,OP TYPE,global_call_count,HOST START TS\nA,x,1,2\n"]).unwrap_err());
     for part in [
-        "0.csv: lacks the columns \"GLOBAL CALL COUNT\" (there is \"global_call_count\"), \"DEVICE ID\", \"ATTRIBUTES\"",
+        "0.csv: lacks columns \"GLOBAL CALL COUNT\" (there is \"global_call_count\"), \"DEVICE ID\", \"ATTRIBUTES\"",
         "its header is OP CODE, OP TYPE, global_call_count, HOST START TS",
-        "give the columns the names",
+        "rename the columns",
     ] {
         assert!(error.contains(part), "{part:?} in {error}");
     }
     let error = files(&[&REQUIRED.replace("DEVICE ID", "CHIP")]).unwrap_err().to_string();
-    assert!(error.contains("lacks the column \"DEVICE ID\";"), "{error}");
+    assert!(error.contains("lacks column \"DEVICE ID\";"), "{error}");
     let wide = format!("{},{}", REQUIRED.replace("DEVICE ID", "CHIP"), ["COLUMN"; 90].join(","));
     let error = files(&[&wide]).unwrap_err().to_string();
     assert!(error.contains("... (95 columns)") && error.len() < 700, "{error}");
@@ -266,9 +266,9 @@ fn what_is_no_ops_csv_is_named() {
     for (text, found) in [
         ("name,value\n1,2\n", "found a table with the header name, value"),
         ("hello", "found text without columns"),
-        ("OP CODE;OP TYPE;DEVICE ID\nA;x;0\n", "found one with ';' between the columns"),
+        ("OP CODE;OP TYPE;DEVICE ID\nA;x;0\n", "found one with columns separated by ';'"),
         ("{\"a\": 1, \"b\": 2}", "found a JSON object"),
-        ("ID,Total %,Bound,OP Code\n2,1.0,,Matmul\n", "found the CSV of a report"),
+        ("ID,Total %,Bound,OP Code\n2,1.0,,Matmul\n", "found a report's CSV"),
         ("\u{0}\u{1},\u{2}\n", "found binary data"),
     ] {
         let error = files(&[text]).unwrap_err();
@@ -307,7 +307,7 @@ fn compressed_files_are_read_and_damage_is_told() {
     std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
     let cut = read_ops(std::slice::from_ref(&path), &ReadOptions::default()).unwrap();
     assert!(cut.rows.len() > 5_000 && cut.rows.len() < 15_000, "{}", cut.rows.len());
-    assert!(warnings(&cut)[0].contains("ends early, rows before were read"), "{:?}", cut.warnings);
+    assert!(warnings(&cut)[0].contains("ends early; all rows before were read"), "{:?}", cut.warnings);
 }
 
 #[test]

@@ -398,7 +398,7 @@ fn names_that_stand_for_no_table_are_refused() {
     );
     assert!(error.contains("reading NVTX_EVENTS: it is a virtual table"), "{error}");
     let error = refused("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN deviceId;");
-    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL: it has no column deviceId"), "{error}");
+    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL: has no column deviceId"), "{error}");
 }
 
 #[test]
@@ -464,7 +464,7 @@ fn of_versions_of_a_table_the_highest_with_rows_is_read() {
         "{} ALTER TABLE {KERNEL}_V3 DROP COLUMN deviceId;",
         kernel_table(&name("_V3"), Some(3))
     ));
-    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL_V3: it has no column deviceId"), "{error}");
+    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL_V3: has no column deviceId"), "{error}");
 }
 
 #[test]
@@ -499,7 +499,7 @@ fn empty_recordings_are_refused_with_what_is_known_of_them() {
     let error = refused("").to_string();
     assert!(error.contains("trace.sqlite: nothing was recorded"), "{error}");
     let error = refused(&kernel(0, 0, 0, 50, PROCESS));
-    assert!(error.contains("did not collect"), "{error}");
+    assert!(error.contains("without collected times"), "{error}");
     let error = refused(&kernel_table("CUPTI_ACTIVITY_KIND_KERNEL_V3B", Some(20)));
     assert!(error.contains("CUPTI_ACTIVITY_KIND_KERNEL_V3B (1 rows)"), "{error}");
 }
@@ -517,14 +517,14 @@ fn databases_are_told_apart_by_their_tables() {
         recognise(&path, &ReadOptions::default()).expect_err("an unknown database").to_string()
     };
     let both = error(&format!("{TABLES} CREATE TABLE rocpd_region (id INTEGER);"));
-    assert!(both.contains("Nsight Systems export as well as rocpd database"), "{both}");
+    assert!(both.contains("Nsight Systems export or rocpd database"), "{both}");
     let nvprof = error(
         "CREATE TABLE StringTable (_id_ INTEGER); CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (a);",
     );
-    assert!(nvprof.contains("a database of nvprof"), "{nvprof}");
+    assert!(nvprof.contains("an nvprof database"), "{nvprof}");
     let other = error("CREATE TABLE mine (a);");
     assert!(other.contains("found an SQLite database with the tables mine"), "{other}");
-    assert!(other.contains("which nsys export makes"), "{other}");
+    assert!(other.contains("from nsys export"), "{other}");
 }
 
 #[test]

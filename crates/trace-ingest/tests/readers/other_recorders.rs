@@ -221,7 +221,8 @@ fn queues_of_mtia_repeat_the_work_of_its_streams() {
         ]
     );
     // A copy and a packet.
-    let said = "device events on MTIA's tracks of queues, packets and copies, left out because its streams have them, too: 2";
+    let said =
+        "device events on MTIA's queue, packet and copy tracks, left out as duplicates of its streams: 2";
     assert!(
         trace.warnings().iter().any(|warning| warning.to_string().starts_with(said)),
         "{:?}",

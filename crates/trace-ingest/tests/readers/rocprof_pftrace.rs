@@ -365,7 +365,7 @@ fn a_trace_of_another_program_is_refused_by_what_it_holds() {
     let event = |category| Event::begin(category, "Task").packet(100);
     let error =
         read_named("x.pftrace", &trace([start(), event("toplevel"), event("cc")])).unwrap_err().to_string();
-    assert!(error.contains("Perfetto trace of another program"), "{error}");
+    assert!(error.contains("Perfetto trace by another program"), "{error}");
     assert!(error.contains("\"toplevel\", \"cc\""), "{error}");
     let empty = read(&trace([start()]));
     assert!(empty.dispatches.is_empty() && empty.warnings.is_empty());

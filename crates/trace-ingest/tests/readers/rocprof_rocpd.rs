@@ -211,7 +211,7 @@ fn times_and_places_by_reference_are_followed() {
     let expected = Warning::MalformedRecords {
         list: "rocpd_kernel_dispatch".to_string(),
         count: 1,
-        detail: "end_id is no timestamp of the database".to_string(),
+        detail: "end_id is not a timestamp of the database".to_string(),
     };
     assert_eq!(profile.warnings, [expected]);
 }
@@ -248,7 +248,7 @@ fn absent_tables_and_columns_are_no_fault() {
 #[test]
 fn other_databases_are_refused_by_their_tables() {
     for (tables, found) in [
-        (&["rocpd_op", "rocpd_api", "rocpd_string"][..], "a database of the rpd tracer"),
+        (&["rocpd_op", "rocpd_api", "rocpd_string"][..], "an rpd tracer database"),
         (&["t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"], "an SQLite database with 9 tables: t1, t2"),
         (&["rocpd_event_operation_00000e57_6f6a", "notes"], "notes"),
     ] {

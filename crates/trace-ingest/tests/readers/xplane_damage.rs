@@ -46,7 +46,7 @@ fn the_damage_is_told_by_byte_and_field() {
     cut.truncate(bytes.len() / 2);
     let error = decode(&cut).unwrap_err().to_string();
     assert!(error.contains("XSpace.planes at byte"), "{error}");
-    assert!(error.contains("beyond the end of the file"), "{error}");
+    assert!(error.contains("exceeds the file"), "{error}");
     let error = decode(&whole[..4]).unwrap_err().to_string();
     assert!(error.contains("XSpace.hostnames at byte 0"), "{error}");
 }

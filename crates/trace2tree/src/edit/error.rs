@@ -41,13 +41,13 @@ pub enum EditError {
     #[error("{0} has no host children to wrap")]
     NoChildren(EventLabel),
     /// No events were given to insert an operator around.
-    #[error("an operator needs events to be inserted around")]
+    #[error("an inserted operator needs events to wrap")]
     NothingToInsertAround,
     /// Events that one operator is to stand around are not of one parent.
-    #[error("{0} has another parent than {1}")]
+    #[error("{0} and {1} have different parents")]
     OtherParent(EventLabel, EventLabel),
     /// The event is no inserted operator.
-    #[error("{0} was recorded; only inserted operators are charged with all below them")]
+    #[error("{0} was recorded; only inserted operators can be charged with their subtree")]
     NotInserted(EventLabel),
     /// One event was given as forward and as backward.
     #[error("{0} cannot be its own backward")]
@@ -61,7 +61,7 @@ pub enum EditError {
         forward: EventLabel,
     },
     /// The device event does not hang right below the launch that recorded calls are to go below.
-    #[error("{device_event} is not a device event right below {launch}")]
+    #[error("{device_event} is not a device event directly below {launch}")]
     LaunchedElsewhere {
         /// The device event.
         device_event: EventLabel,

@@ -149,11 +149,11 @@ fn what_does_not_belong_below_the_launch_leaves_the_tree_as_it_was() {
     for (device_events, said) in [
         (
             vec![(0, launch)],
-            "event 1 (hipGraphLaunch) is not a device event right below event 1 (hipGraphLaunch)",
+            "event 1 (hipGraphLaunch) is not a device event directly below event 1 (hipGraphLaunch)",
         ),
         (
             vec![(0, kernels[0]), (1, kernels[0])],
-            "event 2 (gemm) is not a device event right below event 1 (hipGraphLaunch)",
+            "event 2 (gemm) is not a device event directly below event 1 (hipGraphLaunch)",
         ),
         (vec![(2, kernels[0])], "recorded launch 2 does not exist: there are 2"),
     ] {

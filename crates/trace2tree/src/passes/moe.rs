@@ -35,10 +35,10 @@ fn isolate_fused(tree: &mut TraceTree, mut problems: Problems) -> Result<(), Pas
         }
         match kernels_by_start(tree, operator, is_fused_kernel)[..] {
             _ if tree.device_events(operator).is_empty() => {
-                problems.add("operator without device work left as it is", operator);
+                problems.add("operator without device work left unchanged", operator);
             }
             [kernel] => found.push((operator, kernel)),
-            _ => problems.add("operator without exactly one fused kernel left as it is", operator),
+            _ => problems.add("operator without exactly one fused kernel left unchanged", operator),
         }
     }
     problems.report(tree);
@@ -111,7 +111,7 @@ fn isolate_triton(tree: &mut TraceTree, mut problems: Problems) -> Result<(), Pa
             continue;
         }
         let topk = routed_experts(tree, operator).unwrap_or_else(|| {
-            problems.add("no top-k of the routing found, 4 assumed", operator);
+            problems.add("no routing top-k found, assumed 4", operator);
             ASSUMED_TOPK
         });
         projections.extend((0..).zip(kernels).map(|(index, kernel)| {
@@ -192,7 +192,7 @@ fn isolate_gptq_awq(tree: &mut TraceTree, mut problems: Problems) -> Result<(), 
             continue;
         }
         let [up, down] = kernels[..] else {
-            problems.add("operator without exactly two GPTQ/AWQ kernels left as it is", operator);
+            problems.add("operator without exactly two GPTQ/AWQ kernels left unchanged", operator);
             continue;
         };
         let topk = tree
@@ -200,7 +200,7 @@ fn isolate_gptq_awq(tree: &mut TraceTree, mut problems: Problems) -> Result<(), 
             .argument(operator, |signature| signature.dims)
             .and_then(|dims| dims.as_list()?.get(4)?.as_list()?.get(1)?.as_int());
         let topk = topk.unwrap_or_else(|| {
-            problems.add("no top-k in the operator's shapes, 8 assumed", operator);
+            problems.add("no top-k in the operator's shapes, assumed 8", operator);
             ASSUMED_TOPK
         });
         projections.push(Projection { kernel: up, operator, index: 0, gated: true, topk });
@@ -235,7 +235,7 @@ fn name_flydsl_stages(tree: &mut TraceTree, mut problems: Problems) -> Result<()
             }
             match tree.ancestors(frame).find(|&above| trace.name(above) == OPERATOR) {
                 Some(donor) => stages.push((frame, donor, function, pseudo)),
-                None => problems.add("stage outside aiter::fused_moe_ left as it is", frame),
+                None => problems.add("stage outside aiter::fused_moe_ left unchanged", frame),
             }
         }
     }

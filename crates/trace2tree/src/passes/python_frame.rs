@@ -65,9 +65,7 @@ pub(super) fn require_frames(tree: &TraceTree, operator: &str) -> Result<bool, P
         true => "the trace was recorded",
         false => "the tree was built",
     };
-    Err(PassError::Unmet(format!(
-        "the parts of {operator} are told by Python frames, and {lacking} without them"
-    )))
+    Err(PassError::Unmet(format!("the parts of {operator} need Python frames, but {lacking} without them")))
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ fn copied(fixture: &mut Fixture, at: f64, name: &str, bytes: Option<u64>) {
 
 #[test]
 fn a_copy_is_held_against_the_link_that_it_uses() {
-    let host = "held against PCIe 5.0 x16 (63 GB/s in one direction)";
-    let peer = "held against NVLink 4 (450 GB/s in one direction)";
+    let host = "compared with PCIe 5.0 x16 (63 GB/s in one direction)";
+    let peer = "compared with NVLink 4 (450 GB/s in one direction)";
     // 63e6 bytes: over 63 GB/s, over 450 GB/s, and read and written at 3350 GB/s.
     let cases = [
         (
@@ -86,7 +86,7 @@ fn a_copy_over_a_link_of_unknown_rate_has_its_rate_and_no_roofline() {
     copied(&mut fixture, 0.0, "Memcpy HtoD (Pinned -> Device)", Some(63_000_000));
     let table = fixture.table_with(UNIFIED, on("gb200"));
     let row = table.select("Roofline Bound | TB/s_mean | note");
-    assert_eq!(row, ["- | 0.063 | copy to the device, pinned memory; GB200 states no rate of that link"]);
+    assert_eq!(row, ["- | 0.063 | copy to the device, pinned memory; GB200 has no rate for that link"]);
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn peaks_that_the_architecture_lacks_are_told() {
     toaster.nominal_tflops.clear();
     toaster.achievable_tflops.clear();
     for (are_theirs, consequence, bound) in
-        [(true, "have no roofline", "-"), (false, "are held against the bandwidth alone", "BANDWIDTH_ONLY")]
+        [(true, "have no roofline", "-"), (false, "are compared with bandwidth only", "BANDWIDTH_ONLY")]
     {
         let mut fixture = Fixture::new();
         fixture.mm(0.0, &[("k", 7, 1000.0, 5.0)]);
@@ -269,9 +269,8 @@ fn peaks_that_the_architecture_lacks_are_told() {
         };
         let analysis = fixture.analyse(options);
         let notices: Vec<String> = analysis.notices().iter().map(ToString::to_string).collect();
-        let expected = format!(
-            "the architecture toaster states no peak for matrix_fp32 (2 calls): these calls {consequence}"
-        );
+        let expected =
+            format!("architecture toaster has no peak for matrix_fp32 (2 calls): these calls {consequence}");
         assert_eq!(notices, [expected]);
         let row = Table::of_sheet(&analysis, "unified_perf_summary").select("GFLOPS | Roofline Bound");
         assert_eq!(row, [format!("0.000524288 | {bound}")]);
@@ -414,7 +413,7 @@ fn a_backward_that_is_not_alone_has_no_figures() {
     let analysis = fixture.analyse(AnalysisOptions::default());
     let rows = Table::of_sheet(&analysis, "unified_perf_summary")
         .select("name | op category | GFLOPS | has_perf_model | reason");
-    assert_eq!(rows[0], format!("{name} | SDPA_bwd | - | False | no model knows this operator"));
+    assert_eq!(rows[0], format!("{name} | SDPA_bwd | - | False | no performance model for this operator"));
     // The sheet of the family needs no operator to be alone: all that the node launched is the backward.
     let backward = Table::of_sheet(&analysis, "SDPA_bwd").select("Kernel Time (µs)_sum");
     assert_eq!(backward, ["100"]);

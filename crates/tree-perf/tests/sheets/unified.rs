@@ -129,7 +129,7 @@ fn calls_without_figures_keep_their_row_and_say_why() {
     assert_eq!(rows, expected);
     let reasons = table.select("reason");
     assert!(reasons.iter().all(|reason| reason != "-"), "{reasons:?}");
-    assert_eq!(reasons[2], "no model knows this operator");
+    assert_eq!(reasons[2], "no performance model for this operator");
 }
 
 #[test]
@@ -250,5 +250,5 @@ fn a_note_stands_only_beside_figures() {
     assert_ne!((cells(None, "GFLOPS").as_str(), cells(None, "note").as_str()), ("-", "-"));
     assert_eq!(cells(None, "reason"), "-");
     assert_eq!([cells(Some(empty), "GFLOPS"), cells(Some(empty), "note")], ["-", "-"]);
-    assert_eq!(cells(Some(empty), "reason"), "the step around the call counts no tokens");
+    assert_eq!(cells(Some(empty), "reason"), "the enclosing step has no token count");
 }

@@ -82,14 +82,14 @@ pub fn tpu_finding(analysis: &TpuAnalysis) -> Option<TpuFinding> {
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum TpuNotice {
     /// Planes of sparse cores, which no table has.
-    #[error("{} planes of sparse cores are not in any table: {}", .planes.len(), .planes.join(", "))]
+    #[error("{} SparseCore planes are in no table: {}", .planes.len(), .planes.join(", "))]
     #[diagnostic(code("tpu/sparse-cores"), severity(Warning))]
     SparseCores {
         /// Their names.
         planes: Vec<String>,
     },
     /// The profile does not say what a core can do: nothing is held against a peak.
-    #[error("{reason}: operations are not compared with a peak and there is no roofline")]
+    #[error("{reason}: no peaks and no roofline")]
     #[diagnostic(code("tpu/no-peaks"), severity(Warning))]
     NoPeaks {
         /// What it does not say.
@@ -97,7 +97,7 @@ pub enum TpuNotice {
     },
     /// Executions that belong to no operation of a program: they are in no table, and their time counts as idle.
     #[error(
-        "{executions} executions on tensor cores ({time_us:.3} µs) belong to no operation of a program: they are not in any table and their time counts as idle"
+        "{executions} executions on tensor cores ({time_us:.3} µs) belong to no operation of a program: they are in no table and count as idle"
     )]
     #[diagnostic(code("tpu/without-operation"), severity(Warning))]
     WithoutOperation {
@@ -107,9 +107,7 @@ pub enum TpuNotice {
         time_us: f64,
     },
     /// Asynchronous operations whose end was not recorded.
-    #[error(
-        "{transfers} asynchronous operations have no end in the profile, or in the window of it, and are not in any table"
-    )]
+    #[error("{transfers} asynchronous operations have no end in the profile or window and are in no table")]
     #[diagnostic(code("tpu/unfinished"), severity(Warning))]
     Unfinished {
         /// How many.

@@ -46,7 +46,7 @@ fn an_unknown_chip_is_refused_with_those_that_are_known() {
 fn ranges_of_ids_that_are_none_are_refused() {
     let place = place();
     for (range, says) in
-        [("10-5", "5-10"), ("-", "5-10"), ("12", "5-10"), ("a-b", "\"a-b\" is no range of IDs")]
+        [("10-5", "5-10"), ("-", "5-10"), ("12", "5-10"), ("a-b", "\"a-b\" is not a range of IDs")]
     {
         let outcome = place.run(&["metal", "ops.csv", "--id-range", range]).exits_with(2);
         assert!(outcome.err.contains("--id-range") && outcome.err.contains(says), "{outcome:#?}");

@@ -376,7 +376,7 @@ class Absent:
         vars(self)["place"] = "%s.%s" % (module, name)
 
     def refuse(self, *arguments, **named):
-        raise ImportError("%s is not there in tracelens; there are %s" % (
+        raise ImportError("%s is not in tracelens; choose one of %s" % (
             vars(self)["place"], ", ".join(sorted(TRACELENS))))
 
     __call__ = __mro_entries__ = __getattr__ = __getitem__ = refuse

@@ -331,7 +331,7 @@ class Tree:
         operator = self._current(operator)
         uid = operator["UID"]
         if uid < self._count and self._columns.kind[uid] != INSERTED:
-            raise Fail("%s was recorded; only inserted operators are charged with all below them" % self._label(operator))
+            raise Fail("%s was recorded; only inserted operators can be charged with their subtree" % self._label(operator))
         self._charged.append(("charge", uid))
 
     def link_backward(self, forward, backward):
@@ -443,7 +443,7 @@ class Insertion:
         known = ("donor", "sequence_number", "args", *GIVEN_LISTS)
         for key, value in given.items():
             if key not in known:
-                raise Fail("there is no argument %r; there are %s" % (key, ", ".join(known)))
+                raise Fail("there is no argument %r; choose one of %s" % (key, ", ".join(known)))
             if value is None:
                 continue
             if key == "donor":

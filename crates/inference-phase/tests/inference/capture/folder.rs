@@ -113,7 +113,7 @@ fn folders_without_use_say_why() {
     let open_error =
         |path: &std::path::Path| CaptureLibrary::open(path, &ReadOptions::default()).unwrap_err().to_string();
     let library = open(&folder);
-    assert!(library.warnings()[0].to_string().contains("holds no trace"));
+    assert!(library.warnings()[0].to_string().contains("has no trace"));
     let mut details = Vec::new();
     library.write_details(&mut details).unwrap();
     assert_eq!(details, b"[]");
@@ -129,7 +129,7 @@ fn folders_without_use_say_why() {
     only_ops.push("cpu_op", "aten::mm", (1, 1), (0, 5), serde_json::json!({}));
     only_ops.write(&file);
     let library = open(&folder);
-    assert!(library.warnings()[0].to_string().contains("no graph was captured"));
+    assert!(library.warnings()[0].to_string().contains("has no graph capture"));
     fs::write(folder.path().join(EXECUTION_DETAILS), "{}").unwrap();
     assert!(open_error(folder.path()).contains("expected a list of {\"file\", \"batch_size\", \"mode\"}"));
 }

@@ -174,7 +174,7 @@ pub(super) fn torch_efficient_forward(call: &OpCall<'_>) -> Read {
         "2" => (true, MaskAlignment::BottomRight),
         other => {
             return Err(Undefined::arguments(format!(
-                "Concrete Inputs[{MASK}] {other:?} is no kind of mask"
+                "Concrete Inputs[{MASK}] {other:?} is not a mask type"
             )));
         }
     };
@@ -225,7 +225,7 @@ pub(super) fn sage(call: &OpCall<'_>, scalars: usize) -> Read {
         ..Attention::default()
     };
     let (parameters, types) = (attention.shape_parameters(), attention.types_parameter());
-    let note = "scores are computed in the type of the queries, which the peak is for; the product with the values is not";
+    let note = "the peak is for the type of the queries, in which scores are computed; the product with the values is in another";
     Ok(recorded(attention, parameters, Some(types)).with_note(note.to_owned()))
 }
 
@@ -382,7 +382,7 @@ fn consistent<const N: usize>(pairs: [(u64, u64); N]) -> Result<(), Undefined> {
     match pairs.iter().find(|(one, other)| one != other) {
         None => Ok(()),
         Some((one, other)) => Err(Undefined::arguments(format!(
-            "queries, keys and values do not fit together: {one} is not {other}"
+            "queries, keys and values are inconsistent: {one} is not {other}"
         ))),
     }
 }
@@ -397,7 +397,7 @@ fn causal(call: &OpCall<'_>, causal: &Causal) -> Result<(bool, usize, bool), Und
         return Ok((causal, at, false));
     }
     let &[at, ..] = candidates else {
-        return Err(Undefined::arguments("no position of the causal flag is known"));
+        return Err(Undefined::arguments("the position of the causal flag is unknown"));
     };
     match (causal, call.concrete_text(at)) {
         (Causal::DefaultsToFalse(_), Ok("" | "None")) => Ok((false, at, false)),
@@ -420,7 +420,7 @@ pub(crate) fn length(call: &OpCall<'_>, index: usize) -> Result<u64, Undefined> 
     match text.parse::<f64>() {
         // The cast saturates.
         Ok(length) if length >= 0.0 => Ok(length as u64),
-        _ => Err(Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is no length"))),
+        _ => Err(Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is not a length"))),
     }
 }
 

@@ -111,13 +111,13 @@ impl PackedSequences {
         if self.query_sequences <= 1 {
             None
         } else if self.key_sequences <= 1 {
-            Some("assumed that all sequences of queries attend to the one sequence of keys".to_owned())
+            Some("assumed that all query sequences attend to the one key sequence".to_owned())
         } else if equal(self.query_sequences, self.longest_query, queries)
             && equal(self.key_sequences, self.longest_key, keys)
         {
             None
         } else {
-            Some("assumed that all sequences but the longest are equally long".to_owned())
+            Some("assumed equal lengths for all sequences but the longest".to_owned())
         }
     }
 }

@@ -64,7 +64,7 @@ impl Convolution {
         let (input, filter) = (self.input.shape.len(), self.filter.shape.len());
         if !(3..=5).contains(&input) || filter != input {
             let reason =
-                format!("no convolution has an input of {input} and a filter of {filter} dimensions");
+                format!("no convolution has a {input}-dimensional input and a {filter}-dimensional filter");
             return Err(Undefined::arguments(reason));
         }
         let spatial = input - 2;
@@ -123,7 +123,7 @@ impl Convolution {
             if room < 0 { -1 } else { room / stride + 1 }
         };
         u64::try_from(extent).map_err(|_| {
-            let reason = format!("a filter of {taps} does not fit into spatial dimension {axis} of {input}");
+            let reason = format!("a filter of {taps} does not fit spatial dimension {axis} of {input}");
             Undefined::arguments(reason)
         })
     }

@@ -70,7 +70,7 @@ pub(super) fn padding(call: &OpCall<'_>) -> Read {
     let (sides, odd) = padding.as_chunks::<2>();
     if !odd.is_empty() || sides.len() > input.shape.len() {
         let (found, dimensions) = (padding.len(), input.shape.len());
-        let reason = format!("{found} numbers are no padding of {dimensions} dimensions");
+        let reason = format!("{found} numbers cannot pad {dimensions} dimensions");
         return Err(Undefined::arguments(reason));
     }
     let mut output_shape = input.shape.clone();
@@ -121,7 +121,7 @@ pub(in crate::families) fn upsampled_shape(
 fn enlarged(spatial: &[u64], factors: &[f64]) -> Result<Vec<u64>, Undefined> {
     let reasonable = factors.iter().all(|factor| factor.is_finite() && *factor > 0.0);
     if factors.len() != spatial.len() || !reasonable {
-        let reason = format!("{factors:?} are no scale factors of {} dimensions", spatial.len());
+        let reason = format!("{factors:?} are not scale factors for {} dimensions", spatial.len());
         return Err(Undefined::arguments(reason));
     }
     Ok(spatial.iter().zip(factors).map(|(&extent, factor)| (extent as f64 * factor) as u64).collect())

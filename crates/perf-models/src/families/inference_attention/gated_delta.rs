@@ -63,7 +63,7 @@ pub(super) fn gated_delta(call: &OpCall<'_>) -> Read {
     let queries_and_keys = row_length.checked_sub(value_heads.saturating_mul(value_head_dim));
     let head_dim = queries_and_keys.and_then(|both| (both / 2).checked_div(key_heads)).ok_or_else(|| {
         Undefined::arguments(format!(
-            "rows of {row_length} do not hold {value_heads} heads of values of {value_head_dim} and their keys"
+            "rows of {row_length} cannot hold {value_heads} value heads of {value_head_dim} and their keys"
         ))
     })?;
     let step = step(call);
@@ -92,7 +92,7 @@ impl GatedDeltaAttention {
         if tokens > 0.0 {
             Ok(tokens)
         } else {
-            Err(Undefined::no_formula("the step around the call counts no tokens"))
+            Err(Undefined::no_formula("the enclosing step has no token count"))
         }
     }
 }

@@ -17,13 +17,11 @@ pub(super) struct Step {
 pub(super) fn step(call: &OpCall<'_>) -> Step {
     let annotation = call.annotation.and_then(IterationAnnotation::parse);
     let statistics = match (call.annotation, &annotation) {
-        (_, Some(step)) => step.chunk_statistics().ok_or_else(|| {
-            Undefined::arguments(
-                "the annotation of the step around the call does not say how long its contexts are",
-            )
-        }),
-        (Some(_), None) => Err(Undefined::arguments("the annotation around the call is of no known engine")),
-        (None, None) => Err(Undefined::arguments("no annotation of a step is around the call")),
+        (_, Some(step)) => step
+            .chunk_statistics()
+            .ok_or_else(|| Undefined::arguments("the enclosing step's annotation has no context lengths")),
+        (Some(_), None) => Err(Undefined::arguments("the enclosing annotation is of an unknown engine")),
+        (None, None) => Err(Undefined::arguments("no step annotation encloses the call")),
     };
     Step { statistics, assumption: annotation.and_then(|step| step.assumption()).map(str::to_owned) }
 }
@@ -109,9 +107,9 @@ impl KeyLengths {
         } else {
             (tokens, TokenStatistics::default())
         };
-        let mut notes = vec!["token counts from the call's own lengths".to_owned()];
+        let mut notes = vec!["token counts from the call's lengths".to_owned()];
         if self.whole_cache {
-            notes.push("assumed that all contexts are as long as the longest".to_owned());
+            notes.push("assumed all contexts as long as the longest".to_owned());
         }
         notes.extend(packed.assumption(attention.query_tokens, keys));
         let statistics = Ok(StepStatistics { context, generation });
@@ -176,7 +174,7 @@ pub(super) fn tilelang_sparse(call: &OpCall<'_>) -> Read {
         None => inference.assume_latent_value(),
     }
     inference.attention.shared_latent = true;
-    inference.notes.push("assumed that queries attend to all keys, not to a selection".to_owned());
+    inference.notes.push("assumed that queries attend to all keys, not a selection".to_owned());
     inference.recorded()
 }
 

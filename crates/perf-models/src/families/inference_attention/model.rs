@@ -105,7 +105,7 @@ impl InferenceAttention {
     fn statistics(&self) -> Result<StepStatistics, Undefined> {
         let statistics = self.statistics.clone()?;
         if statistics.context.queries <= 0 && statistics.generation.queries <= 0 {
-            return Err(Undefined::no_formula("the step around the call counts no tokens"));
+            return Err(Undefined::no_formula("the enclosing step has no token count"));
         }
         Ok(statistics)
     }

@@ -56,11 +56,7 @@ impl PerfModel for RoutingOperands {
             Some(elements(shape) * element_size(element_type.as_deref()?).ok()?)
         });
         let bytes: f64 = sizes.sum();
-        if bytes > 0.0 {
-            Ok(bytes)
-        } else {
-            Err(Undefined::arguments("no operand has elements of a known size"))
-        }
+        if bytes > 0.0 { Ok(bytes) } else { Err(Undefined::arguments("no operand has a known element size")) }
     }
 
     fn compute_spec(&self) -> Option<ComputeSpec> {
@@ -105,7 +101,7 @@ pub(super) fn append_shared_experts(call: &OpCall<'_>) -> Read {
         .zip(weights.iter().rev())
         .all(|(&id, &weight)| id == weight || id == 1 || weight == 1);
     if !broadcast {
-        return Err(Undefined::arguments("ids and weights of experts differ in shape"));
+        return Err(Undefined::arguments("expert ids and weights differ in shape"));
     }
     let type_of = |input| call.type_of(input).unwrap_or_default();
     Ok(Recorded::new(SharedExpertAppend {

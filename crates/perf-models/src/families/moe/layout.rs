@@ -27,7 +27,7 @@ fn weights(call: &OpCall<'_>, up: usize, down: usize) -> Result<Weights, Undefin
 fn packing(numbers: u64, elements: u64, input: usize) -> Result<u64, Undefined> {
     numbers
         .checked_div(elements)
-        .ok_or_else(|| Undefined::arguments(format!("Input Dims[{input}] has weights of no elements")))
+        .ok_or_else(|| Undefined::arguments(format!("Input Dims[{input}] has weights without elements")))
 }
 
 /// Whether gate and up matrices lie one after the other.
@@ -62,7 +62,7 @@ pub(super) fn fused_given_output(call: &OpCall<'_>) -> Read {
     let Weights { experts, hidden, intermediate, gated, packed } = weights(call, 2, 3)?;
     let topk = call.concrete_integer(8)?;
     let topk = u64::try_from(topk)
-        .map_err(|_| Undefined::arguments(format!("Concrete Inputs[8] {topk} is no top-k")))?;
+        .map_err(|_| Undefined::arguments(format!("Concrete Inputs[8] {topk} is not a top-k")))?;
     let tokens = call.dimension(0, 0)?;
     let layer = ExpertLayer { tokens, hidden, intermediate, experts, topk, gated, ..EMPTY };
     with_output(call, layer, [1, 2, 0], packed, 1.0)
@@ -151,13 +151,13 @@ const GPTQ_TOPK: u64 = 8;
 /// `(tokens, router scores, ...)` around a Triton kernel: its weights are not among the arguments.
 pub(super) fn triton(call: &OpCall<'_>, stage: ExpertStage) -> Read {
     let (tokens, hidden) = (call.dimension(0, 0)?, call.dimension(0, 1)?);
-    let mut notes = vec!["assumed as many intermediate as hidden elements".to_owned()];
+    let mut notes = vec!["assumed intermediate size = hidden size".to_owned()];
     let kernel = call.kernels.first().map(|name| name.to_ascii_lowercase()).unwrap_or_default();
     let topk = recorded_topk(call).unwrap_or_else(|| assumed_topk(TRITON_TOPK, &mut notes));
     let gated = recorded_gate(call).unwrap_or_else(|| {
         // `_glu` is a part of `_swiglu` too.
         let gated = kernel.contains("_swiglu") || kernel.contains("_glu");
-        notes.push(format!("assumed {} by the kernel's name", if gated { "a gate" } else { "no gate" }));
+        notes.push(format!("assumed {} from the kernel name", if gated { "a gate" } else { "no gate" }));
         gated
     });
     let weight_type = if kernel.contains("fp4") {
@@ -170,7 +170,7 @@ pub(super) fn triton(call: &OpCall<'_>, stage: ExpertStage) -> Read {
     let input_type = type_of(call, 0);
     let input = activation(&input_type, 2.0);
     if weight_type.is_none() {
-        notes.push("assumed weights of the activations' type".to_owned());
+        notes.push("assumed weights in the activations' type".to_owned());
     }
     let layer = ExpertLayer {
         stage,
@@ -217,7 +217,7 @@ fn gptq(call: &OpCall<'_>, layer: ExpertLayer, mut notes: Vec<String>) -> Read {
     let topk = recorded_topk(call)
         .or_else(|| call.dimension(4, 1).ok())
         .unwrap_or_else(|| assumed_topk(GPTQ_TOPK, &mut notes));
-    notes.push("assumed weights of four bits".to_owned());
+    notes.push("assumed 4-bit weights".to_owned());
     let input_type = call.type_of(0).unwrap_or("BFloat16").to_owned();
     let layer = ExpertLayer {
         tokens: call.dimension(0, 0)?,

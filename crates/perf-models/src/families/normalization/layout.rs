@@ -94,7 +94,7 @@ impl ChannelsOf {
                     u64::try_from(side).ok().and_then(|side| count.checked_mul(side))
                 });
                 count.ok_or_else(|| {
-                    Undefined::arguments(format!("Concrete Inputs[{index}] is no shape: {sides:?}"))
+                    Undefined::arguments(format!("Concrete Inputs[{index}] is not a shape: {sides:?}"))
                 })
             }
         }
@@ -220,7 +220,8 @@ pub(super) fn layer_backward(call: &OpCall<'_>) -> Read {
 pub(super) fn group_backward(call: &OpCall<'_>) -> Read {
     let output_mask = call.concrete_flags(9)?;
     let groups = u64::try_from(call.concrete_integer(8)?).ok().and_then(NonZeroU64::new);
-    let groups = groups.ok_or_else(|| Undefined::arguments("Concrete Inputs[8] is no number of groups"))?;
+    let groups =
+        groups.ok_or_else(|| Undefined::arguments("Concrete Inputs[8] is not a number of groups"))?;
     let forward = Normalization {
         channels: Channels::OfGroup { all: call.dimension(1, 1)?, groups },
         affine: call.has_dimensions(4),
@@ -253,7 +254,7 @@ pub(super) fn rms_backward(call: &OpCall<'_>) -> Read {
 }
 
 pub(super) fn instance_backward(_: &OpCall<'_>) -> Read {
-    Err(Undefined::no_formula("there is no formula for the backward pass of instance normalization"))
+    Err(Undefined::no_formula("no formula for the backward pass of instance normalization"))
 }
 
 /// `primus::fused_ln_modulate(x, ...)` with `x` (sequence, batch, channels).
@@ -351,8 +352,8 @@ mod tests {
         let types = vec![Value::from("float"); 5];
         for (text, reason) in [
             ("[x]", "Concrete Inputs[1] \"[x]\" holds no whole numbers"),
-            ("[-8]", "Concrete Inputs[1] is no shape: [-8]"),
-            ("[9223372036854775807, 8]", "Concrete Inputs[1] is no shape: [9223372036854775807, 8]"),
+            ("[-8]", "Concrete Inputs[1] is not a shape: [-8]"),
+            ("[9223372036854775807, 8]", "Concrete Inputs[1] is not a shape: [9223372036854775807, 8]"),
         ] {
             let concrete = [Value::from(""), Value::from(text)];
             let call = OpCall {
@@ -372,7 +373,7 @@ mod tests {
             concrete: Some(&concrete),
             ..OpCall::default()
         };
-        assert_eq!(group_backward(&call).unwrap_err().reason, "Concrete Inputs[8] is no number of groups");
+        assert_eq!(group_backward(&call).unwrap_err().reason, "Concrete Inputs[8] is not a number of groups");
         assert_eq!(instance_backward(&call).unwrap_err().gap, crate::Gap::NoFormula);
     }
 }

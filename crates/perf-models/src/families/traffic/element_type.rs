@@ -30,9 +30,9 @@ pub(super) fn assumed_list_element_type(call: &OpCall<'_>, assumptions: &mut Ass
         Some(name) => {
             assumptions.0.push(match name.strip_prefix("OpaqueType<") {
                 Some(size) => {
-                    format!("elements of {} bytes, by the kernel's name", size.trim_end_matches('>'))
+                    format!("elements of {} bytes, from the kernel name", size.trim_end_matches('>'))
                 }
-                None => format!("elements are {name}, by the kernel's name"),
+                None => format!("elements are {name}, from the kernel name"),
             });
             name
         }
@@ -92,7 +92,7 @@ mod tests {
             let mut assumptions = Assumptions::default();
             let call = OpCall { kernels: &[kernel], ..OpCall::default() };
             assert_eq!(assumed_list_element_type(&call, &mut assumptions), expected, "{kernel}");
-            assert!(assumptions.0[0].ends_with("by the kernel's name"), "{assumptions:?}");
+            assert!(assumptions.0[0].ends_with("from the kernel name"), "{assumptions:?}");
         }
         let mut assumptions = Assumptions::default();
         assert_eq!(assumed_list_element_type(&OpCall::default(), &mut assumptions), "float");

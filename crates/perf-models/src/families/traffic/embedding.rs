@@ -149,9 +149,7 @@ impl SplitTables {
 
 /// What the recording does not say of a lookup.
 fn lookups_alike() -> Assumptions {
-    Assumptions(vec![
-        "assumed as many lookups of narrow tables as of wide ones, and no row in a cache".to_owned(),
-    ])
+    Assumptions(vec!["assumed equal lookups of narrow and wide tables, and no cached rows".to_owned()])
 }
 
 /// One addition for each element that is looked up; a row of all tables is written for each request.
@@ -172,11 +170,11 @@ fn split_lookup(call: &OpCall<'_>) -> Read {
 fn split_lookup_backward(call: &OpCall<'_>) -> Read {
     let gradient = call.tensor(0)?;
     let forward = call.forward.ok_or_else(|| {
-        Undefined::arguments("the lookup that this is the backward pass of is not linked to it, so that its indices are unknown")
+        Undefined::arguments("the forward lookup is not linked, so its indices are unknown")
     })?;
     let tables = SplitTables::read(forward)?;
     let &[_, width] = gradient.shape.as_slice() else {
-        return Err(Undefined::arguments("Input Dims[0] is no matrix"));
+        return Err(Undefined::arguments("Input Dims[0] is not a matrix"));
     };
     let rows = tables.rows(width as f64);
     let flops = 2.0 * rows.elements();
@@ -195,7 +193,7 @@ fn permuted_lists(call: &OpCall<'_>) -> Read {
     let moved = match count(call, 4) {
         Ok(count) => count,
         Err(_) => {
-            assumptions.0.push("assumed lists of equal length".to_owned());
+            assumptions.0.push("assumed lists of equal lengths".to_owned());
             taken(indices.elements())
         }
     };

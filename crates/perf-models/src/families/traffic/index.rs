@@ -83,7 +83,7 @@ fn take(call: &OpCall<'_>) -> Read {
 
 /// The size of the result depends on what no recording has: the shapes of a list of indices, the elements of a mask.
 fn selection(_: &OpCall<'_>) -> Read {
-    Err(Undefined::no_formula("how many elements are selected is not recorded"))
+    Err(Undefined::no_formula("the number of selected elements was not recorded"))
 }
 
 /// What an operator that is not in place reads and writes beside its own work: it changes a copy of its first operand.
@@ -134,7 +134,7 @@ fn index_fill(call: &OpCall<'_>) -> Read {
 fn index_put(call: &OpCall<'_>, accumulate: usize) -> Read {
     let (table, values) = (call.tensor(0)?, call.tensor(2)?);
     if values.elements() == 1.0 && table.elements() != 1.0 {
-        return Err(Undefined::arguments("how many elements one value is put into is not recorded"));
+        return Err(Undefined::arguments("the number of elements set to the value was not recorded"));
     }
     let destination = match call.concrete_flag(accumulate).unwrap_or(false) {
         true => Destination::Changed,
@@ -142,7 +142,7 @@ fn index_put(call: &OpCall<'_>, accumulate: usize) -> Read {
     };
     let named = like(&values, &table.element_type);
     let traffic = placed(call, (table, None), (Some(values), named), destination);
-    noted(Ok(traffic), Assumptions(vec!["without the indices, which are not recorded".to_owned()]))
+    noted(Ok(traffic), Assumptions(vec!["without the indices, which were not recorded".to_owned()]))
 }
 
 /// `sort(self, dim, descending)`, `sort.stable(self, stable, dim, descending)`: values and their places.

@@ -79,7 +79,7 @@ fn likelihood(call: &OpCall<'_>) -> Read {
 fn likelihood_backward(call: &OpCall<'_>) -> Read {
     let (gradient, input, target) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     if elements(&target.shape) > input.elements() {
-        return Err(Undefined::arguments("there are more targets than likelihoods"));
+        return Err(Undefined::arguments("more targets than likelihoods"));
     }
     let flops = target.elements();
     plain(Ok(TensorTraffic { flops, read: vec![gradient, target], written: vec![input] }))

@@ -135,12 +135,13 @@ pub(crate) fn by_kernel(call: &OpCall<'_>) -> Read {
     match call.kernels {
         [kernel] if pytorch_kernel(kernel) == Some(Category::Elementwise) => {
             let mut assumptions = Assumptions(vec![
-                "by its one kernel: every tensor read once, a result of the shape and type that follow from them".into(),
+                "from its one kernel: each tensor read once, a result of the shape and type they imply"
+                    .into(),
             ]);
             let traffic = traffic(call, call.input_count(), Promoted, 1.0, &mut assumptions);
             noted(traffic, assumptions)
         }
-        _ => Err(Undefined { gap: Gap::NoModel, reason: "no model knows this operator".into() }),
+        _ => Err(Undefined { gap: Gap::NoModel, reason: "no performance model for this operator".into() }),
     }
 }
 
@@ -226,7 +227,7 @@ fn traffic(
         // Says what of the first operand is missing.
         let first = call.tensor(0)?;
         first.bytes()?;
-        return Err(Undefined::arguments("no operand is recorded as a tensor"));
+        return Err(Undefined::arguments("no operand was recorded as a tensor"));
     }
     let mut shape = Vec::new();
     for tensor in &read {
@@ -242,7 +243,7 @@ fn traffic(
             let element_type = result_type(call, &read, operands, result);
             let differs = |tensor: &Tensor| !tensor.shape.is_empty() && tensor.element_type != element_type;
             if read.len() > 1 && read.iter().any(differs) {
-                assumptions.0.push(format!("result of {element_type}, which the operands promote to"));
+                assumptions.0.push(format!("result in {element_type}, to which the operands promote"));
             }
             Tensor::new(shape, element_type)
         }

@@ -73,7 +73,7 @@ fn sides(call: &OpCall<'_>, index: usize, spatial: usize, otherwise: &[u64]) -> 
         _ => call.concrete_integers(index)?,
     };
     let wrong =
-        || Undefined::arguments(format!("Concrete Inputs[{index}] {recorded:?} are no {spatial} sizes"));
+        || Undefined::arguments(format!("Concrete Inputs[{index}] {recorded:?} are not {spatial} sizes"));
     let sides: Vec<u64> =
         recorded.iter().map(|&side| u64::try_from(side).map_err(|_| wrong())).collect::<Result<_, _>>()?;
     match sides.as_slice() {
@@ -101,7 +101,7 @@ fn pooling(call: &OpCall<'_>, spatial: usize, layout: &Layout) -> Read {
     let ones = vec![1; spatial];
     let window = sides(call, 1, spatial, &[])?;
     if window.len() != spatial {
-        return Err(Undefined::arguments("the size of the window is not recorded"));
+        return Err(Undefined::arguments("the window size was not recorded"));
     }
     let stride = sides(call, 2, spatial, &window)?;
     let padding = sides(call, 3, spatial, &vec![0; spatial])?;
@@ -127,7 +127,7 @@ fn windows(
     (window, stride, padding, dilation): (u64, u64, u64, u64),
     rounds_up: bool,
 ) -> Result<u64, Undefined> {
-    let too_large = || Undefined::arguments("a window is larger than what it moves over");
+    let too_large = || Undefined::arguments("the window is larger than its input");
     let reach = dilation.saturating_mul(window.saturating_sub(1)).saturating_add(1);
     let padded = extent.saturating_add(padding.saturating_mul(2));
     let room = padded.checked_sub(reach).ok_or_else(too_large)?;
@@ -180,7 +180,7 @@ fn interpolation_backward(call: &OpCall<'_>, operations: f64) -> Read {
     let gradient = call.tensor(0)?;
     let shape: Option<Vec<u64>> =
         call.concrete_integers(2)?.into_iter().map(|side| u64::try_from(side).ok()).collect();
-    let shape = shape.ok_or_else(|| Undefined::arguments("Concrete Inputs[2] is no shape"))?;
+    let shape = shape.ok_or_else(|| Undefined::arguments("Concrete Inputs[2] is not a shape"))?;
     let input = Tensor::new(shape, gradient.element_type.clone());
     let flops = operations * gradient.elements();
     plain(Ok(TensorTraffic { read: vec![gradient], written: vec![input], flops }))

@@ -62,7 +62,7 @@ fn latent(call: &OpCall<'_>) -> Read {
     let [latent, rotated, cache, slots] = [0, 1, 2, 3].map(|index| call.tensor(index));
     let (latent, rotated, cache) = (latent?, rotated?, cache?);
     if latent.shape.first() != rotated.shape.first() {
-        return Err(Undefined::arguments("latent and key are not of the same tokens"));
+        return Err(Undefined::arguments("latent and key have different token counts"));
     }
     let written = [like(&latent, &cache.element_type), like(&rotated, &cache.element_type)];
     plain(Ok(movement([slots?, latent, rotated], written)))

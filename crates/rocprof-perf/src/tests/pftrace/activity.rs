@@ -365,7 +365,7 @@ fn short_records_that_are_left_out_are_told() {
     for omission in &omissions {
         assert!(rocprof_notices(&analysis).contains(omission));
     }
-    assert!(omissions[0].to_string().contains("shorter than 5000 ns: 1, 4999 ns together"));
+    assert!(omissions[0].to_string().contains("shorter than 5000 ns: 1, 4999 ns in total"));
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(crate) fn read_file(path: &Path, source: TextSource<'_>) -> Result<Profile, 
         return Err(IngestError::NotRocprof {
             path: path.to_path_buf(),
             missing: "there is no *_trace.csv or *_counter_collection.csv beside it".to_string(),
-            found: "a table without records of what ran".to_string(),
+            found: "a table without execution records".to_string(),
         });
     }
     read_groups(&[group], Some((path, source)))

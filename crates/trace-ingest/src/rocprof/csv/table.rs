@@ -100,7 +100,7 @@ impl<'a> Table<'a> {
                 Err(_) if is_too_long(&self.reader) => {
                     refused += 1;
                     let line = record.position().map_or(0, |position| position.line());
-                    let detail = format!("line {line}: {}, and nothing behind it was read", too_long());
+                    let detail = format!("line {line}: {}; nothing after it was read", too_long());
                     // Of all faults this is the one that costs the most.
                     first = Some(detail);
                     break;
@@ -113,7 +113,7 @@ impl<'a> Table<'a> {
             let outcome = if record.len() == self.columns.len() {
                 read(&Row { record: &record, columns: &self.columns })
             } else {
-                Err(Fault(format!("{} fields instead of {}", record.len(), self.columns.len())))
+                Err(Fault(format!("{} fields, expected {}", record.len(), self.columns.len())))
             };
             if let Err(Fault(detail)) = outcome {
                 refused += 1;

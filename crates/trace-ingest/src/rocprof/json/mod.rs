@@ -66,7 +66,7 @@ pub(super) fn read(
             format: NAME,
             field: "a record".to_string(),
             offset,
-            detail: "it has no end within 64 MiB".to_string(),
+            detail: "it does not end within 64 MiB".to_string(),
         });
     }
     if let Some(missing) = reading.missing(outcome, damage.as_deref()) {
@@ -110,12 +110,12 @@ impl Reading {
     fn walk(&mut self, walker: &mut Walker<'_>) -> Walk<()> {
         walker.skip_byte_order_mark();
         if walker.peek()? != b'{' {
-            return Err(Stop::Malformed("the text is no JSON object"));
+            return Err(Stop::Malformed("the text is not a JSON object"));
         }
         walker.object(&mut |walker, key| self.member(walker, key))?;
         walker.used = walker.offset();
         match walker.peek() {
-            Ok(_) => Err(Stop::Malformed("the text goes on behind the end of the profile")),
+            Ok(_) => Err(Stop::Malformed("text follows the end of the profile")),
             Err(_) => Ok(()),
         }
     }
@@ -152,7 +152,7 @@ impl Reading {
     fn missing(&self, outcome: Walk<()>, damage: Option<&str>) -> Option<String> {
         let missing = match self.root {
             None => "missing 'rocprofiler-sdk-tool' key",
-            Some(Container::Null | Container::Other) => "'rocprofiler-sdk-tool' is no list",
+            Some(Container::Null | Container::Other) => "'rocprofiler-sdk-tool' is not a list",
             Some(_) if self.elements == 0 => "'rocprofiler-sdk-tool' is an empty list",
             Some(_) if !self.has_records => "missing 'buffer_records'",
             Some(_) => return None,

@@ -313,10 +313,11 @@ impl Collector {
                 SourceFormat::Pftrace => IngestError::OtherPerfetto { path, found },
                 _ => IngestError::NotRocprof {
                     path,
-                    missing: "no slice of kernel_dispatch, memory_copy, hip_api or another of its categories"
-                        .to_string(),
+                    missing:
+                        "no slice of kernel_dispatch, memory_copy, hip_api or another rocprofv3 category"
+                            .to_string(),
                     found: format!(
-                        "a trace of another program, with slices of {found} (https://ui.perfetto.dev shows it)"
+                        "a trace by another program, with slices of {found} (view it at https://ui.perfetto.dev)"
                     ),
                 },
             });

@@ -80,8 +80,7 @@ impl Context<'_> {
         self.builder.profile.warnings.extend(unknown.map(|version| {
             let version: String = version.chars().filter(|letter| !letter.is_control()).take(20).collect();
             let known = KNOWN_MAJORS.join(" and ");
-            let detail =
-                format!("version {version} of the schema is not known, {known} are; it was read as these");
+            let detail = format!("unknown schema version {version}, read as {known}");
             Warning::UnreadableFact { key: TABLE, detail }
         }));
         Ok(())

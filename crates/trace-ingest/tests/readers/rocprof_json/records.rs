@@ -59,7 +59,7 @@ fn every_part_of_a_profile_is_read() {
     );
     assert_eq!(
         warnings(&profile),
-        ["dispatches of kernels that the file does not describe, named by kernel number: 1"]
+        ["dispatches of kernels without a description, named by kernel number: 1"]
     );
 }
 
@@ -118,9 +118,9 @@ fn kinds_and_operations_may_be_texts_and_fields_may_miss() {
     assert_eq!(
         warnings(&profile),
         [
-            "records of kernel_dispatch without a start or an end read as zero long: 1",
-            "records that end before they begin read as zero long: 1",
-            "dispatches of kernels that the file does not describe, named by kernel number: 2",
+            "records of kernel_dispatch without a start or an end, set to zero duration: 1",
+            "records that end before they begin, set to zero duration: 1",
+            "dispatches of kernels without a description, named by kernel number: 2",
         ]
     );
 }
@@ -175,7 +175,7 @@ fn rare_records_are_read() {
     let sample = &profile.samples[0];
     assert_eq!((sample.time.0, sample.dispatch_id, sample.code_object, sample.offset), (44, 6, 3, 128));
     assert_eq!(profile.text(sample.instruction), "v_add");
-    assert_eq!(warnings(&profile), ["records of kfd_events, which no analysis uses, left out: 2"]);
+    assert_eq!(warnings(&profile), ["unused records of kfd_events left out: 2"]);
 }
 
 #[test]
@@ -213,9 +213,6 @@ fn undescribed_agents_and_invalid_text_are_counted() {
     assert_eq!(profile.agents[1].label, "6");
     assert_eq!(
         warnings(&profile),
-        [
-            "records of agents that the file does not describe: 1",
-            "texts with invalid UTF-8, replaced by U+FFFD: 1",
-        ]
+        ["records of agents without a description: 1", "texts with invalid UTF-8, replaced with U+FFFD: 1",]
     );
 }

@@ -15,7 +15,7 @@ fn the_error_names_what_is_missing_and_what_was_found() {
         ("hello", ROOT, "text of an unknown kind"),
         (r#"{"invalid":{"rocprofiler-sdk-tool":[]}}"#, ROOT, "a JSON object that begins with invalid"),
         (r#"{"rocprofiler-sdk-tool":[]}"#, "'rocprofiler-sdk-tool' is an empty list", "rocprofiler-sdk-tool"),
-        (r#"{"rocprofiler-sdk-tool":{}}"#, "'rocprofiler-sdk-tool' is no list", "rocprofiler-sdk-tool"),
+        (r#"{"rocprofiler-sdk-tool":{}}"#, "'rocprofiler-sdk-tool' is not a list", "rocprofiler-sdk-tool"),
         (r#"{"rocprofiler-sdk-tool":[{}]}"#, "missing 'buffer_records'", "rocprofiler-sdk-tool"),
         (
             r#"{"rocprofiler-sdk-tool":[{"metadata":{}"#,

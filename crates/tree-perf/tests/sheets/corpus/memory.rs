@@ -172,7 +172,7 @@ fn old_recordings_without_totals_have_no_figures_of_memory() {
     assert_eq!(analysis.memory_finding(), None);
     let said = analysis.notices().iter().any(|notice| {
         notice.to_string()
-            == "12838 allocations are in no figure of memory: the recorder did not say how much was allocated in all"
+            == "12838 allocations are missing from memory figures: the recorder gave no allocated total"
     });
     assert!(said);
 }
