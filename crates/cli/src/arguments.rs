@@ -518,12 +518,8 @@ fn nested(command: &clap::Command) -> clap::Command {
 pub(crate) fn command() -> clap::Command {
     // No workbook is written unless one is asked for, as it is by the other reports; windows are by signposts.
     let metal = |metal: clap::Command| {
-        let metal = metal.mut_arg("output_xlsx_path", |arg| {
-            arg.help(
-                "Write the tables as a workbook to \
-                                                                      this file",
-            )
-        });
+        let metal =
+            metal.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook to this file"));
         WindowOptions::NAMES.into_iter().fold(metal, |metal, id| metal.mut_arg(id, |arg| arg.hide(true)))
     };
     let ranks = |ranks: clap::Command| {
@@ -537,10 +533,8 @@ pub(crate) fn command() -> clap::Command {
         command.mut_arg("output_xlsx_path", |arg| arg.help(place))
     };
     let side_by_side = |command: clap::Command, workbook: &str| {
-        let place = format!(
-            "Write the workbook to this file [default: {workbook}, unless another output is \
-                             named]"
-        );
+        let place =
+            format!("Write the workbook to this file [default: {workbook}, unless another output is named]");
         command.mut_arg("output_xlsx_path", |arg| arg.short('o').visible_alias("output").help(place))
     };
     let report = recorders::with_all_options;
