@@ -190,9 +190,8 @@ fn tables_are_sorted_filtered_and_kept_in_the_address() {
     // What the rooflines chose limits the tables.
     filter(&mut browser, "");
     browser.evaluate("document.querySelector('#roofline .pointer').dispatchEvent(new MouseEvent('click'))");
-    browser.wait_for(
-        "/no operator chosen/.test(document.querySelector('#tables [role=status]').textContent)",
-    );
+    browser
+        .wait_for("/no operator chosen/.test(document.querySelector('#tables [role=status]').textContent)");
     browser.evaluate(
         "[...document.querySelectorAll('.contents button')].find((to) => /roofline_points/.test(to.textContent)).click()",
     );
