@@ -76,13 +76,13 @@ const EXAMPLES: &str = "\
 Examples:
   tracelens report trace.json.gz                             summary here, workbook beside the trace
   tracelens report trace.json.gz --output_csvs_dir sheets    CSV files instead of the workbook
-  tracelens report trace.json.gz --html report.html          one page to view and share
+  tracelens report trace.json.gz --html report.html          a page to view and share
   tracelens report trace.json.gz --json                      all sheets as JSON, no file
   tracelens tree trace.json.gz --name aten::mm --parents     who calls aten::mm
   tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100    FLOPs, bytes, roofline time";
 
-const SPELLINGS: &str = "\
-Options may be written with _ or -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
+const SPELLINGS: &str =
+    "Options accept _ or -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
 
 /// Answers from profiler traces of GPU jobs: where the time went, which operator launched which kernel.
 #[derive(Parser)]

@@ -32,7 +32,7 @@ pub fn baseline_schema() -> Schema {
 /// Why a file is not a baseline.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum BaselineError {
-    /// It is not JSON of this format.
+    /// It is no JSON of the form.
     #[error("it is no baseline file: {0}")]
     #[diagnostic(code("baseline/json"))]
     Json(#[from] serde_json::Error),
@@ -52,7 +52,7 @@ pub enum BaselineError {
         /// What is wrong.
         fault: Inconsistent,
     },
-    /// It holds no recording.
+    /// It keeps nothing.
     #[error("it has no recordings")]
     #[diagnostic(code("baseline/empty"))]
     Empty,

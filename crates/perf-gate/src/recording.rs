@@ -165,7 +165,7 @@ pub enum Inconsistent {
         /// The steps.
         steps: usize,
     },
-    /// The parts of a step do not add up to it.
+    /// The parts of a step are not the step.
     #[error("the parts of step {step} add up to {sum} ns, and it takes {duration} ns")]
     Sum {
         /// Index of the step.
@@ -181,14 +181,14 @@ pub enum Inconsistent {
         /// The list.
         list: &'static str,
     },
-    /// A list exceeds its limit.
+    /// More is kept than a recording may have.
     #[error("{list} has {found} entries, more than the {most} that are kept of a recording")]
     TooMany {
         /// The list.
         list: &'static str,
         /// Its length.
         found: usize,
-        /// The limit.
+        /// The most that it may have.
         most: usize,
     },
 }

@@ -17,8 +17,8 @@ Examples:
   tracelens compare a.json b.json --same my::gemm=aten::mm        operators that do the same work
   tracelens compare a.json b.json --fail-on 'total_time>5%'       exit code 3 if a step takes that much longer
 
-The first run is the baseline, A; slowdowns in the others are positive and red. Options may be written
-with _ or -. `tracelens info columns time_change` explains a sheet.";
+The first run is the baseline, A; slowdowns in the others are positive and red. Options accept _ or -.
+`tracelens info columns time_change` explains a sheet.";
 
 #[derive(Args)]
 pub(crate) struct CompareArguments {

@@ -20,7 +20,7 @@ Examples:
   tracelens critical-path trace.json.gz --without aten::mm               time if it took none
   tracelens critical-path trace.json.gz --scale '*flash*=0.5' --quiet --overlay path.json.gz    for https://ui.perfetto.dev
 
-Options may be written with _ or -. `tracelens info columns critical_path` explains the sheets.";
+Options accept _ or -. `tracelens info columns critical_path` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct CriticalPathArguments {

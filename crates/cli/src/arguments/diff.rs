@@ -17,7 +17,7 @@ Examples:
   tracelens diff a.json.gz b.json.gz --merged_tree merged.txt       both call trees as one, as text
   tracelens diff eager.json.gz graphs.json.gz --capture_folder_b captures    operators of replayed graphs
 
-A is the baseline; slowdowns in B are positive and red. Options may be written with _ or -.
+A is the baseline; slowdowns in B are positive and red. Options accept _ or -.
 `tracelens info columns diff_units` explains a sheet. `tracelens compare` compares reports by operator, without call trees.";
 
 #[derive(Args)]

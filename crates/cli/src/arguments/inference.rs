@@ -12,7 +12,7 @@ Examples:
   tracelens inference decode.json.gz --capture_folder captures       operators of replayed graphs
   tracelens inference trace.json.gz --group_by_parent_module --enable_pseudo_ops    by module, fused operators split
 
-Options may be written with _ or -. `tracelens info columns` explains the sheets.";
+Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct InferenceArguments {
@@ -60,7 +60,7 @@ impl EngineArguments {
     /// The first option that is given and not supported, and what to do instead.
     pub(crate) fn unsupported(&self) -> Option<(&'static str, &'static str)> {
         const NO_SIMULATION: &str =
-            "tracelens does not simulate GEMM times; the roofline columns give the minimum time";
+            "matmul times are not simulated here; the roofline columns have the least time";
         [
             (self.enable_origami, "--enable-origami", NO_SIMULATION),
             (self.python_path.is_some(), "--python_path", NO_SIMULATION),

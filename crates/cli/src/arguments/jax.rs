@@ -20,7 +20,7 @@ Examples:
   tracelens jax host0.xplane.pb host1.xplane.pb             collectives of a run on two hosts
 
 jax.profiler.trace(DIR) writes profiles to DIR/plugins/profile/<time>/<host>.xplane.pb.
-Options may be written with _ or -. `tracelens info columns` explains the sheets.";
+Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct JaxArguments {

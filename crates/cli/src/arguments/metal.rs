@@ -17,7 +17,7 @@ Examples:
   tracelens metal ops.csv --csv report.csv --summary-svg time.svg    files instead of the table
 
 TT_METAL_DEVICE_PROFILER=1 and `python -m tracy -r -p -m pytest …` write ops_perf_results_<date>.csv.
-Options may be written with _ or -.";
+Options accept _ or -.";
 
 #[derive(Args)]
 pub(crate) struct MetalArguments {

@@ -19,7 +19,7 @@ Examples:
 
 `nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
 makes the database. `--window` selects device work by its launch. For several databases of one job, use `tracelens ranks`.
-Options may be written with _ or -. `tracelens info columns` explains the sheets.";
+Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct NsysArguments {

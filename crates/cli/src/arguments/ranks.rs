@@ -20,7 +20,7 @@ Examples:
   tracelens ranks collect host*.xplane.pb --out tables        XPlane profiles: all hosts of a job at once
   tracelens ranks tables                                      report on the job from the tables
 
-Options may be written with _ or -.";
+Options accept _ or -.";
 
 pub(crate) const RANKS_EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ Examples:
   tracelens ranks host0.xplane.pb host1.xplane.pb           XLA programs: the profiles of all hosts, or their folder
 
 Each GPU of a profile is a rank, numbered from 0 across the hosts in the order given.
-Options may be written with _ or -. `tracelens info columns` explains the sheets.";
+Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 pub(crate) const FUSE_EXAMPLES: &str = "\
 Examples:
@@ -41,7 +41,7 @@ Examples:
   tracelens fuse tables --filter comm -o comm.json.zst      collectives, from the traces of the tables
 
 Processes are named RANK r - GPU and RANK r - CPU, and args.rank of an event is its rank. Ids are unique across
-ranks; args.pid_raw, args.correlation_raw and so on hold the originals. Options may be written with _ or -.";
+ranks; args.pid_raw, args.correlation_raw and so on hold the originals. Options accept _ or -.";
 
 #[derive(Args)]
 pub(crate) struct CollectArguments {

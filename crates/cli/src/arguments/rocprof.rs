@@ -18,7 +18,7 @@ Examples:
   tracelens rocprof 908_results.pftrace --pftrace_tables       with the tables of Perfetto traces
 
 rocprofv3 --sys-trace --output-format json -- PROGRAM writes <host>/<pid>_results.json; csv, rocpd and pftrace work
-too. Options may be written with _ or -. `tracelens info columns` explains the sheets.";
+too. Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct RocprofArguments {
