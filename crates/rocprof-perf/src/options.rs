@@ -26,9 +26,9 @@ pub struct RocprofOptions {
     #[cfg_attr(feature = "clap", command(flatten))]
     pub kernels: KernelOptions,
 
-    /// Kernel names in the sheets: without namespace, template arguments and parameters (truncated), with them
-    /// (formatted), also with the code object's suffix (demangled), or the symbol (mangled). Kernels of one name are
-    /// one row [default: truncated; formatted in the tables of Perfetto traces]
+    /// Kernel names: without namespace, template arguments and parameters (truncated), with them (formatted), plus the
+    /// code object's suffix (demangled), or the symbol (mangled). Kernels of one name are one row [default: truncated;
+    /// formatted in the tables of Perfetto traces]
     #[cfg_attr(feature = "clap", arg(long, value_parser = flags::one_of(KERNEL_NAMES), value_name = "NAMES"))]
     pub kernel_names: Option<KernelNames>,
 

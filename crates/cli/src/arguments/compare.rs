@@ -50,8 +50,8 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "NAME=NAME[=NAME...]", value_parser = same, help_heading = "Comparison")]
     pub(crate) same: Vec<SameNames>,
 
-    /// Reproduce the sheets, columns and figures of TraceLens: all rows that share a key are paired, and keys must
-    /// match literally. --sheets then accepts gpu_timeline, ops_summary, kernel_summary, ops_all, roofline and all
+    /// Reproduce the tables of TraceLens: all rows that share a key are paired, keys must match literally. --sheets
+    /// then accepts gpu_timeline, ops_summary, kernel_summary, ops_all, roofline and all
     #[arg(
         long,
         value_name = "TOOL",

@@ -60,9 +60,8 @@ pub(crate) struct AnalysisArguments {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
-    /// tracelens: use the categories of TraceLens (by operator name or first kernel), its list of communication
-    /// kernels, and operator tables without communication. hta: add the tables of Holistic Trace Analysis with its
-    /// figures (sheets hta_…)
+    /// tracelens: use TraceLens's categories (by operator name or first kernel), communication kernels, and operator
+    /// tables without communication. hta: add the tables of Holistic Trace Analysis (sheets hta_…)
     #[arg(
         long,
         value_name = "TOOL",

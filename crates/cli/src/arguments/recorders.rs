@@ -41,8 +41,8 @@ pub(super) fn with_all_options(mut command: Command) -> Command {
     command = command.group(json_document());
     command = command.mut_arg("parity", |arg| {
         arg.help(
-            "tracelens: use the figures of TraceLens where ours differ. hta (PyTorch traces): add the \
-             tables of Holistic Trace Analysis with its figures (sheets hta_…)",
+            "tracelens: use TraceLens's figures where ours differ. hta (PyTorch traces): add the tables of \
+             Holistic Trace Analysis (sheets hta_…)",
         )
     });
     command.mut_arg("output_xlsx_path", |arg| {

@@ -15,9 +15,8 @@ pub(crate) type Output = (&'static dyn Writer, PathBuf);
 
 #[derive(Args)]
 pub(crate) struct Recordings {
-    /// The recording: plain, gzip, zstd or zip, or a directory of rocprofv3 CSV files; - reads standard input and
-    /// writes no workbook unless named. Several XPlane profiles or Tenstorrent files are the hosts of one run, in rank
-    /// order
+    /// The recording: plain, gzip, zstd or zip, or a directory of rocprofv3 CSV files; - reads standard input (no
+    /// workbook unless named). Several XPlane or Tenstorrent files: the hosts of one run, in rank order
     #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
     files: Vec<PathBuf>,
 
@@ -84,9 +83,9 @@ pub(crate) struct ReportOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct SheetNaming {
-    /// Name sheets as documented (ops_all, short_kernels_histogram, short_kernels_all_details) or as TraceLens does now
-    /// (current: ops_unique_args, short_kernel_histogram, short_kernels_summary), with its column order, its categories
-    /// of rocprofv3 kernels and no overview
+    /// Sheet names: documented (ops_all, short_kernels_histogram, short_kernels_all_details), or current, those of
+    /// TraceLens (ops_unique_args, short_kernel_histogram, short_kernels_summary), with its column order and rocprofv3
+    /// categories, and no overview
     #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 }

@@ -51,9 +51,8 @@ pub(crate) struct SplitArguments {
     #[arg(long = "num-steps", value_name = "N", default_value = "32")]
     pub(crate) num_steps: NonZeroUsize,
 
-    /// Write up to N windows of --num-steps steps that together have the mix of step shapes (requests, new and cached
-    /// tokens) of all steps. For servers without a steady state, such as those of agents; each window states its
-    /// distance from the mix
+    /// Write up to N windows of --num-steps steps that together have the overall mix of step shapes (requests, new and
+    /// cached tokens), for servers without a steady state; each states its distance from the mix
     #[arg(long = "mix-windows", value_name = "N")]
     pub(crate) mix_windows: Option<NonZeroUsize>,
 
