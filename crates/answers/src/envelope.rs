@@ -36,30 +36,30 @@ pub const SCHEMA: &str = "tracelens.answer/1.0";
 pub struct Answer<'a> {
     /// `tracelens.answer/1.0`: version of the contract, not of the program.
     pub schema: &'static str,
-    /// When it was made, in UTC; only where that was asked for, so that the same input gives the same bytes.
+    /// Time of the answer in UTC; only on request, so that the same input gives the same bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// What answered.
+    /// The program that answered.
     pub tool: Tool,
-    /// What was asked.
+    /// The question.
     pub command: Asked,
-    /// What it was asked of.
+    /// The files read.
     pub inputs: Vec<Input>,
     /// Whether there is an answer.
     pub status: Status,
-    /// How far the figures can be trusted; null where no recording was examined.
+    /// How reliable the figures are; null if no recording was examined.
     pub trust: Option<Trust>,
-    /// What a reader has to know before relying on a figure.
+    /// Read before relying on a figure.
     pub warnings: Vec<AnswerWarning>,
     /// Why there is no answer.
     pub error: Option<Problem>,
-    /// The answer of the command, in the form of the command; null where its tables are the answer.
+    /// The command's answer in its own form; null if its tables are the answer.
     pub result: Value,
-    /// Tables, a line a row.
+    /// Tables, one row per line.
     pub tables: Vec<JsonTable<'a>>,
     /// What to change first.
     pub findings: Vec<AnswerFinding>,
-    /// What could not be looked at, and what would make it possible.
+    /// What could not be answered, and how to record it.
     pub cannot_answer: Vec<CannotAnswer>,
 }
 
@@ -70,14 +70,14 @@ pub struct Tool {
     pub name: &'static str,
     /// Version of the program.
     pub version: &'static str,
-    /// The commit that it was built from, of released programs; null of others.
+    /// Commit of the build; null if not released.
     pub commit: Option<&'static str>,
-    /// What it was built to do beside what every build does, in alphabetical order: `mcp`.
+    /// Optional features of the build, in alphabetical order: `mcp`.
     pub features: &'static [&'static str],
 }
 
 impl Tool {
-    /// The program that is built with these features. `cargo xtask dist` names the commit.
+    /// The program built with these features. `cargo xtask dist` sets the commit.
     #[must_use]
     pub const fn with_features(features: &'static [&'static str]) -> Self {
         Tool {
@@ -94,31 +94,31 @@ impl Tool {
 pub struct Asked {
     /// Name of the command.
     pub name: String,
-    /// The options that change figures, with those that have a default and were not given, in the order of their names.
+    /// Options that change figures, defaults included, sorted by name.
     pub options: Vec<String>,
 }
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Input {
-    /// Where it lies, as it was named.
+    /// Its path as given.
     #[serde(skip)]
     pub path: PathBuf,
-    /// `t1`, `t2` …, by which other members name it.
+    /// `t1`, `t2` …, its name in other members.
     pub id: String,
-    /// What it is there for.
+    /// Its role.
     pub role: Role,
-    /// Its name, without its folder unless that was asked for.
+    /// Its name, without its folder unless requested.
     pub file: String,
     /// Its size; null for directories and standard input.
     pub bytes: Option<u64>,
-    /// SHA-256 of its bytes on disk, in hexadecimal digits; null where it was not asked for or the file cannot be read.
+    /// SHA-256 of its bytes on disk, in hexadecimal digits; null if not requested or not readable.
     pub sha256: Option<String>,
-    /// What it holds; null where that is not known.
+    /// What it holds; null if unknown.
     pub format: Option<&'static str>,
-    /// How it is packed: `none`, `gzip`, `zstd`, `zip`; null where it cannot be read.
+    /// Compression: `none`, `gzip`, `zstd`, `zip`; null if the file cannot be read.
     pub compression: Option<&'static str>,
-    /// Name and version of the recorder, where the file says more than its format.
+    /// Name and version of the recorder, if the file says more than its format.
     pub recorder: Option<String>,
     /// Devices that it names.
     pub devices: Vec<String>,
@@ -132,15 +132,15 @@ pub struct Input {
     pub span_ns: Option<i64>,
 }
 
-/// What a file is there for.
+/// Role of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// A recording that the answer is about.
     Trace,
-    /// What others are compared with.
+    /// A recording that others are compared with.
     Baseline,
-    /// What is compared with a baseline.
+    /// A recording compared with the baseline.
     Candidate,
 }
 
@@ -148,88 +148,88 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// There is.
+    /// There is an answer.
     Ok,
-    /// There is, and something could not be looked at.
+    /// The answer is incomplete.
     Partial,
-    /// The recordings do not tell.
+    /// The recordings lack what the answer needs.
     CannotAnswer,
-    /// What was given cannot be used.
+    /// The input cannot be used.
     Error,
 }
 
-/// How far the figures of a recording can be trusted.
+/// How reliable the figures of a recording are.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trust {
-    /// The short of it.
+    /// The verdict.
     pub verdict: TrustVerdict,
     /// Device events.
     pub device_events: Option<u64>,
-    /// Share of the device time whose launch is recorded, in percent; null where no launches are.
+    /// Share of device time whose launch is recorded, in percent; null if no launches are.
     pub linked_pct_of_time: Option<f64>,
-    /// Share of the device time whose FLOPs and bytes are known, in percent.
+    /// Share of device time whose FLOPs and bytes are known, in percent.
     pub modelled_pct_of_time: Option<f64>,
-    /// Whether operators have their shapes; null where the recorder could not record some.
+    /// Whether operators have their shapes; null if the recorder cannot record them.
     pub shapes: Option<bool>,
     /// Whether Python frames are recorded.
     pub stacks: Option<bool>,
     /// Whether the file ends early or is damaged, so that events are lost.
     pub truncated: bool,
-    /// Bytes of the unpacked file that could not be used; null where damaged compression leaves that unknown.
+    /// Bytes of the unpacked file that could not be used; null if damaged compression leaves this unknown.
     pub bytes_lost: Option<u64>,
-    /// Entries of the file that are no events, and events that could not be placed in time.
+    /// Entries of the file that are not events, and events without a usable time.
     pub events_lost: u64,
     /// Steps.
     pub steps: Option<u64>,
-    /// How the clocks of host and device agree; null where the recording does not tell.
+    /// How well host and device clocks agree; null if unknown.
     pub clock: Option<ClockTrust>,
 }
 
-/// How the clocks of host and device agree, by the rules C1 to C3 of `doctor`. Launch delays, queue times and causes of
-/// idle time rest on it.
+/// How well host and device clocks agree, by rules C1 to C3 of `doctor`. Launch delays, queue times and causes of idle
+/// time depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockTrust {
-    /// Nothing speaks against them.
+    /// No disagreement found.
     Sound,
-    /// They differ or drift, by as much as the sheet `recording` says.
+    /// They differ or drift; the sheet `recording` says by how much.
     Doubtful,
-    /// They contradict each other, or much of the device work starts before it was asked for: times between host and device
-    /// mean nothing.
+    /// They contradict each other, or much device work starts before its launch: times between host and device mean
+    /// nothing.
     Wrong,
 }
 
-/// The short of [`Trust`].
+/// Verdict of [`Trust`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustVerdict {
-    /// Nothing speaks against the figures.
+    /// No problem found.
     Full,
-    /// Something of the file is lost, or the launches of over 5 % of the device time are, though the recorder tells all, or a
-    /// rule of `doctor` finds an error in the recording.
+    /// Part of the file is lost, or the launches of over 5 % of device time are missing though the recorder records
+    /// them, or `doctor` finds an error.
     Degraded,
-    /// No device did anything.
+    /// No device work was recorded.
     Unusable,
 }
 
-/// What a reader has to know.
+/// A warning.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AnswerWarning {
-    /// Where it comes from and what it is: `reading/truncated`. Never renamed.
+    /// Its source and kind, such as `reading/truncated`. Never renamed.
     pub code: String,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// The input that it is about, by its `id`; null where it is about the only one, or about all.
+    /// `id` of the input concerned; null if it is the only one, or if all are.
     pub input: Option<String>,
-    /// How often it happened; null where that is no number.
+    /// How often it happened; null if not countable.
     pub count: Option<u64>,
-    /// Where it happened first; null where that is not known.
+    /// Where it happened first; null if unknown.
     pub first: Option<Place>,
-    /// What was lost; null where nothing was, or where that is not known.
+    /// What was lost; null if nothing or unknown.
     pub lost: Option<Lost>,
     /// What happened.
     pub message: String,
-    /// What to do; null where there is nothing to do, or nothing that always helps.
+    /// What to do; null if nothing, or nothing that always helps.
     pub action: Option<String>,
 }
 
@@ -237,25 +237,25 @@ pub struct AnswerWarning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// Index of an event in the file's list, as tables have it.
+    /// Index of an event in the file's list, as in tables.
     Uid(u32),
-    /// Bytes of the unpacked file before it.
+    /// Byte offset in the unpacked file.
     Offset(u64),
 }
 
-/// What is missing in figures: in all of them, or in those of operators.
+/// What is missing from all figures, or from those of operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Lost {
     /// Bytes of the unpacked file.
     pub bytes: u64,
     /// Events, or entries that should be events.
     pub events: u64,
-    /// Time in which at least one of these events ran, in µs; null where that is not known.
+    /// Time in which at least one of these events ran, in µs; null if unknown.
     pub time_us: Option<f64>,
 }
 
 impl Lost {
-    /// What reading lost, as far as a warning tells it.
+    /// What reading lost, according to a warning.
     fn of(warning: &ReadingWarning) -> Option<Self> {
         let lost = |bytes: u64, events: u64| Some(Lost { bytes, events, time_us: None });
         match *warning {
@@ -277,13 +277,13 @@ impl Lost {
     }
 }
 
-/// How much a warning matters.
+/// Severity of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Something is not there that a recording may do without.
+    /// Something optional is missing.
     Info,
-    /// Some figures lack something.
+    /// Some figures are incomplete.
     Warning,
     /// Figures may be wrong.
     Distrust,
@@ -292,17 +292,17 @@ pub enum Severity {
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Problem {
-    /// Where it comes from and what it is: `ingest/unknown-format`. Never renamed.
+    /// Its source and kind, such as `ingest/unknown-format`. Never renamed.
     pub code: String,
     /// Which file, what was found, what was expected.
     pub message: String,
-    /// The file that was read and that it is about, by its name; null where it is about none, or about several.
+    /// Name of the file concerned; null if none or several are.
     pub input: Option<String>,
-    /// What the file holds; null where that is not the matter, or not known.
+    /// What the file holds; null if irrelevant or unknown.
     pub found: Option<String>,
     /// What could have been read instead.
     pub expected: Option<String>,
-    /// What to do, or what there is to choose from; null where neither is known.
+    /// What to do, or the valid choices; null if unknown.
     pub action: Option<String>,
 }
 
@@ -337,21 +337,21 @@ impl Problem {
 pub struct AnswerFinding {
     /// The rule.
     pub rule: String,
-    /// Its place, from 1.
+    /// Its rank, from 1.
     pub rank: usize,
     /// What is wrong, and where.
     pub title: String,
-    /// Time of the window that it is about, of which the gain is a part; null where no figure is known.
+    /// Time concerned, of which the gain is a part; null if unknown.
     pub amount_us: Option<f64>,
-    /// What the change would give back; null where no figure is known.
+    /// Recoverable time; null if unknown.
     pub us: Option<Gain>,
-    /// The middle of it in percent of the window.
+    /// Probable gain in percent of the window.
     pub share_pct: Option<f64>,
-    /// How sure it is.
+    /// Its confidence.
     pub confidence: &'static str,
-    /// Rows that show it.
+    /// Rows as evidence.
     pub evidence: Vec<Row>,
-    /// Why it may be wrong, by rule of `doctor`.
+    /// Reasons to doubt it, by rule of `doctor`.
     pub doubts: Vec<String>,
     /// What to do.
     pub action: String,
@@ -379,15 +379,15 @@ pub struct Row {
     pub key: String,
 }
 
-/// What could not be looked at.
+/// What could not be answered.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CannotAnswer {
-    /// What would have been answered: the tables, or the figure.
+    /// The missing tables or figure.
     pub question: String,
-    /// Why not, in a word: `no-shapes`, `no-stacks`, `no-steps`, `no-device-events`, `no-links`, `no-architecture`,
+    /// The reason as a code: `no-shapes`, `no-stacks`, `no-steps`, `no-device-events`, `no-links`, `no-architecture`,
     /// `no-sync-events`, `format-lacks`, `not-comparable`, `not-told`.
     pub code: &'static str,
-    /// Why not.
+    /// The reason.
     pub reason: String,
     /// How to record it.
     pub needs: String,
@@ -429,7 +429,7 @@ impl<'a> Answer<'a> {
         Ok(self)
     }
 
-    /// With what a reader has to know, and `partial` where that is that a file is cut off or left out.
+    /// Adds the warnings, and `partial` if a file is cut off or left out.
     #[must_use]
     pub fn with_notices<'n>(mut self, notices: impl IntoIterator<Item = &'n Notice>) -> Self {
         // What a script prints is no warning.
@@ -450,7 +450,7 @@ impl<'a> Answer<'a> {
         self
     }
 
-    /// The verdict of a gate, which recordings may not tell.
+    /// The verdict of a gate, which may be inconclusive.
     ///
     /// # Errors
     /// Never in practice: all of it can be written as JSON.
@@ -477,12 +477,12 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// What inputs say of their files beside what beginnings tell.
+/// Optional details of input files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputDetails {
-    /// Their hash, which costs reading all of them.
+    /// Their hash, which requires reading them in full.
     pub hash: bool,
-    /// Their names with the folders that they were named with.
+    /// Their names with folders, as given.
     pub full_path: bool,
 }
 
@@ -693,7 +693,7 @@ impl Trust {
     }
 }
 
-/// Share of the time of device work whose launch is recorded, in percent; each with its length. `None` without time.
+/// Share of device time whose launch is recorded, in percent, from lengths and whether linked. `None` without time.
 pub(crate) fn linked_percent(work: impl Iterator<Item = (i64, bool)>) -> Option<f64> {
     let (linked, all) = work.fold((0.0, 0.0), |(linked, all), (length, is_linked)| {
         let length = length as f64;
@@ -768,7 +768,7 @@ fn count_of(warning: &ReadingWarning) -> Option<u64> {
     }
 }
 
-/// Where reading met something first.
+/// Where reading first met something.
 fn first_of(warning: &ReadingWarning) -> Option<Place> {
     match *warning {
         ReadingWarning::Events { first_uid, .. } => Some(Place::Uid(first_uid)),

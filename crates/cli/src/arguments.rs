@@ -76,13 +76,13 @@ const EXAMPLES: &str = "\
 Examples:
   tracelens report trace.json.gz                             summary here, workbook beside the trace
   tracelens report trace.json.gz --output_csvs_dir sheets    CSV files instead of the workbook
-  tracelens report trace.json.gz --html report.html          a page to look at and to send on
+  tracelens report trace.json.gz --html report.html          a page to view and share
   tracelens report trace.json.gz --json                      all sheets as JSON, no file
   tracelens tree trace.json.gz --name aten::mm --parents     who calls aten::mm
-  tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100    FLOPs, bytes, least time";
+  tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100    FLOPs, bytes, roofline time";
 
-const SPELLINGS: &str = "\
-Options may be written with _ or with -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
+const SPELLINGS: &str =
+    "Options accept _ or -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
 
 /// Answers from profiler traces of GPU jobs: where the time went, which operator launched which kernel.
 #[derive(Parser)]
@@ -94,7 +94,7 @@ Options may be written with _ or with -: --topk_ops is --topk-ops. `tracelens in
     after_help = EXAMPLES
 )]
 struct CommandLine {
-    /// When to print colours: on a terminal that can show them and without NO_COLOR (auto), always, or never
+    /// Print colours on terminals that support them, unless NO_COLOR is set (auto), always, or never
     #[arg(
         long,
         global = true,
@@ -184,7 +184,7 @@ pub(crate) enum Command {
     /// Find steps of two traces that do the same work
     #[command(name = "split match", after_help = match_blocks::EXAMPLES)]
     SplitMatch(MatchArguments),
-    /// Write operators of a trace as a program that runs and times them again
+    /// Write a program that reruns and times operators of a trace
     #[command(after_help = replay::EXAMPLES)]
     Replay(ReplayArguments),
     /// Compute FLOPs, bytes and roofline time of an operation, without a trace
@@ -206,14 +206,14 @@ pub(crate) enum Command {
         /// Only this sheet, such as ops_all
         sheet: Option<String>,
 
-        /// Print the handbook's page of all columns, in Markdown
+        /// Print the handbook's page of all columns as Markdown
         #[arg(long, conflicts_with_all = ["sheet", "json"])]
         markdown: bool,
 
         #[command(flatten)]
         document: DocumentOutput,
     },
-    /// Print the JSON schema of what --json prints, or of the file that `gate save` writes
+    /// Print the JSON schema of --json answers, or of `gate save` files
     Schema {
         /// The document
         #[arg(value_parser = document_parser(), value_name = "DOCUMENT", default_value = "answer")]
@@ -234,7 +234,7 @@ pub(crate) enum Command {
     },
     /// Print a manual page: tracelens man | man -l -
     Man {
-        /// The page of this subcommand instead of the program's
+        /// Print the page of this subcommand instead
         #[arg(num_args = 0..=2)]
         command: Vec<String>,
     },
@@ -256,7 +256,7 @@ pub(crate) struct ExtensionArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) check: Option<PathBuf>,
 
-    /// Python interpreter for .py files (default: python3 on PATH)
+    /// Python interpreter for .py files [default: python3 on PATH]
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
 
@@ -264,7 +264,7 @@ pub(crate) struct ExtensionArguments {
     pub(crate) document: DocumentOutput,
 }
 
-/// Which options stand on the command line of a subcommand.
+/// The options on a subcommand's command line.
 #[derive(Default)]
 pub(crate) struct Given {
     /// The subcommand as clap knows it.
@@ -305,7 +305,7 @@ impl Given {
         A::from_arg_matches(&self.matches).map_err(|error| Failure::Arguments(error.to_string()))
     }
 
-    /// Whether an option of this name of its field was given.
+    /// Whether the option with this field name was given.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.matches.try_contains_id(id).unwrap_or(false)
             && self.matches.value_source(id) == Some(ValueSource::CommandLine)
@@ -418,7 +418,7 @@ impl Given {
         Asked { name: name.to_owned(), options }
     }
 
-    /// How the answer is to be written as JSON.
+    /// How to write the answer as JSON.
     pub(crate) fn answer_output(&self) -> AnswerOutput {
         AnswerOutput::given_in(self.innermost().1)
     }
@@ -428,17 +428,17 @@ impl Given {
         ids.iter().filter(|id| self.has(id)).map(|id| format!("--{id}")).collect()
     }
 
-    /// When colours are to be printed.
+    /// When to print colours.
     pub(crate) fn color(&self) -> ColorChoice {
         self.matches.try_get_one("color").ok().flatten().copied().unwrap_or_default()
     }
 
-    /// How the times of the run are to be printed, if they are.
+    /// How to print the run's times, if asked for.
     pub(crate) fn timings(&self) -> Option<TimingsForm> {
         self.matches.try_get_one("timings").ok().flatten().copied()
     }
 
-    /// What there is to say of options that do nothing for want of others.
+    /// Notes on options that have no effect without others.
     pub(crate) fn without_effect(&self, subcommand: &str) -> Vec<String> {
         let lost = NEEDS.iter().filter(|(option, needed)| self.has(option) && !self.has(needed));
         let name = |id| long_name(subcommand, id);
@@ -447,7 +447,7 @@ impl Given {
     }
 }
 
-/// An option as it is written on the command line.
+/// An option as written on the command line.
 pub(crate) fn long_name(subcommand: &str, id: &str) -> String {
     let command = command();
     let args = command.find_subcommand(subcommand).into_iter().flat_map(clap::Command::get_arguments);
@@ -470,7 +470,7 @@ fn join_optional_values(arguments: &mut Vec<OsString>) {
     }
 }
 
-/// Takes the name of a document that has a schema.
+/// Parses the name of a document with a schema.
 fn document_parser() -> impl TypedValueParser<Value = Document> {
     choice(Document::ALL.map(|document| (PossibleValue::new(document.name()), document)).to_vec())
 }
@@ -522,7 +522,7 @@ fn nested(command: &clap::Command) -> clap::Command {
 pub(crate) fn command() -> clap::Command {
     // Reports of recordings alone write a workbook unless something else is asked for.
     let only_what_is_asked = |command: clap::Command| {
-        command.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook here"))
+        command.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook to this file"))
     };
     // Windows are by signposts.
     let metal = |metal: clap::Command| {

@@ -58,8 +58,8 @@ where
     StringValueParser::new().try_map(|text| {
         text.parse::<T>().map_err(|error| {
             format!(
-                "{error}\nexpected a regular expression without look-around, back-references and \\p{{…}}; \\w, \\d and \
-                 ranges such as [a-z] name characters"
+                "{error}\nexpected a regular expression without look-around, back-references and \\p{{…}}; \
+                 use \\w, \\d or ranges such as [a-z]"
             )
         })
     })

@@ -5,23 +5,22 @@ use std::str::FromStr;
 
 use crate::window::Window;
 
-/// Which part of a recording is looked at; all of it where nothing is chosen.
+/// The analysed part of a recording; all of it by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Window"))]
 pub struct WindowOptions {
-    /// Report only these iterations, by their numbers in the sheet iterations: 3, 3..5 (from 3 to 5), or 3:6 as Python
-    /// counts (6 is left out)
+    /// Report only these iterations, numbered as in the sheet iterations: 3, 3..5 (3 to 5), or 3:6 (6 excluded)
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "RANGE", conflicts_with_all = ["steady", "window"])
     )]
     pub iterations: Option<Indices>,
 
-    /// Report only the longest run of steady iterations: without warm-up, partial and odd ones
+    /// Report only the longest run of steady iterations: no warm-up, no partial ones, no outliers
     #[cfg_attr(feature = "clap", arg(long, conflicts_with = "window"))]
     pub steady: bool,
 
-    /// Report only a stretch of time from the first event on: 10ms..20ms, 1.5s..2s, 300us..; without a unit in ms
+    /// Report only this time range after the first event: 10ms..20ms, 1.5s..2s, 300us..; the default unit is ms
     #[cfg_attr(feature = "clap", arg(long, value_name = "START..END"))]
     pub window: Option<TimeRange>,
 }
@@ -30,7 +29,7 @@ impl WindowOptions {
     /// The names of the fields.
     pub const NAMES: [&'static str; 3] = ["iterations", "steady", "window"];
 
-    /// The part of the recording that was chosen, if one was.
+    /// The chosen part of the recording, if any.
     pub fn chosen(&self) -> Option<Window> {
         let iterations = self.iterations.as_ref().map(|indices| Window::Iterations(indices.0.clone()));
         let steady = self.steady.then_some(Window::Steady);
@@ -44,7 +43,7 @@ impl WindowOptions {
 pub struct Indices(pub Range<usize>);
 
 impl Indices {
-    /// As numbers that a program gives.
+    /// As signed numbers.
     pub fn numbers(&self) -> Range<i64> {
         let number = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
         number(self.0.start)..number(self.0.end)

@@ -1,4 +1,4 @@
-//! What the server offers besides tools: resources to read, and prompts that begin a conversation.
+//! Offers of the server besides tools: resources to read, and prompts that start a conversation.
 
 use answers::envelope::{Document, schema};
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ pub(crate) fn resources() -> Value {
         {
             "uri": SKILL_PAGE,
             "name": "skill",
-            "description": "What to know of these answers, and in which order to ask.",
+            "description": "How to use these answers, and in which order to ask.",
             "mimeType": MARKDOWN,
         },
     ])
@@ -33,19 +33,19 @@ pub(crate) fn templates() -> Value {
         {
             "uriTemplate": format!("{COLUMNS}{{table}}"),
             "name": "columns",
-            "description": "What the columns of a table mean, with units.",
+            "description": "Meaning and units of a table's columns.",
             "mimeType": JSON,
         },
         {
             "uriTemplate": format!("{TRACE}{{handle}}/summary"),
             "name": "summary",
-            "description": "Where the time of a recording went that `open` has given a handle.",
+            "description": "Where the time of an opened recording went.",
             "mimeType": JSON,
         },
     ])
 }
 
-/// A resource that was asked for.
+/// A requested resource.
 pub(crate) enum Read {
     /// Its type and its text.
     Text(&'static str, String),
@@ -53,7 +53,7 @@ pub(crate) enum Read {
     Tool(&'static str, Map<String, Value>),
 }
 
-/// What an address stands for; `None` where there is nothing.
+/// The resource at an address, if any.
 pub(crate) fn read(uri: &str) -> Option<Read> {
     let tool = |tool, argument: &str, value: &str| {
         let arguments = Map::from_iter([(argument.to_owned(), Value::from(value))]);
@@ -69,13 +69,13 @@ pub(crate) fn read(uri: &str) -> Option<Read> {
     }
 }
 
-/// A conversation that a user can begin by its name.
+/// A conversation that a user can start by name.
 struct Opening {
     name: &'static str,
     about: &'static str,
-    /// Recordings that it is about, with what each is.
+    /// Recordings that it is about, each with its description.
     paths: &'static [(&'static str, &'static str)],
-    /// What to do with them; the recordings stand below it.
+    /// The task; the recordings are appended to it.
     text: &'static str,
 }
 
@@ -86,30 +86,30 @@ const OPENINGS: [Opening; 3] = [
         paths: &[("trace", "The recording")],
         text: "Find out why a step of this program is slow. Open the recording, ask doctor whether it can be trusted, \
                read summary and advise, and follow the first finding with why and table. Give every figure with its \
-               unit and the table that it is from; say what the recording does not tell.",
+               unit and table; say what was not recorded.",
     },
     Opening {
         name: "before-after",
-        about: "Say what changed between two runs of a program.",
-        paths: &[("baseline", "The run before"), ("candidate", "The run after")],
-        text: "Say what became slower and faster between these runs. Ask gate whether they can be compared at all, \
-               then diff where the difference is, and why of the largest part. A difference that gate calls \
-               inconclusive is none.",
+        about: "Explain what changed between two runs of a program.",
+        paths: &[("baseline", "The earlier run"), ("candidate", "The later run")],
+        text: "Explain what became slower and faster between these runs. Ask gate whether they are \
+               comparable, then diff where the difference is, and why about the largest part. A difference \
+               that gate calls inconclusive does not count.",
     },
     Opening {
         name: "which-kernel-first",
-        about: "Choose the kernel that is most worth work.",
+        about: "Choose the kernel most worth optimising.",
         paths: &[("trace", "The recording")],
-        text: "Choose the kernel of this program that is most worth work. Open the recording, read advise and the \
-               table unified_perf_summary by the time that each operator loses to its roofline, and name one kernel \
-               with what it would give back at least, probably and at most.",
+        text: "Choose the kernel of this program most worth optimising. Open the recording, read advise and \
+               the table unified_perf_summary sorted by the time lost to the roofline, and name one kernel \
+               with its lowest, probable and highest gain.",
     },
 ];
 
 /// The conversations.
 pub(crate) fn prompts() -> Vec<Value> {
     let argument = |&(name, about): &(&str, &str)| {
-        let about = format!("{about}: a file, absolute or from one of the roots.");
+        let about = format!("{about}: a file, absolute or relative to a root.");
         json!({"name": name, "description": about, "required": true})
     };
     let prompt = |opening: &Opening| {

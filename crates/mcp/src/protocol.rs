@@ -182,9 +182,9 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
             }
             match serde_json::from_slice(&line) {
                 Ok(Value::Object(message)) => self.hear(message, &mut has_begun, calls),
-                Ok(_) => self.reply(&Value::Null, Err(Fault::invalid_request("a message is an object"))),
+                Ok(_) => self.reply(&Value::Null, Err(Fault::invalid_request("a message must be an object"))),
                 Err(error) => {
-                    self.reply(&Value::Null, Err(Fault::new(-32700, format!("this is not JSON: {error}"))));
+                    self.reply(&Value::Null, Err(Fault::new(-32700, format!("not JSON: {error}"))));
                 }
             }
         }
@@ -281,7 +281,7 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
             return;
         }
         // The hook of the panic has said on standard error what is wrong.
-        let own_fault = |_| Err(Fault::new(-32603, "the call failed for a fault of the server"));
+        let own_fault = |_| Err(Fault::new(-32603, "the call failed: an error of the server"));
         self.reply(&call.id, result.unwrap_or_else(own_fault));
     }
 
@@ -302,7 +302,7 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
 }
 
 fn known(method: &str, result: Option<Result<Value, Fault>>) -> Result<Value, Fault> {
-    result.unwrap_or_else(|| Err(Fault::new(-32601, format!("there is no method {method:?}"))))
+    result.unwrap_or_else(|| Err(Fault::new(-32601, format!("unknown method {method:?}"))))
 }
 
 /// A call that panicked has left nothing half done that another one could meet.

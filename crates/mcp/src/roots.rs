@@ -99,7 +99,7 @@ impl Roots {
     /// whether it exists or not.
     pub(crate) fn file(&self, path: &str) -> Result<Allowed, Refusal> {
         let outside = || {
-            Refusal::new("outside-roots", "the path is in none of the folders that may be read")
+            Refusal::new("outside-roots", "the path is outside the folders that may be read")
                 .with_help("name a file in one of them")
         };
         let candidates: Vec<PathBuf> = match Path::new(path) {
@@ -119,13 +119,12 @@ impl Roots {
             }
             let metadata = canonical.metadata().map_err(|_| no_such_file())?;
             if !metadata.is_file() {
-                return Err(
-                    Refusal::new("not-a-trace", "the path is no regular file").with_help("name a recording")
-                );
+                return Err(Refusal::new("not-a-trace", "the path is not a regular file")
+                    .with_help("name a recording"));
             }
             if metadata.len() > self.most_bytes {
                 let most = self.most_bytes;
-                let text = format!("the file has {} bytes, and {most} may be read", metadata.len());
+                let text = format!("the file has {} bytes, more than the limit of {most}", metadata.len());
                 return Err(
                     Refusal::new("too-large", text).with_help("start the server with a larger --max-file")
                 );
@@ -141,8 +140,7 @@ impl Roots {
 }
 
 fn no_such_file() -> Refusal {
-    Refusal::new("no-such-file", "there is no such file in the folders that may be read")
-        .with_help("check its name")
+    Refusal::new("no-such-file", "no such file in the folders that may be read").with_help("check its name")
 }
 
 impl Allowed {

@@ -102,8 +102,8 @@ impl Session {
             let was =
                 lock(&self.gone).iter().find(|(handle, _)| handle == trace).map(|(_, path)| path.clone());
             let (text, help) = match was {
-                Some(path) => (format!("the trace {path} is no longer held"), "open it again"),
-                None => ("no trace has this handle".to_owned(), "open its file"),
+                Some(path) => (format!("the recording {path} is no longer held"), "open it again"),
+                None => ("no recording has this handle".to_owned(), "open its file"),
             };
             return Err(Refusal::new("unknown-trace", text).with_help(help));
         }
@@ -189,7 +189,7 @@ impl Session {
             true => Ok(held),
             false => {
                 self.close(&held.handle);
-                Err(Refusal::new("stale-trace", "the file was changed since it was opened")
+                Err(Refusal::new("stale-trace", "the file changed after it was opened")
                     .with_help("open it again"))
             }
         }

@@ -1,4 +1,4 @@
-//! The tools: what each takes, and what it answers.
+//! The tools: their arguments and answers.
 
 use std::sync::Arc;
 
@@ -42,25 +42,31 @@ macro_rules! tools {
         ) -> Result<Value, Refusal> {
             match name {
                 $($name => $function(session, &asked($name, &arguments), parsed::<$arguments>(arguments)?, following),)*
-                _ => Err(Refusal::new("bad-value", "there is no such tool")),
+                _ => Err(Refusal::new("bad-value", "unknown tool")),
             }
         }
     };
 }
 
 tools! {
-    "open" Open open "Read a recording (PyTorch/Kineto, XPlane, rocprofv3, Nsight Systems export, Tenstorrent CSV) and hold it. Answers with a handle, how far its figures can be trusted, and its tables. Begin with it.";
-    "close" Close close "Give up a held recording and its memory.";
-    "summary" OfTrace summary "Where the time of a recording went: devices, time split, steps, what bounds it, and the first findings.";
-    "table" TableRows table "Rows of one table of a recording, by conditions, order and page. `open` lists the tables, `columns` says what their columns mean.";
-    "why" OfTarget why "All that is known of one operator, kernel, module or event: time, calls, spread, callers, kernels, waits before it, findings.";
+    "open" Open open "Read a recording (PyTorch/Kineto, XPlane, rocprofv3, Nsight Systems export, \
+                      Tenstorrent CSV) and hold it. Returns a handle, how reliable its figures are, and its \
+                      tables. Start here.";
+    "close" Close close "Release a held recording and its memory.";
+    "summary" OfTrace summary "Where the time of a recording went: devices, time split, steps, bound, and \
+                               the first findings.";
+    "table" TableRows table "Rows of one table of a recording, filtered, sorted and paged. `open` lists the \
+                             tables, `columns` explains their columns.";
+    "why" OfTarget why "Explains one operator, kernel, module or event: time, calls, spread, callers, \
+                        kernels, waits before it, findings.";
     "tree" OfTree tree "What a call launches (down) or who calls it (up), with device times; equal siblings are one row.";
     "path" OfPath path "The critical path of a PyTorch trace: what the run waited for, by class of work.";
-    "diff" OfRuns diff "Where two runs of a program differ: time by line of a ledger that adds up.";
+    "diff" OfRuns diff "Where two runs of a program differ: a ledger of times that adds up.";
     "advise" OfAdvice advise "What to change first: findings with gain in µs, evidence and remedy.";
     "gate" OfGate gate "Whether a candidate is slower than a baseline, from one or several recordings of each.";
-    "columns" OfColumns columns "What the columns of a table mean, with units.";
-    "doctor" OfDoctor doctor "What is wrong with a recording and which figures that spoils; without a trace: the server's version and limits.";
+    "columns" OfColumns columns "Meaning and units of a table's columns.";
+    "doctor" OfDoctor doctor "Problems of a recording and the figures they make unreliable; without a \
+                              trace: the server's version and limits.";
 }
 
 fn tool(name: &str, about: &str, mut schema: Value) -> Value {
@@ -74,7 +80,7 @@ fn tool(name: &str, about: &str, mut schema: Value) -> Value {
     })
 }
 
-/// Takes away what says nothing to an agent.
+/// Removes what an agent has no use for.
 fn without_titles(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -107,20 +113,20 @@ fn asked(name: &str, arguments: &Map<String, Value>) -> Asked {
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Part {
-    /// Number of the step, as the table iterations has it.
+    /// Number of the step, as in the table iterations.
     step: Option<usize>,
-    /// From this time after the first event on, in ms.
+    /// Start, in ms after the first event.
     start_ms: Option<f64>,
-    /// Up to this time, in ms.
+    /// End, in ms after the first event.
     end_ms: Option<f64>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Open {
-    /// The file, absolute or from one of the roots.
+    /// The file, absolute or relative to a root.
     path: String,
-    /// Architecture to hold figures against, such as H100-SXM; the device that the recording names where it is left out.
+    /// Architecture for rooflines, such as H100-SXM. Default: the recorded device.
     arch: Option<String>,
 }
 
@@ -134,33 +140,33 @@ struct Close {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfTrace {
-    /// A handle of `open`, or a file.
+    /// A handle from `open`, or a file.
     trace: String,
-    /// Only a part of the recording.
+    /// Part of the recording. Default: all of it.
     window: Option<Part>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TableRows {
-    /// A handle of `open`, or a file.
+    /// A handle from `open`, or a file.
     trace: String,
-    /// Only a part of the recording.
+    /// Part of the recording. Default: all of it.
     window: Option<Part>,
     /// Name of the table.
     name: String,
-    /// Columns to give, in this order; the first that are not empty where none are named.
+    /// Columns to return, in this order. Default: the first that are not empty.
     #[serde(default)]
     select: Vec<String>,
-    /// Conditions that rows have to meet, all of them.
+    /// Conditions that rows must all meet.
     #[serde(default)]
     filter: Vec<FilterBy>,
     /// Columns to sort by, the most important first.
     #[serde(default)]
     sort: Vec<SortBy>,
-    /// Rows to give, 1 to 500; 20 where it is left out.
+    /// Rows to return, 1 to 500. Default: 20.
     top: Option<usize>,
-    /// Where to go on: `next` of the last answer.
+    /// Where to continue: `next` of the last answer.
     #[serde(default)]
     cursor: usize,
 }
@@ -170,7 +176,7 @@ struct TableRows {
 struct FilterBy {
     column: String,
     op: Operator,
-    /// A text, number or flag; a list for `in`; left out for `null`.
+    /// A string, number or boolean; a list for `in`; omitted for `null`.
     #[serde(default)]
     value: Value,
 }
@@ -194,42 +200,42 @@ enum Operator {
 #[serde(deny_unknown_fields)]
 struct SortBy {
     column: String,
-    /// The largest first, unless this is false.
+    /// Largest first. Default: true.
     descending: Option<bool>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfTarget {
-    /// A handle of `open`, or a file.
+    /// A handle from `open`, or a file.
     trace: String,
-    /// Only a part of the recording.
+    /// Part of the recording. Default: all of it.
     window: Option<Part>,
     /// Name of an operator, kernel or module, or number of an event.
     target: String,
-    /// Entries of each list, 1 to 50; 5 where it is left out.
+    /// Entries per list, 1 to 50. Default: 5.
     top: Option<usize>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfTree {
-    /// A handle of `open`, or a file.
+    /// A handle from `open`, or a file.
     trace: String,
-    /// Only a part of the recording.
+    /// Part of the recording. Default: all of it.
     window: Option<Part>,
-    /// Begin at the event with this number.
+    /// Start at the event with this number.
     uid: Option<u32>,
-    /// Begin at all events of this name. Without both: at the outermost calls.
+    /// Start at all events of this name. Default: the outermost calls.
     name: Option<String>,
-    /// `down` to what is launched, or `up` to the callers.
+    /// `down` to callees and launches (default), or `up` to callers.
     direction: Option<Direction>,
-    /// Levels, 1 to 32; 4 where it is left out.
+    /// Levels, 1 to 32. Default: 4.
     depth: Option<usize>,
-    /// Leave out what has less device time, in µs.
+    /// Omit events with less device time, in µs.
     #[serde(default)]
     min_us: f64,
-    /// Rows, 1 to 300; 50 where it is left out.
+    /// Rows, 1 to 300. Default: 50.
     top: Option<usize>,
 }
 
@@ -243,11 +249,11 @@ enum Direction {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfPath {
-    /// A handle of `open`, or a file.
+    /// A handle from `open`, or a file.
     trace: String,
-    /// Only a part of the recording.
+    /// Part of the recording. Default: all of it.
     window: Option<Part>,
-    /// Rows, 1 to 500; 20 where it is left out.
+    /// Rows, 1 to 500. Default: 20.
     top: Option<usize>,
 }
 
@@ -258,21 +264,21 @@ struct OfRuns {
     baseline: String,
     /// The later run: a handle or a file.
     candidate: String,
-    /// Rows, 1 to 500; 20 where it is left out.
+    /// Rows, 1 to 500. Default: 20.
     top: Option<usize>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfAdvice {
-    /// A handle of `open`, or a file.
+    /// A handle from `open`, or a file.
     trace: String,
-    /// Only a part of the recording.
+    /// Part of the recording. Default: all of it.
     window: Option<Part>,
     /// Only these rules, such as IDLE-SYNC or IDLE-*.
     #[serde(default)]
     rules: Vec<String>,
-    /// Findings, 1 to 50; 10 where it is left out.
+    /// Findings, 1 to 50. Default: 10.
     top: Option<usize>,
 }
 
@@ -283,7 +289,7 @@ struct OfGate {
     baseline: Vec<String>,
     /// Recordings of the later version.
     candidate: Vec<String>,
-    /// How much slower fails, in percent of the step; 3 where it is left out.
+    /// Smallest slowdown that fails, in percent of the step. Default: 3.
     slower_by_pct: Option<f64>,
 }
 
@@ -299,17 +305,15 @@ struct OfColumns {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfDoctor {
-    /// A handle of `open`, or a file.
+    /// A handle from `open`, or a file.
     trace: Option<String>,
 }
 
-/// A number within its bounds: a schema alone does not keep them.
+/// A number within its bounds, which the schema alone does not enforce.
 fn within(name: &str, given: Option<usize>, default: usize, most: usize) -> Result<usize, Refusal> {
     match given.unwrap_or(default) {
         number if (1..=most).contains(&number) => Ok(number),
-        number => {
-            Err(bad_value(format!("{name} is {number}")).with_help(format!("it goes from 1 to {most}")))
-        }
+        number => Err(bad_value(format!("{name} is {number}")).with_help(format!("use 1 to {most}"))),
     }
 }
 
@@ -331,7 +335,7 @@ fn bad_value(what: impl std::fmt::Display) -> Refusal {
     Refusal::new("bad-value", what.to_string())
 }
 
-/// What there is to say of a held recording, without tables and findings.
+/// The answer about a held recording, without tables and findings.
 fn about<'h>(session: &Session, asked: &Asked, held: &'h Held) -> Answer<'h> {
     let mut answer = session.answer(asked, vec![held.input.clone()]).about(&held.report);
     answer.findings.clear();
@@ -360,8 +364,7 @@ fn open(session: &Session, asked: &Asked, given: Open, following: &Following<'_>
 
 fn close(session: &Session, asked: &Asked, given: Close, _: &Following<'_>) -> Result<Value, Refusal> {
     let freed = session.close(&given.trace).ok_or_else(|| {
-        Refusal::new("unknown-trace", "no trace with this handle is held")
-            .with_help("there is nothing to close")
+        Refusal::new("unknown-trace", "no recording with this handle is held").with_help("nothing to close")
     })?;
     let mut answer = session.answer(asked, Vec::new());
     answer.result = json!({"freed_bytes": freed});
@@ -432,13 +435,13 @@ fn condition(given: FilterBy) -> Result<Condition, Refusal> {
         Value::String(text) => Ok(CellValue::Text(text.clone())),
         Value::Bool(flag) => Ok(CellValue::Flag(*flag)),
         Value::Number(number) => Ok(CellValue::Number(number.as_f64().unwrap_or(f64::NAN))),
-        _ => Err(bad("a text, a number or a flag as value")),
+        _ => Err(bad("a string, a number or a boolean as value")),
     };
     let number = |orders| match value.as_f64() {
         Some(number) => Ok(Test::Number(orders, number)),
         None => Err(bad("a number as value")),
     };
-    let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(|| bad("a text as value"));
+    let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(|| bad("a string as value"));
     let test = match op {
         Operator::Eq => Test::Equal(one(&value)?),
         Operator::Ne => Test::NotEqual(one(&value)?),
@@ -490,7 +493,7 @@ fn tree(
     let top = within("top", given.top, 50, 300)?;
     let start = match (given.uid, given.name) {
         (Some(_), Some(_)) => {
-            return Err(bad_value("uid and name are both given").with_help("name one of them"));
+            return Err(bad_value("both uid and name are given").with_help("name one of them"));
         }
         (Some(uid), None) => TreeStart::Uid(uid),
         (None, Some(name)) => TreeStart::Name(name),
@@ -505,7 +508,7 @@ fn tree(
     let found = query.table(analysis).map_err(bad_value)?;
     let Some(table) = found else {
         let trace = analysis.trace();
-        let refusal = bad_value("the tree has no such event");
+        let refusal = bad_value("no such event in the tree");
         return Err(match &start {
             TreeStart::Name(name) => {
                 let names = analysis.tree().node_names().map(|name| trace.text(name));
@@ -579,7 +582,7 @@ fn advise(
     let held = session.part(&given.trace, window(given.window)?, following)?;
     let mut answer = session.answer(asked, vec![held.input.clone()]).about(&held.report);
     if held.report.advice.is_none() {
-        return Err(Refusal::new("bad-value", "no rules look at recordings of this kind"));
+        return Err(Refusal::new("bad-value", "no rules exist for recordings of this kind"));
     }
     if !given.rules.is_empty() {
         let is_asked =
@@ -603,7 +606,7 @@ fn gate(
         Some(percent) if (0.0..=1_000.0).contains(&percent) => {
             Thresholds::default().with_slower_by(percent / 100.0)
         }
-        Some(_) => return Err(bad_value("slower_by_pct goes from 0 to 1000")),
+        Some(_) => return Err(bad_value("slower_by_pct must be from 0 to 1000")),
     };
     let reader = GateReader::default();
     let details = InputDetails { hash: true, ..InputDetails::default() };
@@ -630,7 +633,7 @@ fn columns(session: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>
     let chosen: Vec<_> = all.iter().filter(|sheet| sheet.name == given.name).collect();
     if chosen.is_empty() {
         let names = all.iter().map(|sheet| sheet.name.as_ref());
-        return Err(Refusal::new("unknown-table", format!("there is no table {:?}", given.name))
+        return Err(Refusal::new("unknown-table", format!("unknown table {:?}", given.name))
             .with_help(nearest_names(&given.name, names)));
     }
     let found: Vec<Value> = chosen.iter().map(|sheet| sheet.to_json(given.column.as_deref())).collect();
@@ -638,7 +641,7 @@ fn columns(session: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>
         && found.iter().all(|sheet| sheet["columns"].as_array().is_none_or(Vec::is_empty))
     {
         let names = chosen.iter().flat_map(|sheet| &sheet.columns).map(|column| column.name);
-        return Err(Refusal::new("unknown-column", format!("there is no column {name:?}"))
+        return Err(Refusal::new("unknown-column", format!("unknown column {name:?}"))
             .with_help(nearest_names(name, names)));
     }
     let mut answer = session.answer(asked, Vec::new());

@@ -9,22 +9,22 @@ use crate::conventions::Conventions;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MetalOptions {
-    /// Report what comes after this signpost [default: the last one with operations after it]
+    /// Report only operations after this signpost [default: the last one followed by operations]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "NAME", visible_alias = "signpost", help_heading = "Rows")
     )]
     pub start_signpost: Option<String>,
 
-    /// Report what comes before this signpost
+    /// Report only operations before this signpost
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Rows"))]
     pub end_signpost: Option<String>,
 
-    /// Which of the signposts of that name is the start, counted from 1 [default: the first]
+    /// Which signpost of that name is the start, counted from 1 [default: the first]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "start_signpost", value_parser = counted_from_one, help_heading = "Rows"))]
     pub occurrence: Option<usize>,
 
-    /// Report the whole file
+    /// Report the whole file, ignoring signposts
     #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = ["start_signpost", "end_signpost"], help_heading = "Rows"))]
     pub ignore_signposts: bool,
 
@@ -32,8 +32,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub print_signposts: bool,
 
-    /// Report rows with these IDs only: 5-10, 31- (from there on), -12 (up to there). An ID is the row's line when the
-    /// file is opened as a spreadsheet
+    /// Report only rows with these IDs: 5-10, 31- (from 31), -12 (up to 12). An ID is the row's line in a spreadsheet
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "RANGE", allow_hyphen_values = true, help_heading = "Rows")
@@ -44,38 +43,37 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub no_host_ops: bool,
 
-    /// Keep the order of the file: a replayed trace has the host's times of its capture
+    /// Keep the order of the file; replayed traces have the host times of their capture
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub tracing_mode: bool,
 
-    /// Show what each device did instead of one row for all
+    /// Show one row per device instead of one for all
     #[cfg_attr(feature = "clap", arg(id = "no_merge_devices", long = "no-merge-devices", action = clap::ArgAction::SetFalse, help_heading = "Rows"))]
     pub merge_devices: bool,
 
-    /// Chip that the operations ran on, such as wormhole, blackhole, p100 [default: what the file says, else wormhole]
+    /// Chip of the operations, such as wormhole, blackhole, p100 [default: as recorded, else wormhole]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Figures"))]
     pub arch: Option<String>,
 
-    /// Experts that a sparse product computes, where its attributes do not say
+    /// Active experts of sparse matrix products whose attributes do not state them
     #[cfg_attr(feature = "clap", arg(long, value_name = "K", help_heading = "Figures"))]
     pub active_experts: Option<NonZeroU64>,
 
-    /// Which duration counts: that of the kernel, or with the firmware around it (fw)
+    /// Duration to use: of the kernel alone, or including firmware (fw)
     #[cfg_attr(feature = "clap", arg(long, default_value = "kernel", value_parser = flags::one_of(DURATIONS), value_name = "WHICH", help_heading = "Figures"))]
     pub duration: DurationSource,
 
-    /// Time of a collective on several devices: their mean, the shortest (of the device that came last and did not
-    /// wait), or the longest
+    /// Time of a collective on several devices: their mean, the shortest (of the last device, which did not wait), or
+    /// the longest
     #[cfg_attr(feature = "clap", arg(long, default_value = "mean", value_parser = flags::one_of(COLLECTIVE_TIMES), value_name = "WHICH", help_heading = "Figures"))]
     pub collective_time: CollectiveTime,
 
-    /// Share in percent, of the time and of device time, below which a row is minor: grey, and left out where there is no
-    /// colour. With --compat that of the time decides alone
+    /// Rows below this percentage of both the time and device time are minor: grey, or left out without colour.
+    /// --compat ignores device time
     #[cfg_attr(feature = "clap", arg(long, value_name = "PERCENT", default_value_t = Self::default().min_percentage, value_parser = flags::number("of percent, 0 or more", |value| value >= 0.0), help_heading = "Terminal"))]
     pub min_percentage: f64,
 
-    /// What a row of the summary is: an operation (op), an operation and where its first input lies (memory), or a
-    /// category
+    /// Group the summary by operation (op), operation and memory of its first input (memory), or category
     #[cfg_attr(feature = "clap", arg(long, default_value = "memory", value_parser = flags::one_of(GROUPINGS), value_name = "BY", help_heading = "Terminal"))]
     pub group_by: GroupBy,
 

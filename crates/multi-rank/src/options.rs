@@ -11,31 +11,31 @@ use crate::statistic::Statistic;
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Analysis"))]
 pub struct JobOptions {
-    /// Bring the clocks of hosts together by the ends of collectives (align), or take times as they are (raw)
+    /// Align host clocks by the ends of collectives (align), or keep recorded times (raw)
     #[cfg_attr(feature = "clap", arg(long, value_name = "HOW", default_value = "align", value_parser = flags::one_of(ClockMode::NAMES)))]
     pub clock: ClockMode,
 
-    /// How kernels of several ranks are found to be one collective
+    /// How to match the kernels of a collective across ranks
     #[cfg_attr(feature = "clap", arg(long = "match", value_name = "HOW", default_value = "best", value_parser = flags::one_of_explained(PAIRINGS)))]
     pub pairing: Pairing,
 
-    /// Devices of a node: adds node_id and node_span [default: what the first recording says, with --parity]
+    /// Devices per node; adds node_id and node_span [default: as in the first recording, with --parity]
     #[cfg_attr(feature = "clap", arg(long = "gpus_per_node", value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     pub gpus_per_node: Option<u32>,
 
-    /// Statistics of the summaries of collectives
+    /// Statistics in the summaries of collectives
     #[cfg_attr(feature = "clap", arg(long = "agg_metrics", value_name = "NAME", num_args = 1.., default_values_t = Self::default().agg_metrics))]
     pub agg_metrics: Vec<Statistic>,
 
-    /// Add what each rank sent to each other in exchanges of unequal parts
+    /// Add what each rank sent to each other rank in exchanges of unequal parts
     #[cfg_attr(feature = "clap", arg(long = "all2allv_heatmap"))]
     pub all2allv_heatmap: bool,
 
-    /// Columns for each rank in the tables of single collectives up to so many ranks
+    /// Give each rank columns in the tables of single collectives, up to this many ranks
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().wide_ranks))]
     pub wide_ranks: usize,
 
-    /// Show collectives one by one where they have no more kernels than this
+    /// List collectives one by one up to this many kernels
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().detail_rows))]
     pub detail_rows: usize,
 

@@ -11,10 +11,10 @@ use crate::ranges::{DeviceWork, NvtxRanges};
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct NsysOptions {
-    /// Write the tables of `nsys stats` and no others, with its names, columns and units; numbers are not rounded
+    /// Write only the tables of `nsys stats`, with its names, columns and units; numbers are not rounded
     #[cfg_attr(feature = "clap", arg(long = "nsys_names", alias = "nsys-names"))]
     pub nsys_names: bool,
-    /// Levels of ranges in the sheet nvtx_tree; deeper ones are part of the range around them
+    /// Levels of ranges in the sheet nvtx_tree; deeper ranges count in their parent
     #[cfg_attr(
         feature = "clap",
         arg(long = "nvtx_depth", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))
@@ -23,7 +23,7 @@ pub struct NsysOptions {
     /// Paths in the sheet `nvtx_tree`; the rest are one row.
     #[cfg_attr(feature = "clap", arg(skip = 100_000_usize))]
     pub most_paths: usize,
-    /// With --nsys_names, add cuda_gpu_trace: all device work in the order of its starts
+    /// With --nsys_names, add cuda_gpu_trace: all device work in start order
     #[cfg_attr(feature = "clap", arg(long = "gpu_trace", requires = "nsys_names"))]
     pub gpu_trace: bool,
 }

@@ -15,11 +15,11 @@ pub struct KernelOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub topk_kernels: Option<usize>,
 
-    /// Add a histogram of the durations of short kernels, and a sheet of the short kernels by name
+    /// Add a histogram of short kernels' durations, and a sheet of short kernels by name
     #[cfg_attr(feature = "clap", arg(long))]
     pub short_kernel_study: bool,
 
-    /// A kernel is short below this duration
+    /// Kernels below this duration are short
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "US", default_value_t = Self::default().short_kernel_threshold_us, value_parser = flags::microseconds())

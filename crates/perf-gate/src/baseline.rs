@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::recording::{Inconsistent, Recording};
 
-/// What such a file says of itself first.
+/// The schema name at the start of the file.
 pub const BASELINE_SCHEMA: &str = "tracelens.baseline/1";
 
 /// Size above which no file is a baseline of ours: a recording is 7 MB at most.
 pub const MOST_BASELINE_BYTES: u64 = 256 << 20;
 
-/// Recordings of a baseline, as `tracelens gate save` writes them for `tracelens gate`.
+/// Recordings of a baseline, written by `tracelens gate save` for `tracelens gate`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Baseline")]
 struct Document<'a> {
-    /// `tracelens.baseline/1`: version of the form, not of the program.
+    /// `tracelens.baseline/1`: version of the format, not of the program.
     schema: &'a str,
     /// The recordings; never empty.
     recordings: &'a [Recording],
@@ -29,7 +29,7 @@ pub fn baseline_schema() -> Schema {
     schema_for!(Document<'_>)
 }
 
-/// Why a file is no baseline.
+/// Why a file is not a baseline.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum BaselineError {
     /// It is no JSON of the form.
@@ -58,7 +58,7 @@ pub enum BaselineError {
     Empty,
 }
 
-/// Whether a file that begins with these bytes says that it is a baseline, of any version.
+/// Whether a file that begins with these bytes is a baseline of any version.
 #[must_use]
 pub fn is_baseline(start: &[u8]) -> bool {
     let text: Vec<u8> = start.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(64).collect();

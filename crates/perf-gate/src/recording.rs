@@ -6,51 +6,51 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Units of work that are kept one by one; the others are summed up.
+/// Units kept one by one; the others are summed up.
 pub const MOST_UNITS: usize = 500;
 
-/// Steps of which times are kept.
+/// Steps whose times are kept.
 pub const MOST_STEPS: usize = 256;
 
-/// A recording of one version of a program. All times are in nanoseconds, by step in the order of
+/// A recording of one version of a program. All times are in nanoseconds, per step in the order of
 /// [`Recording::steps`].
 ///
-/// Every nanosecond of a step belongs to one of its parts: the unit whose computation or copy it is, exposed
-/// communication, or idle. So the parts add up to the step, and differences of the parts to that of the step.
+/// Every nanosecond of a step belongs to one part: a unit's computation or copy, exposed communication, or idle. So the
+/// parts add up to the step, and their differences to that of the step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
     /// Name of the file.
     pub file: String,
     /// Hash of the bytes on disk, in hexadecimal digits.
     pub hash: String,
-    /// The job that it was recorded in, where the user said so.
+    /// The job it was recorded in, if the user gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// Hash of the name of the host, where the recorder left one.
+    /// Hash of the host name, if recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// When it was recorded, in nanoseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_at: Option<i64>,
-    /// What it was recorded by and how.
+    /// How it was recorded.
     pub setup: Setup,
-    /// What it did, for comparison with others.
+    /// The workload, for comparison with others.
     pub workload: Workload,
-    /// The steps that were recorded as a whole, at most [`MOST_STEPS`].
+    /// The complete steps, at most [`MOST_STEPS`].
     pub steps: Steps,
     /// The units of work with the most time, at most [`MOST_UNITS`].
     pub units: Vec<Unit>,
     /// All other units together.
     pub rest: Rest,
-    /// Time with communication and nothing else, of each step.
+    /// Exposed communication of each step.
     pub exposed_communication: Vec<i64>,
-    /// Time in which nothing ran, of each step.
+    /// Idle time of each step.
     pub idle: Vec<i64>,
     /// Kernels, copies and fills of each step.
     pub kernels: Vec<u32>,
 }
 
-/// What a recording was made by, with which options and on what.
+/// Recorder, options and machine of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
     /// Kind of the recording, such as `an event trace`.
@@ -65,26 +65,26 @@ pub struct Setup {
     pub options: BTreeMap<String, bool>,
     /// Versions of drivers, runtimes and libraries, as far as recorded.
     pub versions: BTreeMap<String, String>,
-    /// Whether units tell the `nn.Module` that they ran in.
+    /// Whether units name their `nn.Module`.
     pub modules: bool,
     /// Whether a part of the file is lost.
     pub truncated: bool,
     /// Percentage of the device time whose launch was recorded.
     pub linked_percent: f64,
-    /// Faults of the recording that spoil figures, a sentence each.
+    /// Faults that make figures unreliable, one sentence each.
     pub faults: Vec<String>,
 }
 
-/// What a program did, per step.
+/// The workload per step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// Calls of each operator with device work, by a hash of its name and of the shapes and types of its arguments.
+    /// Calls of each operator with device work, by a hash of its name and its arguments' shapes and types.
     pub calls: BTreeMap<String, f64>,
-    /// Floating-point operations, as far as models know them.
+    /// Floating-point operations covered by performance models.
     pub flops: Option<f64>,
-    /// Percentage of the tokens that belong to prompts, of an inference engine.
+    /// Percentage of tokens that belong to prompts, for inference engines.
     pub prefill_percent: Option<f64>,
-    /// Requests at a time, of an inference engine.
+    /// Concurrent requests, for inference engines.
     pub batch_size: Option<f64>,
 }
 
@@ -93,13 +93,13 @@ pub struct Workload {
 pub struct Steps {
     /// What they are, such as `step`.
     pub kind: String,
-    /// What shows them, such as `recorded steps`.
+    /// Evidence for them, such as `recorded steps`.
     pub evidence: String,
     /// How many were recorded.
     pub recorded: usize,
-    /// Index of each among those that were recorded.
+    /// Index of each among those recorded.
     pub index: Vec<usize>,
-    /// How long the device took for each: the sum of its parts.
+    /// Length of each on the device: the sum of its parts.
     pub duration: Vec<i64>,
 }
 
@@ -115,7 +115,7 @@ pub struct Unit {
     /// Types of its arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub types: String,
-    /// The `nn.Module` that it ran in.
+    /// Its `nn.Module`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub module: String,
     /// Name of the kernel or copy.
@@ -124,39 +124,38 @@ pub struct Unit {
     pub calls: f64,
     /// Sum of the durations in each step.
     pub kernel_time: Vec<i64>,
-    /// The part of the step that is its own: as [`Unit::kernel_time`], but what runs at once counts for one of them.
-    /// `None` where it is the same.
+    /// Its own part of each step: as [`Unit::kernel_time`], but overlapping time counts for one unit. `None` if equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_time: Option<Vec<i64>>,
 }
 
 impl Unit {
-    /// The part of each step that is its own.
+    /// Its own part of each step.
     #[must_use]
     pub fn own_time(&self) -> &[i64] {
         self.own_time.as_deref().unwrap_or(&self.kernel_time)
     }
 
-    /// What the ledger calls it: the operator, or the kernel that none launched.
+    /// Its name in the ledger: the operator, or the kernel without one.
     #[must_use]
     pub fn name(&self) -> &str {
         if self.op.is_empty() { &self.kernel } else { &self.op }
     }
 }
 
-/// Units that are not kept one by one.
+/// Units not kept one by one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rest {
-    /// How many.
+    /// Their number.
     pub units: usize,
-    /// The part of each step that is their own.
+    /// Their own part of each step.
     pub own_time: Vec<i64>,
 }
 
-/// What is wrong with the figures of a recording.
+/// Faults in the figures of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Inconsistent {
-    /// A list has not as many values as there are steps.
+    /// A list's length is not the number of steps.
     #[error("{list} has {found} values for {steps} steps")]
     Length {
         /// The list.
@@ -198,7 +197,7 @@ impl Recording {
     /// Checks that all lists are of the same steps and that the parts of each step add up to it.
     ///
     /// # Errors
-    /// Says the first thing that is wrong.
+    /// The first fault found.
     pub fn check(&self) -> Result<(), Inconsistent> {
         let steps = self.steps.duration.len();
         let limits = [("steps", steps, MOST_STEPS), ("units", self.units.len(), MOST_UNITS)];

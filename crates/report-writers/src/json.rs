@@ -88,29 +88,28 @@ fn are_told_apart(table: &Table, columns: &[&TableColumn]) -> bool {
     })
 }
 
-/// A table as the document has it.
+/// A table of the document.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Table")]
 struct TableView<'t> {
     name: &'t str,
-    /// What its rows are; null where that is not said.
+    /// What its rows are; null if not stated.
     title: Option<&'t str>,
-    /// The columns that tell the rows of the whole table apart; empty where two rows have the same, or where one of these
-    /// columns is not here.
+    /// Columns that identify a row of the whole table; empty if two rows share them or one was not selected.
     key: &'t [String],
-    /// What a reader has to know of the table as a whole.
+    /// Caveats of the whole table.
     caveats: Vec<&'t str>,
     columns: Vec<ColumnView<'t>>,
-    /// A list of cells for each row, in the order of the columns.
+    /// One list of cells per row, in column order.
     #[schemars(with = "Vec<Vec<serde_json::Value>>")]
     rows: JsonRows<'t>,
-    /// Rows that there are.
+    /// Rows of the whole table.
     rows_total: usize,
-    /// Rows that are here.
+    /// Rows returned.
     rows_returned: usize,
-    /// Where the next rows begin; null where these are the last.
+    /// Where the next rows start; null if these are the last.
     next: Option<usize>,
-    /// The columns that rows were sorted by, where that was asked.
+    /// Columns that the rows were sorted by on request.
     sort: &'t [String],
     absent: Vec<Absent<'t>>,
 }
@@ -149,24 +148,24 @@ fn texts(caveats: &[Arc<Caveat>]) -> Vec<&str> {
     caveats.iter().map(|caveat| caveat.text.as_str()).collect()
 }
 
-/// What a column is.
+/// A column.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Column")]
 struct ColumnView<'t> {
     name: &'t str,
     /// `text`, `literal`, `flag`, `id`, `count`, `duration`, `size`, `rate`, `share`, `work` or `ratio`.
     kind: &'static str,
-    /// Unit of the cells; null where they are no quantities.
+    /// Unit of the cells; null if they are not quantities.
     unit: Option<&'static str>,
-    /// What the figure is of, where it is not of all that the row stands for: `call` for the mean over the row's calls, for
-    /// how it varies among them, and for the FLOPs of one of them.
+    /// What the figure refers to, if not the whole row: `call` for the mean over the row's calls, their spread, and the
+    /// FLOPs of one call.
     per: Option<&'static str>,
-    /// What may be done with cells when rows are joined: `key`, `sum`, `min`, `max` or `none`.
+    /// How to combine cells when rows are joined: `key`, `sum`, `min`, `max` or `none`.
     aggregate: &'static str,
     /// Whether some cells are null.
     nullable: bool,
     description: &'t str,
-    /// What a reader has to know of the column.
+    /// Caveats of the column.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     caveats: Vec<&'t str>,
@@ -261,7 +260,7 @@ struct Absent<'t> {
     reason: &'t str,
 }
 
-/// `"all"`, or the places of the rows.
+/// `"all"`, or row indices.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum AbsentRows {

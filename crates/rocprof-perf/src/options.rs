@@ -26,10 +26,9 @@ pub struct RocprofOptions {
     #[cfg_attr(feature = "clap", command(flatten))]
     pub kernels: KernelOptions,
 
-    /// Which of a kernel's names the sheets show: without namespace, template arguments and parameters (truncated),
-    /// with them (formatted), with the suffix of the code object, too (demangled), or the symbol's (mangled).
-    /// Kernels that share the name are one row [default: truncated; formatted in the tables known from Perfetto
-    /// traces]
+    /// Kernel names: without namespace, template arguments and parameters (truncated), with them (formatted), plus the
+    /// code object's suffix (demangled), or the symbol (mangled). Kernels of one name are one row [default: truncated;
+    /// formatted in the tables of Perfetto traces]
     #[cfg_attr(feature = "clap", arg(long, value_parser = flags::one_of(KERNEL_NAMES), value_name = "NAMES"))]
     pub kernel_names: Option<KernelNames>,
 
@@ -50,7 +49,7 @@ const KERNEL_NAMES: &[(&str, KernelNames)] = &[
     ("mangled", KernelNames::Mangled),
 ];
 
-/// Kernels of XLA that check buffers while it tunes itself; what they take says nothing of the program.
+/// Kernels with which XLA checks buffers during autotuning; their time is not the program's.
 const CHECKER_OF_TUNING: &str = r"(?:^|\W)redzone_checker_kernel(?:\W|$)";
 
 /// Options of the tables that are known from Perfetto traces. The defaults are those of TraceLens. All but the first say
@@ -67,19 +66,19 @@ pub struct PftraceOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub pftrace_tables: bool,
 
-    /// Count kernels whose names differ in digits only as one
+    /// Merge kernels whose names differ only in digits
     #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub merge_kernels: bool,
 
-    /// Leave out what threads with lower numbers launched and called
+    /// Ignore launches and calls of threads with ids below N
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().min_tid, requires = "pftrace_tables", allow_negative_numbers = true))]
     pub min_tid: i64,
 
-    /// Leave out what threads with higher numbers launched and called
+    /// Ignore launches and calls of threads with ids above N
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().max_tid, requires = "pftrace_tables", allow_negative_numbers = true))]
     pub max_tid: i64,
 
-    /// Leave out shorter kernels and HIP calls, but not from xla_top
+    /// Leave out shorter kernels and HIP calls, except in xla_top
     #[cfg_attr(feature = "clap", arg(long, value_name = "NS", default_value_t = Self::default().min_event_ns, requires = "pftrace_tables", allow_negative_numbers = true))]
     pub min_event_ns: i64,
 
@@ -91,11 +90,11 @@ pub struct PftraceOptions {
     #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub kernel_summary_include_rccl: bool,
 
-    /// What percentages of pftrace_kernel_summary are of
+    /// Total of the percentages in pftrace_kernel_summary: all kernel time, or without collectives (compute)
     #[cfg_attr(feature = "clap", arg(long, value_name = "WHAT", default_value = "total", value_parser = flags::one_of(BASELINES), requires = "pftrace_tables"))]
     pub kernel_summary_baseline: KernelBaseline,
 
-    /// What a row of pftrace_kernel_summary is: a kernel with its launch configuration, or a kernel
+    /// Group pftrace_kernel_summary by kernel and launch configuration (config), or by kernel (name)
     #[cfg_attr(feature = "clap", arg(long, value_name = "BY", default_value = "config", value_parser = flags::one_of(KERNEL_GROUPINGS), requires = "pftrace_tables"))]
     pub kernel_summary_group: KernelGrouping,
 
@@ -103,7 +102,7 @@ pub struct PftraceOptions {
     #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub no_hip_summary: bool,
 
-    /// What a row of hip_summary is
+    /// Grouping of hip_summary
     #[cfg_attr(feature = "clap", arg(long, value_name = "BY", default_value = "name", value_parser = flags::one_of(HIP_GROUPINGS), requires = "pftrace_tables"))]
     pub hip_summary_group: HipGrouping,
 
@@ -111,12 +110,12 @@ pub struct PftraceOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().top_xla, requires = "pftrace_tables"))]
     pub top_xla: usize,
 
-    /// Leave kernels whose name this regular expression finds out of api_kernel_summary; an empty one leaves none out
+    /// Leave kernels whose names match this regular expression out of api_kernel_summary; an empty one keeps all
     /// [default: redzone_checker_kernel as a word]
     #[cfg_attr(feature = "clap", arg(long, value_name = "REGEX", value_parser = flags::expression::<KernelPattern>(), default_value_t = KernelPattern::checker_of_tuning(), hide_default_value = true, requires = "pftrace_tables"))]
     pub exclude_kernel_regex: KernelPattern,
 
-    /// Count a call with each kernel that it launched, not only with the first
+    /// Count a call for each kernel it launched, not only the first
     #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub allow_multi_kernel_per_api: bool,
 

@@ -12,7 +12,7 @@ use trace2tree::{LinkBy, TreeOptions};
 
 use crate::conventions::Conventions;
 
-/// Which report the sheets are for, where reports differ in columns that no other option decides.
+/// Report that the sheets are for, where columns differ and no other option decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportLayout {
     /// Training and everything else.
@@ -123,23 +123,23 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub topk_roofline_ops: Option<usize>,
 
-    /// With --parity, count device events whose launch is not in the trace too; without it they always count
+    /// With --parity, also count device events whose launch is not in the trace; otherwise they always count
     //
     // On where the recorder cannot know launches, too: the timeline would be empty, or lack a part.
     #[cfg_attr(feature = "clap", arg(long))]
     pub include_unlinked_kernels: bool,
 
-    /// Split idle time of gpu_timeline into gaps shorter than this (micro_idle_time) and the rest (macro_idle_time)
+    /// Split idle time in gpu_timeline into gaps shorter than this (micro_idle_time) and longer ones (macro_idle_time)
     #[cfg_attr(feature = "clap", arg(long, value_name = "US", value_parser = flags::microseconds()))]
     pub micro_idle_thresh_us: Option<f64>,
 
-    /// The sheet time_budget has a row for each range or operator of this name, with # for numbers in it, in place of the
-    /// iterations that are detected; /EXPRESSION/ means all names that the regular expression matches
+    /// Rows of the sheet time_budget: each range or operator of this name (# for numbers) instead of detected
+    /// iterations; /EXPRESSION/ for names that match a regular expression
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_parser = flags::expression::<IterationName>()))]
     pub iteration: Option<IterationName>,
 
-    /// What a row of time_budget divides: the time of the iteration on the host, or from the first start to the last end of
-    /// the device work that its thread launched in it
+    /// Time that a row of time_budget divides: the iteration on the host, or the span of the device work that its
+    /// thread launched in it (projected)
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "BOUNDS", value_parser = flags::one_of(BUDGET_BOUNDS), default_value = "host")
@@ -151,19 +151,19 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub kernels: KernelOptions,
 
-    /// Add sheets of why devices and streams had nothing to run, of launch queues and delays, of what ran at the same time,
-    /// of the bandwidth of copies, and of annotations
+    /// Add sheets of idle causes of devices and streams, launch queues and delays, overlap, copy bandwidth, and
+    /// annotations
     #[cfg_attr(feature = "clap", arg(long))]
     pub waits: bool,
 
-    /// A wait of launched work is the device's own time between two events (kernel_wait) below this length
+    /// Gaps before already launched work count as kernel_wait below this length
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "US", default_value_t = Self::default().kernel_wait_threshold_us, value_parser = flags::microseconds())
     )]
     pub kernel_wait_threshold_us: f64,
 
-    /// The sheet gpu_gaps has gaps of this length and more
+    /// Shortest gap in the sheet gpu_gaps
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "US", default_value_t = Self::default().min_gap_us, value_parser = flags::microseconds())
@@ -174,8 +174,8 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().queue_limit))]
     pub queue_limit: NonZeroUsize,
 
-    /// Name the modules in the sheets of memory, which needs a trace with stacks; the sheets themselves are written wherever
-    /// the trace has allocations (profile_memory)
+    /// Name modules in the memory sheets; needs a trace with stacks. The sheets themselves need only recorded
+    /// allocations (profile_memory)
     #[cfg_attr(feature = "clap", arg(long))]
     pub memory: bool,
 
@@ -185,7 +185,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long = "enable_kernel_summary", alias = "kernel_summary"))]
     pub kernel_summary: bool,
 
-    /// Add host_ops, the time of the host by operator; always there where no operator launched device work
+    /// Add host_ops, host time by operator; always written if no operator launched device work
     //
     // And where the recorder does not link all work: the device time of operators is not known then.
     #[cfg_attr(feature = "clap", arg(long))]
@@ -203,7 +203,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub enable_pseudo_ops: bool,
 
-    /// Add ops_all_kl_overlap: what ran at the same time on other streams
+    /// Add ops_all_kl_overlap: overlapping work on other streams
     #[cfg_attr(feature = "clap", arg(long))]
     pub include_overlap_info: bool,
 
@@ -211,11 +211,11 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub include_first_occurrence_time: bool,
 
-    /// Give calls with different numbers of kernels rows of their own in ops_all
+    /// Separate calls by their number of kernels in ops_all
     #[cfg_attr(feature = "clap", arg(long))]
     pub group_by_num_kernels: bool,
 
-    /// Leave out coll_analysis, the sheet of collective operations
+    /// Leave out coll_analysis, the sheet of collectives
     #[cfg_attr(feature = "clap", arg(long))]
     pub disable_coll_analysis: bool,
 
@@ -317,8 +317,7 @@ impl AnalysisOptions {
         self.kernel_summary |= !operators || kind == Some(RecordingKind::Nsys);
     }
 
-    /// What a tree must be built from so that an analysis with these options can be made of it
-    /// ([`Analysis::from_tree`]).
+    /// What a tree must contain for an analysis with these options ([`Analysis::from_tree`]).
     ///
     /// [`Analysis::from_tree`]: crate::Analysis::from_tree
     pub fn tree_options(&self) -> TreeOptions {

@@ -36,15 +36,15 @@ pub enum WorkRule {
     command(next_help_heading = "Analysis", rename_all = "snake_case")
 )]
 pub struct JaxOptions {
-    /// Keep only kernels whose instruction comes from an operation or a source file with one of these texts
+    /// Keep only kernels whose instruction's operation or source file contains one of these texts
     #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT", num_args = 1..))]
     pub kernel_metadata_keyword_filters: Vec<String>,
 
-    /// Count kernels of the ROCm runtime that only copy or fill memory as copies, not as computation
+    /// Count copy and fill kernels of the ROCm runtime as copies, not as computation
     #[cfg_attr(feature = "clap", arg(long))]
     pub rebucket_copy_kernels: bool,
 
-    /// GPUs of one host, from which ranks follow where there are several profiles: host times N plus GPU [default: 8]
+    /// GPUs per host; with several profiles, a rank is host times N plus GPU [default: 8]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub gpus_per_node: Option<NonZeroU32>,
 

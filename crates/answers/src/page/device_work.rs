@@ -1,4 +1,4 @@
-//! What devices did, event by event, however it was recorded: the bars, trees and timeline of a page.
+//! Device events of any recorder: the bars, trees and timeline of a page.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ pub(super) const COMMUNICATION: &str = "exposed communication";
 pub(super) const COPIES: &str = "exposed copies";
 pub(super) const IDLE: &str = "idle";
 pub(super) const NOT_RECORDED: &str = "not recorded";
-pub(super) const EXPOSED: &str = "Every moment counts once: for computation if any runs, else for communication, else for copies, else as idle.";
+pub(super) const EXPOSED: &str = "Every moment counts once: as computation if any runs, else as \
+                                  communication, else as copies, else as idle.";
 
 /// Without a device or a stream.
 const NONE: i64 = -1;
@@ -54,10 +55,10 @@ impl Names {
     }
 }
 
-/// What launched an event, from the outside in: kinds (`module`, `operator`) and numbers of names.
+/// The launchers of an event, outermost first: kinds (`module`, `operator`) and numbers of names.
 type Place = Vec<(&'static str, u32)>;
 
-/// An event of a device with what the page says of it. Times are in the recording's unit.
+/// A device event as the page shows it. Times are in the recording's unit.
 #[derive(Clone, Copy)]
 pub(super) struct WorkEvent {
     /// Its lane is that of its device and stream.
@@ -69,7 +70,7 @@ pub(super) struct WorkEvent {
     pub(super) place: u32,
     /// Device whose bar it is part of.
     pub(super) bar: i64,
-    /// Whether the timeline of the report counts it.
+    /// Whether the report's timeline counts it.
     pub(super) counts: bool,
     /// The step that launched it.
     pub(super) part: Option<Part>,
@@ -77,9 +78,9 @@ pub(super) struct WorkEvent {
 
 /// A kind of idle time.
 pub(super) struct IdleKind {
-    /// What the page calls it, as a kind of work.
+    /// Its name in the page, as a kind of work.
     pub(super) name: &'static str,
-    /// By which the page knows its colour.
+    /// Key of its colour in the page.
     pub(super) kind: &'static str,
     what: &'static str,
 }
@@ -88,18 +89,18 @@ const fn idle(name: &'static str, kind: &'static str, what: &'static str) -> Idl
     IdleKind { name, kind, what }
 }
 
-/// In the order in which the page lists them.
+/// In the page's order.
 pub(super) const IDLE_KINDS: [IdleKind; 12] = [
-    idle("idle: late launch", "late launch", "late launch: the device had run dry before"),
+    idle("idle: late launch", "late launch", "late launch: the device had already run dry"),
     idle("idle: data loader", "data loader", "late launch: the host waited for its data loader"),
     idle("idle: synchronisation", "synchronisation", "late launch: the host waited for the device"),
     idle("idle: blocking copy", "blocking copy", "late launch: the host waited for a copy"),
     idle("idle: between kernels", "between kernels", "between kernels: launched in time, a short wait"),
     idle("idle: launched in time", "launched in time", "launched in time, a long wait"),
-    idle("idle: unknown launch", "unknown launch", "the launch of what follows is not recorded"),
+    idle("idle: unknown launch", "unknown launch", "the launch of the next event is not recorded"),
     idle("not recorded", "not recorded", "not recorded: the device may have worked"),
     idle("idle: allocation", "allocation", "late launch: the host allocated or freed memory"),
-    idle("idle: initialisation", "initialisation", "late launch: something was used for the first time"),
+    idle("idle: initialisation", "initialisation", "late launch: initialisation on first use"),
     idle(
         "idle: host operator",
         "host operator",
@@ -131,15 +132,15 @@ pub(super) fn lane(event: &DeviceEvent) -> (i64, i64) {
     (event.device.unwrap_or(NONE), event.stream.unwrap_or(NONE))
 }
 
-/// What the devices of a recording did.
+/// Device work of a recording.
 pub(super) struct DeviceWork {
     unit: TimeUnit,
     pub(super) names: Names,
     places: Vec<Place>,
     numbers_of_places: HashMap<Place, u32>,
     pub(super) events: Vec<WorkEvent>,
-    /// Stretches in which a device ran nothing: the device (the smallest number where several count as one), and the wait,
-    /// whose event is the number of its name.
+    /// Idle gaps: the device (the smallest number where several count as one), and the wait, whose event is the number
+    /// of its name.
     pub(super) idle: Vec<(i64, Wait<u32>)>,
     /// Time in which devices may have worked without a record.
     pub(super) unrecorded: IntervalSet,
@@ -148,7 +149,7 @@ pub(super) struct DeviceWork {
     pub(super) devices: BTreeMap<i64, String>,
 }
 
-/// A part of a bar. Of several at a time the least counts: a computation, whatever step it is of, before communication.
+/// A part of a bar. Of overlapping ones the least counts: computation of any step before communication.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct BarPart {
     activity: Activity,
@@ -180,7 +181,7 @@ impl DeviceWork {
         })
     }
 
-    /// Finds when each device was idle, and why, by the launches alone.
+    /// Finds idle gaps of each device and their causes, by launches alone.
     pub(super) fn find_idle_by_launches(&mut self) {
         let short = short_wait(self.unit.per_microsecond());
         for &device in self.devices.keys() {
@@ -270,9 +271,10 @@ impl DeviceWork {
         let wholes =
             breakdowns.iter().map(|(name, of_device)| bar(name, times(&mut of_device.iter()))).collect();
         let is_one = breakdowns.len() == 1;
-        let title = if is_one { "whole recording" } else { "device by device" };
+        let title = if is_one { "whole recording" } else { "per device" };
         let note = format!(
-            "{EXPOSED} While kernels of several kinds run, the time counts for the kind with the most time. The parts add up to the time from the first start to the last end."
+            "{EXPOSED} Where kernels of several kinds overlap, the time counts for the kind with the most \
+             time. The parts add up to the time from the first start to the last end."
         );
         let mut groups = vec![group(title.to_owned(), &note, wholes)];
         let steps = iterations.and_then(MeasuredIterations::steps);
@@ -294,7 +296,8 @@ impl DeviceWork {
                 };
                 StackedBar { note, ..bar(&name, times) }
             });
-            let note = "Device work belongs to the step that launched it, waiting to the step that is waited for. The bars add up to that of the whole recording.";
+            let note = "Device work counts for the step that launched it, idle time for the step awaited. \
+                        The bars add up to that of the whole recording.";
             groups.push(group(format!("{} by {}", level.kind, level.kind), note, bars.collect()));
         }
         groups
@@ -331,7 +334,8 @@ impl DeviceWork {
         };
         let by = launched_by.trim_start_matches("module → ").trim_start_matches("program → ");
         let text = |name| self.names.text(name).to_owned();
-        let note = "Sums of the times of device events; what runs at the same time counts for each. Modules and operators of one name are put together. Click to see a part as the whole.";
+        let note = "Sums of device event times; overlapping events count in full. Modules and operators of \
+                    one name are merged. Click a part to zoom in.";
         let finish = |builder: IcicleBuilder<u32, u32>, title: &str| {
             builder.finish(title, note, self.per_nanosecond(), text, text)
         };

@@ -1,4 +1,4 @@
-//! A report as the page of `report_writers::page`: its first page, pictures of where the time goes, and its tables.
+//! A report as a `report_writers::page`: its first page, pictures of where the time goes, and its tables.
 
 mod device_work;
 mod kinds;
@@ -21,7 +21,7 @@ use crate::report::{Analysed, Report};
 use crate::steps::{steady_durations, sure_steps};
 use crate::summary::{Summary, Timeline};
 
-/// The page of a report that was made with these options. What a recorder does not tell, the page does not have.
+/// The page of a report made with these options. Parts that the recorder did not record are left out.
 #[must_use]
 pub fn page(report: &Report, options: &[String]) -> Page {
     let summary = &report.summary;
@@ -75,7 +75,7 @@ pub fn page(report: &Report, options: &[String]) -> Page {
     page
 }
 
-/// The notices, and what the recording lacks.
+/// The notices, and sheets left out.
 fn warnings(report: &Report) -> Vec<PageWarning> {
     let prints =
         |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
@@ -98,7 +98,7 @@ fn warnings(report: &Report) -> Vec<PageWarning> {
 /// How the report was made.
 fn made_by(report: &Report, options: &[String]) -> Vec<(String, String)> {
     let mut rows = vec![("made by".to_owned(), concat!("tracelens ", env!("CARGO_PKG_VERSION")).to_owned())];
-    let given = if options.is_empty() { "none: the defaults".to_owned() } else { options.join(" ") };
+    let given = if options.is_empty() { "defaults".to_owned() } else { options.join(" ") };
     rows.push(("options".to_owned(), given));
     rows.extend(report.summary.recorder.iter().map(|(item, value)| ((*item).to_owned(), value.clone())));
     rows.extend(
@@ -111,7 +111,7 @@ fn made_by(report: &Report, options: &[String]) -> Vec<(String, String)> {
     rows
 }
 
-/// The figures to see first: those of the first device.
+/// The headline figures, of the first device.
 fn figures(summary: &Summary) -> Vec<PageFigure> {
     let figure = |name: &str, value: String, note: &str| PageFigure {
         name: name.to_owned(),
@@ -122,8 +122,9 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
     if let Some(timeline) = summary.timelines.first() {
         let Timeline { breakdown, device, .. } = timeline;
         let percent = |part: i64| format!("{} %", decimal(breakdown.percent_of_total(part), 1));
-        let note = format!("{device}, {}", timeline.window_in_words().1);
-        figures.push(figure("time on the device", duration(timeline.total_us), &note));
+        let (window, extent) = timeline.window_in_words();
+        let note = format!("{device}, {extent}");
+        figures.push(figure(window, duration(timeline.total_us), &note));
         figures.push(figure("busy", percent(breakdown.busy), &duration(timeline.busy_us)));
         figures.push(figure("idle", percent(breakdown.idle), &duration(timeline.idle_us)));
         if breakdown.unrecorded > 0 {
@@ -133,14 +134,14 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
         figures.push(figure(
             "exposed communication and copies",
             percent(exposed),
-            "of the time, with no computation beside it",
+            "of the time, with no computation alongside",
         ));
     }
     if let Some(coverage) = &summary.coverage
         && let Some(near) = coverage.near_percent
     {
         let note = format!(
-            "of the time with a roofline; work is known for {} %",
+            "of the time with a roofline; performance models cover {} %",
             decimal(coverage.modelled_percent, 1)
         );
         figures.push(figure("above half of the roofline", format!("{} %", decimal(near, 1)), &note));
@@ -148,7 +149,7 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
     figures
 }
 
-/// How long a step takes, where there are several.
+/// Median step time, where there are several steps.
 fn step_figure(analysis: &impl Iterated) -> Option<PageFigure> {
     let (level, measured) = sure_steps(analysis)?;
     let times = steady_durations(level, measured);
@@ -185,7 +186,7 @@ fn rooflines(analysis: &impl Rooflines) -> Vec<PageRoofline> {
     analysis.roofs().iter().map(roof).collect()
 }
 
-/// A bar for each device, where no more is known than how busy it was.
+/// A bar per device, where only its busy time is known.
 fn bars_of_timelines(timelines: &[Timeline]) -> Option<StackedBars> {
     let bar = |timeline: &Timeline| {
         let whole = &timeline.breakdown;
@@ -198,7 +199,7 @@ fn bars_of_timelines(timelines: &[Timeline]) -> Option<StackedBars> {
         StackedBar::new(timeline.device.clone(), parts.into_iter().enumerate(), per_nanosecond)
     };
     (!timelines.is_empty()).then(|| StackedBars {
-        title: if timelines.len() > 1 { "device by device" } else { "whole recording" }.to_owned(),
+        title: if timelines.len() > 1 { "per device" } else { "whole recording" }.to_owned(),
         note: device_work::EXPOSED.to_owned(),
         parts: ["computation", device_work::COMMUNICATION, device_work::COPIES, device_work::IDLE]
             .map(ToOwned::to_owned)

@@ -1,4 +1,4 @@
-//! What each recorder tells of the work of devices.
+//! Device work by recorder.
 
 use std::collections::BTreeMap;
 
@@ -227,7 +227,7 @@ pub(super) fn tenstorrent(report: &MetalReport, page: &mut Page) {
     let total: f64 = groups.iter().map(|group| group.time_us).sum();
     let operations: usize = groups.iter().map(|group| group.count).sum();
     page.figures.push(PageFigure {
-        name: "time on the device".to_owned(),
+        name: "device time".to_owned(),
         value: duration(total),
         note: "of all operations, without gaps".to_owned(),
     });
@@ -259,8 +259,7 @@ fn bars_of_operations(
     let bars: Vec<StackedBar> = devices.into_iter().map(bar).collect();
     (!bars.is_empty()).then(|| StackedBars {
         title: title.to_owned(),
-        note: "Sums of the times that operations take on the device, without the gaps between them."
-            .to_owned(),
+        note: "Sums of the operations' device times, without the gaps between them.".to_owned(),
         parts: parts.into_texts(),
         bars,
         left_out: 0,

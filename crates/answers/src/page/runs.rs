@@ -1,4 +1,4 @@
-//! What there is to show of several runs or ranks: waterfalls, what differs, bars by rank, communication.
+//! Pictures of several runs or ranks: waterfalls, differences, bars per rank, communication.
 
 use gpu_timeline::SortFew;
 use report_writers::Report as Tables;
@@ -13,7 +13,7 @@ use trace_diff::{Comparison, Figures, LedgerItem, Row, Subject, TreeDiff, UnitSt
 
 use super::device_work::{COMMUNICATION, COPIES, EXPOSED, IDLE};
 
-/// Pieces of work that are shown.
+/// Number of pieces of work shown.
 const MOST_UNITS: usize = 2_000;
 
 /// The waterfall of a comparison; `None` where it has no times.
@@ -35,7 +35,7 @@ pub(super) fn waterfall_of(comparison: &Comparison) -> Option<Waterfall> {
         *change += ns(last) - before;
     }
     Some(Waterfall {
-        title: "From the time of the first run to that of the second, part by part.".to_owned(),
+        title: "From the first run's time to the second's, part by part.".to_owned(),
         runs: comparison.names.clone(),
         totals_ns: [ns(first), ns(last)],
         steps: changes,
@@ -102,7 +102,7 @@ fn merged(mut changes: Vec<(String, i64)>) -> Vec<(String, i64)> {
     changes
 }
 
-/// The calls that both runs make, by their rates in both; `None` where no rates are known.
+/// Calls in both runs, with their rates in each; `None` where no rates are known.
 pub(super) fn rates_of(comparison: &Comparison) -> Option<PageRoofline> {
     fn rates(figures: &Figures) -> Option<PointRates> {
         let [tflops, tb_per_s] = figures.rates;
@@ -133,7 +133,7 @@ pub(super) fn rates_of(comparison: &Comparison) -> Option<PageRoofline> {
     Some(PageRoofline { title: comparison.names.join(" → "), ceilings: None, points })
 }
 
-/// Collectives of a job, by the sheet of groups: the exchange alone, without the time until the last rank is there.
+/// Collectives of a job, from the sheet of groups: the exchange alone, without waiting for the last rank.
 pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
     let columns = CollectiveColumns {
         table: names::GROUP_SUMMARY,
@@ -154,8 +154,8 @@ pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
         };
         let bars: Vec<StackedBar> = (0..table.height().min(MOST_RANKS)).filter_map(bar).collect();
         bars.iter().any(|bar| bar.total_ns > 0).then(|| StackedBars {
-            title: "communication rank by rank".to_owned(),
-            note: "Time in collectives, as far as computation hides it, too.".to_owned(),
+            title: "communication per rank".to_owned(),
+            note: "Time in collectives, including what computation hides.".to_owned(),
             parts: ["waiting for other ranks", "communication"].map(ToOwned::to_owned).to_vec(),
             bars,
             left_out: table.height().saturating_sub(MOST_RANKS),
@@ -170,7 +170,7 @@ pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
     })
 }
 
-/// Collectives of one rank, by their fastest run: the others wait for other ranks, which one rank's recording does not tell.
+/// Collectives of one rank, by their fastest run; the others include waiting for ranks outside this recording.
 pub(super) fn communication_of_rank(tables: &Tables) -> Option<Communication> {
     let columns = CollectiveColumns {
         table: names::COLL_ANALYSIS,
@@ -182,8 +182,7 @@ pub(super) fn communication_of_rank(tables: &Tables) -> Option<Communication> {
         per_ms: 1e3,
     };
     let points = points_of_collectives(tables, &columns).filter(|points| !points.is_empty())?;
-    let note =
-        "Bus bandwidth of the fastest run of each collective. Its time has the waiting for other ranks, too.";
+    let note = "Bus bandwidth of the fastest run of each collective. Times include waiting for other ranks.";
     Some(Communication { note: note.to_owned(), points, ranks: None })
 }
 
@@ -223,10 +222,10 @@ fn named<'t>(tables: &'t Tables, name: &str) -> Option<&'t Table> {
     tables.tables().iter().find(|table| table.name() == name)
 }
 
-/// Ranks whose bars are shown.
+/// Number of ranks with a bar.
 const MOST_RANKS: usize = 1_024;
 
-/// A bar for each rank of a job, from the sheet with what each took.
+/// A bar per rank of a job, from the sheet of their times.
 pub(super) fn bars_of_ranks(tables: &Tables) -> Option<StackedBars> {
     let table = named(tables, names::RANKS_OVERVIEW)?;
     let ns = |column: &str, row: usize| nanoseconds(table, column, row);
@@ -240,7 +239,7 @@ pub(super) fn bars_of_ranks(tables: &Tables) -> Option<StackedBars> {
     };
     let bars: Vec<StackedBar> = (0..table.height().min(MOST_RANKS)).filter_map(bar).collect();
     (!bars.is_empty()).then(|| StackedBars {
-        title: "rank by rank".to_owned(),
+        title: "per rank".to_owned(),
         note: EXPOSED.to_owned(),
         parts: ["computation", COMMUNICATION, COPIES, IDLE].map(ToOwned::to_owned).to_vec(),
         bars,

@@ -10,42 +10,42 @@ use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens advise trace.json.gz                           what to change first, and what it would give back
+  tracelens advise trace.json.gz                           what to change first, and the possible gain
   tracelens advise trace.json.gz --json                    the same for programs
   tracelens advise trace.json.gz --markdown advice.md      the same for a ticket
-  tracelens advise trace.json.gz --baseline old.json.gz    with what became slower since then
-  tracelens advise trace.json.gz --fail-on 'IDLE-*'        exit code 3 when such a finding is there";
+  tracelens advise trace.json.gz --baseline old.json.gz    plus what got slower since then
+  tracelens advise trace.json.gz --fail-on 'IDLE-*'        exit code 3 on such a finding";
 
 #[derive(Args)]
 pub(crate) struct AdviseArguments {
-    /// The recordings, each of any kind that `tracelens report` reads
+    /// Recordings of any kind that `tracelens report` reads
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// An earlier recording of the same program: what is slower than there is a finding, too
+    /// Earlier recording of the same program; slowdowns since then become findings
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) answer: AnswerOutput,
 
-    /// Write the JSON here
+    /// Write the JSON to this file
     #[arg(long, short = 'o', value_name = "FILE", group = JSON_DOCUMENT)]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write the findings as Markdown here
+    /// Write the findings as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
 
-    /// Show findings of these rules only, such as IDLE-SYNC or IDLE-*; may be given several times
+    /// Show only findings of these rules, such as IDLE-SYNC or IDLE-*. Repeatable
     #[arg(long = "rule", value_name = "PATTERN", value_parser = rule_pattern)]
     pub(crate) rules: Vec<String>,
 
-    /// Leave out findings that give back less than this share of the window
+    /// Hide findings that would recover less than this share of the window
     #[arg(long = "min_share", value_name = "PERCENT", default_value = "0.5", value_parser = percent)]
     pub(crate) min_share: f64,
 
-    /// End with exit code 3 when a finding of these rules is shown, such as IDLE-*; may be given several times
+    /// Exit with code 3 if a finding of these rules is shown, such as IDLE-*. Repeatable
     #[arg(long = "fail-on", value_name = "PATTERN", value_parser = rule_pattern)]
     pub(crate) fail_on: Vec<String>,
 
@@ -62,7 +62,7 @@ fn rule_pattern(text: &str) -> Result<String, String> {
         true => Ok(pattern),
         false => {
             let known: Vec<&str> = answers::advice_rules().collect();
-            Err(format!("no rule is called so; the rules are {}", known.join(", ")))
+            Err(format!("no such rule; the rules are {}", known.join(", ")))
         }
     }
 }
@@ -71,6 +71,6 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().map_err(|error| error.to_string())?;
     match (0.0..=100.0).contains(&number) {
         true => Ok(number),
-        false => Err("a share is from 0 to 100 percent".to_owned()),
+        false => Err("expected a percentage from 0 to 100".to_owned()),
     }
 }

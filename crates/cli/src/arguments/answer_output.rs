@@ -1,4 +1,4 @@
-//! How the answer as JSON is written: flags that all subcommands with `--json` share. They take effect in
+//! How answers are written as JSON: flags that all subcommands with `--json` share. They take effect in
 //! `crate::context`.
 
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ pub(crate) struct DocumentOutput {
     #[arg(long, group = JSON_DOCUMENT)]
     pub(crate) json: bool,
 
-    /// Say in the JSON when it was made. Without it the same input gives the same bytes
+    /// Add the time to the JSON; without it, the same input gives the same bytes
     #[arg(long, requires = JSON_DOCUMENT)]
     pub(crate) stamp: bool,
 }
@@ -34,11 +34,11 @@ pub(crate) struct FilesOutput {
     #[command(flatten)]
     pub(crate) document: DocumentOutput,
 
-    /// Leave out of the JSON the hash of the files, which costs reading them once more
+    /// Leave file hashes out of the JSON; saves reading the files a second time
     #[arg(long = "no-hash", requires = JSON_DOCUMENT)]
     pub(crate) no_hash: bool,
 
-    /// Name files in the JSON as they are named here, not without their folders
+    /// Keep the folders in file names of the JSON
     #[arg(long = "full-paths", requires = JSON_DOCUMENT)]
     pub(crate) full_paths: bool,
 }
@@ -50,15 +50,14 @@ impl FilesOutput {
     }
 }
 
-/// Of answers from recordings, of which something may be missing.
+/// Of answers from recordings, which may be incomplete.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "JSON")]
 pub(crate) struct AnswerOutput {
     #[command(flatten)]
     pub(crate) files: FilesOutput,
 
-    /// End with exit code 4 where the answer is not whole: a file is cut off, or something is missing for what was not
-    /// recorded
+    /// Exit with code 4 if the answer is incomplete: a file is truncated, or something needed was not recorded
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -79,14 +78,14 @@ impl AnswerOutput {
         self.files.document.json
     }
 
-    /// Those of these options that say how an answer without inputs is written, of arguments that may mean nothing.
+    /// The options for an answer without inputs, from arguments that may be invalid.
     pub(crate) fn written_in(arguments: &[OsString]) -> Self {
         let is_written = |option: &str| arguments.iter().any(|argument| argument == option);
         let document = DocumentOutput { json: is_written("--json"), stamp: is_written("--stamp") };
         AnswerOutput { files: FilesOutput { document, ..AnswerOutput::NONE.files }, ..AnswerOutput::NONE }
     }
 
-    /// Those of these options that are among the matches of a subcommand; it may have none.
+    /// The options that a subcommand matched, if it has them.
     pub(super) fn given_in(matches: &ArgMatches) -> Self {
         let is_given = |id| matches.try_get_one(id).ok().flatten().copied().unwrap_or_default();
         let document = DocumentOutput { json: is_given("json"), stamp: is_given("stamp") };

@@ -13,30 +13,29 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens compare before.json.gz after.json.gz                  two recordings: what became slower or faster
   tracelens compare h100_sheets mi300.xlsx --names H100 MI300     reports: directories of CSV files, workbooks, JSON
-  tracelens compare a.json b.json c.json --output_csvs_dir diff   several runs, each compared with the first
+  tracelens compare a.json b.json c.json --output_csvs_dir diff   several runs, each against the first
   tracelens compare a.json b.json --same my::gemm=aten::mm        operators that do the same work
-  tracelens compare a.json b.json --fail-on 'total_time>5%'       exit code 3 when a step takes that much longer
+  tracelens compare a.json b.json --fail-on 'total_time>5%'       exit code 3 if a step takes that much longer
 
-The first run is the baseline, A: what takes longer in the others is above 0 and red. Options may be written with _ or
-with -. `tracelens info columns time_change` explains a sheet.";
+The first run is the baseline, A; slowdowns in the others are positive and red. Options accept _ or -.
+`tracelens info columns time_change` explains a sheet.";
 
 #[derive(Args)]
 pub(crate) struct CompareArguments {
-    /// The runs, the baseline first: recordings of any kind, or reports of this program or of TraceLens (workbooks,
-    /// directories of CSV files, JSON), in any mix
+    /// Runs, baseline first: recordings of any kind or reports by this program or TraceLens (workbook, CSV directory,
+    /// JSON), in any mix
     #[arg(value_name = "RUN", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// What the runs are called, a name for each [default: what tells their files apart]
+    /// Names of the runs, one each [default: the parts of their paths that differ]
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Comparison")]
     pub(crate) names: Vec<String>,
 
-    /// Only these sheets, such as ops_summary; all is all of them
+    /// Write only these sheets, such as ops_summary, or all
     #[arg(long, value_name = "SHEET", num_args = 1.., help_heading = "Comparison")]
     pub(crate) sheets: Vec<String>,
 
-    /// How many steps of the program each run has: times and calls are divided by them [default: as recorded, if the
-    /// recordings of both say so]
+    /// Steps in each run; times and calls are divided by them [default: as recorded, if known for both]
     #[arg(
         long,
         value_name = "N",
@@ -46,14 +45,13 @@ pub(crate) struct CompareArguments {
     )]
     pub(crate) steps: Vec<u64>,
 
-    /// Operators that do the same work under different names, beside those that are known: convolutions, batch
-    /// normalisations and attention of different libraries. May be given several times
+    /// Compare operators of these names as one, besides the known ones (convolution, batch normalisation and attention
+    /// of different libraries). Repeatable. Example: my::gemm=aten::mm
     #[arg(long, value_name = "NAME=NAME[=NAME...]", value_parser = same, help_heading = "Comparison")]
     pub(crate) same: Vec<SameNames>,
 
-    /// Give the sheets, columns and figures of TraceLens where ours differ: rows that share a key are paired each with
-    /// each, keys are equal only where they are written alike. --sheets then takes gpu_timeline, ops_summary,
-    /// kernel_summary, ops_all, roofline and all
+    /// Reproduce the tables of TraceLens: all rows that share a key are paired, keys must match literally. --sheets
+    /// then accepts gpu_timeline, ops_summary, kernel_summary, ops_all, roofline and all
     #[arg(
         long,
         value_name = "TOOL",
@@ -65,16 +63,15 @@ pub(crate) struct CompareArguments {
     )]
     pub(crate) parity: Option<Reference>,
 
-    /// End with exit code 3 when a run exceeds a limit: WHAT>AMOUNT, where WHAT is total_time or another kind of time of
-    /// gpu_timeline, op:NAME, kernel:NAME, category:NAME, new or gone, and AMOUNT a number with %, us, ms or s. May be
-    /// given several times
+    /// Exit with code 3 if a run exceeds a limit. WHAT is total_time or another time of gpu_timeline, op:NAME,
+    /// kernel:NAME, category:NAME, new or gone; AMOUNT a number with %, us, ms or s. Repeatable
     #[arg(long = "fail-on", value_name = "WHAT>AMOUNT", value_parser = limit, help_heading = "Comparison")]
     pub(crate) fail_on: Vec<Limit>,
 
     #[command(flatten)]
     pub(crate) tables: ReportOutput,
 
-    /// Write what changed as Markdown, for a pull request
+    /// Write the changes as Markdown, for a pull request
     #[arg(long = "output_markdown_path", value_name = "FILE", help_heading = "Output")]
     pub(crate) output_markdown_path: Option<PathBuf>,
 }
@@ -87,7 +84,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SameNames(pub(crate) Vec<String>);
 
-/// Names that stand for the same operator: those that are known, and these.
+/// Names of the same operator: the known ones and these.
 pub(crate) fn name_classes(same: &[SameNames]) -> NameClasses {
     let mut names = NameClasses::default();
     for same in same {

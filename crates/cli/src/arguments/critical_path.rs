@@ -17,10 +17,10 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens critical-path trace.json.gz                                  what the run waited for
   tracelens critical-path trace.json.gz --annotation 'ProfilerStep#1'    one step
-  tracelens critical-path trace.json.gz --without aten::mm               how long without it
+  tracelens critical-path trace.json.gz --without aten::mm               time if it took none
   tracelens critical-path trace.json.gz --scale '*flash*=0.5' --quiet --overlay path.json.gz    for https://ui.perfetto.dev
 
-Options may be written with _ or with -. `tracelens info columns critical_path` explains the sheets.";
+Options accept _ or -. `tracelens info columns critical_path` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct CriticalPathArguments {
@@ -30,11 +30,11 @@ pub(crate) struct CriticalPathArguments {
     #[command(flatten)]
     pub(crate) tables: ReportOutput,
 
-    /// Write the trace with the path on a track of its own and with arrows between its events: .json, .json.gz or .json.zst
+    /// Write the trace with the critical path as a track of its own and as arrows: .json, .json.gz or .json.zst
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) overlay: Option<PathBuf>,
 
-    /// Which events of the trace stand in the overlay
+    /// Trace events to keep in the overlay
     #[arg(
         long = "overlay_events",
         value_name = "WHICH",
@@ -45,7 +45,7 @@ pub(crate) struct CriticalPathArguments {
     )]
     pub(crate) overlay_events: OverlayEvents,
 
-    /// What the arrows of the overlay are
+    /// Arrows to draw in the overlay
     #[arg(
         long = "overlay_edges",
         value_name = "WHICH",
@@ -56,27 +56,25 @@ pub(crate) struct CriticalPathArguments {
     )]
     pub(crate) overlay_edges: OverlayEdges,
 
-    /// How the path is found
+    /// How to find the path
     #[arg(long, value_name = "HOW", default_value = "wall", value_parser = one_of_explained(MODES), help_heading = "Analysis")]
     pub(crate) mode: PathMode,
 
-    /// Give the path of Holistic Trace Analysis 0.5.0, its faults included: its graph (--mode dag) on times in whole µs,
-    /// without the last of several profiler steps; --annotation counts all events whose names contain the text, those of
-    /// devices too
+    /// Reproduce Holistic Trace Analysis 0.5.0, errors included: its graph (--mode dag) in whole µs, without the last
+    /// of several profiler steps; --annotation matches any event whose name contains the text
     #[arg(long, value_name = "TOOL", value_parser = one_of(HTA), help_heading = "Analysis")]
     pub(crate) parity: Option<Reference>,
 
-    /// How long would it take if operators or kernels of this name took no time? * stands for any characters. May be given
-    /// several times
+    /// Estimate the time if operators or kernels of this name took none; * matches any characters. Repeatable
     #[arg(long, value_name = "OP", help_heading = "Analysis")]
     pub(crate) without: Vec<String>,
 
-    /// The same with their time multiplied: aten::mm=0.5
+    /// Same, with their time multiplied by FACTOR. Repeatable. Example: aten::mm=0.5
     #[arg(long, value_name = "OP=FACTOR", value_parser = scaling, help_heading = "Analysis")]
     pub(crate) scale: Vec<Scaling>,
 
-    /// Only what the host does and launches in ranges of the program or operators whose names begin with this text: the
-    /// first, the one with number N from 0, or N to M
+    /// Analyse only host work, and what it launches, in ranges or operators whose names start with TEXT: the first,
+    /// number N (from 0), or N to M
     #[arg(
         long,
         value_name = "TEXT[#N[..M]]",
@@ -96,10 +94,10 @@ const HTA: &[(&str, Reference)] = &[("hta", Reference::Hta)];
 
 const OVERLAY_EVENTS: &[(&str, &str, OverlayEvents)] = &[
     ("all", "every event", OverlayEvents::All),
-    ("path", "those of the path, with annotations and Python frames", OverlayEvents::Path),
+    ("path", "events on the path, annotations and Python frames", OverlayEvents::Path),
 ];
 
-/// What the arrows of an overlay are.
+/// The arrows of an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OverlayEdges {
     Path,
@@ -107,20 +105,20 @@ pub(crate) enum OverlayEdges {
 }
 
 const OVERLAY_EDGES: &[(&str, &str, OverlayEdges)] = &[
-    ("path", "steps of the path from one track to another", OverlayEdges::Path),
+    ("path", "where the path changes tracks", OverlayEdges::Path),
     (
         "all",
-        "every edge between two events of the graph, with its kind and weight; with --mode dag",
+        "every edge between two events of the graph, with kind and weight; needs --mode dag",
         OverlayEdges::All,
     ),
 ];
 
 const MODES: &[(&str, &str, PathMode)] = &[
-    ("wall", "backwards by the clock: each moment is attributed once", PathMode::Wall),
-    ("dag", "the longest path through the graph of Holistic Trace Analysis", PathMode::Dag),
+    ("wall", "walk back in time, attributing each moment once", PathMode::Wall),
+    ("dag", "longest path through the graph of Holistic Trace Analysis", PathMode::Dag),
 ];
 
-/// What the names of ranges begin with, and which of them.
+/// The start of a range's name, and the numbers of the ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Annotation(pub(crate) String, pub(crate) RangeInclusive<usize>);
 
@@ -137,17 +135,16 @@ fn annotation(text: &str) -> Result<Annotation, String> {
         None => (text, 0..=0),
     };
     if name.is_empty() {
-        return Err("expected the beginning of a name, such as ProfilerStep or forward#2".to_owned());
+        return Err("expected the start of a name, such as ProfilerStep or forward#2".to_owned());
     }
     match numbers.is_empty() {
-        true => Err("it holds no range: the first number is the lesser one".to_owned()),
+        true => Err("the first number is greater than the second".to_owned()),
         false => Ok(Annotation(name.to_owned(), numbers)),
     }
 }
 
 fn scaling(text: &str) -> Result<Scaling, String> {
-    const EXPECTED: &str =
-        "expected a name and what its time is multiplied with, 0 or more, such as aten::mm=0.5";
+    const EXPECTED: &str = "expected a name and a factor of 0 or more, such as aten::mm=0.5";
     let (name, factor) = text.rsplit_once('=').ok_or(EXPECTED)?;
     let factor = factor.trim().parse::<f64>().ok().filter(|factor| (0.0..=1e6).contains(factor));
     match factor {

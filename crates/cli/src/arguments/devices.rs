@@ -12,21 +12,20 @@ use crate::error::Failure;
 
 #[derive(Args)]
 pub(crate) struct DeviceArguments {
-    /// Hold the figures against the architecture in this JSON file
+    /// Use the GPU architecture in this JSON file for rooflines
     #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "gpu_arch_platform")]
     gpu_arch_json_path: Option<PathBuf>,
 
-    /// Hold the figures against this bundled architecture; see tracelens archs [default: the device that the
-    /// recording names]
+    /// Use this bundled architecture for rooflines; `tracelens archs` lists them [default: the recorded device]
     #[arg(long = "gpu_arch_platform", value_name = "NAME")]
     gpu_arch_platform: Option<String>,
 
-    /// Hold the figures against the peaks of the vendor's data sheet (nominal), or against measured ones where such are
-    /// published (achievable) [default: nominal; achievable with --parity]
+    /// Use the peaks of the vendor's data sheet (nominal) or published measurements, where available (achievable)
+    /// [default: nominal; achievable with --parity]
     #[arg(long = "peak", value_name = "BASIS", value_parser = one_of(PEAK_BASES))]
     peak: Option<PeakBasis>,
 
-    /// Kernels whose name contains this text are communication too (may be given several times)
+    /// Also count kernels whose names contain this text as communication. Repeatable
     #[arg(long = "communication-pattern", value_name = "TEXT")]
     communication_pattern: Vec<String>,
 }
@@ -35,7 +34,7 @@ pub(crate) struct DeviceArguments {
 pub(super) const PEAK_BASES: &[(&str, PeakBasis)] =
     &[("nominal", PeakBasis::Nominal), ("achievable", PeakBasis::Achievable)];
 
-/// That a file has keys which mean nothing.
+/// Warning about unknown keys in a file.
 pub(crate) fn unknown_keys(architecture: &Architecture, file: Option<&Path>) -> Option<String> {
     let keys = &architecture.unknown_keys;
     let file = file.filter(|_| !keys.is_empty())?;
@@ -49,12 +48,12 @@ pub(crate) fn unknown_keys(architecture: &Architecture, file: Option<&Path>) -> 
 }
 
 impl DeviceArguments {
-    /// Which peaks count, if the user says it.
+    /// The peaks that the user chose, if any.
     pub(crate) fn peak_basis(&self) -> Option<PeakBasis> {
         self.peak
     }
 
-    /// What there is to say of the architecture.
+    /// Warning about the architecture, if any.
     pub(crate) fn warning(&self, architecture: Option<&Architecture>) -> Option<String> {
         unknown_keys(architecture?, self.gpu_arch_json_path.as_deref())
     }

@@ -12,30 +12,30 @@ use super::answer_output::AnswerOutput;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens doctor trace.json.gz                     what is wrong with the recording, and what to do about it
-  tracelens doctor rocprof_output/                   the same of what rocprofv3 or nsys export wrote
-  tracelens doctor *.json.gz --json                  the same of many files, for programs
+  tracelens doctor rocprof_output/                   the same for output of rocprofv3 or nsys export
+  tracelens doctor *.json.gz --json                  many files, for programs
   tracelens doctor trace.json --fail-on warning      exit code 3 when some figures cannot be trusted";
 
 #[derive(Args)]
 pub(crate) struct DoctorArguments {
-    /// The recordings, of any profiler whose recordings are traces: plain, gzip, zstd or zip, or a folder of rocprofv3's
-    /// CSV files; - reads standard input
+    /// Recordings of any profiler that records events: plain, gzip, zstd or zip, or a folder of rocprofv3 CSV files; -
+    /// reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) answer: AnswerOutput,
 
-    /// End with exit code 3 when a finding is at least so severe
+    /// Exit with code 3 if a finding is at least this severe
     #[arg(long = "fail-on", value_name = "SEVERITY", default_value = "error", value_parser = one_of(FAIL_ON))]
     pub(crate) fail_on: FailOn,
 
-    /// Threads that read; the output is the same for any number [default: as many as the machine has]
+    /// Reader threads; the output does not depend on them [default: one per processor]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
-/// Which findings make the run fail.
+/// Severity at which the run fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailOn {
     AtLeast(Severity),

@@ -12,7 +12,7 @@ Examples:
   tracelens inference decode.json.gz --capture_folder captures       operators of replayed graphs
   tracelens inference trace.json.gz --group_by_parent_module --enable_pseudo_ops    by module, fused operators split
 
-Options may be written with _ or with -. `tracelens info columns` explains the sheets.";
+Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct InferenceArguments {
@@ -25,24 +25,23 @@ pub(crate) struct InferenceArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Inference")]
 pub(crate) struct EngineArguments {
-    /// Give replayed graphs the operators of the traces in this folder, which were recorded while the graphs were
-    /// captured; execution_details.json in it says what is what, and without it all of them are read. Nothing is written
-    /// there
+    /// Expand replayed graphs with the capture traces in this folder. Its execution_details.json says which trace is
+    /// which; without it, all are read. Nothing is written there
     #[arg(long = "capture_folder", value_name = "DIR")]
     pub(crate) capture_folder: Option<PathBuf>,
 
-    /// Write what is known of the captures to this file: put into their folder as execution_details.json it saves the
-    /// next run from reading all of them. A batch size that no annotation states is null in it
+    /// Write details of the captures to this file; as execution_details.json in their folder it spares the next run
+    /// reading them all. Batch sizes that no annotation states are null
     #[arg(long = "capture_details_path", value_name = "FILE", requires = "capture_folder")]
     pub(crate) capture_details_path: Option<PathBuf>,
 
-    /// Tell calls in different nn.Modules apart in ops_summary, ops_summary_by_category and ops_all, and show the
-    /// modules around them; needs a trace with stacks
+    /// Separate calls by nn.Module in ops_summary, ops_summary_by_category and ops_all, and show the enclosing modules;
+    /// needs a trace with stacks
     #[arg(long = "group_by_parent_module")]
     pub(crate) group_by_parent_module: bool,
 
-    /// Hold the trace against this one, tree by tree: what it takes for the work of each row of unified_perf_summary, and
-    /// the sheets diff_ledger, diff_units and diff_stats
+    /// Compare call trees with this trace: adds its times to the rows of unified_perf_summary, and the sheets
+    /// diff_ledger, diff_units and diff_stats
     #[arg(long = "comparison_json_path", value_name = "FILE")]
     pub(crate) comparison_json_path: Option<PathBuf>,
 
@@ -61,7 +60,7 @@ impl EngineArguments {
     /// The first option that is given and not supported, and what to do instead.
     pub(crate) fn unsupported(&self) -> Option<(&'static str, &'static str)> {
         const NO_SIMULATION: &str =
-            "times of matrix products are not simulated here; the roofline columns say the least time";
+            "matmul times are not simulated here; the roofline columns have the least time";
         [
             (self.enable_origami, "--enable-origami", NO_SIMULATION),
             (self.python_path.is_some(), "--python_path", NO_SIMULATION),

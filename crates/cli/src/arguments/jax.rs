@@ -16,11 +16,11 @@ Examples:
   tracelens jax host.xplane.pb                              summary here, workbook beside the profile
   tracelens jax host.xplane.pb --output_csvs_dir sheets     CSV files instead of the workbook
   tracelens jax host.xplane.pb --kernel_metadata_keyword_filters attention mlp    kernels of these operations only
-  tracelens jax host.xplane.pb --steady                     steady iterations only: no warm-up, none that is odd
+  tracelens jax host.xplane.pb --steady                     steady iterations only: no warm-up, no outliers
   tracelens jax host0.xplane.pb host1.xplane.pb             collectives of a run on two hosts
 
 jax.profiler.trace(DIR) writes profiles to DIR/plugins/profile/<time>/<host>.xplane.pb.
-Options may be written with _ or with -. `tracelens info columns` explains the sheets.";
+Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct JaxArguments {
@@ -44,11 +44,11 @@ pub(crate) struct JaxOutput {
     #[command(flatten)]
     pub(crate) naming: SheetNaming,
 
-    /// Draw the instructions of GPUs under the rooflines of the GPU as an SVG picture
+    /// Draw GPU instructions on a roofline plot (SVG)
     #[arg(long = "roofline_svg", value_name = "FILE")]
     pub(crate) roofline_svg: Option<PathBuf>,
 
-    /// Draw the iterations over time as an SVG picture
+    /// Draw the iterations over time (SVG)
     #[arg(long = "step_svg", value_name = "FILE")]
     pub(crate) step_svg: Option<PathBuf>,
 }
@@ -62,8 +62,8 @@ pub(crate) struct JaxAnalysisArguments {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
-    /// Give the figures of TraceLens where it is known to be wrong: work of library calls by its formulas,
-    /// credited to every kernel, in the sheets op_…
+    /// Reproduce TraceLens figures that are known to be wrong: in the sheets op_…, its formulas for library calls,
+    /// credited to every kernel
     #[arg(
         long,
         value_name = "TOOL",

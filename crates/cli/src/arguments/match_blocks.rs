@@ -14,8 +14,8 @@ Examples:
   tracelens split match before.json.gz after.json.gz -o matched
   tracelens split match a.json.gz b.json.gz -o matched --phases prefill_only --num-steps 4
 
-match_report.json and match_report.csv say which steps are alike and how much,
-match_notes.json for which phases there are none.";
+match_report.json and match_report.csv list the steps that match and how closely,
+match_notes.json the phases without a match.";
 
 #[derive(Args)]
 pub(crate) struct MatchArguments {
@@ -27,15 +27,15 @@ pub(crate) struct MatchArguments {
     #[arg(value_name = "B")]
     pub(crate) second: PathBuf,
 
-    /// Write into this directory, which is made if need be
+    /// Write to this directory, created if missing
     #[arg(long = "output-dir", short = 'o', value_name = "DIR")]
     pub(crate) output_dir: PathBuf,
 
-    /// Only say which steps match; write no traces of them
+    /// Only report which steps match; write no traces
     #[arg(long = "no-extract")]
     pub(crate) no_extract: bool,
 
-    /// Phases to find steps of, with commas between
+    /// Phases to match, comma-separated
     #[arg(
         long,
         value_name = "PHASES",
@@ -45,7 +45,7 @@ pub(crate) struct MatchArguments {
     )]
     pub(crate) phases: Vec<Phase>,
 
-    /// Steps that are matched at a time; 0 matches runs of a phase as a whole
+    /// Steps to match at a time; 0 matches whole runs of a phase
     #[arg(long = "num-steps", value_name = "N", default_value = "16", allow_negative_numbers = true)]
     pub(crate) num_steps: i64,
 
@@ -60,7 +60,7 @@ pub(crate) struct MatchArguments {
     pub(crate) reading: ReadingArguments,
 }
 
-/// What the steps of a block run.
+/// Phases by name.
 const PHASES: &[(&str, &str, Phase)] = &[
     ("decode_only", "Generation requests only", Phase::Decode),
     ("prefilldecode", "Context and generation requests", Phase::Mixed),

@@ -7,42 +7,43 @@ use clap::Args;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens mcp --root ~/traces                       serve the recordings of a folder to an agent
-  claude mcp add tracelens -- tracelens mcp --root .  how one agent is told to start it
+  claude mcp add tracelens -- tracelens mcp --root .  register it with an agent
 
 The server speaks the Model Context Protocol on standard input and output. It reads regular files below its roots, writes
-nothing and opens no connection. It runs an extension file only when it is started with one: clients cannot name any. `tracelens info skill` prints what an agent should know.";
+nothing and opens no connection. Only an --extension_file given here is run; clients cannot name one.
+`tracelens info skill` prints what an agent should know.";
 
 #[derive(Args)]
 pub(crate) struct McpArguments {
-    /// Folders whose recordings may be read; nothing outside of them is
+    /// Folders with recordings; nothing outside them is read
     #[arg(long = "root", value_name = "DIR", required = true, num_args = 1..)]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Characters of an answer, as structure and as text each; rows beyond them are left for the next page
+    /// Longest answer in characters, for its JSON and its text each; more rows go to the next page
     #[arg(long = "max-chars", value_name = "N", default_value = "24000", value_parser = clap::value_parser!(u64).range(4_000..=100_000))]
     pub(crate) max_chars: u64,
 
-    /// Recordings that are held at most; the least recently used go first
+    /// Recordings to hold at most; the least recently used is dropped first
     #[arg(long = "max-traces", value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub(crate) max_traces: u64,
 
-    /// Memory for held recordings in bytes, as M or G too
+    /// Memory for held recordings. Example: 512M
     #[arg(long = "max-memory", value_name = "BYTES", default_value = "2G", value_parser = bytes)]
     pub(crate) max_memory: u64,
 
-    /// Largest file that is read in bytes, as M or G too
+    /// Largest file to read. Example: 512M
     #[arg(long = "max-file", value_name = "BYTES", default_value = "8G", value_parser = bytes)]
     pub(crate) max_file: u64,
 
-    /// Seconds that a call may take
+    /// Time limit of a call in seconds
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
 
-    /// Analyse the recordings with the models, categories and tree passes of this file (.toml or .py) too
+    /// Add the models, categories and tree passes of this file (.toml or .py)
     #[arg(long = "extension_file", value_name = "FILE")]
     pub(crate) extension_file: Option<PathBuf>,
 
-    /// Python interpreter for an --extension_file that ends in .py (default: python3 on PATH)
+    /// Python interpreter for a .py extension file [default: python3 on PATH]
     #[arg(long, value_name = "PATH", requires = "extension_file")]
     pub(crate) python: Option<PathBuf>,
 }

@@ -16,12 +16,12 @@ Examples:
   tracelens metal ops.csv --baseline before.csv              what got faster and slower
   tracelens metal ops.csv --csv report.csv --summary-svg time.svg    files instead of the table
 
-TT_METAL_DEVICE_PROFILER=1 and `python -m tracy -r -p -m pytest …` write ops_perf_results_<date>.csv. Options may be
-written with _ or with -.";
+TT_METAL_DEVICE_PROFILER=1 and `python -m tracy -r -p -m pytest …` write ops_perf_results_<date>.csv.
+Options accept _ or -.";
 
 #[derive(Args)]
 pub(crate) struct MetalArguments {
-    /// Operations as the profiler of tt-metal lists them, a row each; files of several hosts of one run are put together
+    /// Operations listed by tt-metal's profiler (CSV); files of several hosts of one run are merged
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -29,15 +29,15 @@ pub(crate) struct MetalArguments {
     pub(crate) output: MetalOutput,
     #[command(flatten)]
     pub(crate) options: MetalOptions,
-    /// Compare with this run, as `tracelens compare` does: operations by name and sizes, biggest changes first
+    /// Compare with this run, as `tracelens compare` does: operations by name and size, largest change first
     #[arg(long, value_name = "FILE", help_heading = "Figures")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Give the figures, rules and layout of tt-perf-report 1.4.1, where it is known to be wrong too
+    /// Reproduce figures, rules and layout of tt-perf-report 1.4.1, known errors included
     #[arg(long, help_heading = "Figures")]
     pub(crate) compat: bool,
     #[command(flatten)]
     pub(crate) terminal: TerminalArguments,
-    /// Known so that the refusal can say what to do instead.
+    /// Accepted so that the error can say what to do instead.
     #[command(flatten)]
     pub(crate) window: WindowOptions,
 }
@@ -52,7 +52,7 @@ pub(crate) struct MetalOutput {
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Add a column with the operation as the profiler names it to --csv
+    /// Add the profiler's names of the operations to --csv
     #[arg(long = "raw-op-codes")]
     pub(crate) raw_op_codes: bool,
 
@@ -60,11 +60,11 @@ pub(crate) struct MetalOutput {
     #[arg(long = "summary-file", value_name = "FILE", alias = "stacked-csv")]
     pub(crate) summary_file: Option<PathBuf>,
 
-    /// Draw the summary as a stacked bar, one per device with --no-merge-devices, as an SVG picture
+    /// Draw the summary as a stacked bar (SVG); with --no-merge-devices, one per device
     #[arg(long = "summary-svg", value_name = "FILE")]
     pub(crate) summary_svg: Option<PathBuf>,
 
-    /// Stack the picture by time alone, not by category
+    /// Stack the bar by time, not by category
     #[arg(long = "classic-colors")]
     pub(crate) classic_colors: bool,
 }
@@ -73,19 +73,19 @@ pub(crate) struct MetalOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Terminal")]
 pub(crate) struct TerminalArguments {
-    /// List the signposts with the operations and the time after each, and report nothing
+    /// List the signposts with the operations and time after each, and exit
     #[arg(long = "list-signposts", help_heading = "Rows")]
     pub(crate) list_signposts: bool,
 
-    /// Leave minor rows out of the table
+    /// Hide minor rows of the table
     #[arg(long = "hide-minor")]
     pub(crate) hide_minor: bool,
 
-    /// The same as --color never
+    /// Same as --color never
     #[arg(long = "no-color")]
     pub(crate) no_color: bool,
 
-    /// Print no advice, and leave its column out of --csv
+    /// Print no advice; --csv gets no column for it
     #[arg(long = "no-advice")]
     pub(crate) no_advice: bool,
 
@@ -93,7 +93,7 @@ pub(crate) struct TerminalArguments {
     #[arg(long = "no-summary", alias = "no-stacked-report")]
     pub(crate) no_summary: bool,
 
-    /// The same as --group-by op
+    /// Same as --group-by op
     #[arg(long = "no-stack-by-in0", hide = true, conflicts_with = "group_by")]
     pub(crate) no_stack_by_in0: bool,
 }

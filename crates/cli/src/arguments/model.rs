@@ -18,10 +18,10 @@ use crate::error::Failure;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  tracelens model --list                                      what can be asked, with its arguments
+  tracelens model --list                                      the models and their arguments
   tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100
   tracelens model sdpa --batch 1 --heads 64 --kv-heads 8 --q-len 4096 --head-dim 128 --causal --json
-  tracelens model --jsonl calls.jsonl                         recorded calls, one JSON object a line";
+  tracelens model --jsonl calls.jsonl                         recorded calls, one JSON object per line";
 
 #[derive(Args)]
 pub(crate) struct ModelArguments {
@@ -29,8 +29,8 @@ pub(crate) struct ModelArguments {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Answer the recorded operator calls in this file (- for standard input), one JSON object a line: name, args
-    /// as in a Kineto event, and optionally annotation, kernel_details, forward
+    /// Evaluate the operator calls in this file (- for standard input), one JSON object per line: name, args as in a
+    /// Kineto event; optional: annotation, kernel_details, forward
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     pub(crate) jsonl: Option<PathBuf>,
 
@@ -43,29 +43,29 @@ pub(crate) struct ModelArguments {
 pub(crate) enum ModelCommand {
     /// Matrix multiplication: M×K by K×N
     Gemm(Question<GemmArguments>),
-    /// Matrix multiplication in groups that share the rows of the first operand
+    /// Grouped matrix multiplication; the groups split the rows of the first operand
     GroupedGemm(Question<GroupedGemmArguments>),
-    /// Scaled dot-product attention as flash attention does it
+    /// Scaled dot-product attention (flash attention)
     Sdpa(Question<SdpaArguments>),
     /// Convolution in one, two or three dimensions
     Conv(Question<ConvArguments>),
-    /// One operation on each element of a tensor
+    /// Elementwise operation on one tensor
     Unary(Question<UnaryArguments>),
-    /// One operation on each pair of elements of two tensors
+    /// Elementwise operation on two tensors
     Binary(Question<BinaryArguments>),
     /// Normalization: batch, layer, group, RMS
     Norm(Question<NormArguments>),
-    /// Reduction of a tensor along some of its dimensions
+    /// Reduction of a tensor over some or all dimensions
     Reduce(Question<ReduceArguments>),
     /// Rotary position embedding of query and key
     Rope(Question<RopeArguments>),
     /// Cross-entropy loss
     CrossEntropy(Question<CrossEntropyArguments>),
-    /// Causal convolution of each channel along the sequence, of state-space models
+    /// Causal depthwise convolution along the sequence (state-space models)
     CausalConv1d(Question<CausalConv1dArguments>),
 }
 
-/// The parts of a question: the name of its model, the sizes, the element type and what is wanted to be known.
+/// The parts of a question: model name, sizes, element type and options of the answer.
 pub(crate) type Parts<'a> = (&'static str, &'a dyn Sizes, &'static str, &'a AnswerArguments);
 
 impl ModelCommand {
@@ -85,19 +85,19 @@ impl ModelCommand {
         }
     }
 
-    /// What is wanted to be known.
+    /// Options of the answer.
     pub(crate) fn answer_arguments(&self) -> &AnswerArguments {
         let (.., asked) = self.parts();
         asked
     }
 }
 
-/// Sizes and what is wanted to be known of them.
+/// Sizes, element type and options of the answer.
 #[derive(Args)]
 pub(crate) struct Question<A: Args> {
     #[command(flatten)]
     sizes: A,
-    /// Element type of what goes in
+    /// Element type of the inputs
     #[arg(long, value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE", default_value = "bf16")]
     dtype: &'static str,
     #[command(flatten)]
@@ -113,20 +113,20 @@ impl<A: Args + Sizes> Question<A> {
 #[derive(Args)]
 #[command(next_help_heading = "Answer")]
 pub(crate) struct AnswerArguments {
-    /// Hold the figures against this bundled architecture; see tracelens archs
+    /// Use this bundled architecture for the roofline; `tracelens archs` lists them
     #[arg(long, alias = "gpu_arch_platform", value_name = "NAME", group = "architecture")]
     pub(crate) arch: Option<String>,
 
-    /// Hold the figures against the architecture in this JSON file
+    /// Use the GPU architecture in this JSON file for the roofline
     #[arg(long = "gpu_arch_json_path", value_name = "FILE", conflicts_with = "arch", group = "architecture")]
     pub(crate) gpu_arch_json_path: Option<PathBuf>,
 
-    /// Its peaks as the vendor's data sheet states them (nominal), or measured ones where such are published
-    /// (achievable) [default: nominal]
+    /// Use the peaks of the vendor's data sheet (nominal) or published measurements, where available (achievable)
+    /// [default: nominal]
     #[arg(long, value_name = "BASIS", value_parser = one_of(PEAK_BASES), requires = "architecture")]
     pub(crate) peak: Option<PeakBasis>,
 
-    /// The figures of the backward pass instead
+    /// Compute the backward pass instead
     #[arg(long)]
     pub(crate) backward: bool,
 
@@ -134,7 +134,7 @@ pub(crate) struct AnswerArguments {
     pub(crate) document: DocumentOutput,
 }
 
-/// Element types under their common names, with what there is to know of them, and as PyTorch records them.
+/// Element types: common name, remark, and PyTorch's recorded name.
 const DATA_TYPES: &[(&str, &str, &str)] = &[
     ("fp64", "", "double"),
     ("fp32", "", "float"),
@@ -142,7 +142,7 @@ const DATA_TYPES: &[(&str, &str, &str)] = &[
     ("bf16", "", BF16),
     ("fp8", "", FP8),
     ("int8", "", "signed char"),
-    ("fp4", "Two numbers a byte; gemm only", FP4),
+    ("fp4", "Two values per byte; gemm only", FP4),
 ];
 
 const BF16: &str = "c10::BFloat16";
@@ -160,10 +160,10 @@ pub(crate) trait Sizes {
     ///
     /// # Errors
     ///
-    /// When sizes do not fit each other.
+    /// When sizes do not match.
     fn model(&self, dtype: &'static str) -> Result<Model, Failure>;
 
-    /// The model that has the figures of the backward pass: another where that is an operator of its own.
+    /// The model for the backward pass: a different one where that is an operator of its own.
     ///
     /// # Errors
     ///
@@ -179,15 +179,15 @@ fn misfit<T>(detail: String) -> Result<T, Failure> {
     Err(Failure::Sizes { detail })
 }
 
-/// Only matrix multiplications know how numbers of four bits lie.
+/// Rejects fp4: only matrix multiplications support 4-bit values.
 fn whole_bytes(dtype: &'static str) -> Result<String, Failure> {
     match dtype {
-        FP4 => misfit("of the models only gemm knows fp4".to_owned()),
+        FP4 => misfit("only gemm supports fp4".to_owned()),
         whole_bytes => Ok(whole_bytes.to_owned()),
     }
 }
 
-/// What a multiplication writes unless it is said: nobody goes on in numbers of eight bits or fewer.
+/// Default output type of a multiplication: bf16 for operands of eight bits or fewer.
 fn usual_output(operands: &'static str) -> &'static str {
     if matches!(operands, FP8 | FP4) { BF16 } else { operands }
 }
@@ -204,10 +204,10 @@ pub(crate) struct GemmArguments {
     /// Columns of the second operand and of the result
     #[arg(long)]
     n: u64,
-    /// The dimension that is summed over
+    /// Reduction dimension
     #[arg(long)]
     k: u64,
-    /// Multiplications of this shape
+    /// Batch size
     #[arg(long, default_value = "1", value_name = "B")]
     batch: u64,
     /// Element type of bias and result [default: that of the operands; bf16 for fp8 and fp4]
@@ -240,16 +240,16 @@ fn activation_parser() -> impl TypedValueParser<Value = Activation> {
 
 #[derive(Args)]
 pub(crate) struct GroupedGemmArguments {
-    /// Rows of all groups together
+    /// Rows of all groups
     #[arg(long)]
     m: u64,
     /// Columns of each weight
     #[arg(long)]
     n: u64,
-    /// The dimension that is summed over
+    /// Reduction dimension
     #[arg(long)]
     k: u64,
-    /// Weights, one a group
+    /// Groups, with one weight each
     #[arg(long, value_name = "G")]
     groups: u64,
     /// Element type of the result [default: that of the operands; bf16 for fp8]
@@ -276,25 +276,25 @@ pub(crate) struct SdpaArguments {
     /// Sequences
     #[arg(long, default_value = "1", value_name = "B")]
     batch: u64,
-    /// Heads of the queries
+    /// Query heads
     #[arg(long, value_name = "H")]
     heads: u64,
-    /// Heads of keys and values [default: as many as of the queries]
+    /// Key and value heads [default: as many as query heads]
     #[arg(long = "kv-heads", value_name = "H")]
     kv_heads: Option<u64>,
-    /// Queries of a sequence
+    /// Queries per sequence
     #[arg(long = "q-len", value_name = "N")]
     q_len: u64,
-    /// Keys of a sequence [default: as many as queries]
+    /// Keys per sequence [default: as many as queries]
     #[arg(long = "kv-len", value_name = "N")]
     kv_len: Option<u64>,
-    /// Elements of a query and of a key in one head
+    /// Head dimension of queries and keys
     #[arg(long = "head-dim", value_name = "D")]
     head_dim: u64,
-    /// Elements of a value in one head [default: as many as of a key]
+    /// Head dimension of values [default: that of keys]
     #[arg(long = "v-head-dim", value_name = "D")]
     v_head_dim: Option<u64>,
-    /// No query sees a key after its own position
+    /// Apply a causal mask
     #[arg(long)]
     causal: bool,
 }
@@ -325,46 +325,48 @@ impl Sizes for SdpaArguments {
 
 #[derive(Args)]
 pub(crate) struct ConvArguments {
-    /// Shape of the input: batch, channels, then one to three extents
+    /// Input shape: batch, channels, then one to three extents
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,C,H,W")]
     input: Vec<u64>,
-    /// Shape of the filters: output channels, channels of a group, then their extents; transposed, the first two
-    /// are input channels and output channels of a group
+    /// Filter shape: output channels, input channels per group, extents; with --transposed: input channels, output
+    /// channels per group, extents
     #[arg(long, value_delimiter = ',', required = true, value_name = "O,C,H,W")]
     filter: Vec<u64>,
-    /// Step of the filter, one number or one for each extent
+    /// Stride: one number, or one per extent
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,…")]
     stride: Vec<u64>,
-    /// Zeros added at both ends of each extent
+    /// Padding: zeros added at both ends of each extent
     #[arg(long, value_delimiter = ',', default_value = "0", value_name = "N,…")]
     padding: Vec<u64>,
-    /// Distance of the filter's taps
+    /// Dilation: distance between filter taps
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,…")]
     dilation: Vec<u64>,
-    /// Groups of channels that are convolved separately
+    /// Channel groups, convolved separately
     #[arg(long, default_value = "1", value_name = "G")]
     groups: u64,
-    /// The transpose, which enlarges
+    /// Transposed convolution
     #[arg(long)]
     transposed: bool,
-    /// What a transpose's result has more at the end of each extent
+    /// Output padding of a transposed convolution
     #[arg(long = "output-padding", value_delimiter = ',', default_value = "0", value_name = "N,…")]
     output_padding: Vec<u64>,
-    /// Add a number for each output channel
+    /// Add a bias per output channel
     #[arg(long)]
     bias: bool,
 }
 
 impl ConvArguments {
-    /// Whether the filters are made for the input's channels; both have their channels, as they have extents.
+    /// Whether the filters match the input's channels; both shapes have extents, so they have channels.
     fn check_channels(&self) -> Result<(), Failure> {
         let (channels, groups) = (self.input[1], self.groups);
         match (self.transposed, self.filter[0], self.filter[1]) {
             (true, expected, _) if expected == channels => Ok(()),
-            (true, expected, _) => misfit(format!("filters for {expected} channels, an input of {channels}")),
+            (true, expected, _) => {
+                misfit(format!("the filters need {expected} channels, the input has {channels}"))
+            }
             (false, _, of_group) if of_group.checked_mul(groups) == Some(channels) => Ok(()),
             (false, _, of_group) => misfit(format!(
-                "filters for {of_group} channels a group and {groups} of --groups, an input of {channels}"
+                "the filters need {of_group} channels in each of {groups} groups, the input has {channels}"
             )),
         }
     }
@@ -423,7 +425,7 @@ pub(crate) struct BinaryArguments {
     /// Shape of the first operand
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
     shape: Vec<u64>,
-    /// Shape of the second operand, broadcast where it is smaller [default: that of the first]
+    /// Shape of the second operand, broadcast if smaller [default: that of the first]
     #[arg(long = "other-shape", value_delimiter = ',', value_name = "N,…")]
     other_shape: Option<Vec<u64>>,
     /// Element type of the result [default: that of the operands]
@@ -449,19 +451,19 @@ pub(crate) struct NormArguments {
     /// Shape of the tensor
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
     shape: Vec<u64>,
-    /// Elements that have a weight each [default: the last extent]
+    /// Number of weights [default: the last extent]
     #[arg(long, value_name = "C")]
     channels: Option<u64>,
-    /// Divide by the root mean square instead of mean and variance
+    /// Normalize by root mean square instead of mean and variance
     #[arg(long)]
     rms: bool,
     /// No weights
     #[arg(long = "no-weight")]
     no_weight: bool,
-    /// A bias for each channel, too
+    /// Add a bias per channel
     #[arg(long)]
     bias: bool,
-    /// Statistics are given and not computed
+    /// Use given statistics instead of computing them
     #[arg(long)]
     inference: bool,
 }
@@ -506,10 +508,10 @@ pub(crate) struct ReduceArguments {
     /// Shape of the tensor
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
     shape: Vec<u64>,
-    /// Dimensions that are reduced, from 0 [default: all]
+    /// Dimensions to reduce, counted from 0 [default: all]
     #[arg(long, value_delimiter = ',', value_name = "DIM,…")]
     dim: Option<Vec<usize>>,
-    /// How elements are brought together
+    /// Reduction operation
     #[arg(long, value_parser = one_of(REDUCTIONS), default_value = "sum")]
     kind: ReductionKind,
 }
@@ -550,13 +552,13 @@ pub(crate) struct RopeArguments {
     /// Tokens of all sequences
     #[arg(long, value_name = "N")]
     tokens: u64,
-    /// Heads of the query
+    /// Query heads
     #[arg(long, value_name = "H")]
     heads: u64,
-    /// Heads of the key [default: as many as of the query]
+    /// Key heads [default: as many as query heads]
     #[arg(long = "kv-heads", value_name = "H")]
     kv_heads: Option<u64>,
-    /// Elements of a head that are rotated
+    /// Rotated elements per head
     #[arg(long = "rope-dim", value_name = "D")]
     rope_dim: u64,
 }
@@ -567,7 +569,7 @@ impl Sizes for RopeArguments {
         let heads = self.heads.checked_add(key_heads);
         let rotated = heads.and_then(|heads| heads.checked_mul(self.tokens)?.checked_mul(self.rope_dim));
         let Some(rotated_elements) = rotated else {
-            return misfit("there are too many elements to count".to_owned());
+            return misfit("too many elements".to_owned());
         };
         let shown = |count: u64| i64::try_from(count).unwrap_or(i64::MAX).into();
         Ok(Box::new(RotaryEmbedding {
@@ -585,10 +587,10 @@ impl Sizes for RopeArguments {
 
 #[derive(Args)]
 pub(crate) struct CrossEntropyArguments {
-    /// Elements of the batch
+    /// Tokens in the batch
     #[arg(long, value_name = "N")]
     tokens: u64,
-    /// Scores of an element
+    /// Classes per token (vocabulary size)
     #[arg(long, value_name = "N")]
     classes: u64,
 }
@@ -604,16 +606,16 @@ pub(crate) struct CausalConv1dArguments {
     /// Sequences
     #[arg(long, default_value = "1", value_name = "B")]
     batch: u64,
-    /// Channels, each with a filter
+    /// Channels, one filter each
     #[arg(long, value_name = "C")]
     channels: u64,
-    /// Positions of a sequence
+    /// Sequence length
     #[arg(long = "seq-len", value_name = "N")]
     seq_len: u64,
-    /// Taps of a filter
+    /// Filter taps
     #[arg(long, default_value = "4", value_name = "N")]
     taps: u64,
-    /// Add a number for each channel
+    /// Add a bias per channel
     #[arg(long)]
     bias: bool,
 }

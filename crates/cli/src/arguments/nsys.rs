@@ -12,14 +12,14 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens nsys run.sqlite                                   summary here, workbook beside the database
   tracelens nsys run.sqlite --nsys_names --output_csvs_dir t  the tables of nsys stats
-  tracelens nsys run.sqlite --os_calls --waits                with calls of the operating system and causes of waits
-  tracelens nsys run.sqlite --iterations 100..120             these iterations alone
+  tracelens nsys run.sqlite --os_calls --waits                with operating-system calls and causes of waits
+  tracelens nsys run.sqlite --iterations 100..120             only these iterations
   tracelens nsys run.sqlite --iteration 'step #'              where the time of each range of this name went
   tracelens nsys run.sqlite --nvtx forward/3                  what the fourth range of this text launched
 
 `nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
-makes the database. `--window` takes device work by its launch. Several databases of one job go to `tracelens ranks`. Options may be written with _ or with -.
-`tracelens info columns` explains the sheets.";
+makes the database. `--window` selects device work by its launch. For several databases of one job, use `tracelens ranks`.
+Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct NsysArguments {
@@ -35,17 +35,17 @@ pub(crate) struct NsysOnlyArguments {
     #[command(flatten)]
     pub(crate) sheets: NsysOptions,
 
-    /// Which of a kernel's names the sheets show: with template arguments and parameters (demangled), the function alone
-    /// (short), or the symbol's (mangled)
+    /// Kernel names in the sheets: with template arguments and parameters (demangled), function name only (short), or
+    /// symbol (mangled)
     #[arg(long = "kernel_names", value_parser = one_of(KERNEL_NAMES), value_name = "NAMES", default_value = "demangled")]
     pub(crate) kernel_names: NsysKernelNames,
 
-    /// Take all tensors to be of this type, which the recorder does not write: gives operators FLOPs, bytes and rooflines
+    /// Assume this type for all tensors, which the recorder does not write; gives operators FLOPs, bytes and rooflines
     #[arg(long = "assume_dtype", value_parser = one_of(ELEMENT_TYPES), value_name = "TYPE")]
     pub(crate) assume_dtype: Option<(&'static str, &'static str)>,
 
-    /// Texts of ranges in the sheets nvtx_*: without the number that PyTorch gives each call (normalised), or as they were
-    /// recorded, with a row for each call (raw)
+    /// Range texts in the sheets nvtx_*: without PyTorch's number of each call (normalised), or as recorded, one row
+    /// per call (raw)
     #[arg(
         long = "nvtx_text",
         alias = "nvtx-text",
@@ -56,8 +56,8 @@ pub(crate) struct NsysOnlyArguments {
     )]
     pub(crate) nvtx_text: bool,
 
-    /// Report only what a process launched while a range of this text was open in it, the first of them or that of an index
-    /// from 0 on; a range of another domain than the default one by TEXT@DOMAIN
+    /// Report only what a process launched inside its first range with this text, or the one with this index (from 0);
+    /// @DOMAIN if not in the default domain. Example: forward/3
     #[arg(
         long = "nvtx",
         value_name = "TEXT[@DOMAIN][/INDEX]",
@@ -66,11 +66,11 @@ pub(crate) struct NsysOnlyArguments {
     )]
     pub(crate) nvtx: Option<NamedRange>,
 
-    /// Write a report for each process that had a GPU do something; names of files get .pid and its number
+    /// Write one report per process that used a GPU; file names get .pid and its number
     #[arg(long = "per_process", alias = "per-process", conflicts_with = "json")]
     pub(crate) per_process: bool,
 
-    /// Read the calls of the operating system and add os_runtime_summary; there may be more of them than of all else
+    /// Read operating-system calls and add os_runtime_summary; they may outnumber all other events
     #[arg(long = "os_calls")]
     pub(crate) os_calls: bool,
 }
@@ -84,7 +84,7 @@ const ELEMENT_TYPES: &[(&str, (&str, &str))] = &[
     ("fp8", ("fp8", "c10::Float8_e4m3fn")),
 ];
 
-/// Whether the texts are whole.
+/// Whether texts are kept as recorded.
 const NVTX_TEXTS: &[(&str, bool)] = &[("normalised", false), ("raw", true)];
 
 const KERNEL_NAMES: &[(&str, NsysKernelNames)] = &[
@@ -101,9 +101,7 @@ fn named_range(text: &str) -> Result<NamedRange, String> {
         None => (name, None),
     };
     match text.is_empty() {
-        true => {
-            Err("it names no range; expected the text of one, such as forward or forward@DOMAIN/2".to_owned())
-        }
+        true => Err("expected the text of a range, such as forward or forward@DOMAIN/2".to_owned()),
         false => Ok(NamedRange { text: text.to_owned(), domain, index }),
     }
 }

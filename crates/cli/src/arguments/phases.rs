@@ -7,24 +7,22 @@ use inference_phase::tracelens::Method;
 #[derive(Args)]
 #[command(next_help_heading = "Phases of inference")]
 pub(crate) struct PhaseArguments {
-    /// Tell prefill from decode: adds phase_summary, step_summary and a sheet ops_summary_<phase> for each phase,
-    /// with --enable_kernel_summary kernel_summary_<phase> too
+    /// Separate prefill and decode: adds phase_summary, step_summary and ops_summary_<phase>, and with
+    /// --enable_kernel_summary kernel_summary_<phase>
     #[arg(long = "inference_phase_analysis")]
     pub(crate) inference_phase_analysis: bool,
 
-    /// The most new tokens per request (where requests are not known: rows of a matrix product) that decode may
-    /// have [default: 10]
+    /// Most new tokens per request in decode; rows of a matrix product where requests are unknown [default: 10]
     #[arg(long = "decode_threshold", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) decode_threshold: Option<i64>,
 
-    /// The most requests that the engine ran at a time (max_num_seqs of vLLM, max_running_requests of SGLang): steps
-    /// of more tokens than these requests can have in decode process prompts. A hint to hybrid for steps without
-    /// annotations
+    /// Most concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): hybrid counts
+    /// unannotated steps with more tokens than these can decode as prefill
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 
-    /// How phases are told: hybrid looks at whole steps of the engine (annotations, stacks, tokens, attention,
-    /// graphs); the others look at operators one by one; union needs --phase_legacy [default: hybrid]
+    /// How to detect phases: hybrid examines whole engine steps (annotations, stacks, tokens, attention, graphs), the
+    /// others single operators; union needs --phase_legacy [default: hybrid]
     #[arg(
         long = "phase_detection_method",
         value_name = "METHOD",
@@ -32,7 +30,7 @@ pub(crate) struct PhaseArguments {
     )]
     pub(crate) phase_detection_method: Option<String>,
 
-    /// Label operators exactly as the reference tool's method of this name does, to compare with its reports
+    /// Label operators exactly as the reference tool's method of that name, for comparing reports
     #[arg(long = "phase_legacy")]
     pub(crate) phase_legacy: bool,
 }

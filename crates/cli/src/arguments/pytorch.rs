@@ -35,17 +35,15 @@ pub(crate) struct OutputArguments {
     #[command(flatten)]
     pub(crate) tables: ReportOutput,
 
-    /// Draw the operators under the rooflines of the GPU as an SVG picture
+    /// Draw the operators on a roofline plot (SVG)
     #[arg(long = "roofline_svg", value_name = "FILE")]
     pub(crate) roofline_svg: Option<PathBuf>,
 
-    /// Draw the iterations over time as an SVG picture; with --inference_phase_analysis the steps of the engine, coloured
-    /// by phase
+    /// Draw the iterations over time (SVG); with --inference_phase_analysis, the engine's steps coloured by phase
     #[arg(long = "step_svg", value_name = "FILE")]
     pub(crate) step_svg: Option<PathBuf>,
 
-    /// Write the trace with counters of the lengths of queues and of the rates of copies, for viewers: .json, .json.gz or
-    /// .json.zst
+    /// Write the trace with counters of queue lengths and copy rates, for viewers: .json, .json.gz or .json.zst
     #[arg(long = "counter_trace", value_name = "FILE")]
     pub(crate) counter_trace: Option<PathBuf>,
 
@@ -62,9 +60,8 @@ pub(crate) struct AnalysisArguments {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
-    /// tracelens: the categories of TraceLens, which are those of the operator's name or its first kernel, its list of
-    /// communication kernels, and tables of operators without communication. hta: the tables of Holistic Trace Analysis
-    /// too, with its figures (sheets hta_…)
+    /// tracelens: use TraceLens's categories (by operator name or first kernel), communication kernels, and operator
+    /// tables without communication. hta: add the tables of Holistic Trace Analysis (sheets hta_…)
     #[arg(
         long,
         value_name = "TOOL",
@@ -75,15 +72,15 @@ pub(crate) struct AnalysisArguments {
     )]
     pub(crate) parity: Option<Reference>,
 
-    /// With --parity hta: add the sequences of kernels below operators whose names contain this text
+    /// With --parity hta: add the kernel sequences of operators whose names contain this text
     #[arg(long = "hta_sequences_of", value_name = "TEXT")]
     pub(crate) hta_sequences_of: Option<String>,
 
-    /// Add the models, categories and tree passes of this file (.toml or .py) to the built-in ones
+    /// Add the models, categories and tree passes of this file (.toml or .py)
     #[arg(long = "extension_file", value_name = "FILE")]
     pub(crate) extension_file: Option<PathBuf>,
 
-    /// Python interpreter for an --extension_file that ends in .py (default: python3 on PATH)
+    /// Python interpreter for a .py extension file [default: python3 on PATH]
     #[arg(long, value_name = "PATH", requires = "extension_file")]
     pub(crate) python: Option<PathBuf>,
 }

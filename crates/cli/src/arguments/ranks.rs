@@ -15,49 +15,49 @@ use super::{REFERENCES, Reference};
 
 pub(crate) const COLLECT_EXAMPLES: &str = "\
 Examples:
-  tracelens ranks collect rank*.json.gz --out tables                  tables of all ranks; those that are there are kept
-  tracelens ranks collect rank7.json.gz --out tables                  one rank, as a step of any launcher
-  tracelens ranks collect host*.xplane.pb --out tables                XPlane profiles: those of all hosts of a job at once
-  tracelens ranks tables                                    the report of the job from the tables
+  tracelens ranks collect rank*.json.gz --out tables          tables of all ranks; existing ones are kept
+  tracelens ranks collect rank7.json.gz --out tables          one rank, under any launcher
+  tracelens ranks collect host*.xplane.pb --out tables        XPlane profiles: all hosts of a job at once
+  tracelens ranks tables                                      report on the job from the tables
 
-Options may be written with _ or with -.";
+Options accept _ or -.";
 
 pub(crate) const RANKS_EXAMPLES: &str = "\
 Examples:
   tracelens ranks rank*.json.gz                             which rank holds up the job
-  tracelens ranks 'job/**/*.pt.trace.json.gz'               a pattern; ** stands for folders
+  tracelens ranks 'job/**/*.pt.trace.json.gz'               a pattern; ** matches folders
   tracelens ranks rank*.json.gz --tables tables             keep the tables: the next report reads no trace
   tracelens ranks tables --output_csvs_dir sheets           from tables of `tracelens ranks collect`, as CSV files
   tracelens ranks host0.xplane.pb host1.xplane.pb           XLA programs: the profiles of all hosts, or their folder
 
-Each GPU of a profile is a rank: numbered on from 0 over the hosts in the order in which they are named.
-Options may be written with _ or with -. `tracelens info columns` explains the sheets.";
+Each GPU of a profile is a rank, numbered from 0 across the hosts in the order given.
+Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 pub(crate) const FUSE_EXAMPLES: &str = "\
 Examples:
   tracelens fuse rank*.json.gz -o job.json.gz               all ranks in one trace, for Perfetto
-  tracelens fuse rank*.json.gz --ranks 0,8 -o two.json.gz   two of them, on the clock that all agree on
-  tracelens fuse rank*.json.gz --steps 3..5 -o few.json.gz  three steps: their calls and what these launched
-  tracelens fuse tables --filter comm -o comm.json.zst      collectives, from the traces that the tables are of
+  tracelens fuse rank*.json.gz --ranks 0,8 -o two.json.gz   two ranks, on one clock
+  tracelens fuse rank*.json.gz --steps 3..5 -o few.json.gz  three steps: calls and what they launched
+  tracelens fuse tables --filter comm -o comm.json.zst      collectives, from the traces of the tables
 
-Processes are called RANK r - GPU and RANK r - CPU, and every event has its rank in args.rank. Ids of different ranks
-differ; args.pid_raw, args.correlation_raw and so on are what they were. Options may be written with _ or with -.";
+Processes are named RANK r - GPU and RANK r - CPU, and args.rank of an event is its rank. Ids are unique across
+ranks; args.pid_raw, args.correlation_raw and so on hold the originals. Options accept _ or -.";
 
 #[derive(Args)]
 pub(crate) struct CollectArguments {
-    /// Recordings of ranks, the XPlane profiles of all hosts of a job, or patterns of their paths
+    /// Recordings of ranks, XPlane profiles of all hosts of a job, or path patterns
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) recordings: Vec<PathBuf>,
 
-    /// Folder of the job: gets a folder of tables (Parquet) for each rank
+    /// Folder of the job, to hold a folder of tables (Parquet) per rank
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// Keep what the device did and the outermost calls of the host one by one, in a table events
+    /// Keep each device event and outermost host call, in a table events
     #[arg(long = "keep-events")]
     pub(crate) keep_events: bool,
 
-    /// Say what was waited for: tables queue, membw (rates of copies) and critical_path
+    /// Add tables of waits: queue, membw (copy rates) and critical_path
     #[arg(long)]
     pub(crate) waits: bool,
 
@@ -74,7 +74,7 @@ pub(crate) struct CollectArguments {
 
 #[derive(Args)]
 pub(crate) struct PackArguments {
-    /// Folder of a job, as `tracelens ranks collect` wrote it
+    /// Folder of a job, written by `tracelens ranks collect`
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 
@@ -89,11 +89,11 @@ pub(crate) struct PackArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct MappingArguments {
-    /// Recordings that are read at the same time [default: as many as the machine has processors]
+    /// Recordings to read at a time [default: one per processor]
     #[arg(long, alias = "max_workers", value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
 
-    /// Kernels with this text in their names communicate, too; may be given several times
+    /// Also count kernels whose names contain this text as communication. Repeatable
     #[arg(long = "communication-pattern", value_name = "TEXT")]
     communication_pattern: Vec<String>,
 }
@@ -131,12 +131,12 @@ pub(crate) struct Recordings {
     #[command(flatten)]
     pub(crate) sources: Sources,
 
-    /// Number of ranks; a recording that is missing ends the run
+    /// Number of ranks; a missing recording is an error
     #[arg(long = "world_size", value_name = "N", conflicts_with = "recordings")]
     pub(crate) world_size: Option<NonZeroU32>,
 
-    /// Regular expression that finds the rank in the path of a recording: its group rank, else its first
-    /// [default: what the recording says, else rank<N> in its path]
+    /// Regular expression for the rank in the path of a recording: its group rank, else its first group [default: what
+    /// the recording says, else rank<N> in its path]
     #[arg(long = "rank_regex", value_name = "REGEX", value_parser = expression::<RankPattern>())]
     pub(crate) rank_regex: Option<RankPattern>,
 }
@@ -145,19 +145,20 @@ pub(crate) struct Recordings {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Sources {
-    /// Recordings of ranks, XPlane profiles of all hosts, patterns of their paths, or the folder that `tracelens ranks collect` wrote
+    /// Recordings of ranks, XPlane profiles of all hosts, path patterns, or a folder written by `tracelens ranks
+    /// collect`
     #[arg(value_name = "TRACE")]
     pub(crate) recordings: Vec<PathBuf>,
 
-    /// Folder of recordings; with --world_size those that are called rank<N>_trace.json
+    /// Folder of recordings; with --world_size, those named rank<N>_trace.json
     #[arg(long = "trace_dir", value_name = "DIR")]
     pub(crate) trace_dir: Option<PathBuf>,
 
-    /// Path of the recordings with one * for the rank; needs --world_size
+    /// Path of the recordings, with * for the rank; needs --world_size
     #[arg(long = "trace_pattern", value_name = "PATH", requires = "world_size")]
     pub(crate) trace_pattern: Option<String>,
 
-    /// Pattern of the recordings' paths; ** stands for folders
+    /// Path pattern of the recordings; ** matches folders
     #[arg(long = "trace_glob", value_name = "PATTERN")]
     pub(crate) trace_glob: Option<PathBuf>,
 }
@@ -171,11 +172,11 @@ pub(crate) struct RanksOutput {
     #[command(flatten)]
     pub(crate) naming: SheetNaming,
 
-    /// Draw how late each rank was in each step as an SVG picture
+    /// Draw how late each rank was in each step (SVG)
     #[arg(long = "step_svg", value_name = "FILE")]
     pub(crate) step_svg: Option<PathBuf>,
 
-    /// Keep the tables of the ranks in this folder, and take from it what is there
+    /// Keep the tables of the ranks in this folder and reuse those already there
     #[arg(long = "tables", value_name = "DIR")]
     pub(crate) kept: Option<PathBuf>,
 }
@@ -186,8 +187,8 @@ pub(crate) struct RanksAnalysis {
     #[command(flatten)]
     pub(crate) options: JobOptions,
 
-    /// Give the figures of TraceLens where it is known to be wrong: collectives are matched by their place in the
-    /// recording, clocks are taken as they are
+    /// Reproduce TraceLens figures that are known to be wrong: collectives are matched by position in the recording,
+    /// clocks are not aligned
     #[arg(
         long,
         value_name = "TOOL",
@@ -211,31 +212,31 @@ pub(crate) struct FuseArguments {
     #[command(flatten)]
     pub(crate) recordings: Recordings,
 
-    /// The trace to write: .json, .json.gz or .json.zst
+    /// Write the trace to this file: .json, .json.gz or .json.zst
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// These ranks only, such as 0,8,16 or 0-7
+    /// Only these ranks, such as 0,8,16 or 0-7
     #[arg(long, value_name = "LIST", value_parser = ranks)]
     pub(crate) ranks: Option<Members>,
 
-    /// These steps only, by their numbers in the sheet step_times: 3, 3..5 (from 3 to 5), or 3:6 as Python counts
+    /// Only these steps, numbered as in the sheet step_times: 3, 3..5 (3 to 5), or 3:6 (6 excluded)
     #[arg(long, value_name = "RANGE")]
     pub(crate) steps: Option<Indices>,
 
-    /// Which events
+    /// Events to write
     #[arg(long, value_name = "WHICH", default_value = "all", value_parser = one_of_explained(EVENTS))]
     pub(crate) filter: FusedEvents,
 
-    /// Bring the clocks of hosts together by the ends of collectives (align), or take times as they are (raw)
+    /// Align host clocks by the ends of collectives (align), or keep recorded times (raw)
     #[arg(long, value_name = "HOW", default_value = "align", value_parser = one_of(ClockMode::NAMES))]
     pub(crate) clock: ClockMode,
 
-    /// With the frames of Python stacks
+    /// Include Python stack frames
     #[arg(long = "python-frames", alias = "include_pyfunc")]
     pub(crate) python_frames: bool,
 
-    /// Keep the tables of the ranks in this folder, and take from it what is there
+    /// Keep the tables of the ranks in this folder and reuse those already there
     #[arg(long = "tables", value_name = "DIR")]
     pub(crate) kept: Option<PathBuf>,
 
@@ -253,16 +254,11 @@ pub(crate) struct FuseArguments {
 /// Ranks of a list such as `0,8-15`.
 fn ranks(text: &str) -> Result<Members, String> {
     let ranks = Members::from_ranges(text).filter(|ranks| !ranks.is_empty());
-    ranks
-        .ok_or_else(|| "expected numbers of ranks with commas between them, or ranges such as 0-7".to_owned())
+    ranks.ok_or_else(|| "expected rank numbers, such as 0,8,16, or ranges, such as 0-7".to_owned())
 }
 
 const EVENTS: &[(&str, &str, FusedEvents)] = &[
     ("all", "", FusedEvents::All),
-    ("gpu", "what devices did", FusedEvents::Device),
-    (
-        "comm",
-        "kernels of collectives, what launched them, and the host's collectives",
-        FusedEvents::Communication,
-    ),
+    ("gpu", "device events", FusedEvents::Device),
+    ("comm", "collective kernels, their launches, and the host's collectives", FusedEvents::Communication),
 ];

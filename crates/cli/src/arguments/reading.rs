@@ -12,12 +12,12 @@ use crate::standard_input;
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadingArguments {
-    /// How device events find their launch: by correlation id, any number of them per launch, or by launch
-    /// arrows (flow), one per launch, which gives the figures of TraceLens
+    /// Match device events to launches by correlation id, any number per launch, or by launch arrows (flow), one per
+    /// launch, as TraceLens does
     #[arg(long = "link-by", default_value = "correlation", value_parser = one_of(LINK_BY), value_name = "RULE")]
     pub(crate) link_by: LinkBy,
 
-    /// Threads that work; the output is the same for any number [default: as many as the machine has]
+    /// Worker threads; the output does not depend on them [default: one per processor]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 
@@ -28,8 +28,8 @@ pub(crate) struct ReadingArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct OverrunArguments {
-    /// Keep the recorded length of device events that overrun the next one on their queue [default: cut them where it
-    /// starts]
+    /// Keep the recorded length of device events that overrun the next one on their queue [default: cut them off at its
+    /// start]
     #[arg(long = "keep-overruns")]
     pub(crate) keep_overruns: bool,
 }

@@ -41,14 +41,14 @@ pub(super) fn with_all_options(mut command: Command) -> Command {
     command = command.group(json_document());
     command = command.mut_arg("parity", |arg| {
         arg.help(
-            "tracelens: the figures of TraceLens where ours differ. hta, of PyTorch traces: the tables of Holistic \
-             Trace Analysis too, with its figures (sheets hta_…)",
+            "tracelens: use TraceLens's figures where ours differ. hta (PyTorch traces): add the tables of \
+             Holistic Trace Analysis (sheets hta_…)",
         )
     });
     command.mut_arg("output_xlsx_path", |arg| {
         arg.help(
-            "Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is \
-             named; none for Tenstorrent operations]",
+            "Write the workbook to this file [default: <input>_perf_report.xlsx beside the input, unless \
+             another output is named; none for Tenstorrent operations]",
         )
     })
 }

@@ -16,13 +16,12 @@ pub(crate) type Output = (&'static dyn Writer, PathBuf);
 
 #[derive(Args)]
 pub(crate) struct Recordings {
-    /// The recording: plain, gzip, zstd or zip; rocprofv3's CSV files as a directory, too; - reads standard input, and
-    /// then no workbook is written unless it is named. Several XPlane profiles or Tenstorrent files are of the hosts of
-    /// one run, in the order of their ranks
+    /// The recording: plain, gzip, zstd or zip, or a directory of rocprofv3 CSV files; - reads standard input (no
+    /// workbook unless named). Several XPlane or Tenstorrent files: the hosts of one run, in rank order
     #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
     files: Vec<PathBuf>,
 
-    /// The same as FILE
+    /// Same as FILE
     #[arg(
         long = "profile_json_path",
         alias = "profile_path",
@@ -48,8 +47,8 @@ impl Recordings {
     })
 )]
 pub(crate) struct ReportOutput {
-    /// Write the result here, in the form of the ending: .xlsx, .json, .html or .md; without an ending, a folder of CSV
-    /// files. Repeatable
+    /// Write the result to this file, in the format of its ending: .xlsx, .json, .html or .md; without an ending, a folder
+    /// of CSV files. Repeatable
     #[arg(short = 'o', long = "output", value_name = "FILE", value_parser = NamedOutput::parser(), group = JSON_DOCUMENT)]
     named: Vec<NamedOutput>,
 
@@ -57,11 +56,12 @@ pub(crate) struct ReportOutput {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Write the workbook here [default: <input>_perf_report.xlsx beside the input, unless another output is named]
+    /// Write the workbook to this file [default: <input>_perf_report.xlsx beside the input, unless another output is
+    /// named]
     #[arg(long = "output_xlsx_path", value_name = "FILE")]
     output_xlsx_path: Option<PathBuf>,
 
-    /// Write one CSV file per sheet into this directory
+    /// Write one CSV file per sheet to this directory
     #[arg(long = "output_csvs_dir", value_name = "DIR")]
     output_csvs_dir: Option<PathBuf>,
 
@@ -69,8 +69,8 @@ pub(crate) struct ReportOutput {
     #[arg(long = "output_json_path", value_name = "FILE", group = JSON_DOCUMENT)]
     output_json_path: Option<PathBuf>,
 
-    /// Write one HTML page with pictures and all sheets, which needs no network: where the time goes, who spends it, the
-    /// timeline, rooflines. Reads the Python frames of a trace: it and the sheets tell modules by them
+    /// Write one offline HTML page with all sheets and charts: where the time goes, who spends it, timeline, rooflines.
+    /// Reads a trace's Python frames, so that page and sheets show modules
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -78,7 +78,7 @@ pub(crate) struct ReportOutput {
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
-    /// Print all tables of the summary and every remark, not only the first page
+    /// Print the whole summary and every remark, not only the first page
     #[arg(long, short, conflicts_with_all = ["json", "quiet"])]
     pub(crate) verbose: bool,
 
@@ -93,9 +93,9 @@ pub(crate) struct ReportOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct SheetNaming {
-    /// Name the sheets as documented (ops_all, short_kernels_histogram, short_kernels_all_details), or as TraceLens
-    /// writes them at present (current: ops_unique_args, short_kernel_histogram, short_kernels_summary), with its
-    /// columns in its order, its categories of rocprofv3's kernels and without overview
+    /// Sheet names: documented (ops_all, short_kernels_histogram, short_kernels_all_details), or current, those of
+    /// TraceLens (ops_unique_args, short_kernel_histogram, short_kernels_summary), with its column order and rocprofv3
+    /// categories, and no overview
     #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 }

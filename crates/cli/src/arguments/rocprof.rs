@@ -13,12 +13,12 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens rocprof 908_results.json                           summary here, workbook beside the profile
   tracelens rocprof 908_results.db --output_csvs_dir sheets    CSV files instead of the workbook
-  tracelens rocprof out/node-7 --kernel_details                the CSV files of a directory, with a row per dispatch
-  tracelens rocprof 908_results.json --steady                  without warm-up, partial and odd iterations
-  tracelens rocprof 908_results.pftrace --pftrace_tables       with the tables known from Perfetto traces
+  tracelens rocprof out/node-7 --kernel_details                the CSV files of a directory, one row per dispatch
+  tracelens rocprof 908_results.json --steady                  without warm-up, partial and outlier iterations
+  tracelens rocprof 908_results.pftrace --pftrace_tables       with the tables of Perfetto traces
 
-rocprofv3 --sys-trace --output-format json -- PROGRAM writes <host>/<pid>_results.json; csv, rocpd and pftrace are
-read, too. Options may be written with _ or with -. `tracelens info columns` explains the sheets.";
+rocprofv3 --sys-trace --output-format json -- PROGRAM writes <host>/<pid>_results.json; csv, rocpd and pftrace work
+too. Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
 pub(crate) struct RocprofArguments {
@@ -35,8 +35,8 @@ pub(crate) struct RocprofArguments {
     #[command(flatten)]
     pub(crate) overruns: OverrunArguments,
 
-    /// Give the figures of TraceLens where it is known to be wrong: nanoseconds under headers that say µs,
-    /// percentages cumulated before sorting, its kinds of kernels
+    /// Reproduce TraceLens figures that are known to be wrong: nanoseconds under µs headers, percentages cumulated
+    /// before sorting, its kinds of kernels
     #[arg(
         long,
         value_name = "TOOL",

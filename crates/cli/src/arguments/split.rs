@@ -12,7 +12,7 @@ use super::reading::ReadingArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens split trace.json.gz                          what steps there are
+  tracelens split trace.json.gz                          list the steps
   tracelens split trace.json.gz -o steps --store-single-iteration
   tracelens split trace.json.gz -o steps --store-single-iteration -i 10:20
   tracelens split trace.json.gz -o steady --find-steady-state --num-steps 16
@@ -20,9 +20,9 @@ Examples:
   tracelens split trace.json.gz -o phases --divide-phases
   tracelens split trace.json.gz -o kinds --representatives
 
-Steps are those of an inference engine, and the iterations of any other program. Each trace has what its steps did on
-their thread, with everything that this launched on GPUs.
-execution_details.json and execution_details.csv beside the traces say what they hold.";
+Steps are those of an inference engine, or the iterations of any other program. Each trace has what its steps did on
+their thread and everything that this launched on GPUs.
+execution_details.json and execution_details.csv beside the traces describe them.";
 
 #[derive(Args)]
 pub(crate) struct SplitArguments {
@@ -30,35 +30,34 @@ pub(crate) struct SplitArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Write into this directory, which is made if need be
+    /// Write to this directory, created if missing
     #[arg(long = "output-dir", short = 'o', value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
 
-    /// Only these steps: all, one (N, from 0), or from A up to before B (A:B). Named steps count as steady state
+    /// Steps to write: all, step N (from 0), or A up to but excluding B. Chosen steps count as steady state
     #[arg(long, short, value_name = "all|N|A:B", value_parser = iterations, default_value = "all")]
     pub(crate) iterations: Iterations,
 
-    /// Write a trace per step
+    /// Write one trace per step
     #[arg(long = "store-single-iteration")]
     pub(crate) store_single_iteration: bool,
 
-    /// Write windows of the steady state, in which as many requests are served as ever: a mixed one with the
-    /// usual share of prefill, one of decode only, one with prefill in every step
+    /// Write windows of the steady state, where most requests are served at a time: one with the usual share of
+    /// prefill, one of decode only, one with prefill in every step
     #[arg(long = "find-steady-state")]
     pub(crate) find_steady_state: bool,
 
-    /// Steps of a window
+    /// Steps per window
     #[arg(long = "num-steps", value_name = "N", default_value = "32")]
     pub(crate) num_steps: NonZeroUsize,
 
-    /// Write up to N windows of --num-steps steps that together have the mix of step shapes of all steps: requests, new
-    /// and cached tokens. For servers without a steady state, such as those of agents; each window says how far it is
-    /// from the mix
+    /// Write up to N windows of --num-steps steps that together have the overall mix of step shapes (requests, new and
+    /// cached tokens), for servers without a steady state; each states its distance from the mix
     #[arg(long = "mix-windows", value_name = "N")]
     pub(crate) mix_windows: Option<NonZeroUsize>,
 
-    /// Requests that were served at a time: with --OSL and --R, the share of prefill that the mixed window shall
-    /// have, in place of the one that the steady state has
+    /// Concurrent requests; with --OSL and --R, sets the prefill share of the mixed window instead of that of the
+    /// steady state
     #[arg(long = "CONC", value_name = "N", requires_all = ["osl", "ratio", "find_steady_state"])]
     pub(crate) conc: Option<NonZeroU32>,
 
@@ -70,27 +69,25 @@ pub(crate) struct SplitArguments {
     #[arg(long = "R", id = "ratio", value_name = "SHARE", requires_all = ["conc", "osl"], value_parser = number("from 0 to 1", |_| true))]
     pub(crate) ratio: Option<f64>,
 
-    /// Write a trace per run of steps with prefill, and per run of decode steps, of the steady state; goes before
+    /// Write one trace per run of prefill steps and per run of decode steps in the steady state; overrides
     /// --find-steady-state
     #[arg(long = "divide-phases")]
     pub(crate) divide_phases: bool,
 
-    /// Write a trace per kind of step, with the step of median duration: steps are of a kind that have devices do the
-    /// same
+    /// Write one trace per kind of step, with the step of median duration; steps of a kind do the same device work
     #[arg(long)]
     pub(crate) representatives: bool,
 
-    /// Write one trace of the longest run of steps that are whole, warmed up and like the others, of any program
+    /// Write one trace of the longest run of steady steps (whole, warmed up, no outliers) of any program
     #[arg(long, conflicts_with = "iterations")]
     pub(crate) steady: bool,
 
-    /// The most requests that the engine ran at a time, where nothing annotates its steps: steps of more tokens than
-    /// these requests can have in decode process prompts
+    /// Most concurrent requests of the engine: unannotated steps with more tokens than these can decode count as
+    /// prefill
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 
-    /// Find the steady state as the reference tool does, which counts stray steps over the whole of it and leaves
-    /// out the last step
+    /// Find the steady state as the reference tool does: counting stray steps over all of it, without the last step
     #[arg(long)]
     pub(crate) parity: bool,
 
@@ -128,7 +125,7 @@ fn iterations(text: &str) -> Result<Iterations, String> {
     if text == "all" {
         return Ok(Iterations::All);
     }
-    let expected = || "expected all, a number of a step, or two with a colon between".to_string();
+    let expected = || "expected all, a step number N, or A:B".to_string();
     let number = |text: &str| text.parse::<usize>().map_err(|_| expected());
     let range = match text.split_once(':') {
         Some((start, end)) => number(start)?..number(end)?,
@@ -138,7 +135,7 @@ fn iterations(text: &str) -> Result<Iterations, String> {
         }
     };
     if range.is_empty() {
-        return Err("there is no step in that range: it ends before the second number".to_string());
+        return Err("the range is empty: it ends before the second number".to_string());
     }
     Ok(Iterations::Only(range))
 }

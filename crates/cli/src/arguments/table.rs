@@ -18,41 +18,41 @@ Examples:
   tracelens table trace.json.gz kernel_summary --where 'Kernel duration (µs)_sum gt 100'
 
 Conditions: COLUMN eq|ne|lt|le|gt|ge|contains|starts VALUE, COLUMN in VALUE,VALUE or COLUMN null.
-contains and starts do not tell upper from lower case.";
+contains and starts ignore case.";
 
 pub(crate) const WHY_EXAMPLES: &str = "\
 Examples:
   tracelens why trace.json.gz aten::mm                 what it costs, which kernels, who calls it, what waits before it
-  tracelens why trace.json.gz SelfAttention --json     the same of a module, for programs
-  tracelens why trace.json.gz 1234                     the same of the event with this number (UID in ops_all)";
+  tracelens why trace.json.gz SelfAttention --json     the same for a module, for programs
+  tracelens why trace.json.gz 1234                     the same for the event with this number (UID in ops_all)";
 
 #[derive(Args)]
 pub(crate) struct TableArguments {
-    /// The recording, of any kind that `tracelens report` reads
+    /// Recording of any kind that `tracelens report` reads
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// The table; without it, which ones there are
+    /// Table to print; without it, the tables are listed
     #[arg(value_name = "TABLE")]
     pub(crate) table: Option<String>,
 
-    /// Show these columns, with commas between them; may be given several times [default: the first that are not empty]
+    /// Columns to show, comma-separated. Repeatable [default: the first that are not empty]
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "table")]
     select: Vec<String>,
 
-    /// Show rows that meet this condition only; several have to be met all
+    /// Show only rows that meet this condition. Repeatable: all must hold
     #[arg(long = "where", value_name = "CONDITION", value_parser = condition, requires = "table")]
     conditions: Vec<Condition>,
 
-    /// Sort by this column, the largest first; COLUMN:asc the smallest first. Several sort what the first ones leave equal
+    /// Sort by this column, largest first; COLUMN:asc for smallest first. Repeatable: later ones break ties
     #[arg(long, value_name = "COLUMN", value_parser = order, requires = "table")]
     sort: Vec<Order>,
 
-    /// Show so many rows
+    /// Rows to show
     #[arg(long, value_name = "N", default_value = "20", requires = "table")]
     top: NonZeroUsize,
 
-    /// Pass over so many rows before
+    /// Rows to skip first
     #[arg(long, value_name = "N", default_value = "0", requires = "table")]
     skip: usize,
 
@@ -78,15 +78,15 @@ impl TableArguments {
 
 #[derive(Args)]
 pub(crate) struct WhyArguments {
-    /// The recording, of any kind that `tracelens report` reads
+    /// Recording of any kind that `tracelens report` reads
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Name of an operator, a kernel or a module, or number of an event
+    /// Name of an operator, kernel or module, or number of an event
     #[arg(value_name = "TARGET")]
     pub(crate) target: String,
 
-    /// Show so many entries of each list
+    /// Entries to show per list
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) top: NonZeroUsize,
 
@@ -112,7 +112,7 @@ fn condition(text: &str) -> Result<Condition, String> {
     let (column, given) = (&text[..place], &text[place + name.len() + 2..]);
     let number = |orders| match given.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(Test::Number(orders, number)),
-        _ => Err(format!("{name} compares numbers, and {given:?} is none")),
+        _ => Err(format!("{name} compares numbers; {given:?} is not one")),
     };
     let test = match name {
         "eq" => Test::Equal(value(given)),

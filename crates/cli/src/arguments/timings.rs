@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 #[derive(Args)]
 pub(crate) struct TimingsArguments {
-    /// Say on standard error where the time and memory of this run went, as a table (text) or as a line of JSON
+    /// Print where the time and memory of this run went to standard error, as a table (text) or a line of JSON
     #[arg(
         long,
         value_enum,

@@ -9,7 +9,7 @@ use super::answer_output::AnswerOutput;
 use super::reading::ReadingArguments;
 
 #[derive(Args)]
-#[command(mut_arg("json", |arg| arg.help("Print the answer as JSON instead of text: a row for each event, with its depth")))]
+#[command(mut_arg("json", |arg| arg.help("Print the answer as JSON instead of text: one row per event, with its depth")))]
 pub(crate) struct TreeArguments {
     /// The trace: plain, gzip, zstd or zip; - reads standard input
     #[arg(value_name = "FILE")]
@@ -35,7 +35,7 @@ pub(crate) struct TreeArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) tid: Option<i64>,
 
-    /// Print the chain of callers instead of what is below
+    /// Print the callers instead of what is below
     #[arg(long, requires = "start")]
     pub(crate) parents: bool,
 
@@ -43,8 +43,8 @@ pub(crate) struct TreeArguments {
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
 
-    /// Leave out what has less device time than this. A node's device time is the sum of the durations of all device
-    /// events that it and everything below it launched; its share, in parentheses, is of those of the whole trace
+    /// Hide nodes with less device time than this: the sum over all device events launched by the node and everything
+    /// below it; the share in parentheses is of the whole trace
     #[arg(long = "min-time", value_name = "US", value_parser = microseconds(), conflicts_with = "parents")]
     pub(crate) min_time: Option<f64>,
 
@@ -56,11 +56,11 @@ pub(crate) struct TreeArguments {
     #[arg(long = "python-frames")]
     pub(crate) python_frames: bool,
 
-    /// Go on with backward operators (or, with --parents, with the forward operator)
+    /// Continue into backward operators (with --parents: the forward operator)
     #[arg(long, conflicts_with = "json")]
     pub(crate) backward: bool,
 
-    /// Show this argument of operators, such as "Input Dims" (may be given several times)
+    /// Show this argument of operators, such as "Input Dims". Repeatable
     #[arg(long = "field", value_name = "ARGUMENT", conflicts_with = "json")]
     pub(crate) fields: Vec<String>,
 

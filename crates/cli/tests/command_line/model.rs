@@ -165,14 +165,17 @@ fn wrong_questions_are_answered_with_what_is_wrong() {
         ("conv --input 1,4,5,5 --filter 8,4,3,3 --stride 1,1,1", "stride has 3 numbers"),
         ("binary --shape 4,8 --other-shape 3", "the sizes do not fit"),
         ("sdpa --heads 4 --kv-heads 3 --q-len 1 --head-dim 8", "--kv-heads 3 does not divide"),
-        ("sdpa --heads 4 --q-len 1 --head-dim 8 --dtype fp4", "only gemm knows fp4"),
+        ("sdpa --heads 4 --q-len 1 --head-dim 8 --dtype fp4", "only gemm supports fp4"),
         ("reduce --shape 4,8 --dim 2", "--shape has no dimension 2"),
         ("norm --shape 4,8 --channels 7", "--channels 7 does not divide the 32 elements"),
         (
             "conv --input 1,4,5,5 --filter 8,3,3,3",
-            "filters for 3 channels a group and 1 of --groups, an input of 4",
+            "the filters need 3 channels in each of 1 groups, the input has 4",
         ),
-        ("conv --transposed --input 1,4,5,5 --filter 8,4,3,3", "filters for 8 channels, an input of 4"),
+        (
+            "conv --transposed --input 1,4,5,5 --filter 8,4,3,3",
+            "the filters need 8 channels, the input has 4",
+        ),
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();
         let outcome = model(&arguments).exits_with(2);

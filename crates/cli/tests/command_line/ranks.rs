@@ -220,7 +220,7 @@ fn what_cannot_be_fused_is_told() {
         .with_error(&["rank1_trace.json: is the trace itself"]);
     fuse(&[all, "--ranks", "2,9", "-o", "out.json"]).exits_with(2).with_error(&["rank 9", "rank 0-3"]);
     let outcome = fuse(&[all, "--ranks", "x", "-o", "out.json"]).exits_with(2);
-    assert!(outcome.err.contains("expected numbers of ranks"), "{outcome:#?}");
+    assert!(outcome.err.contains("expected rank numbers"), "{outcome:#?}");
     place.put("job/rank4_trace.json", "no trace");
     fuse(&[all, "-o", "out.json"]).exits_with(2).with_error(&["rank4_trace.json"]);
     place.put("job/rank4_trace.json", rank(3, RANKS));

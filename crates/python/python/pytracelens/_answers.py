@@ -1,4 +1,4 @@
-"""What is said of a recording, as ``tracelens --json`` says it."""
+"""Answers about a recording, as in ``tracelens --json``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 def _make(kind: type[_T], document: Mapping[str, Any], **members: Any) -> _T:
-    """An answer from its document; members that this version does not know are left out."""
+    """An answer from its document; members unknown to this version are left out."""
     known = {field.name: document[field.name] for field in fields(kind) if field.name in document}  # type: ignore[arg-type]
     return kind(**{**known, **members})
 
@@ -20,7 +20,7 @@ class Input:
     """A file that was read."""
 
     id: str
-    """``t1``, ``t2`` …, by which warnings name it."""
+    """``t1``, ``t2`` …, its name in warnings."""
     role: Literal["trace", "baseline", "candidate"]
     file: str
     """Its name, without its folder."""
@@ -29,11 +29,11 @@ class Input:
     sha256: str | None
     """SHA-256 of its bytes on disk."""
     format: str | None
-    """What it holds: ``kineto``, ``xplane``, ``rocprof``, ``nsys``, ``tenstorrent-ops``."""
+    """Its format: ``kineto``, ``xplane``, ``rocprof``, ``nsys``, ``tenstorrent-ops``."""
     compression: str | None
-    """How it is packed: ``none``, ``gzip``, ``zstd``, ``zip``."""
+    """Compression: ``none``, ``gzip``, ``zstd``, ``zip``."""
     recorder: str | None
-    """Name and version of the recorder, where the file says more than its format."""
+    """Name and version of the recorder, if the file says more than its format."""
     devices: tuple[str, ...]
     """Devices that it names."""
     rank: int | None
@@ -52,26 +52,26 @@ class Input:
 
 @dataclass(frozen=True)
 class Trust:
-    """How far the figures of a recording can be trusted."""
+    """How reliable the figures of a recording are."""
 
     verdict: Literal["full", "degraded", "unusable"]
     device_events: int | None
     linked_pct_of_time: float | None
-    """Share of the device time whose launch is recorded, in percent."""
+    """Share of device time whose launch is recorded, in percent."""
     modelled_pct_of_time: float | None
-    """Share of the device time whose FLOPs and bytes are known, in percent."""
+    """Share of device time whose FLOPs and bytes are known, in percent."""
     shapes: bool | None
-    """Whether operators have their shapes; None where the recorder could not record some."""
+    """Whether operators have their shapes; None if the recorder cannot record them."""
     stacks: bool | None
     """Whether Python frames are recorded."""
     truncated: bool
     """Whether the file ends early or is damaged, so that events are lost."""
     bytes_lost: int | None
-    """Bytes of the unpacked file that could not be used; None where that is not known."""
+    """Bytes of the unpacked file that could not be used; None if unknown."""
     events_lost: int
     steps: int | None
     clock: Literal["sound", "doubtful", "wrong"] | None
-    """How the clocks of host and device agree; None where the recording does not tell."""
+    """How well host and device clocks agree; None if unknown."""
 
     @classmethod
     def _of(cls, document: Mapping[str, Any]) -> Trust:
@@ -80,12 +80,12 @@ class Trust:
 
 @dataclass(frozen=True)
 class Lost:
-    """What is missing in figures: in all of them, or in those of operators."""
+    """What is missing from all figures, or from those of operators."""
 
     bytes: int
     events: int
     time_us: float | None
-    """Time in which at least one of these events ran, in µs; None where that is not known."""
+    """Time in which at least one of these events ran, in µs; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -93,21 +93,21 @@ class AnswerWarning:
     """What to know before relying on a figure."""
 
     code: str
-    """Where it comes from and what it is, such as ``reading/truncated``. Never renamed."""
+    """Its source and kind, such as ``reading/truncated``. Never renamed."""
     severity: Literal["info", "warning", "distrust"]
     input: str | None
-    """The input that it is about, by its ``id``."""
+    """``id`` of the input concerned."""
     count: int | None
     """How often it happened."""
     first_uid: int | None
     """The event where it happened first."""
     first_offset: int | None
-    """Bytes of the unpacked file before the place where it happened first."""
+    """Byte offset in the unpacked file where it happened first."""
     lost: Lost | None
     message: str
     """What happened, and what to do."""
     action: str | None
-    """What to do, with which the message ends, where it says that."""
+    """What to do; the message ends with it."""
 
     @classmethod
     def _of(cls, document: Mapping[str, Any]) -> AnswerWarning:
@@ -118,7 +118,7 @@ class AnswerWarning:
 
 @dataclass(frozen=True)
 class Gain:
-    """What a change would give back, in µs."""
+    """Recoverable time, in µs."""
 
     low: float
     mid: float
@@ -140,20 +140,20 @@ class Finding:
 
     rule: str
     rank: int
-    """Its place, from 1."""
+    """Its rank, from 1."""
     title: str
     """What is wrong, and where."""
     us: Gain | None
-    """What the change would give back in µs; None where no figure is known."""
+    """Recoverable time in µs; None if unknown."""
     amount_us: float | None
-    """Time of the window that it is about in µs, of which the gain is a part; None where no figure is known."""
+    """Time concerned in µs, of which the gain is a part; None if unknown."""
     share_pct: float | None
-    """The middle of it in percent of the window."""
+    """Probable gain in percent of the window."""
     confidence: str
     evidence: tuple[Evidence, ...]
-    """Rows that show it."""
+    """Rows as evidence."""
     doubts: tuple[str, ...]
-    """Why it may be wrong, by rule of ``tracelens doctor``."""
+    """Reasons to doubt it, by rule of ``tracelens doctor``."""
     action: str
     """What to do."""
 
@@ -170,12 +170,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """What could not be looked at."""
+    """What could not be answered."""
 
     question: str
-    """What would have been answered: the tables, or the figure."""
+    """The missing tables or figure."""
     code: str
-    """Why not, in a word, such as ``no-shapes``."""
+    """The reason as a code, such as ``no-shapes``."""
     reason: str
     needs: str
     """How to record it."""

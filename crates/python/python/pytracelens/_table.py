@@ -22,11 +22,11 @@ class Column:
         self.kind = kind
         """``text literal flag id count duration size rate share work ratio``."""
         self.unit = unit
-        """Unit of its cells, such as ``us``; None where they are no quantities."""
+        """Unit of its cells, such as ``us``; None if they are not quantities."""
         self.per = per
-        """What a figure is of, such as ``call`` for the mean over the calls of a row; None where it is of the whole row."""
+        """What the figure refers to, such as ``call`` for the mean over the row's calls; None for the whole row."""
         self.aggregate = aggregate
-        """What may be done with cells when rows are joined: ``key sum min max none``."""
+        """How to combine cells when rows are joined: ``key sum min max none``."""
         self.description = description
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class Table:
 
     @property
     def units(self) -> dict[str, str | None]:
-        """Unit of each column, such as ``us``; None where its cells are no quantities."""
+        """Unit of each column, such as ``us``; None if its cells are not quantities."""
         return {name: unit for name, _, unit, _, _, _ in self._native.described()}
 
     @property

@@ -94,7 +94,7 @@
     movement: ["#5b8fb9", "D"],
     idle: ["var(--idle)", ""],
   };
-  /** What stands beside each other and is no kind of work. */
+  /** Parts of bars that are not kinds of work. */
   const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
   const [WORSE, BETTER] = ["#d98200", "#3a86c8"];
   const OTHERS = ["#7f7f7f", "#a6761d", "#b07aa1", "#66a182", "#c17f59"];
@@ -359,7 +359,7 @@
       said.replaceChildren(el("div", { class: "code" }, path(at).join(" › ") || node.name),
         el("div", {}, `${node.kind}: ${time(node.time_ns)}, ${percent(node.time_ns, parent.time_ns)} of ${shortened(parent.name, 60)}, ` +
           `${percent(node.time_ns, nodes[0].time_ns)} of all · ${whole(node.count)} device events`,
-          node.kind === "kernel" || node.kind === "operator" ? [" · ", el("button", { type: "button", class: "link", click: () => showRows(null, node.name) }, "rows of tables")] : null));
+          node.kind === "kernel" || node.kind === "operator" ? [" · ", el("button", { type: "button", class: "link", click: () => showRows(null, node.name) }, "show in tables")] : null));
     }
     const HIGH = 24;
     function draw() {
@@ -463,7 +463,7 @@
     const said = el("div", { class: "details", "aria-live": "polite" }, "Click an event for its details.");
     part.append(el("p", { class: "note" }, timeline.exact
       ? `${whole(timeline.events)} device events. Drag to move; click, then turn the wheel or press + and − to zoom.`
-      : `${whole(timeline.events)} device events: how busy each of ${whole(timeline.bins)} moments was, and the longest events one by one. Drag to move; click, then turn the wheel or press + and − to zoom.`),
+      : `${whole(timeline.events)} device events: busy time in ${whole(timeline.bins)} bins, and the longest events one by one. Drag to move; click, then turn the wheel or press + and − to zoom.`),
     box, paper, said);
     const all = await readEvents();
     const categoryOf = (one, at) => timeline.kinds[one.kind[at]].category;
@@ -479,7 +479,7 @@
     const busiest = new Set([...streams].sort((a, b) => b.time - a.time).slice(0, MOST));
     let lanes = streams.length > MOST + 8 ? all.filter((lane) => lane.idle || busiest.has(lane)) : all;
     if (lanes.length < all.length)
-      part.querySelector("header").append(el("button", { type: "button", click: (event) => ((lanes = all), ([lane, picked] = [0, -1]), event.currentTarget.remove(), draw()) }, `all ${whole(streams.length)} streams, not the busiest ${MOST} alone`));
+      part.querySelector("header").append(el("button", { type: "button", click: (event) => ((lanes = all), ([lane, picked] = [0, -1]), event.currentTarget.remove(), draw()) }, `all ${whole(streams.length)} streams, not only the busiest ${MOST}`));
     const legend = (title, of) => {
       const times = new Map();
       for (const one of of) for (const [category, ns] of one.times) times.set(category, (times.get(category) ?? 0) + ns);
@@ -621,7 +621,7 @@
             ...(kind.place ? [["launched by", code(kind.place)]] : []), ["stream", one.name]]),
           ["time", `${time(one.length[at])}, from ${time(one.start[at])}`],
         ].map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-        el("button", { type: "button", click: () => showRows(null, one.idle ? kind.place : kind.name) }, "Rows of tables"));
+        el("button", { type: "button", click: () => showRows(null, one.idle ? kind.place : kind.name) }, "Show in tables"));
         if (one.start[at] < from || one.start[at] > to) show(one.start[at] - (to - from) / 2, one.start[at] + (to - from) / 2);
       }
       draw();
@@ -680,7 +680,7 @@
         text: (ink, left, top, text) => shapes.push(label(left, top, text)),
       });
       // On paper the picture is drawn, up to what a printer takes.
-      paper.replaceChildren(shapes.length < 60000 ? drawing(width, height, "Timeline", shapes) : el("p", {}, "The timeline has too many events for paper."));
+      paper.replaceChildren(shapes.length < 60000 ? drawing(width, height, "Timeline", shapes) : el("p", {}, "The timeline has too many events to print."));
     });
   }
 
@@ -805,12 +805,12 @@
           const { x, y, x0, x1, y0 } = scale;
           const first = Math.max(x0, (y0 * 1e3) / roof.ceilings.bandwidth_gb_per_s);
           return svg("path", { class: "roof", d: [first, clamp(ridge(roof), first, x1), x1].map((at, place) => `${place ? "L" : "M"}${x(at)},${y(attainable(roof, at))}`).join("") });
-        }), named(roofs.map((roof) => [roof.ceilings.peak_tflops, `${roof.title}: ${significant(roof.ceilings.peak_tflops)} TFLOP/s from ${significant(ridge(roof))} FLOP/B on`]), scale)],
+        }), named(roofs.map((roof) => [roof.ceilings.peak_tflops, `${roof.title}: ${significant(roof.ceilings.peak_tflops)} TFLOP/s from ${significant(ridge(roof))} FLOP/B up`]), scale)],
       },
       {
-        title: "Operators by the bytes of a call and achieved bandwidth; figures in the table below",
+        title: "Operators by bytes per call and achieved bandwidth; figures in the table below",
         of: (rates) => [rates.bytes, rates.tb_per_s],
-        axes: [{ title: "bytes of a call", format: size }, { title: "TB/s", format: significant }],
+        axes: [{ title: "bytes per call", format: size }, { title: "TB/s", format: significant }],
         spans: [[], roofs.map(({ ceilings }) => ceilings.bandwidth_gb_per_s / 1e3)],
         lines: (scale) => {
           const heights = [...new Set(roofs.map(({ ceilings }) => ceilings.bandwidth_gb_per_s / 1e3))];
@@ -828,7 +828,7 @@
           ...(point.before ? [significant(point.before.tflops), significant(point.before.tb_per_s), time(point.before.time_us * 1e3)] : [])]))));
     const said = (rates) => `${significant(rates.tflops)} TFLOP/s, ${significant(rates.tb_per_s)} TB/s, ${time(rates.time_us * 1e3)}`;
     const tip = (point) => [point.name, point.category, point.dims, point.before && `before: ${said(point.before)}`, said(point.rates), ofRoof(point) && `${ofRoof(point)} of the roof`,
-      `${significant(intensity(point.rates))} FLOP/B, ${size(point.rates.bytes)} a call, ${whole(point.calls)} calls (${page.rooflines[point.roof].title})`].filter(Boolean).join("\n");
+      `${significant(intensity(point.rates))} FLOP/B, ${size(point.rates.bytes)} per call, ${whole(point.calls)} calls (${page.rooflines[point.roof].title})`].filter(Boolean).join("\n");
     function draw() {
       clear.hidden = !brush;
       let outside = 0;
@@ -851,8 +851,8 @@
       for (const point of points) categories.set(point.category, (categories.get(point.category) ?? 0) + point.rates.time_us);
       legend.replaceChildren(...(isTwo ? [colourKey(BETTER, "↑ faster in the second run"), colourKey(WORSE, "↓ slower in the second run")] : [...categories].map(([category, us]) => el("li", {}, swatch(category), category, el("b", {}, percent(us, all))))),
         ...(page.rooflines.length > 1 ? page.rooflines.map((roof, at) => shapeKey(at, roof.title)) : []));
-      about.textContent = `A mark is an operator with the same arguments; its area is its time${isTwo ? ", an arrow leads to it from where it was in the first run" : ""}. Drag a frame around marks to see only their rows in the tables.` +
-        (outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside of the picture.` : "");
+      about.textContent = `A mark is an operator with one set of arguments; its area is its time${isTwo ? ", its arrow starts at its place in the first run" : ""}. Drag a frame around marks to show only their table rows.` +
+        (outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside the picture.` : "");
     }
     draw();
     listeners.push(draw);
@@ -1015,7 +1015,7 @@
           await navigator.clipboard.writeText(csv(table));
           said.textContent = "Copied.";
         } catch {
-          said.textContent = "The browser does not let this page copy: use Download.";
+          said.textContent = "The browser blocks copying: use Download.";
         }
       } }, "Copy CSV");
       const saved = el("button", { type: "button", click: () => {
@@ -1075,15 +1075,15 @@
           return el("tr", { class: "space", "aria-hidden": "true" }, cell);
         };
         body.replaceChildren(...[first > 0 && room(first), ...rows.slice(first, last).map((row, at) => rowOf(row, first + at)), last < rows.length && room(rows.length - last),
-          last === rows.length && table.left_out > 0 && el("tr", { class: "more" }, el("td", { colspan: columns.length }, `… and ${whole(table.left_out)} more rows, which the workbook, CSV and JSON have`))].filter(Boolean));
+          last === rows.length && table.left_out > 0 && el("tr", { class: "more" }, el("td", { colspan: columns.length }, `… and ${whole(table.left_out)} more rows in the workbook, CSV and JSON`))].filter(Boolean));
       }
       function fill() {
         rows = rowsOf(table);
         const all = table.columns[0]?.cells.length ?? 0;
         [...head.children].forEach((cell, at) => (columns[at].name === state.sort ? cell.setAttribute("aria-sort", state.down ? "descending" : "ascending") : cell.removeAttribute("aria-sort")));
         const isBad = state.filter && matcher(state.filter) === null;
-        const chosen = isBrushed ? ", only operators chosen in the roofline" : brush ? "; none of the operators chosen in the roofline is here by its name" : "";
-        said.textContent = isBad ? "This is no regular expression." : rows.length === all ? `${whole(table.rows)} ${table.rows === 1 ? "row" : "rows"}${chosen}` : `${whole(rows.length)} of ${whole(table.rows)} rows${chosen}`;
+        const chosen = isBrushed ? ", only operators chosen in the roofline" : brush ? "; no operator chosen in the roofline is in this table" : "";
+        said.textContent = isBad ? "Not a valid regular expression." : rows.length === all ? `${whole(table.rows)} ${table.rows === 1 ? "row" : "rows"}${chosen}` : `${whole(rows.length)} of ${whole(table.rows)} rows${chosen}`;
         frame.scrollTop = 0;
         draws();
       }
@@ -1209,7 +1209,7 @@
     // Small changes of long times would not be seen from zero.
     const least = shift.length ? Math.min(...columns.map((one) => (one.change === null ? one.high : one.low))) : 0;
     const floor = least > 0.6 * top ? Math.max(0, least - (top - least) * 1.5) : 0;
-    const note = floor > 0 ? el("p", { class: "note" }, "The columns do not begin at zero.") : null;
+    const note = floor > 0 ? el("p", { class: "note" }, "The columns do not start at zero.") : null;
     const fillOf = ({ change }) => (change === null ? "var(--mixed)" : change > 0 ? WORSE : BETTER);
     const textOf = ({ change, high }) => (change === null ? format(high) : (change > 0 ? "+" : "") + format(change));
     if (width / columns.length <= 44) {
@@ -1261,9 +1261,9 @@
     listeners.push(draw);
   }
 
-  /** How pieces of work compare: what a badge says, and whether the programs differ and not the kernels alone. */
+  /** How pieces of work compare: the badge, and whether the programs differ, not only the kernels. */
   const CHANGES = {
-    same: ["same kernels", false], kernels: ["other kernels", false], structure: ["other program", true], moved: ["moved", true],
+    same: ["same kernels", false], kernels: ["different kernels", false], structure: ["different program", true], moved: ["moved", true],
     onlya: ["A only", true], onlyb: ["B only", true], mixed: ["changed", false],
   };
   /** The work of two runs as a tree of modules: what is below a row counts for it. */
@@ -1285,9 +1285,9 @@
     const tree = el("div", { class: "units", role: "tree", "aria-label": `Work of ${runs[0]} and ${runs[1]}` });
     const note = el("p", { class: "note", role: "status" });
     const keep = () => (remember({ diff: kind || undefined, least: least || undefined }), draw());
-    part.append(el("p", { class: "note" }, `A is ${runs[0] === "A" ? "the first run" : runs[0]}, B is ${runs[1] === "B" ? "the second" : runs[1]}. A row has the time of all that is below it; orange is slower in B, blue faster. Arrow keys move, open and close.`),
+    part.append(el("p", { class: "note" }, `A is ${runs[0] === "A" ? "the first run" : runs[0]}, B is ${runs[1] === "B" ? "the second" : runs[1]}. A row sums the time of everything below it; orange is slower in B, blue faster. Arrow keys move, open and close.`),
       el("div", { class: "tools" }, choice("Show", kinds.map(([name]) => name), () => kind, (at) => ((kind = at), keep())),
-        el("label", {}, "changes from, in µs", el("input", { type: "number", min: 0, step: "any", value: least, input: (event) => ((least = Math.max(0, Number(event.target.value)) || 0), keep()) }))),
+        el("label", {}, "changes of at least, in µs", el("input", { type: "number", min: 0, step: "any", value: least, input: (event) => ((least = Math.max(0, Number(event.target.value)) || 0), keep()) }))),
       el("div", { class: "unit units-head", "aria-hidden": "true" }, ["", "", "A", "B", "B − A", ""].map((text, at) => el("span", { class: at === 2 || at === 3 ? "number hide" : at > 3 ? "number" : undefined }, text))),
       tree, note,
       twin(["modules", "work", "times", "how it compares", "A", "B", "B − A"], () => units.map((unit) =>
@@ -1305,7 +1305,7 @@
           for (const side of [0, 1]) at.times_ns[side] += unit.times_ns[side];
           at.status = at.status === undefined || at.status === unit.status ? unit.status : "mixed";
         };
-        for (const module of unit.modules.length ? unit.modules : ["outside of modules"]) add(`module ${module}`, { name: module });
+        for (const module of unit.modules.length ? unit.modules : ["outside modules"]) add(`module ${module}`, { name: module });
         add(`unit ${place}`, { name: unit.name, unit, count: unit.count });
         if (unit.kernels.some((names) => names.length)) at.children.set("kernels", { key: `${at.key}/kernels`, level: at.level + 1, parent: at, children: new Map(), kernels: unit.kernels });
       }
@@ -1320,7 +1320,7 @@
         return indent(el("div", { ...attributes, class: "kernels" }, runs.map((run, side) => el("div", {}, el("b", {}, `${["A", "B"][side]}: ${run}`),
           row.kernels[side].length ? row.kernels[side].map((name) => el("div", { class: "code" }, name)) : el("div", {}, "nothing")))));
       if (row.rest)
-        return el("div", { ...attributes, class: "unit", click: () => toggle(row) }, indent(el("span", { class: "what" }, `… ${whole(row.rest.length)} smaller changes, ${signed(sum(row.rest.map(delta)))} together`)));
+        return el("div", { ...attributes, class: "unit", click: () => toggle(row) }, indent(el("span", { class: "what" }, `… ${whole(row.rest.length)} smaller changes, ${signed(sum(row.rest.map(delta)))} in total`)));
       const change = delta(row);
       const [badge] = CHANGES[row.status];
       const name = `${row.name}${row.count > 1 ? ` ×${whole(row.count)}` : ""}`;
@@ -1356,7 +1356,7 @@
       if (!rows.some((row) => row.key === focused)) focused = first?.key ?? "";
       tree.replaceChildren(...nodes.map(([row, place, all]) => rowOf(row, place, all, largest)));
       tree.hidden = rows.length === 0;
-      note.textContent = [rows.length ? "" : "Nothing differs so.", left_out[0] ? `${whole(left_out[0])} more pieces of work, ${signed(left_out[1])} together, are in the sheet diff_units alone.` : ""].filter(Boolean).join(" ");
+      note.textContent = [rows.length ? "" : "No such difference.", left_out[0] ? `${whole(left_out[0])} more pieces of work (${signed(left_out[1])} in total) are only in the sheet diff_units.` : ""].filter(Boolean).join(" ");
     }
     function focus(key) {
       focused = key;

@@ -179,7 +179,7 @@ fn tables_are_sorted_filtered_and_kept_in_the_address() {
     assert_eq!(filter(&mut browser, "/(/").len(), 0, "what is no pattern finds nothing and says so");
     assert_eq!(
         browser.evaluate("document.querySelector('#tables [role=status]').textContent"),
-        "This is no regular expression."
+        "Not a valid regular expression."
     );
     filter(&mut browser, "aten::mm");
     let address = browser.evaluate("location.hash");
@@ -190,9 +190,8 @@ fn tables_are_sorted_filtered_and_kept_in_the_address() {
     // What the rooflines chose limits the tables.
     filter(&mut browser, "");
     browser.evaluate("document.querySelector('#roofline .pointer').dispatchEvent(new MouseEvent('click'))");
-    browser.wait_for(
-        "/none of the operators/.test(document.querySelector('#tables [role=status]').textContent)",
-    );
+    browser
+        .wait_for("/no operator chosen/.test(document.querySelector('#tables [role=status]').textContent)");
     browser.evaluate(
         "[...document.querySelectorAll('.contents button')].find((to) => /roofline_points/.test(to.textContent)).click()",
     );
