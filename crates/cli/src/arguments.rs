@@ -509,7 +509,8 @@ fn nested(command: &clap::Command) -> clap::Command {
     of_two.into_iter().fold(whole, |whole, subcommand| {
         let name = subcommand.get_name().to_owned();
         let (first, second) = name.split_once(' ').unwrap_or_default();
-        whole.mut_subcommand(first, |parent| parent.subcommand(subcommand.name(second.to_owned()).alias(None)))
+        whole
+            .mut_subcommand(first, |parent| parent.subcommand(subcommand.name(second.to_owned()).alias(None)))
     })
 }
 
