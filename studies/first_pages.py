@@ -229,7 +229,7 @@ def check_steps(page, ledger, recording, found):
         queued = lead and lead[5] in recording.calls and lead[1] - recording.calls[lead[5]][0] > 0.5 * (lead[1] - marks[0][0])
         times, before = [], min(lead[1], marks[0][0]) if lead and lead[5] not in recording.calls else lead[1] if queued else marks[0][0]
         for index, (start, end) in enumerate(marks):
-            if launched[index] or "have no device work" not in page.flat:
+            if launched[index] or "have no recorded device work" not in page.flat:
                 times.append(max(launched[index]) - before if launched[index] else end - start)
             before = max([before, *launched[index]])
         if best is None or abs(statistics.median(times) - median) < abs(statistics.median(best) - median):

@@ -159,7 +159,7 @@ fn runs_that_cannot_be_compared_are_errors_that_say_why() {
         (&["before.json"], "1 run is named; name at least two"),
         (&["before.json", "after.json", "--names", "a"], "1 names are given for 2 runs"),
         (&["before.json", "after.json", "--names", "a", "a"], "`a` cannot name a run"),
-        (&["before.json", "after.json", "--steps", "3"], "1 numbers of steps are given for 2 runs"),
+        (&["before.json", "after.json", "--steps", "3"], "1 step counts are given for 2 runs"),
         (&["before.json", "after.json", "--sheets", "nothing"], "asked for (nothing)"),
         (&["before.json", "none.json"], "none.json"),
         (&["before.json", "broken.json"], "broken.json: is no JSON report"),
