@@ -263,8 +263,7 @@ pub(crate) fn ranks(analysis: &JobAnalysis, title: &str) -> Result<Result<String
         cells: lateness.into_iter().map(ms).collect(),
         unit: "ms".to_owned(),
         footnote:
-            "How much later than the median rank each rank entered collectives by its own delay; each delay \
-                   counts once."
+            "Each rank's own delay after the median rank in entering collectives; each delay counts once."
                 .to_owned(),
     };
     picture.to_svg().map(Ok)
