@@ -76,13 +76,13 @@ const EXAMPLES: &str = "\
 Examples:
   tracelens report trace.json.gz                             summary here, workbook beside the trace
   tracelens report trace.json.gz --output_csvs_dir sheets    CSV files instead of the workbook
-  tracelens report trace.json.gz --html report.html          a page to look at and to send on
+  tracelens report trace.json.gz --html report.html          a page to view and share
   tracelens report trace.json.gz --json                      all sheets as JSON, no file
   tracelens tree trace.json.gz --name aten::mm --parents     who calls aten::mm
   tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100    FLOPs, bytes, least time";
 
-const SPELLINGS: &str = "\
-Options may be written with _ or with -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
+const SPELLINGS: &str =
+    "Options accept _ or -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
 
 /// Answers from profiler traces of GPU jobs: where the time went, which operator launched which kernel.
 #[derive(Parser)]
@@ -755,9 +755,9 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
 
 /// Subcommands that read so many recordings and no more.
 const READ: [(&str, &str); 3] = [
-    ("tree", "one recording: name the one that you want, or run it once for each"),
-    ("split", "one trace: name the one that you want, or run it once for each"),
-    ("split match", "two traces, A and B: name the two that you want"),
+    ("tree", "one recording: name one, or run it once for each"),
+    ("split", "one trace: name one, or run it once for each"),
+    ("split match", "two traces, A and B: name two"),
 ];
 
 /// What to do where a subcommand was given more files than it reads.

@@ -93,7 +93,7 @@ fn profiles_are_mapped_together_and_kept_with_their_ranks() {
     assert!(told.contains("host1.xplane.pb: ranks 2-3, 48 events"), "{told}");
     assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
     let told = map(PROFILES[0], PROFILES[1]);
-    assert!(told.contains("host0.xplane.pb: ranks 0-1, was there"), "{told}");
+    assert!(told.contains("host0.xplane.pb: ranks 0-1, already there"), "{told}");
     place.run("ranks tables --output_csvs_dir a -q").exits_with(0);
     // The folder of the profiles stands for them.
     place.run("ranks job --output_csvs_dir b -q").exits_with(0);

@@ -707,7 +707,7 @@ fn the_steps_of_a_profile_are_listed_and_not_copied() {
     listed.with_summary(&["run_results.json.gz: 9 steps (step, by recorded steps)"]);
     place.run("split run_results.json.gz -o parts --representatives").exits_with(2).with_error(&[
         "is a rocprofv3 profile",
-        "tracelens report has reports of a part",
+        "use tracelens report with",
         "--iterations",
     ]);
     assert!(!place.path("parts").exists());
