@@ -178,7 +178,7 @@ fn two_steps_do_not_tell() {
     gate(&place, &[]).exits_with(4).with_error(&["do not tell"]).with_summary(&[
         "INCONCLUSIVE",
         "1 step is left after warm-up in b.json, and 3 are needed",
-        "to decide, record some more steps in each trace",
+        "to decide, record more steps in each trace",
     ]);
     gate(&place, &["--inconclusive", "pass"]).exits_with(0);
     gate(&place, &["--inconclusive", "fail"]).exits_with(3).with_error(&["is taken for a failure here"]);

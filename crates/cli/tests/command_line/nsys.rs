@@ -148,7 +148,7 @@ fn a_range_is_looked_at_alone() {
     assert_eq!(each.sum::<u64>(), of_all("GPU Ops"));
     assert_eq!(launched("aten::linear"), launched("aten::linear/0"));
     for (asked, told) in [
-        ("aten::linear/9999", "the recording has no range 9999 of 'aten::linear'; it has the ranges 0 to"),
+        ("aten::linear/9999", "the recording has no range 9999 of 'aten::linear'; it has ranges 0 to"),
         ("aten::linear@NCCL", "no range 'aten::linear' of the domain NCCL"),
         ("nothing", "no range 'nothing'"),
     ] {

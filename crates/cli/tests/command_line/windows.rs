@@ -114,7 +114,7 @@ fn windows_that_are_not_there_are_refused() {
     refused(&["--window", "5s..6s"]).with_error(&["no device work starts in the window"]);
     for (options, says) in [
         (&["--iterations", "5..3"][..], "no iteration"),
-        (&["--iterations", "first"], "expected numbers"),
+        (&["--iterations", "first"], "expected iteration numbers"),
         (&["--window", "10"], "expected two times"),
         (&["--window", "3ms..1ms"], "ends before it starts"),
         (&["--steady", "--iterations", "3"], "cannot be used with"),
