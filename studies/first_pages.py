@@ -229,7 +229,7 @@ def check_steps(page, ledger, recording, found):
         queued = lead and lead[5] in recording.calls and lead[1] - recording.calls[lead[5]][0] > 0.5 * (lead[1] - marks[0][0])
         times, before = [], min(lead[1], marks[0][0]) if lead and lead[5] not in recording.calls else lead[1] if queued else marks[0][0]
         for index, (start, end) in enumerate(marks):
-            if launched[index] or "have no device work" not in page.flat:
+            if launched[index] or "have no recorded device work" not in page.flat:
                 times.append(max(launched[index]) - before if launched[index] else end - start)
             before = max([before, *launched[index]])
         if best is None or abs(statistics.median(times) - median) < abs(statistics.median(best) - median):
@@ -338,7 +338,7 @@ def check_sums(page, ledger, answer, recording, names, devices, gaps):
         if code.startswith("IDLE"):
             sums["idle"] += amount
             sums["late"] += amount if code != "IDLE-UNEXPLAINED" else 0
-        sums["unnamed"] += amount if code == "IDLE-HOST" and "no recorded call" in title else 0
+        sums["unnamed"] += amount if code == "IDLE-HOST" and "cause not recorded" in title else 0
         sums["unlinked"] += amount if code == "IDLE-UNEXPLAINED" and "launch is not recorded" in title else 0
         sums["waited"] += amount if code == "IDLE-UNEXPLAINED" and "in time" in title else 0
         sums[code[:5]] += amount if code.startswith(("COMM-EXPOSED", "COPY-H2D", "COPY-D2")) else 0
@@ -349,7 +349,7 @@ def check_sums(page, ledger, answer, recording, names, devices, gaps):
         limits.append(("the same without the profiler", "late", gap.late + gap.slack - gap.profiler, 0.03))
         limits.append(("IDLE-UNEXPLAINED, not linked", "unlinked", gap.unlinked, 0.01))
         limits.append(("IDLE-UNEXPLAINED, launched in time", "waited", gap.waited, 0.01))
-        limits.append(("IDLE-HOST, no call says why <= gaps that nothing covers", "unnamed", gap.bare, 0.05))
+        limits.append(("IDLE-HOST, cause not recorded <= gaps that nothing covers", "unnamed", gap.bare, 0.05))
     for what, part, limit, tolerance in limits:
         if sums[part] and alone:
             ledger.claim(what, sums[part], limit, tolerance, bound=True, unit="ns")

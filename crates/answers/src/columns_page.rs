@@ -11,14 +11,17 @@ pub fn columns_page() -> String {
     let mut text = "# Columns\n\nWhat the columns of all sheets mean, report by report.\n".to_owned();
     let sheets = known_sheets();
     for (report, title) in [
-        (ReportOf::Recording(RecordingKind::Trace), "Traces of PyTorch"),
+        (ReportOf::Recording(RecordingKind::Trace), "PyTorch traces"),
         (ReportOf::Recording(RecordingKind::XPlane), "XPlane profiles"),
         (ReportOf::Recording(RecordingKind::Rocprof), "rocprofv3 profiles"),
-        (ReportOf::Recording(RecordingKind::Nsys), "Recordings of Nsight Systems, beside those of traces"),
+        (
+            ReportOf::Recording(RecordingKind::Nsys),
+            "Nsight Systems, in addition to the sheets of PyTorch traces",
+        ),
         (ReportOf::Recording(RecordingKind::TenstorrentOps), "Tenstorrent operations"),
-        (ReportOf::Job, "Jobs of many ranks"),
-        (ReportOf::Comparison, "Comparisons of runs"),
-        (ReportOf::Trees, "Trees of two runs"),
+        (ReportOf::Job, "Multi-rank jobs"),
+        (ReportOf::Comparison, "Run comparisons"),
+        (ReportOf::Trees, "Tree comparisons"),
     ] {
         text.push_str(&format!("\n## {title}\n"));
         let mut left: Vec<&KnownSheet> = sheets.iter().filter(|sheet| sheet.report == report).collect();

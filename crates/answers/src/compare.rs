@@ -44,7 +44,7 @@ impl Reporter for CompareReporter {
         let names = names_of_runs(&self.names, paths)?;
         if !self.steps.is_empty() && self.steps.len() != paths.len() {
             return Err(Error::CountOfRuns {
-                what: "numbers of steps",
+                what: "step counts",
                 given: self.steps.len(),
                 runs: paths.len(),
             });

@@ -193,8 +193,8 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
             duration(of_b)
         ));
         lines.extend(cut.then(|| {
-            "the recordings are cut differently: the numbers of calls of what both call differ, and steps are not known to be as \
-             many; only what is matched is compared, per call and per layer"
+            "the recordings are cut differently: numbers of calls differ, and equal numbers of steps are not known; \
+             only matched work is compared, per call and per layer"
                 .to_owned()
         }));
     }
@@ -202,11 +202,11 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
     let likeness = diff.likeness();
     let percent = |share: Option<f64>| share.map(|share| format!("{}%", decimal(share, 1)));
     let operators = percent(likeness.operators_percent())
-        .map(|share| format!("{share} of the operators are in both with the same shapes and types"));
+        .map(|share| format!("{share} of the operators occur in both with the same shapes and types"));
     let kernels = percent(likeness.device_events_percent())
         .map(|share| format!("{share} of the kernels, copies and fills have the same name in both"));
     let parts: Vec<String> = operators.into_iter().chain(kernels).collect();
-    lines.extend((!parts.is_empty()).then(|| format!("how alike: {}", parts.join("; "))));
+    lines.extend((!parts.is_empty()).then(|| format!("similarity: {}", parts.join("; "))));
     if diff.is_cut_differently() {
         return lines;
     }
@@ -235,7 +235,7 @@ fn matched_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, names: [&str; 2]) 
         )
     };
     let sides: Vec<String> = [0, 1].into_iter().filter(|&side| all[side] > 0).map(of_side).collect();
-    (!sides.is_empty()).then(|| format!("kernel time that is matched, {}", sides.join("; ")))
+    (!sides.is_empty()).then(|| format!("matched kernel time, {}", sides.join("; ")))
 }
 
 /// Columns that a name has in a sentence: it leaves room for others.

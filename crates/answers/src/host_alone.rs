@@ -31,26 +31,22 @@ pub(crate) fn how_to_record_devices(trace: &Trace) -> &'static str {
     match trace.facts().recorder.kind {
         Some(RecordingKind::Nsys) => "record it with nsys profile --trace=cuda,nvtx",
         Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
-        _ if lost_events(trace) => {
-            "they may be in the part that is lost: copy the file again, or record it again"
-        }
+        _ if lost_events(trace) => "they may be in the lost part: copy the file again, or record again",
         Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
         _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
-            "PyTorch's profiler records no work of MPS: see it in Instruments, with torch.mps.profiler"
+            "PyTorch's profiler records no MPS work: use torch.mps.profiler and Instruments"
         }
         _ if has_profiler_ranges(trace) => {
-            "CUPTI's range profiler took the place of device records: record without it"
+            "CUPTI's range profiler replaced the device records: record without it"
         }
         _ if trace.facts().is_view_of_xplane => {
-            "XProf wrote it, for viewing, of a profile (*.xplane.pb): make the report of that"
+            "XProf exported it for viewing: report the profile behind it (*.xplane.pb)"
         }
         Some(RecordingKind::Trace) if is_of_other_tool(trace) => {
-            "it is an event trace of another tool than PyTorch's profiler, which https://ui.perfetto.dev shows; for a \
-             report here, record the run with torch.profiler"
+            "it is not from PyTorch's profiler: view it at https://ui.perfetto.dev, or record the run with \
+             torch.profiler"
         }
-        _ => {
-            "if a GPU did the work, record it with the GPU's activities (torch.profiler.ProfilerActivity.CUDA)"
-        }
+        _ => "if a GPU did the work, record its activities (torch.profiler.ProfilerActivity.CUDA)",
     }
 }
 
@@ -66,15 +62,15 @@ pub(crate) fn host_alone(analysis: &Analysis) -> String {
         tree.host_events().iter().filter(starts_work).count() + trace.flows().iter().filter(is_arrow).count()
     };
     let why = match launches() {
-        _ if lost_events(trace) => "no device work in what could be read of this recording".to_owned(),
+        _ if lost_events(trace) => "no device work in the readable part of this recording".to_owned(),
         _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
-            return "the work of MPS is not in this recording: times are host times, waits for it included"
+            return "MPS work is not in this recording: times are host times, waits for MPS included"
                 .to_owned();
         }
         0 => "no device work in this recording".to_owned(),
         count => {
             let launches = counted(count, "launch", "launches");
-            format!("no record of device work in this recording, whose host made {launches}")
+            format!("no device work in this recording, although the host made {launches}")
         }
     };
     format!("{why}: times are host times")

@@ -271,14 +271,14 @@ pub enum NoPythonFrames {
 fn unknown_peaks(device: Option<&str>) -> String {
     match device {
         Some(device) => format!("the peaks of {device} are not known"),
-        None => "the recording does not say which GPU it is of".to_owned(),
+        None => "the recording does not name its GPU".to_owned(),
     }
 }
 
 fn viewed(profile: Option<&Path>) -> String {
     match profile {
         Some(profile) => format!("the profile {} beside it, which", profile.display()),
-        None => "a profile (*.xplane.pb) that is not beside it".to_owned(),
+        None => "a profile (*.xplane.pb) not beside it, which".to_owned(),
     }
 }
 

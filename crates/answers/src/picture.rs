@@ -74,7 +74,7 @@ pub(crate) fn rooflines(
         title: format!("Rooflines of {} · {} · {title}", architecture.name, architecture.peaks_in_words()),
         weight_label: "total kernel time".into(),
         footnote: format!(
-            "{}% of the kernel time is shown; the rest has no model, no arithmetic, or no stated peak.",
+            "{}% of kernel time is shown; the rest has no model, no arithmetic or no known peak.",
             decimal(share, 1)
         ),
         panels: roofs.iter().map(panel).collect(),
@@ -93,7 +93,7 @@ fn panel(roof: &Roof) -> RooflinePanel {
     RooflinePanel {
         title: match roof.peak == roof.spec {
             true => roof.spec.to_string(),
-            false => format!("{} (held against {})", roof.spec, roof.peak),
+            false => format!("{} (compared with {})", roof.spec, roof.peak),
         },
         peak_tflops: roof.peak_tflops,
         bandwidth_gb_per_s: roof.bandwidth_gb_per_s,
@@ -180,12 +180,13 @@ pub(crate) fn phases(
         }
     }
     let outside = steps.links().none;
-    let events = if outside == 1 { "device event of no step is" } else { "device events of no step are" };
+    let events =
+        if outside == 1 { "device event outside steps is" } else { "device events outside steps are" };
     let timeline = StepTimeline {
         title: format!("Steps · {title}"),
         measured_on: MeasuredOn::Device,
         phases: Phase::ALL.map(|phase| phase.to_string()).to_vec(),
-        label_meaning: "tokens of prompts + generated ones".into(),
+        label_meaning: "prompt + generated tokens".into(),
         engines,
         footnote: match outside {
             0 => String::new(),
@@ -238,7 +239,7 @@ pub(crate) fn iterations(
         title: format!("Iterations · {title}"),
         measured_on,
         phases: STATES.map(str::to_owned).to_vec(),
-        label_meaning: "number of the iteration".into(),
+        label_meaning: "iteration number".into(),
         engines: vec![StepEngine { name: String::new(), steps: bars.collect() }],
         footnote: format!("{} by {}, on the {place}.", level.name, level.evidence),
     };
@@ -261,8 +262,9 @@ pub(crate) fn ranks(analysis: &JobAnalysis, title: &str) -> Result<Result<String
         columns: names("step", steps.iter().map(i64::to_string).collect()),
         cells: lateness.into_iter().map(ms).collect(),
         unit: "ms".to_owned(),
-        footnote: "By how much a rank entered collectives after the middle rank by its own doing; each delay counts once."
-            .to_owned(),
+        footnote:
+            "Each rank's own delay after the median rank in entering collectives; each delay counts once."
+                .to_owned(),
     };
     picture.to_svg().map(Ok)
 }
@@ -276,7 +278,7 @@ fn tokens(step: &Step) -> String {
 }
 
 fn thread_name(trace: &Trace, track: Option<TrackId>) -> String {
-    let Some(track) = track else { return "no thread of the host".into() };
+    let Some(track) = track else { return "no host thread".into() };
     let id = |row: RowId| match row {
         RowId::Missing => "without id".to_owned(),
         RowId::Number(number) => number.to_string(),

@@ -355,9 +355,9 @@ pub fn fuse_ranks(
 fn summary(analysis: &JobAnalysis, title: String) -> Summary {
     let mut head = vec![title];
     head.extend(analysis.device_names().into_iter().map(|(name, count)| devices(count, &name)));
-    head.push(counted(analysis.kernels(), "kernel of collectives", "kernels of collectives"));
+    head.push(counted(analysis.kernels(), "collective kernel", "collective kernels"));
     let Some(finding) = JobFinding::new(analysis) else {
-        let nothing = "no two ranks have a collective in common: nothing says who waits for whom".to_owned();
+        let nothing = "no two ranks share a collective: who waits for whom is unknown".to_owned();
         return Summary { head, statements: vec![nothing], ..Summary::default() };
     };
     let of_hosts =
@@ -379,7 +379,7 @@ fn steps(steps: &multi_rank::Steps) -> String {
     let count = grouped(steps.count as u128);
     let (noun, each) = if steps.count == 1 { ("", "") } else { ("s", " each") };
     format!(
-        "{count} {}{noun} on all ranks: {}{each} (median over the ranks and then the steps)",
+        "{count} {}{noun} on all ranks: {}{each} (median over ranks, then over steps)",
         steps.kind,
         time(steps.usual)
     )
@@ -391,8 +391,8 @@ fn statements(finding: &JobFinding) -> Vec<String> {
     const NAMED: usize = 3;
     let share = |time: i64| decimal(time as f64 / finding.device.max(1) as f64 * 100.0, 1);
     let mut statements = vec![format!(
-        "communication fills {}% of the devices' time, {}% exposed; ranks wait in collectives for the last one to enter \
-         for {}% of the devices' time",
+        "communication takes {}% of device time, {}% exposed; for {}% of device time ranks wait in collectives for the \
+         last to enter",
         share(finding.communication),
         share(finding.exposed_communication),
         share(finding.waiting),
@@ -402,8 +402,8 @@ fn statements(finding: &JobFinding) -> Vec<String> {
     }
     statements.extend(finding.stragglers.iter().take(NAMED).map(|straggler| waited_for(straggler, finding)));
     if finding.stragglers.len() > NAMED {
-        let more = counted(finding.stragglers.len() - NAMED, "more rank is", "more ranks are");
-        statements.push(format!("{more} waited for, see ranks_overview"));
+        let more = counted(finding.stragglers.len() - NAMED, "more straggler", "more stragglers");
+        statements.push(format!("{more}, see ranks_overview"));
     }
     statements
 }
@@ -424,7 +424,7 @@ fn waited_for(straggler: &Straggler, finding: &JobFinding) -> String {
         .as_ref()
         .map_or_else(String::new, |(kind, what)| format!(": {}", why(*kind, what.as_deref())));
     format!(
-        "rank {} is waited for: late for {}% of its collectives, by {late} ({}% of its device's time){since}{why}",
+        "rank {} is a straggler: late for {}% of its collectives, by {late} ({}% of its device time){since}{why}",
         straggler.rank,
         decimal(share, 1),
         decimal(straggler.share, 1),
@@ -433,15 +433,15 @@ fn waited_for(straggler: &Straggler, finding: &JobFinding) -> String {
 
 fn why(kind: CauseKind, what: Option<&str>) -> String {
     match (kind, what) {
-        (CauseKind::Computation, Some(kernel)) => format!("it computes for longer, most of all {kernel}"),
-        (CauseKind::Computation, None) => "it computes for longer".to_owned(),
-        (CauseKind::Copies, Some(copy)) => format!("it copies for longer, most of all {copy}"),
-        (CauseKind::Copies, None) => "it copies for longer".to_owned(),
-        (CauseKind::Host, Some(activity)) => format!("its device waits for the host, which does {activity}"),
+        (CauseKind::Computation, Some(kernel)) => format!("it computes longer, most of all {kernel}"),
+        (CauseKind::Computation, None) => "it computes longer".to_owned(),
+        (CauseKind::Copies, Some(copy)) => format!("it copies longer, most of all {copy}"),
+        (CauseKind::Copies, None) => "it copies longer".to_owned(),
+        (CauseKind::Host, Some(activity)) => format!("its device waits for the host, which runs {activity}"),
         (CauseKind::Host, None) => "its device waits for the host".to_owned(),
-        (CauseKind::Idle, _) => "its device does nothing, though work is launched".to_owned(),
-        (CauseKind::PassedOn, Some(rank)) => format!("it waits for {rank} itself"),
-        (CauseKind::PassedOn, None) => "it waits for another rank itself".to_owned(),
+        (CauseKind::Idle, _) => "its device idles although work is launched".to_owned(),
+        (CauseKind::PassedOn, Some(rank)) => format!("it is itself waiting for {rank}"),
+        (CauseKind::PassedOn, None) => "it is itself waiting for another rank".to_owned(),
         (CauseKind::SlowTransfer, Some(collective)) => format!("{collective} takes longer"),
         (CauseKind::SlowTransfer, None) => "a collective of another group takes longer".to_owned(),
         (CauseKind::NotRecorded, _) => "its recording does not show what it did before".to_owned(),

@@ -195,7 +195,7 @@ fn of_events(path: &Path, tree: &TraceTree, uids: &[u32]) -> Result<Vec<CallKey>
     uids.iter().map(of_event).collect()
 }
 
-const NAMES: &str = "the sheet ops_all of `tracelens report` has the names";
+const NAMES: &str = "names are in the sheet ops_all of `tracelens report`";
 
 fn not_recorded(path: &Path, what: String, advice: &'static str) -> Error {
     Error::NotRecorded { path: path.to_path_buf(), what, advice }
@@ -309,7 +309,7 @@ fn from_report(
     let tables = read_report(path, format, &has_arguments)?;
     let table = tables.first().ok_or_else(|| {
         let what = "table of operators with their arguments (ops_all, ops_unique_args)".to_owned();
-        not_recorded(path, what, "name a report of `tracelens pytorch` or TraceLens, or the trace")
+        not_recorded(path, what, "pass a report of `tracelens pytorch` or TraceLens, or the trace")
     })?;
     let mut rows = rows_of(table);
     rows.sort_few_by(|a, b| b.own_us.total_cmp(&a.own_us).then(a.uid.cmp(&b.uid)));
@@ -332,7 +332,7 @@ fn from_report(
         }
         ReplayChoice::Uids(uids) => {
             if let Some(uid) = uids.iter().find(|&&uid| !has(&|row| row.uid == Some(uid))) {
-                let advice = "a report names the first call of each row in ex_UID; the trace has all";
+                let advice = "a report has only the first call of each row (ex_UID); the trace has all";
                 return Err(not_recorded(path, format!("row whose ex_UID is {uid}"), advice));
             }
         }

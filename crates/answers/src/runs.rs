@@ -120,9 +120,8 @@ pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
     let [a, b] = &comparison.names;
     let mut lines = Vec::new();
     let per_step = if comparison.steps.is_some() { " per step" } else { "" };
-    let whole =
-        comparison.span().map(|row| (row.figures[0].time_us, row.figures[1].time_us, "span of the device"));
-    let sum = |table: &Joined| (table.totals[0].time_us, table.totals[1].time_us, "time of all operators");
+    let whole = comparison.span().map(|row| (row.figures[0].time_us, row.figures[1].time_us, "device span"));
+    let sum = |table: &Joined| (table.totals[0].time_us, table.totals[1].time_us, "operator time");
     let whole = whole.or_else(|| comparison.main_table().map(sum));
     if let Some((of_a, of_b, what)) = whole.filter(|_| !comparison.is_cut_differently) {
         let change = percent_change(of_a, of_b);
@@ -134,7 +133,7 @@ pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
     }
     if let Some((likeness, table)) = comparison.likeness() {
         let share = decimal(likeness * 100.0, 1);
-        lines.push(format!("likeness: {share}% of the calls in {} occur in both runs", table.sheet));
+        lines.push(format!("similarity: {share}% of the calls in {} occur in both runs", table.sheet));
     }
     let Some(table) = comparison.main_table() else { return lines };
     for (status, word) in [(Status::New, "new"), (Status::Gone, "gone")] {

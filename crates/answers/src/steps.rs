@@ -67,7 +67,7 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         let (passes, each) = (grouped(all.count as u128), time(all.median));
         write!(
             sentence,
-            "; in it {passes} {} of {each} (median; by {})",
+            "; containing {passes} {} of {each} (median; by {})",
             parts.kind.plural(),
             parts.evidence
         )
@@ -79,7 +79,7 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     if !without_work.is_empty() {
         write!(
             sentence,
-            "; {} of {} {noun} have no device work in the recording",
+            "; {} of {} {noun} have no recorded device work",
             grouped(without_work.len() as u128),
             grouped(count as u128),
         )
@@ -122,22 +122,17 @@ pub(crate) fn steady_durations(level: &Level, measured: &Measured) -> Vec<i64> {
 pub(crate) fn window_in_words(selected: &Selected) -> String {
     match (&selected.window, &selected.steps) {
         (Window::Named(range), _) => format!(
-            "all figures are of a part of the recording: the device work that its process launched in range {} of {range}",
+            "figures cover only device work that the process launched in range {} of {range}",
             range.index
         ),
-        (Window::Launches(_), _) => {
-            "all figures are of a part of the recording: the device work that is launched in the window"
-                .to_owned()
-        }
-        (_, None) => {
-            "all figures are of a part of the recording: the device work that starts in the window".to_owned()
-        }
+        (Window::Launches(_), _) => "figures cover only device work launched in the window".to_owned(),
+        (_, None) => "figures cover only device work that starts in the window".to_owned(),
         (_, Some(steps)) => {
             let which = match steps.len() {
                 1 => format!("iteration {}", steps.start),
-                _ => format!("the iterations {} to {}", steps.start, steps.end.saturating_sub(1)),
+                _ => format!("iterations {} to {}", steps.start, steps.end.saturating_sub(1)),
             };
-            format!("all figures are of {which} out of {}", grouped(selected.of as u128))
+            format!("figures cover only {which} of {}", grouped(selected.of as u128))
         }
     }
 }

@@ -165,7 +165,7 @@ impl XlaReporter {
 
 fn no_device(path: &Path, profile: &Profile) -> Error {
     let lost = match lost_events(&profile.trace) {
-        true => " (devices may be in the part of the file that is lost)",
+        true => " (devices may be in the lost part of the file)",
         false => "",
     };
     let names: Vec<&str> = profile.planes.iter().map(|plane| plane.name.as_str()).collect();

@@ -47,7 +47,7 @@ pub(crate) fn check_destinations<'p>(
             Some(("it is a directory", "name a file in it"))
         } else {
             let is_lost = parent.is_some_and(|parent| !parent.is_dir());
-            is_lost.then_some(("its directory does not exist", "make it or choose another place"))
+            is_lost.then_some(("its directory does not exist", "create it or choose another place"))
         };
         if let Some((detail, help)) = fault {
             return Err(Failure::Destination { path: path(), detail: detail.into(), help: help.into() });
@@ -126,12 +126,12 @@ fn other_ending(format: &str, destination: &Path) -> Option<(String, Cow<'static
     let ending = destination.extension()?.to_string_lossy().to_lowercase();
     match format {
         "csv" if FILES.contains(&&*ending) => Some((
-            format!("its name is that of a file (.{ending}), and the CSV files need a directory"),
+            format!("its name ends in .{ending}, but CSV files need a directory"),
             "name a directory".into(),
         )),
         format if FILES.contains(&format) && ending != format => Some((
-            format!("its name ends in .{ending}, and what would be written is {format}"),
-            format!("end it in .{format}, or use the option of the other format").into(),
+            format!("its name ends in .{ending}, but the format is {format}"),
+            format!("end it in .{format}, or use the option for the other format").into(),
         )),
         _ => None,
     }

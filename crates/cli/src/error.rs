@@ -246,7 +246,7 @@ fn meant(name: &str, known: &str) -> String {
 fn option_that_helps(error: &answers::Error) -> Option<Cow<'static, str>> {
     if let answers::Error::UnknownArchitecture { name, known } = error {
         let meant = nearest(name, known.split(", ")).map(|meant| format!("did you mean {meant}?"));
-        return Some(meant.map_or("--gpu_arch_json_path takes any other from a file".into(), Cow::Owned));
+        return Some(meant.map_or("--gpu_arch_json_path reads any other from a file".into(), Cow::Owned));
     }
     let option = match error {
         answers::Error::NoGpuEvents { .. } => "`tracelens tree --all` shows what there is",
@@ -257,7 +257,7 @@ fn option_that_helps(error: &answers::Error) -> Option<Cow<'static, str>> {
         answers::Error::OneAtATime { kind: RecordingKind::Trace | RecordingKind::Nsys, .. } => {
             "`tracelens ranks` reports on those of one job"
         }
-        answers::Error::MoreGpus { .. } => "say how many there are with --gpus_per_node",
+        answers::Error::MoreGpus { .. } => "give their number with --gpus_per_node",
         _ => return None,
     };
     Some(option.into())
@@ -285,27 +285,20 @@ fn reader_of(kind: RecordingKind) -> &'static str {
 
 /// What the exit codes of the program mean.
 pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
-    (0, "All went well. What is wrong with a recording and did not stop the run is a warning."),
-    (1, "An output could not be written, or the program is at fault."),
+    (0, "Success. Problems of a recording that did not stop the run are warnings."),
+    (1, "An output could not be written, or an internal error."),
     (
         2,
-        "What was given cannot be used: the options, a file that is no recording or has nothing to show, a picture that \
-         was asked for with --quiet and could not be drawn.",
+        "Unusable options, a file that is not a recording or has nothing to show, or, with --quiet, a requested \
+         picture that cannot be drawn.",
     ),
     (
         3,
-        "`tracelens doctor` found something as severe as --fail-on says; a run that `tracelens compare` compares exceeds a \
-         limit of --fail-on; the candidate of `tracelens gate` is slower.",
+        "A --fail-on of `tracelens doctor`, `advise` or `compare` applies; the candidate of `tracelens gate` is slower.",
     ),
-    (
-        4,
-        "The recordings of `tracelens gate` do not tell whether the candidate is slower; an answer with --strict is not whole.",
-    ),
-    (5, "The recordings of `tracelens gate` are not of the same work on the same machine, or unsound."),
-    (
-        130,
-        "Ctrl-C ended the run; files that it had begun are gone, and what stood in their place is as it was.",
-    ),
+    (4, "`tracelens gate` is inconclusive; an answer with --strict is incomplete."),
+    (5, "The recordings of `tracelens gate` are unsound, or not of the same work on the same machine."),
+    (130, "Ctrl-C ended the run; unfinished files are removed, earlier files are kept."),
 ];
 
 impl Failure {

@@ -19,9 +19,8 @@ pub(crate) fn no_effect_on_tables(
     if !matches!(files, [only] if only.is_dir()) {
         return Vec::new();
     }
-    let no_effect = |id: &&str| {
-        format!("{} has no effect: the tables of the ranks are there already", long_name(subcommand, id))
-    };
+    let no_effect =
+        |id: &&str| format!("{} has no effect: the ranks' tables already exist", long_name(subcommand, id));
     options.iter().filter(|id| context.given.has(id)).map(no_effect).collect()
 }
 
@@ -78,7 +77,7 @@ fn there(path: PathBuf) -> Result<PathBuf, Failure> {
     if path.is_file() {
         return Ok(path);
     }
-    let detail = "there is no such file, and --world_size asks for a recording of every rank".to_owned();
+    let detail = "there is no such file, and --world_size needs a recording of every rank".to_owned();
     Err(Failure::Input { path, detail })
 }
 
@@ -151,7 +150,7 @@ pub(crate) fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let mut found: Vec<PathBuf> =
             glob::glob(pattern).map_err(wrong)?.flatten().filter(|path| path.is_file()).collect();
         if found.is_empty() {
-            let detail = "no file has a name like this pattern".to_owned();
+            let detail = "no file matches this pattern".to_owned();
             return Err(Failure::Input { path: path.clone(), detail });
         }
         found.sort();

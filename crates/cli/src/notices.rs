@@ -93,7 +93,9 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             Say::Warning(said.with_start(&format!("{} {find} nothing", asked.join(" and "))))
         }
         Notice::NoOperators => Say::Warning(said.with_help("list them with --enable_kernel_summary")),
-        Notice::UnopenedGraphs { .. } => Say::Warning(said.with_help("--capture_folder takes their folder")),
+        Notice::UnopenedGraphs { .. } => {
+            Say::Warning(said.with_help("name their folder with --capture_folder"))
+        }
         Notice::NoGraphs => Say::Warning(said.with_start("--capture_folder has no effect")),
         Notice::Xla(JaxNotice::CopyKernelsAreComputation { .. }) => {
             Say::Warning(said.with_help("count them as copies with --rebucket_copy_kernels"))
@@ -105,7 +107,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             _ => Say::Warning(said),
         },
         Notice::Comparison(CompareNotice::OneFactor { .. } | CompareNotice::CutDifferently { .. }) => {
-            Say::Caveat(said.with_help("say with --steps how many each run has"))
+            Say::Caveat(said.with_help("give the number of each run's steps with --steps"))
         }
         Notice::UnlinkedDeviceEvents { .. }
         | Notice::Comparison(CompareNotice::LittleInCommon { .. })
@@ -157,12 +159,12 @@ const NAME_ARCHITECTURE: &str = "name one with --gpu_arch_platform or --gpu_arch
 /// The option that helps with a notice about Tenstorrent operations.
 fn metal_option(notice: &MetalNotice) -> Option<&'static str> {
     Some(match notice {
-        MetalNotice::ChipGuessed { .. } | MetalNotice::CardAssumed { .. } => "--arch names another",
+        MetalNotice::ChipGuessed { .. } | MetalNotice::CardAssumed { .. } => "choose another with --arch",
         MetalNotice::Window { asked: false, .. } | MetalNotice::EmptyWindow { .. } => {
-            "--ignore-signposts reports the whole file"
+            "report the whole file with --ignore-signposts"
         }
-        MetalNotice::SignpostRepeats { .. } => "--occurrence chooses one",
-        MetalNotice::ActiveExpertsUnknown { .. } => "--active-experts says it",
+        MetalNotice::SignpostRepeats { .. } => "choose one with --occurrence",
+        MetalNotice::ActiveExpertsUnknown { .. } => "set it with --active-experts",
         _ => return None,
     })
 }

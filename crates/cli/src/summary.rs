@@ -472,7 +472,7 @@ fn write_coverage(
     if let (Some(architecture), Some(near), true) = (architecture, coverage.near_percent, is_enough) {
         let near = percent(near);
         line(
-            &format!("roofline of {architecture}: {near} of the covered time is above 50% of it{lost}"),
+            &format!("roofline of {architecture}: {near} of the covered time runs above 50% of it{lost}"),
             out,
         );
     }
@@ -498,7 +498,7 @@ fn write_best_rates(out: &mut String, best: &BestRates, style: Style) {
         .as_ref()
         .map(|(rate, operator)| format!("{} TB/s ({}; caches included)", decimal(*rate, 3), name(operator)));
     let rates: Vec<String> = arithmetic.into_iter().chain(bytes).collect();
-    let line = format!("best rates seen, in place of peaks: {}", rates.join(", "));
+    let line = format!("best measured rates, in place of peaks: {}", rates.join(", "));
     wrap(&line, "", "  ", style.width.min(WIDEST), out);
 }
 

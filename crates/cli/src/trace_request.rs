@@ -37,8 +37,7 @@ pub(crate) fn request<'a>(
 pub(crate) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
     let (asked, output) = (&arguments.analysis, &arguments.output);
     if asked.hta_sequences_of.is_some() && asked.parity != Some(Reference::Hta) {
-        let lacks = "--hta_sequences_of is about the tables of --parity hta; frequent_sequences of --waits has those of \
-                     all operators";
+        let lacks = "--hta_sequences_of requires --parity hta; frequent_sequences (--waits) has those of all operators";
         return Err(Failure::Arguments(lacks.to_owned()));
     }
     Ok(TraceReporter {

@@ -48,30 +48,28 @@ impl fmt::Display for Reason {
             Reason::Marked(name) => write!(f, "the recording marks its steps with {name}"),
             Reason::EngineAnnotations => f.write_str("the inference engine annotated its steps"),
             Reason::ProgramRuns(name) => write!(f, "runs of the program {name} cover most device time"),
-            Reason::ProgramsInTurn(runs) => write!(f, "the same {runs} runs of programs come in turn"),
-            Reason::Repeats(name) => write!(f, "{name} comes once in each pass of the outermost loop"),
-            Reason::ParameterUpdates => f.write_str("each step ends with an update of the parameters"),
+            Reason::ProgramsInTurn(runs) => write!(f, "the same {runs} program runs repeat in turn"),
+            Reason::Repeats(name) => write!(f, "{name} occurs once per pass of the outermost loop"),
+            Reason::ParameterUpdates => f.write_str("each step ends with a parameter update"),
             Reason::UpdatesInGroups(updates) => write!(
                 f,
-                "each step ends with an update of the parameters, but the program does other work after every {updates} \
-                 of them, so that these may be one step"
+                "each step ends with a parameter update, but the program does other work after every {updates} \
+                 updates, so these may be one step"
             ),
             Reason::ForwardBackward => {
-                f.write_str("no optimizer was recorded, so a step is a forward and a backward pass")
+                f.write_str("no optimizer was recorded, so a step is one forward and backward pass")
             }
-            Reason::TokenChoices => f.write_str("each step ends with the choice of tokens"),
-            Reason::LongestRepeat => f.write_str("it is the longest sequence of work that repeats"),
-            Reason::Changes => {
-                f.write_str("the program changes: what repeats at first is not what repeats later")
-            }
-            Reason::OneImage => f.write_str("one image was made, so its denoising steps are the steps"),
+            Reason::TokenChoices => f.write_str("each step ends with token sampling"),
+            Reason::LongestRepeat => f.write_str("it is the longest repeating sequence of work"),
+            Reason::Changes => f.write_str("the program changes: different work repeats at first and later"),
+            Reason::OneImage => f.write_str("one image was generated, so its denoising steps are the steps"),
             Reason::SinglePass(Some(parts)) => {
                 let part = with_article(parts.as_str());
-                write!(f, "one pass alone was recorded; what repeats in it is {part}")
+                write!(f, "only one pass was recorded; within it, {part} repeats")
             }
-            Reason::SinglePass(None) => f.write_str("one pass alone was recorded"),
-            Reason::Capture => f.write_str("graphs were captured, and nothing ran that repeats"),
-            Reason::NothingRepeats => f.write_str("nothing that covers most of the work repeats"),
+            Reason::SinglePass(None) => f.write_str("only one pass was recorded"),
+            Reason::Capture => f.write_str("graphs were captured, and nothing repeating ran"),
+            Reason::NothingRepeats => f.write_str("no repetition covers most of the work"),
             Reason::NothingRecorded => f.write_str("neither operators nor device work were recorded"),
         }
     }

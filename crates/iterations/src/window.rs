@@ -154,8 +154,8 @@ fn nth(asked: &NamedRange, found: usize) -> String {
 
 fn ranges_of(found: usize) -> String {
     match found {
-        0 => "the sheet nvtx_ranges lists those that it has".to_owned(),
-        found => format!("it has the ranges 0 to {} of this name", found - 1),
+        0 => "the sheet nvtx_ranges lists its ranges".to_owned(),
+        found => format!("it has ranges 0 to {} of this name", found - 1),
     }
 }
 

@@ -58,7 +58,7 @@ impl FromStr for Indices {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const EXPECTED: &str = "expected numbers of iterations, such as 3, 3..5 or 3:6";
+        const EXPECTED: &str = "expected iteration numbers, such as 3, 3..5 or 3:6";
         let index = |text: &str| text.trim().parse::<usize>().map_err(|_| EXPECTED.to_owned());
         let range = match (text.split_once(".."), text.split_once(':')) {
             (Some((first, last)), _) => index(first)?..index(last)?.saturating_add(1),
@@ -66,7 +66,7 @@ impl FromStr for Indices {
             _ => index(text)?..index(text)?.saturating_add(1),
         };
         match range.is_empty() {
-            true => Err("it holds no iteration: the first number is the lesser one".to_owned()),
+            true => Err("it holds no iteration: the first number is the smaller one".to_owned()),
             false => Ok(Indices(range)),
         }
     }

@@ -247,10 +247,7 @@ impl Tables<'_> {
                 let most =
                     activities.into_iter().max_by_key(|(_, time)| *time).and_then(|(activity, _)| activity);
                 cause.what = Some(most.map_or_else(
-                    || {
-                        "nothing that was recorded (Python, garbage collection, or another process)"
-                            .to_owned()
-                    },
+                    || "unrecorded code (Python, garbage collection or another process)".to_owned(),
                     |activity| activity.to_string(),
                 ));
             }

@@ -296,7 +296,7 @@ impl JobFolder {
             .map_err(Error::io(path))?;
         entries.sort_few();
         let (mut ranks, mut packs, mut stale) = (Vec::new(), Vec::new(), Vec::new());
-        let other_version = |schema| format!("its tables are of version {schema}, and {SCHEMA} is read");
+        let other_version = |schema| format!("its tables have version {schema}, expected {SCHEMA}");
         let entries: BTreeSet<PathBuf> = entries.into_iter().filter_map(destination_of).collect();
         for entry in entries {
             if is_pack(&entry) {

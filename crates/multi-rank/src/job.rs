@@ -233,7 +233,7 @@ fn set_aside_other_processes(read: &mut Vec<Read>, diagnostics: &mut Vec<Diagnos
         } else if some_work && !works(recording) {
             Some("it has no device work, no collectives, no distributedInfo and no rank in its name")
         } else if is_whole {
-            Some("it tells no rank, and every rank of the job has a recording")
+            Some("it names no rank, and every rank of the job has a recording")
         } else {
             None
         };
@@ -427,7 +427,7 @@ mod tests {
     fn a_job_has_no_more_ranks_than_it_says() {
         let of_two = |number| RankRow { world_size: Some(2), ..rank(number, number) };
         let other = || ("other.json", RankRow { rank: None, ..rank(0, 0) });
-        let said = vec!["other.json: it tells no rank".to_owned()];
+        let said = vec!["other.json: it names no rank".to_owned()];
         assert_eq!(
             ranks_and_others(&job(&[("a.json", of_two(0)), ("b.json", of_two(1)), other()])),
             (vec![0, 1], said)

@@ -625,22 +625,23 @@ fn read_ahead(
 fn in_words(doubt: Doubt, tier: Tier) -> &'static str {
     match (doubt, tier) {
         (Doubt::NoCommonOffset | Doubt::FewPairs, Tier::Sequence) => {
-            "their ends agree on no difference of clocks; they are matched by the number of their execution in the profile"
+            "their ends fit no common clock offset; they are matched by execution number in the profile"
         }
         (Doubt::NoCommonOffset, Tier::Ordinal) => {
-            "their ends agree on no difference of clocks; they are matched by their order"
+            "their ends fit no common clock offset; they are matched by order"
         }
-        (Doubt::NoCommonOffset, _) => "their ends agree on no difference of clocks; they are not matched",
+        (Doubt::NoCommonOffset, _) => "their ends fit no common clock offset; they are not matched",
         (Doubt::SeveralStreams, _) => {
-            "they run on several streams, so they are of several groups that the recording does not tell; they are not matched"
+            "they run on several streams, so they belong to several groups that the recording does not name; they are \
+             not matched"
         }
-        (Doubt::FewPairs, Tier::Ordinal) => "too few end together; they are matched by their order",
+        (Doubt::FewPairs, Tier::Ordinal) => "too few end together; they are matched by order",
         (Doubt::FewPairs, _) => "too few end together; they are not matched",
         (Doubt::TwoOffsets, Tier::Ordinal) => {
-            "they come in an even beat, which several differences of clocks explain; they are matched by their order"
+            "they are evenly spaced, which fits several clock offsets; they are matched by order"
         }
         (Doubt::TwoOffsets, _) => {
-            "they come in an even beat, which several differences of clocks explain; they are not matched"
+            "they are evenly spaced, which fits several clock offsets; they are not matched"
         }
     }
 }

@@ -46,8 +46,8 @@ pub struct JobOptions {
 
 #[cfg(feature = "clap")]
 const PAIRINGS: &[(&str, &str, Pairing)] = &[
-    ("best", "by the number that the program gives them, else by the time at which they end", Pairing::Best),
-    ("position", "by their place in the recording alone", Pairing::Position),
+    ("best", "by the program's numbers, else by end times", Pairing::Best),
+    ("position", "only by position in the recording", Pairing::Position),
 ];
 
 impl Default for JobOptions {

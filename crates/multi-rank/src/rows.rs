@@ -227,7 +227,7 @@ impl Texts {
 }
 
 fn required<T>(cell: Option<T>) -> Result<T, ParquetError> {
-    cell.ok_or_else(|| ParquetError::General("an empty cell in a column that has none".to_owned()))
+    cell.ok_or_else(|| ParquetError::General("an empty cell in a column without any".to_owned()))
 }
 
 impl Value for i64 {
@@ -251,7 +251,7 @@ impl Value for u32 {
 
     fn loaded(cell: Option<i64>, _: &mut Texts) -> Result<Self, ParquetError> {
         let number = required(cell)?;
-        u32::try_from(number).map_err(|_| ParquetError::General(format!("{number} where a count stands")))
+        u32::try_from(number).map_err(|_| ParquetError::General(format!("{number} instead of a count")))
     }
 }
 
@@ -311,7 +311,7 @@ fn write_stored<S: DataType, W: Write + Send>(
     levels: Option<&[i16]>,
     group: &mut SerializedRowGroupWriter<'_, W>,
 ) -> Result<(), ParquetError> {
-    let missing = || ParquetError::General("a column more than the table has".to_owned());
+    let missing = || ParquetError::General("one column too many".to_owned());
     let mut column = group.next_column()?.ok_or_else(missing)?;
     column.typed::<S>().write_batch(stored, levels, None)?;
     column.close()

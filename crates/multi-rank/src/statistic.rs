@@ -85,7 +85,7 @@ impl FromStr for Statistic {
         let known = Self::ALL.into_iter().find(|statistic| statistic.as_str() == text);
         known.ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|statistic| statistic.as_str()).collect();
-            format!("{text:?} is no statistic, expected one of {}", names.join(", "))
+            format!("{text:?} is not a statistic, expected one of {}", names.join(", "))
         })
     }
 }

@@ -44,24 +44,24 @@ impl fmt::Display for NsysFinding {
         match *self {
             NsysFinding::FullQueue { share } => write!(
                 f,
-                "the launch queue is full: {:.1}% of the time in launch calls is waiting for room in it, so the host is ahead \
-                 and launches are not the bottleneck",
+                "the launch queue is full: launch calls spend {:.1}% of their time waiting for room, so the host is \
+                 ahead and launches are not the bottleneck",
                 share * 100.0
             ),
             NsysFinding::Loading { share } => write!(
                 f,
-                "{:.1}% of the time in launch calls is loading of modules and functions: warm up before recording, or set \
-                 CUDA_MODULE_LOADING=EAGER",
+                "launch calls spend {:.1}% of their time loading modules and functions: warm up before recording, or \
+                 set CUDA_MODULE_LOADING=EAGER",
                 share * 100.0
             ),
             NsysFinding::LostGraphs { count } => write!(
                 f,
-                "{count} launches of CUDA graphs have no work in the recording, so that GPU time is missing in all figures: \
-                 record with --cuda-graph-trace=node"
+                "{count} CUDA graph launches have no recorded work, so GPU time is missing from all figures: record \
+                 with --cuda-graph-trace=node"
             ),
             NsysFinding::NoElementTypes => f.write_str(
-                "shapes of operators are recorded and element types are not: tracelens nsys --assume_dtype bf16 gives FLOPs, \
-                 bytes and rooflines",
+                "operator shapes were recorded, element types were not: tracelens nsys --assume_dtype bf16 gives \
+                 FLOPs, bytes and rooflines",
             ),
             NsysFinding::PageableCopies { count, time } => write!(
                 f,

@@ -132,7 +132,7 @@ impl fmt::Display for Headline<'_> {
         match bound {
             Bound::NotRecorded => {
                 let unrecorded = percent(shares.unrecorded);
-                write!(f, "what the {device}{plural} did is not recorded for {unrecorded} of the span; ")?;
+                write!(f, "{device} activity is not recorded for {unrecorded} of the span; ")?;
             }
             Bound::Idle(idle_for) => {
                 let idle = self.idle();

@@ -63,8 +63,7 @@ impl CallFigures {
 
     /// Why there is no rate although there is work.
     fn without_rate(work: Option<f64>) -> Option<Absence> {
-        let absence =
-            Absence::new(AbsenceCode::Undefined, "a rate needs work and time, and one of them is 0");
+        let absence = Absence::new(AbsenceCode::Undefined, "a rate needs work and time, and one is 0");
         work.map(|_| absence)
     }
 

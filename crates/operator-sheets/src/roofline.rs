@@ -355,7 +355,7 @@ fn label(roof: Option<&Roof>, bandwidth_gb_per_s: f64) -> String {
     };
     let peak = match roof.peak == roof.spec {
         true => String::new(),
-        false => format!(" (held against {})", roof.peak),
+        false => format!(" (compared with {})", roof.peak),
     };
     let (level, ridge) = (rounded(roof.peak_tflops), rounded(roof.ridge));
     format!("{}{peak}: {level} TFLOP/s, ridge {ridge} FLOP/byte", roof.spec)

@@ -245,12 +245,12 @@ impl Comparability {
         let recording = sided.1;
         let setup = &recording.setup;
         if setup.truncated {
-            let found = "a part of the file is lost".to_owned();
+            let found = "part of the file is lost".to_owned();
             self.add(CheckName::Truncated, CheckOutcome::Refuse, sided, found);
         }
         if setup.linked_percent < LINKED_ENOUGH {
             let found = format!(
-                "only {} % of the device time has a launch in the recording, expected are {LINKED_ENOUGH} %",
+                "only {} % of device time has a launch in the recording, expected {LINKED_ENOUGH} %",
                 decimal(setup.linked_percent, 1)
             );
             self.add(CheckName::Linked, CheckOutcome::Refuse, sided, found);
@@ -272,7 +272,7 @@ impl Comparability {
         use CheckOutcome::{Refuse, Warn};
         let recording = sided.1;
         let (a, b) = (&first.setup, &recording.setup);
-        let was = |a: &str, b: &str| format!("{b}, of the baseline {a}");
+        let was = |a: &str, b: &str| format!("{b}, baseline {a}");
         if a.recorder != b.recorder {
             self.add(CheckName::Recorder, Refuse, sided, was(&a.recorder, &b.recorder));
         }
@@ -315,12 +315,8 @@ impl Comparability {
         if least(self.likeness) {
             self.likeness = Some(likeness);
         }
-        let found = || {
-            format!(
-                "{} of the calls are the same operators with the same arguments",
-                share_text(likeness.calls)
-            )
-        };
+        let found =
+            || format!("{} of the calls have the same operator and arguments", share_text(likeness.calls));
         match likeness.calls {
             calls if calls < 0.5 => self.add(CheckName::Workload, Refuse, sided, found()),
             calls if calls < 0.95 => self.add(CheckName::Workload, Warn, sided, found()),
@@ -329,12 +325,11 @@ impl Comparability {
         match (workload.0.flops, workload.1.flops) {
             (Some(of_a), Some(of_b)) if differs(of_a, of_b) > 0.01 => {
                 let giga = |flops: f64| format!("{} GFLOP", decimal(flops / 1e9, 3));
-                let found = format!("{} per step, of the baseline {}", giga(of_b), giga(of_a));
+                let found = format!("{} per step, baseline {}", giga(of_b), giga(of_a));
                 self.add(CheckName::Flops, Refuse, sided, found);
             }
             (Some(_), None) | (None, Some(_)) => {
-                let found =
-                    "models know the floating-point operations of one of the recordings only".to_owned();
+                let found = "FLOPs are known for only one of the recordings".to_owned();
                 self.add(CheckName::Flops, Warn, sided, found);
             }
             _ => {}
@@ -343,7 +338,7 @@ impl Comparability {
             (
                 CheckName::Prefill,
                 workload.0.prefill_percent.zip(workload.1.prefill_percent),
-                "% of the tokens are of prompts",
+                "% of tokens are prompt tokens",
                 // Of shares, their difference.
                 (|a: f64, b: f64| (a - b).abs() / 100.0) as fn(f64, f64) -> f64,
             ),
@@ -356,7 +351,7 @@ impl Comparability {
         ];
         for (check, values, what, difference) in serving {
             let Some((of_a, of_b)) = values else { continue };
-            let found = || format!("{} {what}, of the baseline {}", decimal(of_b, 1), decimal(of_a, 1));
+            let found = || format!("{} {what}, baseline {}", decimal(of_b, 1), decimal(of_a, 1));
             match difference(of_a, of_b) {
                 by if by > 0.05 => self.add(check, Refuse, sided, found()),
                 by if by > 0.01 => self.add(check, Warn, sided, found()),

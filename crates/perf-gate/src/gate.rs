@@ -270,7 +270,7 @@ fn remarks_on_blocks(sides: &[Vec<Recording>; 2], blocks: &[Vec<Block>; 2]) -> V
     let unknown = blocks.iter().flatten().filter(|block| block.reason == BlockReason::Unknown).count();
     if unknown > 0 && blocks.iter().flatten().count() > 2 {
         remarks.push(format!(
-            "{} no time of the wall clock, and each counts as a job; --job FILE=ID says which are of one job",
+            "{} no wall-clock time, and each counts as a job; --job FILE=ID groups them",
             counted(unknown, "recording has", "recordings have")
         ));
     }
@@ -338,7 +338,9 @@ fn of_metric(
             less if -less >= matters => {
                 (Decision::Improved, Some("it takes no time in the candidate".to_owned()))
             }
-            _ => (Decision::Pass, Some("it takes no time on a side, and hardly any on the other".to_owned())),
+            _ => {
+                (Decision::Pass, Some("it takes no time on one side and hardly any on the other".to_owned()))
+            }
         };
         return result;
     };

@@ -76,7 +76,7 @@ impl Gate {
             Decision::Fail => Outcome::Failure(message),
             Decision::Inconclusive => match self.lets_through() {
                 Some(false) => Outcome::Failure(message),
-                _ => Outcome::Skipped(format!("{message}; to know more, {}", self.advice())),
+                _ => Outcome::Skipped(format!("{message}; to decide, {}", self.advice())),
             },
         }
     }

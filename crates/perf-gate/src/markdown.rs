@@ -25,7 +25,7 @@ impl Gate {
             format!("<!-- tracelens-gate -->\n### Performance gate: {}\n\n", markdown_text(&self.headline()));
         let _ = writeln!(out, "{}\n", markdown_text(&self.basis()));
         if self.verdict == Verdict::Inconclusive {
-            let _ = writeln!(out, "To know more, {}.\n", self.advice());
+            let _ = writeln!(out, "To decide, {}.\n", self.advice());
         }
         if self.metrics.len() > 1 {
             for metric in &self.metrics {
@@ -115,7 +115,7 @@ impl Gate {
             // Others became faster.
             Some(share) if share > 100.0 => {
                 format!(
-                    "{} ({} of all that is slower)",
+                    "{} ({} of all slowdowns)",
                     percent(Some(share)),
                     percent(self.ledger.share_of_slower(line))
                 )

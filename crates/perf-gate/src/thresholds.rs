@@ -114,16 +114,16 @@ pub const THRESHOLDS_TEMPLATE: &str = r#"# Thresholds of `tracelens gate`.
 version = 1
 
 [defaults]
-slower_by = "1.75%"    # the least slow-down that fails
-rule_out = "5%"        # a pass says that the slow-down is below this
+slower_by = "1.75%"    # the smallest slowdown that fails
+rule_out = "5%"        # a pass means that the slowdown is below this
 alpha = 0.05           # the probability that one of the two bounds is wrong
-warmup = 1             # the first steps of each recording, which do not count
-inconclusive = "warn"  # where recordings do not tell: pass, warn (exit code 4) or fail
+warmup = 1             # first steps of each recording that do not count
+inconclusive = "warn"  # if inconclusive: pass, warn (exit code 4) or fail
 
 [noise]
-assumed = "1%"         # what jobs of one version differ by, until the baseline has 6 of them
+assumed = "1%"         # spread between jobs of one version, until the baseline has 6
 
-# What is gated. Known are step_wall, gpu_busy, idle, exposed_comm, kernel_count, op:NAME, module:NAME, kernel:NAME.
+# Gated metrics. Known are step_wall, gpu_busy, idle, exposed_comm, kernel_count, op:NAME, module:NAME, kernel:NAME.
 [[metric]]
 name = "step_wall"
 
@@ -135,7 +135,7 @@ name = "step_wall"
 # name = "kernel_count"  # an exact number, without statistics
 # more_by = 0
 
-# What may be slower for a while. After the day `until` the file is refused.
+# Temporary exceptions. After the day `until` the file is refused.
 [allow]
 # "op:aten::softmax" = { slower_by = "8%", until = 2027-01-31, reason = "softmax in fp32" }
 "#;
@@ -243,7 +243,7 @@ impl Thresholds {
         let mut defaults = standard.defaults;
         if let Some(alpha) = file.defaults.alpha {
             if !(*alpha.get_ref() > 0.0 && *alpha.get_ref() <= 0.5) {
-                let what = format!("alpha = {} is no probability above 0 and up to 0.5", alpha.get_ref());
+                let what = format!("alpha = {} is not a probability above 0 and up to 0.5", alpha.get_ref());
                 return Err(at(alpha.span().start, what));
             }
             defaults.alpha = *alpha.get_ref();
@@ -302,12 +302,12 @@ impl Thresholds {
             let Some(last) = day(until) else {
                 return Err(at(
                     entry.until.span().start,
-                    format!("until = {until} is no day, such as 2027-01-31"),
+                    format!("until = {until} is not a day such as 2027-01-31"),
                 ));
             };
             if last < today {
                 return Err(error(format!(
-                    "the exception for {metric} ended on {until}: take it out, or set another day"
+                    "the exception for {metric} ended on {until}: remove it, or set another day"
                 )));
             }
             if entry.reason.get_ref().trim().is_empty() {
@@ -424,7 +424,7 @@ mod tests {
             (
                 "version = 1\n[allow]\nidle = { slower_by = '8%', until = 10:00:00, reason = 'r' }",
                 3,
-                "is no day",
+                "is not a day",
             ),
             (
                 "version = 1\n[allow]\nidle = { slower_by = '8%', until = 2090-01-31, reason = ' ' }",

@@ -13,8 +13,8 @@ impl Gate {
     pub fn advice(&self) -> &'static str {
         match self.metrics.iter().any(|metric| metric.estimate.is_some() && metric.because.is_some()) {
             // Few steps are the only reason that statistics do not know.
-            true => "record some more steps in each trace",
-            false => "record three traces a side, in separate jobs",
+            true => "record more steps in each trace",
+            false => "record three traces per side, in separate jobs",
         }
     }
 
@@ -89,7 +89,7 @@ impl MetricResult {
             Decision::Fail => format!("limit {limit} %"),
             Decision::Improved => format!("more than {limit} % faster"),
             Decision::Pass => format!("below {limit} %"),
-            Decision::Inconclusive => format!("neither a failure nor sure to be below {limit} %"),
+            Decision::Inconclusive => format!("neither a failure nor surely below {limit} %"),
         };
         let limit = if because.is_empty() { format!(", {limit}") } else { because.clone() };
         match self.estimate {

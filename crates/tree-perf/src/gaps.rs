@@ -39,12 +39,12 @@ pub struct GapFinding {
 impl fmt::Display for GapFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let meanwhile = match self.cause {
-            "sync" => "the launching thread waits in calls that synchronize",
-            "other calls" => "the launching thread is in other calls of CUDA",
-            "launch" => "calls launch",
-            "host" => "the launching thread is in the program",
-            "queued" => "work is launched and not started",
-            _ => "what comes next has no recorded launch",
+            "sync" => "the launching thread synchronises",
+            "other calls" => "the launching thread is in other CUDA calls",
+            "launch" => "launch calls run",
+            "host" => "the launching thread runs other code",
+            "queued" => "launched work has not started",
+            _ => "the next work has no recorded launch",
         };
         write!(
             f,

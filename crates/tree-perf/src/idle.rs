@@ -39,23 +39,23 @@ impl fmt::Display for IdleFinding {
             WaitCause::Host(HostActivity::DataLoader) => {
                 "waits for a launch while the host waits for its data loader"
             }
-            WaitCause::Host(HostActivity::Copy) => "waits for a launch after the host was held by a copy",
+            WaitCause::Host(HostActivity::Copy) => "waits for a launch after a copy held the host",
             WaitCause::Host(HostActivity::Sync) => "waits for a launch after the host waited for the device",
             WaitCause::Host(HostActivity::Allocation) => {
                 "waits for a launch while the host allocates or frees memory"
             }
             WaitCause::Host(HostActivity::Initialisation) => {
-                "waits for a launch while something is used for the first time"
+                "waits for a launch during one-time initialisation"
             }
             WaitCause::Host(HostActivity::Operator) => {
-                "waits for a launch while an operator runs on the host and launches nothing"
+                "waits for a launch while an operator on the host launches nothing"
             }
             WaitCause::Host(HostActivity::Profiler) => "waits for a launch while the profiler holds the host",
-            WaitCause::Host(HostActivity::GraphLaunch) => "waits for the launch of a graph",
+            WaitCause::Host(HostActivity::GraphLaunch) => "waits for a graph launch",
             WaitCause::Host(HostActivity::Other) => "waits for a late launch",
             WaitCause::Kernel => "lies in short gaps between launched kernels",
             WaitCause::Dependency(_) => "lies in long gaps before kernels that were launched in time",
-            WaitCause::NotRecorded => "is not recorded: the device may have worked",
+            WaitCause::NotRecorded => "is not recorded: the device may have been busy",
         };
         write!(
             f,

@@ -84,7 +84,7 @@ impl fmt::Display for MemoryFinding {
         if let Some((size, steps, owner)) = &self.leak {
             write!(f, "\nmemory: grows in each of the last {steps} steps, by {} in all", bytes(*size))?;
             if let Some(owner) = owner {
-                write!(f, "; most of what they leave behind was allocated by {owner}")?;
+                write!(f, "; {owner} allocated most of it")?;
             }
         }
         Ok(())

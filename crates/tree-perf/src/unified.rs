@@ -116,21 +116,18 @@ impl UnifiedRow {
         let missing = |gap, reason| Undefined { gap, reason: Cow::Borrowed(reason) };
         if self.is_copy {
             let has_none = self.figures.is_none();
-            return has_none.then(|| missing(Gap::Arguments, "the size of the copy is not recorded"));
+            return has_none.then(|| missing(Gap::Arguments, "the copy size is not recorded"));
         }
         let Some(answer) = self.answer else {
             let is_launch = analysis.options().conventions.is_full() && self.is_of_launch(analysis);
             let (gap, reason) = match is_launch {
-                _ if self.category == Category::Communication.into() => (
-                    Gap::NoFormula,
-                    "communication: its time depends on the other ranks and the links to them",
-                ),
+                _ if self.category == Category::Communication.into() => {
+                    (Gap::NoFormula, "communication: its time depends on other ranks and links")
+                }
                 true if is_graph_launch(analysis.trace().name(self.charged.operator)) => {
-                    (Gap::Arguments, "the replay of a graph is recorded without the arguments of its calls")
+                    (Gap::Arguments, "a graph replay is recorded without the arguments of its calls")
                 }
-                true => {
-                    (Gap::Arguments, "launched outside of any operator, so that no arguments are recorded")
-                }
+                true => (Gap::Arguments, "launched outside any operator, so no arguments are recorded"),
                 false => (Gap::NoModel, "no performance model for this operator"),
             };
             return Some(missing(gap, reason));

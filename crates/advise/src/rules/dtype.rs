@@ -29,12 +29,13 @@ impl Rule for Precision {
     }
 
     fn what(&self) -> &'static str {
-        "matrix products and convolutions in FP32"
+        "FP32 matmuls and convolutions"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "see whether these need FP32: allow TF32 (torch.set_float32_matmul_precision(\"high\"), of convolutions \
-         torch.backends.cudnn.allow_tf32 = True), or compute in 16 bits (autocast; an operand may have been made without a type)"
+        "run these in TF32 or 16 bits, unless they need FP32: torch.set_float32_matmul_precision(\"high\"), \
+         torch.backends.cudnn.allow_tf32 = True for convolutions, autocast; an operand may have been created without a \
+         dtype"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -85,7 +86,8 @@ impl Rule for Precision {
             }
         }
         let claims = groups.into_iter().map(|((spec, precision), group)| {
-            let most = group.operators.iter().max_by_key(|(_, time)| **time).map_or(0, |(&operator, _)| operator);
+            let most =
+                group.operators.iter().max_by_key(|(_, time)| **time).map_or(0, |(&operator, _)| operator);
             let most = &facts.operators[most as usize];
             let name = facts.name(most.name);
             let of_several = if group.operators.len() > 1 { "most in " } else { "" };
@@ -93,9 +95,9 @@ impl Rule for Precision {
                 .with_range(0.6, 1.1)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
-                    "{} of {} in {spec}, here held against {}; {:.0}% of the FLOPs of products and convolutions are in {}",
+                    "{} of {} in {spec}, compared with {}; {:.0}% of matmul and convolution FLOPs are in {}",
                     counted(group.calls, "call", "calls"),
-                    counted(group.operators.len(), "operator with its shapes", "operators with their shapes"),
+                    counted(group.operators.len(), "operator signature", "operator signatures"),
                     precision.as_str(),
                     share(narrow) * 100.0,
                     narrow.as_str()

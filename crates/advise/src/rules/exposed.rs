@@ -31,11 +31,11 @@ impl Rule for CommExposed {
 
     fn remedy(&self, program: Program) -> &'static str {
         if program == Program::Xla {
-            return "let the compiler hide collectives (latency hiding scheduler, asynchronous collectives), change how arrays are \
-                    sharded so that fewer are needed, or combine small ones";
+            return "let the compiler overlap collectives (latency-hiding scheduler, async collectives), change the \
+                    sharding to need fewer, or combine small ones";
         }
-        "start collectives as soon as their data are there, on a stream of their own; reduce in lower precision or less often; \
-         compare the ranks (tracelens ranks): exposed time may be waiting for a slow one"
+        "start collectives as soon as their data is ready, on their own stream; reduce less often or in lower \
+         precision; compare the ranks (tracelens ranks): exposed time may be a wait for a straggler"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -65,7 +65,7 @@ impl Rule for CommExposed {
         let claim = Claim::new(format!("most in {}", bare_kernel_name(name)), parts)
             .with_range(0.5, time as f64 / (time - unavoidable).max(1) as f64)
             .with_evidence(format!(
-                "exposed for {} in {}, of which the last of each step accounts for {}",
+                "{} exposed in {}; the last of each step, which nothing can hide, accounts for {}",
                 duration(facts.us(time)),
                 counted(collectives, "collective", "collectives"),
                 duration(facts.us(unavoidable))
@@ -74,7 +74,8 @@ impl Rule for CommExposed {
         // Pieces of another size help where the link does what it can.
         vec![match 2 * at_speed >= time {
             true => claim.with_evidence(
-                "bus bandwidth is what their link usually gives: smaller or earlier buckets (DDP) and prefetching (FSDP) hide them",
+                "they reach the usual bus bandwidth of their link: hide them with smaller or earlier buckets (DDP) or \
+                 prefetching (FSDP)",
             ),
             false => claim,
         }]
@@ -87,12 +88,12 @@ impl Rule for CommSlow {
     }
 
     fn what(&self) -> &'static str {
-        "collectives far below the speed of their link"
+        "collectives far below link speed"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "late rank or slow link: check with ranks (tracelens ranks, on the recordings of all ranks); if no rank is late, look at the \
-         topology (nvidia-smi topo -m, rocm-smi --showtopo) and at what the library chose (NCCL_DEBUG=INFO)"
+        "look for a late rank (tracelens ranks on the recordings of all ranks); if none is late, check the topology \
+         (nvidia-smi topo -m, rocm-smi --showtopo) and what the library chose (NCCL_DEBUG=INFO)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -107,8 +108,8 @@ impl Rule for CommSlow {
             }
             let (link, rate) = (&message.link, |us| decimal(message.bus_gb_per_s(us), 1));
             let text = format!(
-                "{} of {} over {} devices: bus bandwidth {} GB/s on average, {} at best; {} has {} GB/s, of which libraries usually \
-                 reach {} at this size",
+                "{} of {} over {} devices: bus bandwidth {} GB/s on average, {} at best; {} has {} GB/s, and libraries \
+                 usually reach {} at this size",
                 counted(parts.len(), "collective", "collectives"),
                 bytes(message.bytes as i64),
                 message.devices,
@@ -211,28 +212,26 @@ impl Rule for CopyExposed {
         match self.direction {
             CopyDirection::HostToDevice => "exposed host-to-device copies",
             CopyDirection::DeviceToHost => "exposed device-to-host copies",
-            _ => "exposed copies within or between devices",
+            _ => "exposed device-to-device copies",
         }
     }
 
     fn remedy(&self, program: Program) -> &'static str {
         match self.direction {
             CopyDirection::HostToDevice if program == Program::Xla => {
-                "put the next batch on the device while this one is computed, and offload less to the host's memory"
+                "prefetch the next batch to the device, and offload less to host memory"
             }
             CopyDirection::DeviceToHost if program == Program::Xla => {
-                "look at results less often, and offload less to the host's memory"
+                "read results back less often, and offload less to host memory"
             }
             CopyDirection::HostToDevice => {
-                "copy the next batch while this one is computed: pinned memory, non_blocking=True, a stream of its own; keep on \
-                 the device what does not change"
+                "prefetch the next batch (pinned memory, non_blocking=True, its own stream); keep constant data on the \
+                 device"
             }
             CopyDirection::DeviceToHost => {
-                "copy less and in one piece, into pinned memory with non_blocking=True, and look at it a step later"
+                "copy less and in one piece, into pinned memory with non_blocking=True, and read it a step later"
             }
-            _ => {
-                "write into the place where the data are needed: out= arguments, views instead of clone() and cat()"
-            }
+            _ => "write straight to the destination (out= arguments, views instead of clone() and cat())",
         }
     }
 
@@ -259,15 +258,11 @@ impl Rule for CopyExposed {
         let hidden = if hides && exposed > 0 { (work as f64 / exposed as f64).min(1.0) } else { 1.0 };
         parts.iter_mut().for_each(|part| part.mid = (part.mid as f64 * hidden).round() as i64);
         let mut claim = Claim::new(counted(copies, "copy", "copies"), parts)
-            .with_evidence(format!(
-                "{} of {} are exposed",
-                duration(facts.us(exposed)),
-                duration(facts.us(time))
-            ))
+            .with_evidence(format!("{} of {} exposed", duration(facts.us(exposed)), duration(facts.us(time))))
             .with_row(facts.sheets.timeline, "exposed_memcpy_time");
         if hidden < 1.0 {
             claim = claim.with_evidence(format!(
-                "the device works for {} in all, behind which they could hide; the rest goes only if less is copied",
+                "the device has only {} of work to hide them; copying less saves the rest",
                 duration(facts.us(work))
             ));
         }
@@ -276,8 +271,7 @@ impl Rule for CopyExposed {
             claim = claim.with_evidence(format!("{} bytes at {rate:.1} GB/s", grouped(size.into())));
         }
         if pageable > 0 {
-            claim =
-                claim.with_evidence(format!("{pageable} of them from or to host memory that is not pinned"));
+            claim = claim.with_evidence(format!("{pageable} of them use pageable host memory"));
         }
         vec![claim.with_range(0.75, 1.0)]
     }

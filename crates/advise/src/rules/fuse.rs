@@ -125,8 +125,8 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
             .with_range(low, most.clamp(1.0, high))
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{} of these on one queue, {} in all; {how} {} of it away",
-                counted(found.count, "row", "rows"),
+                "{}, each on one queue, {} in all; {how} {}",
+                counted(found.count, "sequence", "sequences"),
                 duration(facts.us(found.time)),
                 duration(facts.us(found.saved))
             ))
@@ -182,7 +182,7 @@ impl Rule for FuseChain {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "let torch.compile fuse them, or use a fused operator (RMSNorm, rotary embedding, SwiGLU, optimizer) of a library"
+        "let torch.compile fuse them, or use a library's fused operator (RMSNorm, rotary embedding, SwiGLU, optimizer)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -213,7 +213,7 @@ impl Rule for FuseChain {
                 from = to;
             }
         }
-        claims(facts, found, 0.7, 1.15, "one kernel for the row takes")
+        claims(facts, found, 0.7, 1.15, "one fused kernel saves")
     }
 }
 
@@ -245,12 +245,12 @@ impl Rule for FuseEpilogue {
     }
 
     fn what(&self) -> &'static str {
-        "unfused epilogue: elementwise operators after a matrix product"
+        "unfused epilogue (matmul, then elementwise)"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "use a product with an epilogue (addmm with activation, cuBLASLt or hipBLASLt epilogues, torch.compile with max-autotune, a \
-         fused MLP)"
+        "use a matmul with a fused epilogue (addmm with activation, cuBLASLt or hipBLASLt epilogues, torch.compile \
+         with max-autotune, a fused MLP)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -284,7 +284,7 @@ impl Rule for FuseEpilogue {
                 }
             }
         }
-        let claims = claims(facts, found, 0.7, 1.0, "an epilogue takes");
+        let claims = claims(facts, found, 0.7, 1.0, "an epilogue saves");
         claims.into_iter().map(|claim| Claim { removes_launches: true, ..claim }).collect()
     }
 }
@@ -299,7 +299,8 @@ impl Rule for FuseAttention {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "use torch.nn.functional.scaled_dot_product_attention or a FlashAttention kernel: the matrix of scores is never written"
+        "use torch.nn.functional.scaled_dot_product_attention or a FlashAttention kernel, which never writes the score \
+         matrix"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -337,7 +338,7 @@ impl Rule for FuseAttention {
                 }
             }
         }
-        claims(facts, found, 0.7, 1.15, "attention in one kernel takes")
+        claims(facts, found, 0.7, 1.15, "one attention kernel saves")
     }
 }
 

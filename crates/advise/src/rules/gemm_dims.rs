@@ -30,8 +30,8 @@ impl Rule for GemmDims {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "pad the extents (vocabulary, hidden sizes, batch times sequence), so that rows are multiples of 16 bytes and tiles fill \
-         whole rounds of the compute units; a kernel that splits the inner dimension helps products with few tiles"
+        "pad the dimensions (vocabulary, hidden size, batch times sequence) so that rows are multiples of 16 bytes and \
+         tiles fill whole waves; use a split-K kernel where there are few tiles"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -77,7 +77,8 @@ fn odd_rows(look: &Inspection<'_>) -> Vec<Claim> {
             .with_range(0.6, 1.15)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{} ({}): {extent} elements of {} bytes are no multiple of {VECTOR_BYTES} bytes, which keeps good kernels off",
+                "{} ({}): {extent} elements of {} bytes are not a multiple of {VECTOR_BYTES} bytes, which rules out \
+                 the fast kernels",
                 counted(rows.calls, "call", "calls"),
                 duration(facts.us(rows.time)),
                 rows.element_bytes
@@ -135,7 +136,8 @@ fn odd_rounds(look: &Inspection<'_>) -> Vec<Claim> {
                 .with_range(0.5, 1.15)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(
-                    "{}: tiles and rounds leave {:.0}% of the arithmetic to the result; of {} x {} it would be {:.0}%",
+                    "{}: tile and wave quantization leave {:.0}% of the arithmetic useful; at {} x {} it would be \
+                     {:.0}%",
                     counted(calls, "call", "calls"),
                     own * 100.0,
                     better.m,

@@ -36,12 +36,12 @@ impl Rule for IdleSync {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Hip => {
-                "avoid calls that wait for the device, such as hipDeviceSynchronize, hipStreamSynchronize and hipMemcpy, or wait \
-                 later; copy with hipMemcpyAsync from and to pinned memory"
+                "avoid synchronising calls (hipDeviceSynchronize, hipStreamSynchronize, hipMemcpy) or move them later; \
+                 copy with hipMemcpyAsync from and to pinned memory"
             }
             Program::PyTorch | Program::Xla => {
-                "do not wait for the device in the step: .item(), .cpu(), printing an array, torch.cuda.synchronize(), \
-                 block_until_ready(); copy with non_blocking=True from and to pinned memory"
+                "do not synchronise within the step (.item(), .cpu(), print, torch.cuda.synchronize(), \
+                 block_until_ready()); copy with non_blocking=True from and to pinned memory"
             }
         }
     }
@@ -57,14 +57,14 @@ impl Rule for IdleData {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits for input data"
+        "data loading starves the device"
     }
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
-            Program::Xla => "load ahead: prefetch batches to the device on another thread (grain, tf.data)",
+            Program::Xla => "prefetch batches to the device on another thread (grain, tf.data)",
             Program::PyTorch | Program::Hip => {
-                "load ahead: more workers, prefetch_factor, persistent_workers and pin_memory of the data loader"
+                "use more data loader workers, prefetch_factor, persistent_workers and pin_memory"
             }
         }
     }
@@ -83,17 +83,17 @@ impl Rule for IdleHost {
     }
 
     fn what(&self) -> &'static str {
-        "the device waits: the host launches nothing"
+        "host stalls starve the device"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "see what the host does there (with_stack=True records Python's frames), and move it to the device, out of the step or onto \
-         another thread"
+        "find out what the host does there (with_stack=True records Python frames), and move it to the device, out of \
+         the step or to another thread"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let mut claims = held_by(look, |kind| kind == HostActivity::Operator);
-        claims.extend(busy(look, "no recorded call says why", busy_waits(look, false)));
+        claims.extend(busy(look, "cause not recorded", busy_waits(look, false)));
         claims
     }
 }
@@ -110,11 +110,11 @@ impl Rule for IdleAllocation {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Hip => {
-                "allocate before the loop and use the memory again, or allocate in the order of a stream (hipMallocAsync)"
+                "allocate before the loop and reuse the memory, or use stream-ordered allocation (hipMallocAsync)"
             }
             Program::PyTorch => {
-                "keep memory: no empty_cache() in the loop, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where shapes change, \
-                 pinned buffers that are used again"
+                "keep memory: no empty_cache() in the loop, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True for \
+                 varying shapes, reused pinned buffers"
             }
             Program::Xla => {
                 "let XLA keep its memory (XLA_PYTHON_CLIENT_PREALLOCATE=true), and donate buffers"
@@ -133,11 +133,11 @@ impl Rule for IdleInitialisation {
     }
 
     fn what(&self) -> &'static str {
-        "first-use stalls, which happen once"
+        "one-time initialisation stalls"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "record after a warm-up, to see the steady part"
+        "record after warm-up, or report steady iterations only (--steady)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -174,7 +174,7 @@ fn busy(look: &Inspection<'_>, subject: &str, waits: Vec<Part>) -> Option<Claim>
     let (facts, limits) = (look.facts, look.limits);
     let longest = waits.iter().max_by_key(|part| part.mid)?;
     let text = format!(
-        "{} of {} and more, the longest {}: the host launches nothing, and no call that holds it is recorded",
+        "{} of at least {}, the longest {}: the host launched nothing, and no recorded call held it",
         counted(waits.len(), "wait", "waits"),
         duration(limits.long_hold_us),
         duration(facts.us(longest.mid))
@@ -215,7 +215,7 @@ fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HostActivity) -> bool) -> Ve
         Claim::new(format!("{} ({})", facts.name(name), counted(calls, "call", "calls")), found.parts)
             .with_range(0.75, 1.0)
             .with_evidence(format!(
-                "held the host for {}; the device waits afterwards until the host is ahead again",
+                "held the host for {}; the device then idled until the host was ahead again",
                 duration(facts.us(held))
             ))
             .with_row(facts.sheets.waited_for, facts.name(name))

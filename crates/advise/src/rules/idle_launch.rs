@@ -23,8 +23,8 @@ impl Rule for IdleLaunch {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Xla => {
-                "compile more into one program (jit around the whole step, scan in place of a loop in Python), and dispatch ahead: do not look at \
-                 results in every step"
+                "compile more into one program (jit the whole step, scan instead of a Python loop), and dispatch \
+                 ahead: do not read results in every step"
             }
             Program::PyTorch | Program::Hip => {
                 "capture the step as a CUDA or HIP graph, compile it (torch.compile with mode=\"reduce-overhead\"), or give each launch \
@@ -55,7 +55,7 @@ impl Rule for IdleLaunch {
         let waits = parts.len();
         let claim = Claim::new(format!("most before {}", most.join(", ")), parts)
             .with_evidence(format!(
-                "{} of {} on average end with work that was launched after the device ran dry",
+                "{} of {} on average: the next launch came after the device ran dry",
                 counted(waits, "wait", "waits"),
                 duration(facts.us(mean))
             ))

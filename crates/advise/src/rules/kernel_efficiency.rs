@@ -33,11 +33,12 @@ impl Rule for KernelEfficiency {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Xla => {
-                "look at the shapes, paddings and types of these instructions, and at autotuning (xla_gpu_autotune_level, Triton GEMMs)"
+                "check the shapes, padding and types of these instructions, and autotuning (xla_gpu_autotune_level, \
+                 Triton GEMMs)"
             }
             Program::PyTorch | Program::Hip => {
-                "try another library or a newer one, tune (TunableOp, max-autotune), and look at layouts and alignment of the operands; \
-                 tracelens replay runs the operators alone"
+                "try another or a newer library, tune (TunableOp, max-autotune), and check operand layout and \
+                 alignment; tracelens replay runs the operators alone"
             }
         }
     }
@@ -77,18 +78,18 @@ impl Rule for KernelEfficiency {
 }
 
 fn claim(facts: &Facts, category: &str, is_compute: bool, library: Option<&str>, group: Group) -> Claim {
-    let bound = if is_compute { "bound by arithmetic" } else { "bound by memory" };
+    let bound = if is_compute { "compute-bound" } else { "memory-bound" };
     let of_library = library.map(|library| format!(", {library}")).unwrap_or_default();
     let most =
         group.operators.iter().max_by_key(|(_, time)| **time).map_or("", |(&name, _)| facts.name(name));
     let mid: i64 = group.parts.iter().map(|part| part.mid).sum();
     // No more than what the bare roofline leaves.
     let most_of_all = (group.time - group.at_peak).max(mid) as f64 / mid.max(1) as f64;
-    Claim::new(format!("{category} {bound}{of_library}: most in {most}"), group.parts)
+    Claim::new(format!("{bound} {category}{of_library}: most in {most}"), group.parts)
         .with_range(0.5, most_of_all)
         .with_confidence(Confidence::Medium)
         .with_evidence(format!(
-            "{} ({}) reach {} of the speed of good kernels of their size",
+            "{} ({}) reach {} of the speed achievable at their size",
             counted(group.calls, "call", "calls"),
             duration(facts.us(group.time)),
             percentages(group.reached)

@@ -21,12 +21,13 @@ impl Rule for Layout {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Xla => {
-                "choose shapes and dimension orders that the products take as they are (NHWC convolutions, multiples of the tile), one type \
-                 across operators; what is left comes from layout assignment: look at the HLO of the named instructions"
+                "choose shapes and layouts that matmuls and convolutions use as they are (NHWC, multiples of the \
+                 tile), and one dtype throughout; the rest comes from layout assignment: see the HLO of these \
+                 instructions"
             }
             Program::PyTorch | Program::Hip => {
-                "keep one memory format and dtype, such as channels_last for convolutions, and choose views and strides that the next \
-                 operator takes as they are; torch.compile fuses what is left into its neighbours"
+                "keep one memory format (channels_last for convolutions) and one dtype, with views and strides that \
+                 the next operator accepts; torch.compile fuses the rest into its neighbours"
             }
         }
     }
@@ -52,9 +53,9 @@ impl Rule for Layout {
             let most = operators.into_iter().max_by_key(|&(_, time)| time);
             let most = most.map_or("", |(name, _)| facts.name(name));
             let subject = match change {
-                DataChange::Order => "other order",
-                DataChange::Type => "other type",
-                DataChange::Copy => "copies of the same type",
+                DataChange::Order => "layout",
+                DataChange::Type => "dtype",
+                DataChange::Copy => "plain copies",
                 DataChange::Padding => "padding",
             };
             Claim::new(format!("{subject}: most in {most}"), parts)

@@ -15,38 +15,38 @@ impl Rule for Missing {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "record again with what is named"
+        "record again with these"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let claims = look.facts.gaps.iter().map(|gap| {
             let (what, needs) = match gap {
                 RecordingGap::CutOff => (
-                    "a part of the file",
-                    "the file ends before its data do: copy it again, or end the recording before the program ends",
+                    "the end of the file",
+                    "the file is truncated: copy it again, or stop the recording before the program ends",
                 ),
                 RecordingGap::Shapes => (
-                    "shapes of operators",
-                    "record_shapes=True: without them no FLOPs, no bytes and no fusion are known",
+                    "operator shapes",
+                    "record_shapes=True: without it FLOPs, bytes and fusion are unknown",
                 ),
                 RecordingGap::Stacks => {
-                    ("Python's frames", "with_stack=True: without them no finding names its line of the program")
+                    ("Python frames", "with_stack=True: without it no finding names its source line")
                 }
                 RecordingGap::Device => (
                     "a known device",
-                    "--gpu_arch_json_path: without peaks no kernel is held against what the device can do",
+                    "--gpu_arch_json_path: without peaks no kernel can be compared with what the device can do",
                 ),
                 RecordingGap::Launches => (
-                    "launches of device work",
-                    "record the host's side, too: work without a launch belongs to no operator and waits have no cause",
+                    "launches",
+                    "record the host, too: without launches work belongs to no operator and waits have no cause",
                 ),
                 RecordingGap::EarlierLaunches => (
                     "launches before it began",
-                    "the device still had work when the recording began: wait for it before (torch.cuda.synchronize()), or let the \
-                     profiler warm up for a step more",
+                    "the device was still busy when the recording began: synchronise first (torch.cuda.synchronize()), \
+                     or let the profiler warm up for one more step",
                 ),
                 RecordingGap::Operators => {
-                    ("operators", "record the host (ProfilerActivity.CPU): kernels belong to no operator")
+                    ("operators", "ProfilerActivity.CPU: without it kernels belong to no operator")
                 }
             };
             Claim::without_time(Bucket::Recording, what).with_evidence(needs)

@@ -16,11 +16,12 @@ impl Rule for Recompute {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Xla => {
-                "where memory allows, checkpoint less (jax.checkpoint with a policy); XLA rematerialises by itself where memory is short"
+                "checkpoint less if memory allows (jax.checkpoint with a policy); XLA rematerialises by itself when \
+                 memory is short"
             }
             Program::PyTorch | Program::Hip => {
-                "where memory allows, checkpoint fewer or cheaper modules (selective checkpointing): this time is traded for the memory of \
-                 their activations"
+                "checkpoint fewer or cheaper modules if memory allows (selective checkpointing); this time buys \
+                 activation memory"
             }
         }
     }
@@ -39,9 +40,9 @@ impl Rule for Recompute {
         if parts.is_empty() {
             return Vec::new();
         }
-        let claim = Claim::new("recomputed activations", parts)
+        let claim = Claim::new("the backward pass", parts)
             .with_range(0.8, 1.0)
-            .with_evidence(format!("{kernels} kernels repeat forward work inside the backward pass"));
+            .with_evidence(format!("{kernels} kernels repeat forward work"));
         vec![claim]
     }
 }

@@ -39,8 +39,8 @@ impl Rule for RelativeEfficiency {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "find out what the fast calls have: the kernel that was chosen, layout and alignment of the operands, multiples of 8 or 16 in \
-         their shapes; tracelens replay runs both alone"
+        "compare with the fast calls: chosen kernel, operand layout and alignment, shapes in multiples of 8 or 16; \
+         tracelens replay runs both alone"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -78,7 +78,7 @@ impl Rule for RelativeEfficiency {
                     .with_range(0.75, 1.1)
                     .with_confidence(Confidence::High)
                     .with_evidence(format!(
-                        "{}, {fastest:.1} to {slowest:.1} times as long as the best ones of their size",
+                        "{} took {fastest:.1} to {slowest:.1} times as long as the best of their size",
                         counted(calls, "call", "calls")
                     ))
                     .with_row(facts.sheets.operators, facts.name(name));

@@ -24,8 +24,8 @@ impl Rule for ShortKernels {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "do the work of many of them in one: fused or foreach optimizers, torch.compile, a batched operator; a graph shortens \
-         the time between them"
+        "merge them: fused or foreach optimizers, torch.compile, batched operators; graphs shorten the gaps between \
+         them"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -76,12 +76,12 @@ impl Rule for ShortKernels {
         if count == 0 {
             return Vec::new();
         }
-        let subject = format!("{count} elementwise kernels in rows of {FEWEST_IN_A_ROW} and more");
+        let subject = format!("{count} elementwise kernels in runs of at least {FEWEST_IN_A_ROW}");
         let claim = Claim::new(subject, parts)
             .with_range(0.6, 1.0)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{of_all} of {kernels} kernels are shorter than {}; those in rows take {}, {} each",
+                "{of_all} of {kernels} kernels are shorter than {}; those in runs take {}, {} each",
                 duration(limits.short_kernel_us),
                 duration(facts.us(time)),
                 duration(facts.us(time) / count as f64)

@@ -322,7 +322,7 @@ fn products_without_matrix_units_could_be_in_tf32() {
     let advice_of_all = advice(&all_single.facts());
     assert_eq!(advice_of_all.findings[0].rule, "DTYPE");
     assert!(
-        advice_of_all.findings[0].evidence[0].contains("held against tf32"),
+        advice_of_all.findings[0].evidence[0].contains("compared with tf32"),
         "{:?}",
         advice_of_all.findings[0].evidence
     );
@@ -351,7 +351,7 @@ fn single_precision_is_the_exception_by_flops_whatever_its_time() {
     });
     let advice = advice(&program.facts());
     assert!(
-        advice.findings[0].evidence[0].contains("held against bf16; 50% of the FLOPs"),
+        advice.findings[0].evidence[0].contains("compared with bf16; 50% of matmul"),
         "{:?}",
         advice.findings[0].evidence
     );

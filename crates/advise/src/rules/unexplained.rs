@@ -23,11 +23,11 @@ impl Rule for Unexplained {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Hip => {
-                "record all calls (rocprofv3 with --hip-trace or --sys-trace), and see that no buffer was lost (tracelens doctor)"
+                "record all calls (rocprofv3 --hip-trace or --sys-trace), and check for lost buffers (tracelens doctor)"
             }
             Program::PyTorch | Program::Xla => {
-                "look at the other ranks where it waits for one (tracelens ranks), and at what runs on the device beside this \
-                 program; record the host, too, where launches are missing"
+                "check for late ranks (tracelens ranks), and for other programs on the device; record the host, too, \
+                 if launches are missing"
             }
         }
     }

@@ -22,7 +22,7 @@ impl Rule for Unmodelled {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "record shapes (record_shapes=True), or tell the work of the operator in a script (--extension_file)"
+        "record shapes (record_shapes=True), or define the operator's work in a script (--extension_file)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -49,7 +49,7 @@ impl Rule for Unmodelled {
             Claim::without_time(Bucket::Computation, name)
                 .with_confidence(Confidence::High)
                 .with_evidence(format!(
-                    "{} with {:.1}% of the window ({}): {why}",
+                    "{}, {:.1}% of the window ({}): {why}",
                     counted(calls.len(), "call", "calls"),
                     share(time) * 100.0,
                     duration(facts.us(time))

@@ -29,12 +29,12 @@ impl Rule for Variance {
     }
 
     fn what(&self) -> &'static str {
-        "some calls with the same arguments, or some steps, take much longer than the others"
+        "outliers among equal calls or steps"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "look at what is special about the slow calls: first use (lazy loading, autotuning: warm up before recording), another \
-         stream's work beside them, clocks, contention"
+        "find what sets them apart: first use (lazy loading, autotuning: warm up before recording), concurrent work on \
+         other streams, clocks, contention"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -105,7 +105,7 @@ fn cold_start(look: &Inspection<'_>) -> Option<Claim> {
     let claim = Claim::without_time(Bucket::Recording, "the first step")
         .with_confidence(Confidence::High)
         .with_evidence(format!(
-            "it takes {}, the others {} in the middle: {:.1}% of the window that no later step repeats",
+            "{}, against a median of {} for the others: {:.1}% of the window that no later step repeats",
             duration(facts.us(first)),
             duration(facts.us(usual)),
             share * 100.0

@@ -26,7 +26,7 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
             None => kind.as_str().to_owned(),
         });
         let mut evidence = vec![format!(
-            "enters {} of {} last, {} later than the middle rank in all",
+            "last to enter {} of {}, {} later than the median rank in total",
             straggler.late,
             counted(straggler.collectives as usize, "collective", "collectives"),
             duration(lateness)
@@ -41,12 +41,12 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
                 table: names::STRAGGLER_CAUSES.to_owned(),
                 key: ("rank".to_owned(), straggler.rank.to_string()),
             }],
-            remedy: "give the ranks equal work, and look at what this rank does in that time: tracelens report of its own \
-                     recording, clocks and links of its host"
+            remedy: "balance the ranks' work, and find out what delays this rank: tracelens report on its recording, \
+                     its host's clocks and links"
                 .to_owned(),
             ..Finding::new(
                 "COMM-SKEW",
-                "the other ranks wait in collectives for one that is late",
+                "a straggler keeps the other ranks waiting in collectives",
                 format!("rank {}{}", straggler.rank, cause.map_or_else(String::new, |cause| format!(", {cause}"))),
                 Bucket::ExposedCommunication,
             )
@@ -57,16 +57,16 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
         gain: Some(Gain { low_us: 0.0, mid_us: 0.5 * left, high_us: left }),
         confidence: Confidence::Medium,
         evidence: vec![format!(
-            "{} of {} of communication a rank are exposed, waiting for late ranks included",
+            "{} of {} communication per rank exposed, waits for late ranks included",
             duration(exposed),
             duration(communication)
         )],
-        remedy: "start collectives earlier and on a stream of their own, in pieces that computation can hide; sort them by \
-                 bandwidth in the sheet nccl_summary_implicit_sync"
+        remedy: "start collectives earlier, on their own stream, in pieces that computation can hide; sort the sheet \
+                 nccl_summary_implicit_sync by bandwidth"
             .to_owned(),
         ..Finding::new(
             "COMM-EXPOSED",
-            "exposed communication beyond the waits for late ranks",
+            "exposed communication without the waits for late ranks",
             format!("{} ranks", found.ranks),
             Bucket::ExposedCommunication,
         )

@@ -65,7 +65,8 @@ impl Rule for Regression {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "tracelens diff shows the kernels of both recordings side by side; tracelens gate says whether the step as a whole is slower"
+        "tracelens diff shows the kernels of both recordings side by side; tracelens gate says whether the whole step \
+         is slower"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -111,8 +111,8 @@ impl Rule for DecodeLaunch {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "replay decode steps from CUDA or HIP graphs (enforce_eager off, capture sizes that cover the batches), schedule the next step \
-         while this one runs (asynchronous scheduling)"
+        "replay decode steps as CUDA or HIP graphs (enforce_eager off, capture sizes that cover the batches), and \
+         schedule the next step while this one runs (async scheduling)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -152,7 +152,7 @@ impl Rule for BatchSmall {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "serve more requests at once (max_num_seqs, memory of the key-value cache), or use the time with speculative decoding"
+        "serve more requests at once (max_num_seqs, KV cache memory), or use speculative decoding"
     }
 
     fn claims(&self, _: &Inspection<'_>) -> Vec<Claim> {
@@ -165,8 +165,8 @@ impl Rule for BatchSmall {
             return Vec::new();
         }
         let text = format!(
-            "{small} of {} decode steps have fewer than {SMALL_BATCH} requests, {middle} in the middle one; throughput grows almost with \
-             the batch until then",
+            "{small} of {} decode steps have fewer than {SMALL_BATCH} requests (median {middle}); up to there \
+             throughput grows almost linearly with the batch",
             requests.len(),
         );
         vec![
@@ -183,11 +183,12 @@ impl Rule for PrefillStarved {
     }
 
     fn what(&self) -> &'static str {
-        "the device is idle before prefill steps"
+        "idle before prefill steps"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "take prompts in with the decode steps (chunked prefill), prepare them (tokenisation, scheduling) while the device works"
+        "mix prompts into decode steps (chunked prefill), and prepare them (tokenisation, scheduling) while the device \
+         works"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -208,9 +209,11 @@ impl Rule for PrefillStarved {
             return Vec::new();
         }
         let waits = parts.len();
-        vec![Claim::new("steps with prompts", parts).with_confidence(Confidence::Medium).with_evidence(
-            format!("the device waits for its host before {waits} steps that take prompts in"),
-        )]
+        vec![
+            Claim::new("steps with prompts", parts)
+                .with_confidence(Confidence::Medium)
+                .with_evidence(format!("the device waits for its host before {waits} steps with prompts")),
+        ]
     }
 }
 

@@ -28,12 +28,12 @@ impl Rule for TakeTurns {
     }
 
     fn what(&self) -> &'static str {
-        "the devices take turns: while one works, the others are idle"
+        "devices take turns: one works while the others idle"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "let them work at the same time: split each batch into micro-batches and pipeline them over the devices, or divide \
-         layers (tensor parallelism) or batches (data parallelism) among the devices"
+        "run them at the same time: pipeline micro-batches over the devices, or split layers (tensor parallelism) or \
+         batches (data parallelism) among them"
     }
 
     fn claims(&self, _: &Inspection<'_>) -> Vec<Claim> {

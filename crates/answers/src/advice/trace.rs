@@ -283,9 +283,9 @@ impl<'a> Builder<'a> {
             inputs,
             unknown: match work.gap {
                 Some(RooflineShares::COPIES | RooflineShares::COMMUNICATION) => None,
-                Some(_) if is_graph_launch(self.trace.name(work.operator)) => Some(
-                    "the replay of a graph, which traces of its capture open (tracelens inference --capture_folder)",
-                ),
+                Some(_) if is_graph_launch(self.trace.name(work.operator)) => {
+                    Some("a graph replay, which capture traces expand (tracelens inference --capture_folder)")
+                }
                 gap => gap,
             },
         }

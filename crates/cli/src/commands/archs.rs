@@ -53,8 +53,8 @@ pub(crate) fn run(json: bool, context: &Context<'_>) -> Result<(), Failure> {
     let style = context.style();
     // Names are there to be typed: a narrow terminal wraps them rather than losing a part.
     let text = table(&columns, &rows, Style { width: style.width.max(WIDTH), ..style });
-    let note = "Peaks in TFLOP/s (int8: TOP/s) of the matrix units, dense; vector_fp32 of the others.\n\
-                nominal: the vendor's data sheet. achievable: measured and published; --peak achievable takes these.";
+    let note = "Dense peaks of the matrix units in TFLOP/s (int8: TOP/s); vector_fp32: of the vector units.\nnominal: \
+                the vendor's data sheet. achievable: measured and published; --peak achievable uses these.";
     Ok(console::print(format_args!("{text}\n{note}\n"))?)
 }
 

@@ -61,7 +61,7 @@ fn groups(arguments: &CompareArguments, is_all: bool) -> Result<Vec<SheetGroup>,
         known.iter().find(|(name, _)| name == sheet).map(|(_, group)| *group).ok_or_else(|| {
             let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");
-            Failure::Arguments(format!("--sheets {sheet}: with --parity tracelens it takes {names} and all"))
+            Failure::Arguments(format!("--sheets {sheet}: with --parity tracelens, choose {names} or all"))
         })
     };
     arguments.sheets.iter().map(group).collect()

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> R
     let mode = match (as_hta, context.given.has("mode"), arguments.mode) {
         (true, true, PathMode::Wall) => {
             let conflict =
-                "--parity hta is about --mode dag: Holistic Trace Analysis has no walk by the clock";
+                "--parity hta requires --mode dag: Holistic Trace Analysis has no walk by the clock";
             return Err(Failure::Arguments(conflict.to_owned()));
         }
         (true, ..) => PathMode::Dag,
@@ -47,10 +47,10 @@ pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> R
     let all_edges = arguments.overlay_edges == OverlayEdges::All;
     let conflict = match (all_edges, mode, arguments.overlay_events) {
         (true, PathMode::Wall, _) => {
-            Some("--overlay_edges all is about --mode dag: the walk by the clock has no graph")
+            Some("--overlay_edges all requires --mode dag: the walk by the clock has no graph")
         }
         (true, _, OverlayEvents::Path) => {
-            Some("--overlay_edges all needs the events at their ends: leave --overlay_events path out")
+            Some("--overlay_edges all needs the events at both ends: leave out --overlay_events path")
         }
         _ => None,
     };

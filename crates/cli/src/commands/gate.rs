@@ -86,7 +86,7 @@ pub(crate) fn save_baseline(arguments: &SaveArguments, context: &Context<'_>) ->
         match seen.insert(recording.hash.clone()) {
             true => kept.push(recording),
             false => {
-                console::warning(format_args!("{} is given more than once and kept once", recording.file))
+                console::warning(format_args!("{} is given more than once; it is kept once", recording.file))
             }
         }
     }
@@ -108,7 +108,7 @@ pub(crate) fn save_baseline(arguments: &SaveArguments, context: &Context<'_>) ->
     }
     notices.iter().for_each(console::diagnostic);
     console::print(format_args!(
-        "wrote {}: {} with {}, which count as {}\n",
+        "wrote {}: {} with {}, counted as {}\n",
         path.display(),
         counted(kept.len(), "recording", "recordings"),
         counted(steps, "step", "steps"),
@@ -119,7 +119,7 @@ pub(crate) fn save_baseline(arguments: &SaveArguments, context: &Context<'_>) ->
 
 fn write_template(path: &Path) -> Result<(), Failure> {
     if path.exists() {
-        let (detail, help) = ("it exists".into(), "name another with --config".into());
+        let (detail, help) = ("it already exists".into(), "name another with --config".into());
         return Err(Failure::Destination { path: path.to_path_buf(), detail, help });
     }
     check_destinations(&[], [("thresholds", path)])?;
@@ -231,9 +231,9 @@ fn text(gate: &Gate, style: Style) -> String {
     }
     match gate.verdict {
         Verdict::NotComparable => {
-            wrap("--allow CHECK[,CHECK] compares all the same", "", "  ", width, &mut out);
+            wrap("--allow CHECK[,CHECK] compares anyway", "", "  ", width, &mut out);
         }
-        Verdict::Inconclusive => wrap(&format!("to know more, {}", gate.advice()), "", "  ", width, &mut out),
+        Verdict::Inconclusive => wrap(&format!("to decide, {}", gate.advice()), "", "  ", width, &mut out),
         _ => {}
     }
     if gate.verdict != Verdict::NotComparable {

@@ -247,7 +247,9 @@ fn list(width: usize) -> String {
         }
         text.push('\n');
     }
-    text.push_str("All take --arch NAME, --gpu_arch_json_path FILE, --peak BASIS, --backward and --json.\n");
+    text.push_str(
+        "All accept --arch NAME, --gpu_arch_json_path FILE, --peak BASIS, --backward and --json.\n",
+    );
     text
 }
 

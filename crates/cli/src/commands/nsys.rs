@@ -57,7 +57,7 @@ fn report(
     };
     if let Some((name, _)) = asked.assume_dtype {
         request.warnings.push(format!(
-            "element types are not recorded: FLOPs, bytes and rooflines take all tensors to be {name} (--assume_dtype)"
+            "element types are not recorded: FLOPs, bytes and rooflines assume {name} for all tensors (--assume_dtype)"
         ));
     }
     if asked.per_process && process.is_none() {

@@ -84,8 +84,12 @@ fn check_details(path: &Path, folder: &Path, read: &[PathBuf]) -> Result<(), Fai
     let resolved = |path: &Path| path.canonicalize().ok();
     match resolved(directory) == resolved(folder) {
         true => {
-            let detail = "it is in the folder of the captures, where nothing is written".into();
-            Err(Failure::Destination { path: path.to_path_buf(), detail, help: "name another place".into() })
+            let detail = "it is in the capture folder, where nothing is written".into();
+            Err(Failure::Destination {
+                path: path.to_path_buf(),
+                detail,
+                help: "choose another place".into(),
+            })
         }
         false => Ok(()),
     }

@@ -61,7 +61,7 @@ fn outcome(Mapped { ranks, events, .. }: &Mapped) -> String {
     };
     match events {
         Some(events) => format!("{ranks}, {} events", grouped(*events as u128)),
-        None => format!("{ranks}, was there"),
+        None => format!("{ranks}, already there"),
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn pack(arguments: &PackArguments, context: &Context<'_>) -> Result<(
         return Ok(());
     }
     for (path, why) in &folder.stale {
-        console::warning(format_args!("{}: is not packed: {why}", path.display()));
+        console::warning(format_args!("{}: not packed: {why}", path.display()));
     }
     if arguments.answer.document.json {
         let result = json!({ "ranks": packing.ranks, "packs": packing.packs, "written": packing.written });

@@ -139,11 +139,11 @@ fn text(found: &OperatorsToReplay, replayable: usize, written: &[PathBuf], style
                 written.iter().map(|path| escaped(&path.to_string_lossy()).into_owned()).collect();
             let program = escaped(&program.to_string_lossy()).into_owned();
             out.push_str(&format!(
-                "; wrote {}\nrun them where PyTorch is: python {program}\n",
+                "; wrote {}\nrun them where PyTorch is installed: python {program}\n",
                 names.join(", ")
             ));
         }
-        None => out.push_str("; -o DIR writes a program that does\n"),
+        None => out.push_str("; -o DIR writes a program for them\n"),
     }
     if style.unicode { out } else { out.replace('µ', "u") }
 }

@@ -32,10 +32,7 @@ const LISTED: usize = 20;
 
 pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(), Failure> {
     if arguments.has_action() {
-        copyable(
-            &arguments.file,
-            "tracelens report has reports of a part: --iterations, --steady, --window",
-        )?;
+        copyable(&arguments.file, "use tracelens report with --iterations, --steady or --window")?;
     }
     let directory = prepared_directory(arguments)?;
     let trace = read_trace(&arguments.file, arguments.quiet, &arguments.reading)?;
@@ -51,9 +48,7 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
         return Err(no_steps(&arguments.file, tree.trace()));
     }
     if arguments.max_num_seqs.is_some() && shown_by != ShownBy::EngineWork && !arguments.quiet {
-        console::warning(
-            "--max_num_seqs has no effect on steps whose phases an engine annotated, or that have none",
-        );
+        console::warning("--max_num_seqs has no effect on steps with annotated phases or without phases");
     }
     let range = chosen(arguments, steps.len())?;
     let alike = (arguments.representatives || arguments.steady).then(|| Alike::new(&tree, &steps));
@@ -85,21 +80,18 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
     }
     let Some(directory) = directory else {
         let missing = if arguments.has_action() {
-            "name a directory to write to with -o"
+            "name an output directory with -o"
         } else {
-            "say what to write: --store-single-iteration, --representatives, --steady, --find-steady-state, \
+            "choose what to write: --store-single-iteration, --representatives, --steady, --find-steady-state, \
              --mix-windows or --divide-phases"
         };
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail: missing.to_string() });
     };
     if plan.outputs.is_empty() {
         let detail = match plan.missing[..] {
-            [] => "no step is steady or stands for others".to_owned(),
-            ["mix_window"] => {
-                "nothing says how many tokens its steps have, so there is no mix of them to stand for"
-                    .to_owned()
-            }
-            _ => format!("no step is right for {}", plan.missing.join(" or ")),
+            [] => "no step is steady or representative".to_owned(),
+            ["mix_window"] => "tokens per step are unknown, so there is no mix to represent".to_owned(),
+            _ => format!("no step qualifies for {}", plan.missing.join(" or ")),
         };
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
     }
@@ -129,7 +121,7 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
     if unassigned > 0 {
         let unassigned = grouped(unassigned as u128);
         console::warning(format_args!(
-            "GPU events that no step's thread launched, which are in no file: {unassigned}"
+            "GPU events launched by no step's thread, left out of all files: {unassigned}"
         ));
     }
     Ok(())
@@ -215,7 +207,7 @@ fn chosen(arguments: &SplitArguments, count: usize) -> Result<Option<Range<usize
         return Err(Failure::NoSuchStep { path: arguments.file.clone(), step: range.start, count });
     }
     if range.end > count && !arguments.quiet {
-        console::warning(format_args!("the trace has steps 0 to {} only", count - 1));
+        console::warning(format_args!("the trace has only steps 0 to {}", count - 1));
     }
     Ok(Some(range.start..range.end.min(count)))
 }
@@ -253,12 +245,13 @@ fn without_effect(arguments: &SplitArguments, steps: &[SplitStep], plan: &SplitP
     }
     if !plan.outputs.is_empty() {
         warnings
-            .extend(plan.missing.iter().map(|label| format!("no step is right for {label}: not written")));
+            .extend(plan.missing.iter().map(|label| format!("no step qualifies for {label}: not written")));
     }
     let in_regions = plan.regions.iter().flat_map(|region| &steps[region.clone()]);
     let unknown = in_regions.filter(|step| step.work.phase == Phase::Unknown).count();
     if arguments.divide_phases && unknown > 0 {
-        warnings.push(format!("steps without requests, or of unknown phase, in no file: {unknown}"));
+        warnings
+            .push(format!("steps without requests or of unknown phase, left out of all files: {unknown}"));
     }
     warnings
 }
@@ -267,8 +260,8 @@ fn no_steps(path: &Path, trace: &Trace) -> Failure {
     let events = trace.events();
     let has_stacks = events.ids().any(|event| events.category(event) == Category::PYTHON_FUNCTION);
     let advice = match has_stacks {
-        true => "record it with the annotations of the engine",
-        false => "record it with Python stacks (with_stack=True) or with the annotations of the engine",
+        true => "record it with engine annotations",
+        false => "record it with Python stacks (with_stack=True) or engine annotations",
     };
     Failure::NoSteps { path: path.to_path_buf(), advice }
 }
@@ -327,7 +320,7 @@ impl fmt::Display for Listing<'_> {
             )?;
             if let Some(MixDistance { alone, together }) = details.output.mix {
                 let [alone, together] = [alone, together].map(|distance| decimal(100.0 * distance, 1));
-                write!(f, "    {alone}% of its steps would have to be others to have the mix of all")?;
+                write!(f, "    differs from the overall mix in {alone}% of its steps")?;
                 match details.output.index {
                     0 => writeln!(f)?,
                     _ => writeln!(f, ", {together}% together with those above")?,

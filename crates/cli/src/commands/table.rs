@@ -149,7 +149,7 @@ fn page(why: &Why, top: usize, style: Style) -> Result<String, Failure> {
         out.push_str("\nfindings that name it\n");
         for finding in &why.findings {
             let gain =
-                finding.mid_us.map_or_else(String::new, |mid| format!(", would give back {}", duration(mid)));
+                finding.mid_us.map_or_else(String::new, |mid| format!(", {} recoverable", duration(mid)));
             out.push_str(&format!("  {}. {}{gain}\n", finding.rank, finding.rule));
         }
     }

@@ -112,7 +112,7 @@ fn a_cut_recording_gives_its_findings_and_says_that_it_is_cut() {
     assert!(
         found
             .iter()
-            .any(|finding| finding["rule"] == "MISSING" && finding["subject"] == "a part of the file")
+            .any(|finding| finding["rule"] == "MISSING" && finding["subject"] == "the end of the file")
     );
 }
 

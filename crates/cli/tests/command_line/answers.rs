@@ -434,7 +434,10 @@ fn what_is_kept_of_a_cut_recording_says_that_it_is_cut() {
     let again = ["map", "cut.json.gz", "--out", "tables"];
     place.run(&again).exits_with(0);
     let outcome = place.run(&again).exits_with(0);
-    assert!(outcome.err.contains("was there\ntracelens: warning: cut.json.gz: its tables"), "{outcome:#?}");
+    assert!(
+        outcome.err.contains("already there\ntracelens: warning: cut.json.gz: its tables"),
+        "{outcome:#?}"
+    );
     let outcome = place.run(&[&again[..], &["--json", "--strict"]].concat()).exits_with(4);
     let document: Value = serde_json::from_str(&outcome.out).unwrap();
     assert_eq!(document["result"]["recordings"][0]["was_there"], true, "{document}");

@@ -36,7 +36,7 @@ fn the_path_of_hta_is_that_of_its_graph() {
     place
         .run("critical-path trace.json --parity hta --mode wall")
         .exits_with(2)
-        .with_error(&["--parity hta is about --mode dag"]);
+        .with_error(&["--parity hta requires --mode dag"]);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn the_first_page_says_where_the_difference_is() {
         "A → B: before → after",
         "in before",
         "certain",
-        "how alike:",
+        "similarity:",
         "only in before: 1 piece of work with 30.00 µs: aten::old",
         "only in after: 1 piece of work with 5.000 µs: my::new",
         "where the time is",
@@ -93,7 +93,7 @@ fn recordings_that_are_cut_differently_have_no_speedup_of_their_spans() {
         let outcome = place.run(&[command, "before.json", "after.json"]).exits_with(0);
         let said = outcome.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains("the recordings are cut differently"), "{said}");
-        for absent in ["total", "span of the device", "only in before", "% of A", "-66"] {
+        for absent in ["total", "device span", "only in before", "% of A", "-66"] {
             assert!(!said.contains(absent), "{command}: {absent}: {said}");
         }
     }

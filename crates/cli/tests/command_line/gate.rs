@@ -178,7 +178,7 @@ fn two_steps_do_not_tell() {
     gate(&place, &[]).exits_with(4).with_error(&["do not show"]).with_summary(&[
         "INCONCLUSIVE",
         "1 step is left after warm-up in b.json, and 3 are needed",
-        "to know more, record some more steps in each trace",
+        "to decide, record more steps in each trace",
     ]);
     gate(&place, &["--inconclusive", "pass"]).exits_with(0);
     gate(&place, &["--inconclusive", "fail"]).exits_with(3).with_error(&["counts as a failure here"]);
@@ -198,7 +198,7 @@ fn a_baseline_file_stands_for_its_recordings() {
     place.put("a3.json", Program { seed: 6, ..Program::new() }.trace());
     let grown = place.run("gate save main.json a3.json a.json -o main.json").exits_with(0);
     assert!(grown.out.starts_with("wrote main.json: 3 recordings"), "{}", grown.out);
-    assert!(grown.err.contains("a.json is given more than once and kept once"), "{}", grown.err);
+    assert!(grown.err.contains("a.json is given more than once; it is kept once"), "{}", grown.err);
     place.run("gate save a.json -o a.json").exits_with(2).with_error(&["is the trace itself"]);
     place.put("cut.json", &place.bytes("main.json")[..400]);
     place
@@ -228,7 +228,7 @@ fn thresholds_come_from_a_file() {
     let place = place(&Program { seed: 2, ..Program::new() }.slower(2, 1.3));
     place.run("gate --init").exits_with(0);
     gate(&place, &["--config", "gate.toml"]).exits_with(3);
-    place.run("gate --init").exits_with(1).with_error(&["gate.toml", "it exists"]);
+    place.run("gate --init").exits_with(1).with_error(&["gate.toml", "it already exists"]);
     let with = |text: &str| {
         place.put("t.toml", format!("version = 1\n{text}"));
         gate(&place, &["--config", "t.toml"])

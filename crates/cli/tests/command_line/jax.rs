@@ -191,7 +191,7 @@ fn the_picture_shows_instructions_under_the_roofs() {
         "Rooflines of H100-SXM · nominal peaks · host.xplane.pb",
         "3350 GB/s",
         "\ndot\n",
-        "63.2% of the kernel time",
+        "63.2% of kernel time",
     ] {
         assert!(svg.contains(part), "no {part:?} in the picture: {svg}");
     }

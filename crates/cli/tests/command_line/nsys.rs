@@ -82,7 +82,7 @@ fn operators_have_figures_where_a_type_is_assumed() {
         .exits_with(0)
         .with_summary(&["performance models cover 0.0% of device time", "--assume_dtype"]);
     let assumed = place.run("nsys step.sqlite --assume_dtype bf16 -v").exits_with(0);
-    assumed.with_summary(&["take all tensors to be bf16", "performance models cover 40.9% of device time"]);
+    assumed.with_summary(&["assume bf16 for all tensors", "performance models cover 40.9% of device time"]);
     let refused = place.run("nsys step.sqlite --assume_dtype int3").exits_with(2);
     assert!(refused.err.contains("[possible values: bf16, fp16, fp32, fp64, fp8]"), "{}", refused.err);
 }
@@ -148,7 +148,7 @@ fn a_range_is_looked_at_alone() {
     assert_eq!(each.sum::<u64>(), of_all("GPU Ops"));
     assert_eq!(launched("aten::linear"), launched("aten::linear/0"));
     for (asked, told) in [
-        ("aten::linear/9999", "the recording has no range 9999 of 'aten::linear'; it has the ranges 0 to"),
+        ("aten::linear/9999", "the recording has no range 9999 of 'aten::linear'; it has ranges 0 to"),
         ("aten::linear@NCCL", "no range 'aten::linear' of the domain NCCL"),
         ("nothing", "no range 'nothing'"),
     ] {

@@ -307,10 +307,10 @@ fn names_that_promise_another_format_are_refused() {
     for (option, path, parts) in [
         ("--output_xlsx_path", "x.csv", &["its name ends in .csv", "end it in .xlsx"][..]),
         ("--output_xlsx_path", "x.XLS", &["its name ends in .xls,"]),
-        ("--output_json_path", "x.xlsx", &["what would be written is json"]),
-        ("--html", "x.xlsx", &["what would be written is html", "end it in .html"]),
+        ("--output_json_path", "x.xlsx", &["but the format is json"]),
+        ("--html", "x.xlsx", &["but the format is html", "end it in .html"]),
         ("--roofline_svg", "x.png", &["its name ends in .png", "end it in .svg"]),
-        ("--output_csvs_dir", "x.xlsx", &["the CSV files need a directory"]),
+        ("--output_csvs_dir", "x.xlsx", &["CSV files need a directory"]),
     ] {
         let outcome = place.run(&["report", "trace.json.gz", option, path]).exits_with(1);
         outcome.with_error(&[&[&*format!("cannot write {path}")], parts].concat());

@@ -105,7 +105,7 @@ fn nothing_is_read_or_written_where_events_cannot_be_copied() {
         (&["split", "run.pftrace", "--steady", "-o", "out"][..], "export the recording to a name"),
         (&["critical-path", "run.pftrace", "--overlay", "path.json"], "export the recording to a name"),
         (&["fuse", "run.pftrace", "-o", "job.json", "--tables", "kept"], "export the recording to a name"),
-        (&["split", "run.db", "--steady", "-o", "out"], "tracelens report has reports of a part"),
+        (&["split", "run.db", "--steady", "-o", "out"], "use tracelens report with"),
         (&["critical-path", "run.db", "--overlay", "path.json"], "leave --overlay out"),
     ] {
         let outcome = place.run(arguments).exits_with(2);

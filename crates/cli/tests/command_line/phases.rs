@@ -151,7 +151,7 @@ fn what_no_annotation_says_is_a_warning() {
         [operator_with("aten::mm", 0.0, 10.0, arguments), launch(1, 2.0), kernel("gemm", 1, 20.0, 100.0)];
     let place = Workplace::with(trace(&events));
     let report = ["report", "trace.json", ANALYSIS];
-    place.run(&report).exits_with(0).with_summary(&["warning: the phase of 100.0% of the device time is"]);
+    place.run(&report).exits_with(0).with_summary(&["warning: the phase of 100.0% of device time is"]);
     let to_json = place.run(&[&report[..], &["--json"]].concat()).exits_with(0);
     assert!(to_json.err.contains("tracelens: warning: the phase of 100.0%"), "{to_json:#?}");
 }
@@ -201,7 +201,7 @@ fn requests_that_can_run_at_a_time_tell_prompts_on_a_rank_without_logits() {
         assert_eq!(times(&sheets), BTreeMap::from([("Unknown", 200.0)]));
     }
     let outcome = place.run(&["report", "trace.json", ANALYSIS, "--max_num_seqs=64"]).exits_with(0);
-    outcome.with_summary(&["100.0% are steps that process prompts"]);
+    outcome.with_summary(&["100.0% are prompt steps"]);
 }
 
 #[test]

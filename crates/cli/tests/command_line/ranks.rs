@@ -84,8 +84,8 @@ fn the_summary_says_who_is_waited_for_and_why() {
         "6 steps on all ranks: 10.00 ms each",
         // It enters at 3,102 µs of the steps from 2 on, the middle rank at 1,101. From the end of step 1's sum at 11,303 µs to
         // that of step 5's at 53,302 these four steps take 41,999.
-        "rank 2 is waited for: late for 100.0% of its collectives, by 2.001 ms a step (19.1% of its device's time), since step 2",
-        "it computes for longer, most of all gemm_bf16",
+        "rank 2 is a straggler: late for 100.0% of its collectives, by 2.001 ms a step (19.1% of its device time), since step 2",
+        "it computes longer, most of all gemm_bf16",
     ]);
     assert!(!place.files("job").iter().any(|file| file.ends_with(".xlsx")));
 }
@@ -151,7 +151,7 @@ fn tables_are_kept_and_give_the_same_report() {
         .with_summary(&["4 ranks in tables"]);
     assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
     let again = place.run("ranks collect job/rank*_trace.json --out tables --jobs 2").exits_with(0);
-    assert_eq!(again.err.matches("was there").count(), 4, "{again:#?}");
+    assert_eq!(again.err.matches("already there").count(), 4, "{again:#?}");
     place.run("ranks tables --output_csvs_dir a -q").exits_with(0);
     place.run("ranks --trace_dir job --output_csvs_dir b -q").exits_with(0);
     for file in place.files("a").iter().filter(|file| *file != "overview.csv") {
@@ -160,7 +160,7 @@ fn tables_are_kept_and_give_the_same_report() {
     // A trace that changed is read again.
     place.put("job/rank1_trace.json", rank(1, RANKS) + " ");
     let changed = place.run("ranks collect job/rank*_trace.json --out tables").exits_with(0);
-    assert_eq!(changed.err.matches("was there").count(), 3, "{changed:#?}");
+    assert_eq!(changed.err.matches("already there").count(), 3, "{changed:#?}");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn packed_tables_give_the_same_report() {
         assert_eq!(place.bytes(&format!("a/{file}")), place.bytes(&format!("b/{file}")), "{file}");
     }
     let again = place.run("ranks collect job/rank*_trace.json --out tables").exits_with(0);
-    assert_eq!(again.err.matches("was there").count(), 4, "{again:#?}");
+    assert_eq!(again.err.matches("already there").count(), 4, "{again:#?}");
     place
         .run("ranks pack job")
         .exits_with(2)
@@ -331,7 +331,7 @@ fn nothing_to_report_on_is_said() {
             "tracelens ranks collect",
         ]);
     }
-    place.run("ranks nothing/*.json").exits_with(2).with_error(&["no file has a name like this pattern"]);
+    place.run("ranks nothing/*.json").exits_with(2).with_error(&["no file matches this pattern"]);
     place.run("ranks").exits_with(2);
     let mapped = place.run("ranks collect trace.json missing.json --out tables").exits_with(2);
     mapped.with_error(&["2 of 2 recordings could not be reduced; see the warnings"]);
@@ -380,21 +380,21 @@ fn events_and_waits_are_kept_on_request() {
         place.run(&arguments).exits_with(0)
     };
     let has_events = || place.path("tables/rank-00000/events.parquet").is_file();
-    assert!(!map(&[]).err.contains("was there"));
+    assert!(!map(&[]).err.contains("already there"));
     assert!(!has_events());
     // The tables are there, but not all of them.
-    assert!(!map(&["--keep-events"]).err.contains("was there"));
+    assert!(!map(&["--keep-events"]).err.contains("already there"));
     assert!(has_events());
-    assert!(map(&["--keep-events"]).err.contains("rank 0, was there"));
-    assert!(map(&[]).err.contains("rank 0, was there"));
+    assert!(map(&["--keep-events"]).err.contains("rank 0, already there"));
+    assert!(map(&[]).err.contains("rank 0, already there"));
     assert!(has_events());
     let waits = ["queue", "membw", "critical_path"];
     let has_waits = || waits.map(|table| place.path(&format!("tables/rank-00000/{table}.parquet")).is_file());
     assert_eq!(has_waits(), [false; 3]);
-    assert!(!map(&["--waits"]).err.contains("was there"));
+    assert!(!map(&["--waits"]).err.contains("already there"));
     assert_eq!(has_waits(), [true; 3]);
     assert!(has_events(), "what was kept before stays");
-    assert!(map(&["--keep-events", "--waits"]).err.contains("rank 0, was there"));
+    assert!(map(&["--keep-events", "--waits"]).err.contains("rank 0, already there"));
     place.run("ranks pack tables").exits_with(0);
     for table in ["events"].iter().chain(&waits) {
         assert!(place.path(&format!("tables/pack-00000/{table}.parquet")).is_file(), "{table}");

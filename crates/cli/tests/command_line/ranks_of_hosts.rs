@@ -48,9 +48,9 @@ fn ranks(place: &Workplace, arguments: &[&str]) -> Sheets {
 #[test]
 fn the_summary_names_the_straggler_among_the_devices_of_all_hosts() {
     job().run(&[&["ranks"], &PROFILES[..]].concat()).exits_with(0).with_summary(&[
-        "4 of 4 ranks on 2 hosts · 48 kernels of collectives",
-        "rank 2 is waited for",
-        "it computes for longer, most of all dot.1",
+        "4 of 4 ranks on 2 hosts · 48 collective kernels",
+        "rank 2 is a straggler",
+        "it computes longer, most of all dot.1",
     ]);
 }
 
@@ -93,7 +93,7 @@ fn profiles_are_mapped_together_and_kept_with_their_ranks() {
     assert!(told.contains("host1.xplane.pb: ranks 2-3, 48 events"), "{told}");
     assert_eq!(place.files("tables"), ["rank-00000", "rank-00001", "rank-00002", "rank-00003"]);
     let told = map(PROFILES[0], PROFILES[1]);
-    assert!(told.contains("host0.xplane.pb: ranks 0-1, was there"), "{told}");
+    assert!(told.contains("host0.xplane.pb: ranks 0-1, already there"), "{told}");
     place.run("ranks tables --output_csvs_dir a -q").exits_with(0);
     // The folder of the profiles stands for them.
     place.run("ranks job --output_csvs_dir b -q").exits_with(0);

@@ -677,14 +677,14 @@ fn a_window_has_what_its_iterations_launched_in_every_sheet_and_format() {
     let says = |options: &[&str]| {
         place.run(&[&["rocprof", "run_results.json.gz"], options].concat()).exits_with(0).out
     };
-    assert!(says(&["--iterations", "2..4"]).contains("all figures are of the iterations 2 to 4 out of 9"));
-    assert!(says(&["--window", "2ms..3ms"]).contains("all figures are of a part of the recording"));
+    assert!(says(&["--iterations", "2..4"]).contains("figures cover only iterations 2 to 4 of 9"));
+    assert!(says(&["--window", "2ms..3ms"]).contains("figures cover only device work"));
     let overview = sheets(&place, "run_results.json.gz", &["--steady"]);
     assert!(
         overview
             .column("overview", "value")
             .iter()
-            .any(|value| text(value).starts_with("all figures are of the")),
+            .any(|value| text(value).starts_with("figures cover only")),
         "the overview names the window"
     );
     // The profile says when its process began and ended, but not of a part of it.
@@ -707,7 +707,7 @@ fn the_steps_of_a_profile_are_listed_and_not_copied() {
     listed.with_summary(&["run_results.json.gz: 9 steps (step, by recorded steps)"]);
     place.run("split run_results.json.gz -o parts --representatives").exits_with(2).with_error(&[
         "is a rocprofv3 profile",
-        "tracelens report has reports of a part",
+        "use tracelens report with",
         "--iterations",
     ]);
     assert!(!place.path("parts").exists());

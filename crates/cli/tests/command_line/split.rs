@@ -145,7 +145,7 @@ fn windows_of_the_steady_state() {
     );
     let (files, outcome) = run("decode", &["-i", "1:10"]);
     assert_eq!(files.len(), 4);
-    assert!(outcome.err.contains("no step is right for prefilldecode_steady_state"), "{outcome:#?}");
+    assert!(outcome.err.contains("no step qualifies for prefilldecode_steady_state"), "{outcome:#?}");
     let alone = ["split", "trace.json", "-o", "out", "--find-steady-state", "--CONC=4"];
     let outcome = place.run(&alone).exits_with(2);
     assert!(outcome.err.contains("--OSL"), "{outcome:#?}");
@@ -181,8 +181,8 @@ fn windows_of_the_mix_say_how_far_they_are_from_it() {
     is_quiet(&outcome);
     outcome.with_summary(&[
         "mix_window_0_steps_2_to_3_prefill_0_prefilldecode_0_decode_2_bs2_conc2_trace.json.gz",
-        "25.0% of its steps would have to be others to have the mix of all",
-        "37.5% of its steps would have to be others to have the mix of all, 12.5% together with those above",
+        "differs from the overall mix in 25.0% of its steps",
+        "differs from the overall mix in 37.5% of its steps, 12.5% together with those above",
     ]);
     let details = json(&place, "out/execution_details.json");
     let distances = |of: &str| {
@@ -198,7 +198,7 @@ fn windows_of_the_mix_say_how_far_they_are_from_it() {
 
     let other = Workplace::with(steps(&["ProfilerStep#1".to_owned(), "ProfilerStep#2".to_owned()]));
     let outcome = other.run(&windows).exits_with(2);
-    outcome.with_error(&["nothing says how many tokens its steps have"]);
+    outcome.with_error(&["tokens per step are unknown"]);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn what_cannot_be_split_is_told() {
     place
         .run("split trace.json --divide-phases")
         .exits_with(2)
-        .with_error(&["nothing written", "name a directory to write to with -o"]);
+        .with_error(&["nothing written", "name an output directory with -o"]);
     place
         .run("split trace.json -o trace.json --divide-phases")
         .exits_with(1)
@@ -263,7 +263,7 @@ fn gpu_work_of_no_step_is_told() {
     let text = text.trim_end().trim_end_matches(['}', ']']).trim_end().to_string();
     let place = Workplace::with(format!("{text},\n{}\n]}}", kernel("lost", 99, 5.0, 1.0)));
     let outcome = place.run("split trace.json -o out --store-single-iteration").exits_with(0);
-    assert!(outcome.err.contains("in no file: 1"), "{outcome:#?}");
+    assert!(outcome.err.contains("left out of all files: 1"), "{outcome:#?}");
     let quiet = place.run("split trace.json -o out --store-single-iteration --quiet").exits_with(0);
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
 }

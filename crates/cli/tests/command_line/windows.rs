@@ -85,11 +85,11 @@ fn the_first_page_says_what_window_it_is_of() {
     let says = |options: &[&str]| -> String {
         let arguments = [&["report", "trace.json", "--output_csvs_dir", "sheets"], options].concat();
         let outcome = place.run(&arguments).exits_with(0);
-        outcome.out.lines().find(|line| line.starts_with("all figures are of")).unwrap_or_default().to_owned()
+        outcome.out.lines().find(|line| line.starts_with("figures cover only")).unwrap_or_default().to_owned()
     };
-    assert_eq!(says(&["--iterations", "3..4"]), "all figures are of the iterations 3 to 4 out of 10");
-    assert_eq!(says(&["--iterations", "3"]), "all figures are of iteration 3 out of 10");
-    assert_eq!(says(&["--steady"]), "all figures are of the iterations 2 to 4 out of 10");
+    assert_eq!(says(&["--iterations", "3..4"]), "figures cover only iterations 3 to 4 of 10");
+    assert_eq!(says(&["--iterations", "3"]), "figures cover only iteration 3 of 10");
+    assert_eq!(says(&["--steady"]), "figures cover only iterations 2 to 4 of 10");
     assert!(says(&["--window", "0.2..0.4"]).contains("starts in the window"));
     assert_eq!(says(&[]), "");
     let whole = place.run("report trace.json --output_csvs_dir sheets").exits_with(0);
@@ -114,7 +114,7 @@ fn windows_that_are_not_there_are_refused() {
     refused(&["--window", "5s..6s"]).with_error(&["no device work starts in the window"]);
     for (options, says) in [
         (&["--iterations", "5..3"][..], "no iteration"),
-        (&["--iterations", "first"], "expected numbers"),
+        (&["--iterations", "first"], "expected iteration numbers"),
         (&["--window", "10"], "expected two times"),
         (&["--window", "3ms..1ms"], "ends before it starts"),
         (&["--steady", "--iterations", "3"], "cannot be used with"),
@@ -190,14 +190,14 @@ fn a_report_of_a_tpus_runs_is_of_these_alone() {
     let run = |options: &[&str]| -> (String, Sheets) {
         let arguments = [&["jax", "host.xplane.pb", "--output_json_path=some.json"], options].concat();
         let outcome = place.run(&arguments).exits_with(0);
-        let line = outcome.out.lines().find(|line| line.starts_with("all figures are of"));
+        let line = outcome.out.lines().find(|line| line.starts_with("figures cover only"));
         (
             line.unwrap_or_default().to_owned(),
             Sheets::parse(&String::from_utf8(place.bytes("some.json")).unwrap()),
         )
     };
     let (says, some) = run(&["--iterations", "2..4"]);
-    assert_eq!(says, "all figures are of the iterations 2 to 4 out of 8");
+    assert_eq!(says, "figures cover only iterations 2 to 4 of 8");
     assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (6, 6.0));
     let values: Vec<&Value> = some.column("summary", "value");
     assert!(values.contains(&&Value::from(says)), "{values:?}");
@@ -206,7 +206,7 @@ fn a_report_of_a_tpus_runs_is_of_these_alone() {
         metrics.filter(|(metric, _)| **metric == "MXU utilization").map(|(_, text)| text).collect();
     assert_eq!(sampled, ["the host samples it over the whole recording, not over the window"]);
     let (says, some) = run(&["--steady"]);
-    assert_eq!(says, "all figures are of the iterations 2 to 7 out of 8");
+    assert_eq!(says, "figures cover only iterations 2 to 7 of 8");
     assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (12, 12.0));
     // Runs start at 600, 800, 1000 µs, the operations 10 µs after; those of the second core 30 µs later.
     let (says, some) = run(&["--window", "600us..820us"]);

@@ -84,12 +84,12 @@ impl fmt::Display for SkipReason {
         match self {
             SkipReason::NoDeviceEvents => f.write_str("no device event was recorded for the launch"),
             SkipReason::NoStep => {
-                f.write_str("no engine step is annotated around the launch to choose the size of the capture by")
+                f.write_str("no annotated engine step around the launch tells the capture size")
             }
             SkipReason::NoCaptureOfSize { tokens } => {
                 write!(f, "no capture is large enough for a step of {tokens} tokens")
             }
-            SkipReason::NoCaptures => f.write_str("the capture's trace has no usable capture"),
+            SkipReason::NoCaptures => f.write_str("the capture trace has no usable capture"),
             SkipReason::GraphCount { launches, captures } => {
                 write!(f, "the step launches {launches} graphs, its capture has {captures}")
             }
@@ -103,7 +103,7 @@ impl fmt::Display for SkipReason {
                 "the device events ran on several streams, and the capture does not name the launched kernels",
             ),
             SkipReason::Unnamed => {
-                f.write_str("no kernel names tell which of the captures of other sizes was launched")
+                f.write_str("kernel names do not tell which of the other capture sizes was launched")
             }
             SkipReason::NotEdited(error) => write!(f, "the tree could not be edited: {error}"),
         }

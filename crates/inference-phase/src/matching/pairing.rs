@@ -107,7 +107,7 @@ impl MatchNote {
             _ => return format!("of {a} blocks of A and {b} of B, no two have the same number of steps"),
         };
         let least = if self.phase == Phase::Decode { "two or more steps" } else { "steps" };
-        format!("{lacking} {least} of the phase in a row that all say their token counts")
+        format!("{lacking} {least} of the phase in a row with token counts")
     }
 }
 

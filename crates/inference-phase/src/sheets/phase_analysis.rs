@@ -455,23 +455,19 @@ fn inferred_in_words(by: &[(Source, f64)], unknown_percent: f64, prompts_percent
     if !by.is_empty() {
         let sources: Vec<String> =
             by.iter().map(|(source, percent)| format!("{} {percent:.1}%", source.as_str())).collect();
-        parts.push(format!(
-            "the phase of {inferred:.1}% of the device time is inferred ({})",
-            sources.join(", ")
-        ));
+        parts
+            .push(format!("the phase of {inferred:.1}% of device time is inferred ({})", sources.join(", ")));
     }
     if unknown_percent > 0.0 {
         parts.push(match by.is_empty() {
-            true => format!("the phase of {unknown_percent:.1}% of the device time is unknown"),
+            true => format!("the phase of {unknown_percent:.1}% of device time is unknown"),
             false => format!("that of {unknown_percent:.1}% is unknown"),
         });
     }
-    let mut words =
-        format!("{}: neither annotations nor Python frames of the engine say it", parts.join(", "));
+    let mut words = format!("{}: no engine annotations or Python frames tell it", parts.join(", "));
     if prompts_percent > 0.0 {
         words += &format!(
-            ", {prompts_percent:.1}% are steps that process prompts, and nothing in their attention shows whether requests \
-             are extended beside them"
+            ", {prompts_percent:.1}% are prompt steps whose attention does not show whether they also decode"
         );
     }
     words

@@ -415,7 +415,7 @@ fn planted_causes_are_named() {
         (SlowGemm, DP, "computation", "nvjet_tst"),
         (SlowDevice, DP, "computation", ""),
         (SlowCopy, DP, "copies", "Memcpy HtoD"),
-        (HostStall, DP, "host", "nothing that was recorded"),
+        (HostStall, DP, "host", "unrecorded code"),
         (SlowHost, DP, "host", ""),
         (DataLoader, DP, "host", "enumerate(DataLoader)"),
         (GarbageCollection, DP, "host", "<built-in function collect>"),

@@ -106,18 +106,18 @@ pub(super) fn offset(facts: &Facts<'_>) -> Verdict {
     };
     let time = |time: i64| duration(facts.microseconds(time));
     let (severity, text, by) = if least > most + tolerance {
-        let text = format!("the clocks of device and host contradict each other by {}", time(least - most));
+        let text = format!("device and host clocks contradict each other by {}", time(least - most));
         (Severity::Error, text, least - most)
     } else if least > tolerance {
         (
             Severity::Warning,
-            format!("the device's clock is at least {} ahead of the host's", time(least)),
+            format!("the device clock is at least {} ahead of the host clock", time(least)),
             least,
         )
     } else if most < -tolerance {
         (
             Severity::Warning,
-            format!("the device's clock is at least {} behind the host's", time(-most)),
+            format!("the device clock is at least {} behind the host clock", time(-most)),
             -most,
         )
     } else {
@@ -166,7 +166,7 @@ pub(super) fn drift(facts: &Facts<'_>) -> Verdict {
         order.unsigned_abs() * 10 >= pairs as u64 * 8 && by > facts.in_trace_units(LEAST_MICROSECONDS);
     let found = fires.then(|| {
         let text = format!(
-            "the clocks of device and host drift by {} over the recording",
+            "device and host clocks drift apart by {} over the recording",
             duration(facts.microseconds(by))
         );
         Found { time: Some(by), ..Found::new(Severity::Warning, facts.linked().count() as u64, text) }
@@ -184,11 +184,11 @@ pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
     let first =
         overruns.events.iter().map(|&(event, _)| event).min_by_key(|&event| facts.events.start(event));
     let text = format!(
-        "{} of {} overrun the next one on their stream, by {} in sum{}",
+        "{} of {} overrun the next one on their stream, by {} in total{}",
         grouped(overruns.events.len() as u128),
         counted(facts.device.len(), "device event", "device events"),
         duration(facts.microseconds(excess)),
-        if overruns.kept { "" } else { "; they are cut where it starts" },
+        if overruns.kept { "" } else { "; they are cut off there" },
     );
     Verdict::Fires(Found {
         of: Some(facts.device.len() as u64),
@@ -230,7 +230,7 @@ pub(super) fn open_frames(facts: &Facts<'_>) -> Verdict {
     }
     let found = (!never_closed.is_empty()).then(|| {
         let text = format!(
-            "{} never closed: they outlast their caller, up to the end of the recording",
+            "{} never closed: they run past their caller to the end of the recording",
             counted(never_closed.len(), "Python frame was", "Python frames were")
         );
         let tally = Tally::of(events, never_closed);

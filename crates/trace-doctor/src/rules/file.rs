@@ -73,14 +73,14 @@ pub(super) fn other_unit(facts: &Facts<'_>) -> Verdict {
             Some("baseTimeNanoseconds seems to be microseconds")
         }
         Some(_) if is_of_our_time(read) => {
-            Some("times seem to be absolute although the file names a base: it was added twice")
+            Some("times seem to be absolute although the file names a base, which was added twice")
         }
         None if is_of_our_time(read) || as_nanoseconds < LEAST_ABSOLUTE => None,
         None if is_of_our_time(as_nanoseconds) => Some("times seem to be nanoseconds"),
         Some(_) | None => None,
     };
     let found = seems.map(|seems| {
-        let text = format!("{seems}; they were read as the format has them");
+        let text = format!("{seems}; they were read as the format specifies");
         Found { time: Some(facts.span()), ..Found::new(Severity::Error, facts.census.spans, text) }
     });
     found.into()
@@ -135,12 +135,12 @@ pub(super) fn doubles(facts: &Facts<'_>) -> Verdict {
         Granularity::Quarters => Some(Found::new(
             Severity::Warning,
             facts.census.spans,
-            "all times are multiples of 0.25 µs, as doubles of their size are: each is off by up to 0.125 µs",
+            "all times are multiples of 0.25 µs, the precision of doubles this large: each is off by up to 0.125 µs",
         )),
         Granularity::Finer => Some(Found::new(
             Severity::Info,
             facts.census.spans,
-            "times are so large that tools that read doubles round each by up to 0.25 µs; this one does not",
+            "times are so large that tools using doubles round them by up to 0.25 µs; this one does not",
         )),
     };
     found.into()
@@ -244,11 +244,11 @@ pub(super) fn several_processes(facts: &Facts<'_>) -> Verdict {
             collisions.add(events, event);
         }
     }
-    let merged = format!("operators and calls of {} processes are in one file", processes.len());
+    let merged = format!("one file holds operators and calls of {} processes", processes.len());
     Verdict::Fires(match collisions.count {
         0 => Found::new(Severity::Note, processes.len() as u64, merged),
         count => {
-            let text = format!("{merged}, and {} of their ids are the same", grouped(count.into()));
+            let text = format!("{merged}, and {} of their ids collide", grouped(count.into()));
             Found { time: None, ..Found::tally(Severity::Error, &collisions, text) }
         }
     })

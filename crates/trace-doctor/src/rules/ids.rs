@@ -17,7 +17,7 @@ pub(super) fn drawing_lanes(facts: &Facts<'_>) -> Verdict {
     let other = Tally::of(events, facts.device.iter().copied().filter(is_lane));
     let found = (other.count > 0).then(|| {
         let text = format!(
-            "{} of {} are on rows that are drawing lanes",
+            "{} of {} are on drawing lanes instead of stream rows",
             grouped(other.count.into()),
             counted(facts.device.len(), "device event", "device events")
         );
@@ -30,7 +30,7 @@ pub(super) fn drawing_lanes(facts: &Facts<'_>) -> Verdict {
 pub(super) fn copies_on_stream_0(facts: &Facts<'_>) -> Verdict {
     const FEW_KERNELS: usize = 5;
     if !facts.is_rocm() {
-        return Verdict::NotExamined("this is a fault of ROCm's recorder");
+        return Verdict::NotExamined("only ROCm's recorder has this fault");
     }
     let events = facts.events;
     let of_kind =
@@ -45,8 +45,8 @@ pub(super) fn copies_on_stream_0(facts: &Facts<'_>) -> Verdict {
         && !kernels.iter().any(|&kernel| on_0(kernel));
     let found = fires.then(|| {
         let text = format!(
-            "{} to the device on stream 0, where no kernel runs",
-            counted(to_device.len(), "copy is booked", "copies are booked")
+            "{} on stream 0, where no kernel runs",
+            counted(to_device.len(), "host-to-device copy is recorded", "host-to-device copies are recorded")
         );
         Found::tally(Severity::Note, &Tally::of(events, to_device), text)
     });
@@ -79,8 +79,8 @@ pub(super) fn shared_by_device_events(facts: &Facts<'_>) -> Verdict {
     };
     let affected: u64 = shared.iter().map(|&&(count, ..)| count).sum();
     let text = format!(
-        "{} on {} device events: links are ambiguous",
-        counted(shared.len(), "correlation id is", "correlation ids are"),
+        "{} by {} device events: links are ambiguous",
+        counted(shared.len(), "correlation id is shared", "correlation ids are shared"),
         grouped(affected.into())
     );
     let count = shared.len() as u64;
@@ -115,7 +115,7 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
     let short_lived = uses.values().filter(|&&uses| uses < FEW_EVENTS).count();
     let found = if handles.count > 0 {
         let text = format!(
-            "{} on streams that are named by a handle",
+            "{} on streams named by a handle",
             counted(handles.count as usize, "device event is", "device events are")
         );
         Some(Found { time: None, ..Found::tally(Severity::Info, &handles, text) })
@@ -141,8 +141,8 @@ pub(super) fn shared_by_calls(facts: &Facts<'_>) -> Verdict {
     let (count, first) = shared(&facts.called);
     let found = (count > 0).then(|| {
         let text = format!(
-            "{} on several calls: links are ambiguous",
-            counted(count as usize, "correlation id is", "correlation ids are")
+            "{} by several calls: links are ambiguous",
+            counted(count as usize, "correlation id is shared", "correlation ids are shared")
         );
         Found { first, ..Found::new(Severity::Warning, count, text) }
     });
@@ -160,8 +160,10 @@ pub(super) fn shared_by_operators(facts: &Facts<'_>) -> Verdict {
     ids.sort_by_key(|&(id, event)| (id, events.start(event)));
     let (count, first) = shared(&ids);
     let found = (count > 0).then(|| {
-        let text =
-            format!("{} on several operators", counted(count as usize, "External id is", "External ids are"));
+        let text = format!(
+            "{} by several operators",
+            counted(count as usize, "External id is shared", "External ids are shared")
+        );
         Found { first, ..Found::new(Severity::Warning, count, text) }
     });
     found.into()
@@ -188,13 +190,13 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
     let of =
         format!("of {} of calls and device events", counted(all as usize, "External id", "External ids"));
     let found = if own.count >= FEW && own.count * 100 >= all * 95 {
-        let text = format!("{} {of} are their own correlation ids", grouped(own.count.into()));
+        let text = format!("{} {of} equal the correlation id", grouped(own.count.into()));
         Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Info, &own, text) })
     } else if foreign.count >= FEW
         && foreign.count * 100 >= all * 5
         && !(of_operators.is_empty() && of_annotations.is_empty())
     {
-        let text = format!("{} {of} name no operator", grouped(foreign.count.into()));
+        let text = format!("{} {of} match no operator", grouped(foreign.count.into()));
         Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Note, &foreign, text) })
     } else {
         None

@@ -85,10 +85,9 @@ pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
     let count = launches.len() as u64;
     let what = counted(launches.len(), "launch has", "launches have");
     let (severity, text) = if launches.iter().all(|&call| facts.is_captured(call)) {
-        (Severity::Info, "this is the recording of a capture: its launches went into graphs".to_owned())
+        (Severity::Info, "this is a capture trace: its launches went into graphs".to_owned())
     } else if facts.census.profiler_ranges.count > 0 {
-        let text =
-            format!("{what} no device event: CUPTI's range profiler takes the place of device records");
+        let text = format!("{what} no device event: CUPTI's range profiler replaces device records");
         (Severity::Error, text)
     } else {
         (Severity::Error, format!("{what} no device event"))
@@ -141,7 +140,7 @@ pub(super) fn lost_replays(facts: &Facts<'_>) -> Verdict {
     let count = lost.replays.len() as u64;
     let found = (count > 0).then(|| {
         let text = format!(
-            "{} of {} have no device event: what the device did in them is not recorded",
+            "{} of {} have no device event: their device work was not recorded",
             grouped(count.into()),
             counted(lost.graph_launches as usize, "graph replay", "graph replays"),
         );
@@ -174,7 +173,7 @@ pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
         false => (
             Severity::Note,
             format!(
-                "{share} have no launch in the file, nor has any event of their names: the calls were not recorded"
+                "{share} have no launch in the file, nor does any event of their names: the calls were not recorded"
             ),
         ),
     };
@@ -188,7 +187,7 @@ pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
     if !facts.is_rocm() {
-        return Verdict::NotExamined("ids have gaps in all recordings but those of ROCm");
+        return Verdict::NotExamined("only ROCm numbers ids without gaps");
     }
     let (Some(&(smallest, _)), Some(&(largest, _))) = (facts.called.first(), facts.called.last()) else {
         return Verdict::NotExamined("no calls were recorded");
@@ -208,13 +207,13 @@ pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn gaps_in_dispatches(facts: &Facts<'_>) -> Verdict {
     let Some(NumberGaps { missing, of }) = facts.trace.facts().dispatch_gaps else {
-        return Verdict::NotExamined("dispatches are not numbered, or need not all be recorded");
+        return Verdict::NotExamined("dispatches are not numbered, or not all of them were to be recorded");
     };
     if missing <= work_without_times(facts) {
         return Verdict::Sound { guarded: missing };
     }
     let text = format!(
-        "{} of {} are not in the recording: their numbers are missing",
+        "{} of {} are missing from the recording: their numbers are skipped",
         grouped(missing.into()),
         counted(of as usize, "kernel dispatch", "kernel dispatches")
     );
@@ -231,7 +230,7 @@ pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
     let kinds = [
         (Severity::Error, u64::from(log.stopped_early), "CUPTI stopped early"),
         (Severity::Warning, log.out_of_order, "device records before their launch"),
-        (Severity::Note, log.out_of_range, "device records outside the window, which were dropped"),
+        (Severity::Note, log.out_of_range, "dropped device records outside the window"),
         (Severity::Note, log.invalid_external_ids, "invalid External ids"),
         (Severity::Note, log.unexpected_events, "unexpected device records"),
         (Severity::Note, log.errors + missing_gpus, "errors"),
@@ -245,7 +244,7 @@ pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
         "CUPTI stopped early" => what.to_owned(),
         _ => format!("{}: {what}", grouped(count.into())),
     });
-    let text = format!("the recorder itself reports: {}", texts.collect::<Vec<_>>().join("; "));
+    let text = format!("the recorder reports: {}", texts.collect::<Vec<_>>().join("; "));
     let count = said.iter().map(|&(_, count, _)| count).sum();
     Verdict::Fires(Found { guarded, ..Found::new(severity, count, text) })
 }
@@ -278,7 +277,7 @@ type Replay = (u64, EventId);
 
 pub(super) fn uneven_replays(facts: &Facts<'_>) -> Verdict {
     if facts.events.arguments().graph_node.is_empty() {
-        return Verdict::NotExamined("no nodes of graphs were recorded");
+        return Verdict::NotExamined("no graph nodes were recorded");
     }
     let mut replays: HashMap<(i64, i64), Replay> = HashMap::new();
     for &event in &facts.device {
@@ -307,9 +306,9 @@ pub(super) fn uneven_replays(facts: &Facts<'_>) -> Verdict {
     };
     let count = short.len() as u64;
     let text = format!(
-        "{} of {} ran fewer kernels, copies and fills than others of their graph",
+        "{} of {} ran fewer kernels, copies and fills than others of the same graph",
         grouped(count.into()),
-        counted(compared as usize, "replay of a graph", "replays of graphs")
+        counted(compared as usize, "graph replay", "graph replays")
     );
     let (of, first) = (Some(compared), Some(first.1));
     Verdict::Fires(Found { of, guarded, first, ..Found::new(Severity::Warning, count, text) })

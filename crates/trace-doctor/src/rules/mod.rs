@@ -60,10 +60,10 @@ const CLOCKS: &[Figure] =
 pub static RULES: [Rule; 55] = [
     Rule {
         id: "F1",
-        looks_for: "a file that ends early or is damaged",
-        remedy: "Export or copy the recording again. Until then the report is of the part before the damage.",
+        looks_for: "a truncated or damaged file",
+        remedy: "Export or copy the recording again. Until then the report covers the part before the damage.",
         harm: Harm::Unreliable(&[Figure::Everything]),
-        consequence: Some("the figures are of the part that was read"),
+        consequence: Some("the figures cover only the part that was read"),
         elsewhere: &[Elsewhere {
             recorders: &[RecordingKind::XPlane, RecordingKind::Nsys, RecordingKind::Rocprof],
             remedy: None,
@@ -73,8 +73,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "F2",
-        looks_for: "events and names that are malformed",
-        remedy: "Update PyTorch: older recorders write unprintable characters of names unescaped.",
+        looks_for: "malformed events and names",
+        remedy: "Update PyTorch: older recorders do not escape unprintable characters in names.",
         harm: Harm::Unreliable(&[Figure::Names]),
         consequence: None,
         elsewhere: &[],
@@ -82,7 +82,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "F3",
-        looks_for: "times in another unit than microseconds, or on another base",
+        looks_for: "times not in microseconds, or on another base",
         remedy: "Write `ts` and `dur` in microseconds and `baseTimeNanoseconds` in nanoseconds.",
         harm: Harm::Unreliable(&[Figure::EveryTime]),
         consequence: Some("no time can be trusted"),
@@ -92,7 +92,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "F4",
         looks_for: "times in whole microseconds",
-        remedy: "Record with PyTorch of April 2024 or later, which writes nanoseconds.",
+        remedy: "Record with PyTorch from April 2024 or later, which writes nanoseconds.",
         harm: Harm::Unreliable(&[Figure::ShortKernels, Figure::Gaps, Figure::Overlap]),
         consequence: None,
         elsewhere: &[],
@@ -100,8 +100,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "F5",
-        looks_for: "times so large that doubles round them",
-        remedy: "Record with PyTorch of April 2024 or later, which writes times relative to `baseTimeNanoseconds`.",
+        looks_for: "times too large for doubles",
+        remedy: "Record with PyTorch from April 2024 or later, which writes times relative to `baseTimeNanoseconds`.",
         harm: Harm::Unreliable(&[Figure::SumsOverShortEvents]),
         consequence: None,
         elsewhere: &[],
@@ -132,8 +132,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "F7",
-        looks_for: "device events that are in the file twice",
-        remedy: "Check whether the file was merged from overlapping recordings, and report each alone.",
+        looks_for: "duplicate device events",
+        remedy: "If the file was merged from overlapping recordings, report each one alone.",
         harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
         consequence: Some("sums of kernel times count them twice"),
         elsewhere: &[],
@@ -141,28 +141,28 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "F8",
-        looks_for: "recordings of several processes in one file",
-        remedy: "Report the recording of each process alone.",
+        looks_for: "several processes in one file",
+        remedy: "Report each process's recording alone.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
-        consequence: Some("kernels may be charged to operators of another process"),
+        consequence: Some("kernels may be attributed to another process's operators"),
         elsewhere: &[],
         examine: file::several_processes,
     },
     Rule {
         id: "F9",
-        looks_for: "allocations of memory that contradict the allocator's totals or each other",
-        remedy: "Record fewer steps: events of the allocator were lost. Totals and peaks are right all the same.",
+        looks_for: "allocations that contradict the allocator's totals or each other",
+        remedy: "Record fewer steps: allocator events were lost. Totals and peaks are still correct.",
         harm: Harm::Unreliable(MEMORY_CLAIMS),
-        consequence: Some("the owners of memory are incomplete"),
+        consequence: Some("memory owners are incomplete"),
         elsewhere: &[],
         examine: file::lost_memory_events,
     },
     Rule {
         id: "F10",
-        looks_for: "another trace behind the end of the trace",
-        remedy: "Give each process a file of its own. Report the traces one by one.",
+        looks_for: "a second trace after the first",
+        remedy: "Write one file per process. Report the traces one by one.",
         harm: Harm::Missing(&[Figure::Everything]),
-        consequence: Some("the figures are of the first trace alone"),
+        consequence: Some("the figures cover only the first trace"),
         elsewhere: &[],
         examine: file::second_trace,
     },
@@ -196,7 +196,8 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R4",
         looks_for: "operators without Python frames",
-        remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; host times grow.",
+        remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; it slows the \
+                 host.",
         harm: Harm::Missing(&[Figure::Modules, Figure::CallStacks, Figure::ModulesOfMemory]),
         consequence: None,
         elsewhere: &[],
@@ -214,7 +215,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R6",
         looks_for: "device events without an External id",
-        remedy: "None is needed.",
+        remedy: "Nothing to do.",
         harm: Harm::None,
         consequence: None,
         elsewhere: &[],
@@ -231,8 +232,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "R8",
-        looks_for: "a file that does not name its GPU",
-        remedy: "Say which GPU it is when you ask for the report.",
+        looks_for: "a file without the GPU's name",
+        remedy: "Name the GPU when you make the report.",
         harm: Harm::Missing(&[Figure::Rooflines]),
         consequence: None,
         elsewhere: &[],
@@ -240,7 +241,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "R9",
-        looks_for: "device work without records of synchronisation",
+        looks_for: "device work without synchronisation events",
         remedy: "Record with enable_cuda_sync_events=True to see which stream waits for which.",
         harm: Harm::Unreliable(&[Figure::CriticalPath]),
         consequence: None,
@@ -249,7 +250,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "R10",
-        looks_for: "communication kernels that do not name their collective",
+        looks_for: "communication kernels without a collective name",
         remedy: "Record with a newer PyTorch; coalesced calls lack the names in all versions.",
         harm: Harm::Partial(&[Figure::Collectives, Figure::TablesOfRanks]),
         consequence: None,
@@ -258,8 +259,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "R11",
-        looks_for: "communication without the process's rank",
-        remedy: "Name the files after their ranks, so that reports of jobs can tell them.",
+        looks_for: "communication without a rank",
+        remedy: "Put each rank into its file name, so that job reports can tell the files apart.",
         harm: Harm::Unreliable(&[Figure::TablesOfRanks]),
         consequence: None,
         elsewhere: &[],
@@ -276,8 +277,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "W1",
-        looks_for: "spans that were still open when the recording ended",
-        remedy: "Stop the recording where nothing runs that matters, such as between steps.",
+        looks_for: "spans still open when the recording ended",
+        remedy: "Stop the recording while nothing important runs, such as between steps.",
         harm: Harm::Unreliable(&[Figure::LengthsOfAnnotations]),
         consequence: None,
         elsewhere: &[],
@@ -285,7 +286,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "W2",
-        looks_for: "device events that were queued before the recording began",
+        looks_for: "device events queued before the recording began",
         remedy: "Synchronise the device (torch.cuda.synchronize()) before the recording starts.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
@@ -294,8 +295,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "W3",
-        looks_for: "launches at the head or tail whose device events are missing",
-        remedy: "Leave a step of warm-up before the recording and synchronise at its end (pytorch #192021).",
+        looks_for: "launches at the start or end without device events",
+        remedy: "Run a warm-up step before the recording and synchronise at its end (pytorch #192021).",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
         elsewhere: &[
@@ -318,7 +319,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "W4",
-        looks_for: "device work that outlasts the last step",
+        looks_for: "device work after the last step",
         remedy: "Synchronise the device at the end of the step where step times matter.",
         harm: Harm::Unreliable(&[Figure::StepTimes]),
         consequence: None,
@@ -327,8 +328,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "W5",
-        looks_for: "a first step of warm-up, or steps that the recording cuts",
-        remedy: "Leave these steps out of the report: choose the steady iterations.",
+        looks_for: "a warm-up step, or steps cut off by the recording",
+        remedy: "Leave these steps out: report the steady iterations.",
         harm: Harm::Unreliable(&[Figure::MeansOverSteps]),
         consequence: None,
         elsewhere: &[],
@@ -336,8 +337,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "W6",
-        looks_for: "events that outlast the recorder's window",
-        remedy: "Do not read the idle time after the mark `Record Window End` as the program's.",
+        looks_for: "events past the recorder's window",
+        remedy: "Ignore idle time after the mark `Record Window End`: it is not the program's.",
         harm: Harm::Unreliable(&[Figure::IdleTimeAtTheEnd]),
         consequence: None,
         elsewhere: &[],
@@ -346,7 +347,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "W7",
         looks_for: "steps between two cycles of the profiler",
-        remedy: "None is needed: the time between the cycles counts as not recorded.",
+        remedy: "Nothing to do: the time between cycles counts as not recorded.",
         harm: Harm::None,
         consequence: None,
         elsewhere: &[],
@@ -355,20 +356,20 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "L1",
         looks_for: "launches without any device event",
-        remedy: "Stop other profilers that hold CUPTI or ROCprofiler, CUPTI's range profiler among them, and check the permission \
-                 to read counters.",
+        remedy: "Stop other profilers that use CUPTI or ROCprofiler, including CUPTI's range profiler, and check the \
+                 permission to read counters.",
         harm: Harm::Missing(&[Figure::AllOfTheDevice]),
         consequence: None,
         elsewhere: &[Elsewhere {
             recorders: &[RecordingKind::Nsys],
-            remedy: Some("Record with --trace=cuda, and stop other profilers that hold CUPTI."),
+            remedy: Some("Record with --trace=cuda, and stop other profilers that use CUPTI."),
             consequence: None,
         }],
         examine: loss::no_device_events,
     },
     Rule {
         id: "L2",
-        looks_for: "launches between others whose device events are missing",
+        looks_for: "launches in the middle without device events",
         remedy: "Enlarge CUPTI's buffers or record fewer steps.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
@@ -381,7 +382,7 @@ pub static RULES: [Rule; 55] = [
             Elsewhere {
                 recorders: &[RecordingKind::Rocprof],
                 remedy: Some(
-                    "Record a shorter run with a newer ROCm: rocprofv3 has lost dispatches (rocprofiler-sdk #137).",
+                    "Record a shorter run with a newer ROCm: rocprofv3 lost dispatches (rocprofiler-sdk #137).",
                 ),
                 consequence: Some("kernel times and busy time are too small"),
             },
@@ -390,8 +391,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "L3",
-        looks_for: "device events whose launch call is missing",
-        remedy: "Record again with larger buffers; calls of the driver's interface need a recorder that records them.",
+        looks_for: "device events without a launch call",
+        remedy: "Record with larger buffers; driver API calls need a recorder that records them.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
         elsewhere: &[],
@@ -399,8 +400,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "L4",
-        looks_for: "faults that the recorder itself reports in its log",
-        remedy: "Record fewer steps, or with larger buffers; the recorder's own log says more.",
+        looks_for: "faults in the recorder's log",
+        remedy: "Record fewer steps, or with larger buffers; see the recorder's log.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: None,
         elsewhere: &[],
@@ -408,8 +409,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "L5",
-        looks_for: "gaps in the correlation ids of ROCm",
-        remedy: "Record fewer steps: the recorder has lost records.",
+        looks_for: "gaps in ROCm's correlation ids",
+        remedy: "Record fewer steps: the recorder lost records.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
         elsewhere: &[],
@@ -417,7 +418,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "L6",
-        looks_for: "device events without a correlation id among others that have one",
+        looks_for: "some device events without a correlation id",
         remedy: "Update ROCm: its recorder leaves out the id of some kernels (roctracer #100).",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times of operators are too small"),
@@ -426,7 +427,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "L7",
-        looks_for: "replays of one graph that ran different numbers of kernels",
+        looks_for: "replays of one graph with different numbers of kernels",
         remedy: "Enlarge CUPTI's buffers or record fewer steps.",
         harm: Harm::Unreliable(&[Figure::GraphReplays]),
         consequence: None,
@@ -436,21 +437,22 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "L8",
         looks_for: "graph replays without device events",
-        remedy: "Update the recorder (CUPTI, roctracer or rocprofiler-sdk), or record without graphs: it leaves out the kernels of graphs.",
+        remedy: "Update the recorder (CUPTI, roctracer or rocprofiler-sdk), or record without graphs: it leaves out \
+                 graph kernels.",
         harm: Harm::Unreliable(FIGURES_OF_ABSENCE),
-        consequence: Some("the device may have worked where no event is recorded"),
+        consequence: Some("the device may have been busy where no event is recorded"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],
                 remedy: Some("Record with --cuda-graph-trace=node."),
                 consequence: Some(
-                    "the device may have worked where no event is recorded; record with --cuda-graph-trace=node",
+                    "the device may have been busy where no event is recorded; record with --cuda-graph-trace=node",
                 ),
             },
             Elsewhere {
                 recorders: &[RecordingKind::Rocprof],
                 remedy: Some(
-                    "Record with a newer ROCm, or without graphs: rocprofv3 leaves out the kernels of graphs.",
+                    "Record with a newer ROCm, or without graphs: rocprofv3 leaves out graph kernels.",
                 ),
                 consequence: None,
             },
@@ -459,7 +461,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "L9",
-        looks_for: "gaps in the numbers of dispatches",
+        looks_for: "gaps in dispatch numbers",
         remedy: "Record a shorter run with a newer ROCm, and without pauses: rocprofv3 numbers dispatches without gaps.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("kernel times and busy time are too small"),
@@ -469,7 +471,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "C1",
         looks_for: "device events that start before their launch",
-        remedy: "Do not read queue times of this recording; newer recorders convert clocks better (kineto #1380).",
+        remedy: "Do not use queue times of this recording; newer recorders convert clocks better (kineto #1380).",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
         elsewhere: &[],
@@ -477,7 +479,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "C2",
-        looks_for: "clocks of device and host that differ",
+        looks_for: "an offset between device and host clocks",
         remedy: "Correct queue times and launch delays by the bound, or compare them within this recording only.",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
@@ -486,7 +488,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "C3",
-        looks_for: "clocks of device and host that drift apart",
+        looks_for: "drift between device and host clocks",
         remedy: "Compare queue times and launch delays only within short stretches of this recording.",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
@@ -495,7 +497,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "C4",
-        looks_for: "device events that overrun their successor on the stream",
+        looks_for: "device events that overrun the next one on their stream",
         remedy: "Update the driver and recorder: recorded ends are wrong (TraceLens #669).",
         harm: Harm::Unreliable(&[
             Figure::BusyTime,
@@ -503,7 +505,7 @@ pub static RULES: [Rule; 55] = [
             Figure::SumsOfDeviceTime,
             Figure::CriticalPath,
         ]),
-        consequence: Some("the busy time is uncertain by as much"),
+        consequence: Some("busy time is uncertain by as much"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],
@@ -520,8 +522,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "C5",
-        looks_for: "Python frames that were never closed",
-        remedy: "None is needed for figures of the device; update PyTorch for correct frames.",
+        looks_for: "unclosed Python frames",
+        remedy: "Device figures are not affected; update PyTorch for correct frames.",
         harm: Harm::Unreliable(&[Figure::TimesOfFrames, Figure::Modules]),
         consequence: None,
         elsewhere: &[],
@@ -529,8 +531,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "S1",
-        looks_for: "rows of a viewer that are not the streams",
-        remedy: "None is needed: the stream in the events' arguments is used.",
+        looks_for: "viewer rows that are not streams",
+        remedy: "Nothing to do: streams come from the events' arguments.",
         harm: Harm::None,
         consequence: None,
         elsewhere: &[],
@@ -538,8 +540,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "S2",
-        looks_for: "copies that ROCm books on stream 0",
-        remedy: "Do not read overlap of copies with kernels of this recording (kineto #1398).",
+        looks_for: "copies that ROCm records on stream 0",
+        remedy: "Do not use the overlap of copies with kernels (kineto #1398).",
         harm: Harm::Unreliable(&[Figure::OverlapOfCopies]),
         consequence: None,
         elsewhere: &[],
@@ -547,17 +549,17 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "S3",
-        looks_for: "correlation ids that several device events share",
+        looks_for: "correlation ids shared by several device events",
         remedy: "Update ROCm: its recorder repeats ids (kineto #1416).",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
-        consequence: Some("kernels may be charged to the wrong operator"),
+        consequence: Some("kernels may be attributed to the wrong operator"),
         elsewhere: &[],
         examine: ids::shared_by_device_events,
     },
     Rule {
         id: "S4",
         looks_for: "streams of a graph executor",
-        remedy: "None is needed.",
+        remedy: "Nothing to do.",
         harm: Harm::None,
         consequence: None,
         elsewhere: &[],
@@ -565,17 +567,17 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "I1",
-        looks_for: "correlation ids that several calls share",
-        remedy: "Check whether the file was merged from several recordings; report each alone.",
+        looks_for: "correlation ids shared by several calls",
+        remedy: "If the file was merged from several recordings, report each one alone.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
-        consequence: Some("kernels may be charged to the wrong operator"),
+        consequence: Some("kernels may be attributed to the wrong operator"),
         elsewhere: &[],
         examine: ids::shared_by_calls,
     },
     Rule {
         id: "I2",
-        looks_for: "External ids that several operators share",
-        remedy: "Check whether the file was merged from several recordings; report each alone.",
+        looks_for: "External ids shared by several operators",
+        remedy: "If the file was merged from several recordings, report each one alone.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: None,
         elsewhere: &[],
@@ -583,8 +585,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "I3",
-        looks_for: "External ids that are not those of operators",
-        remedy: "None is needed where correlation ids link; recorders up to early 2024 write them so.",
+        looks_for: "External ids that match no operator",
+        remedy: "Nothing to do where correlation ids link; recorders up to early 2024 write such ids.",
         harm: Harm::None,
         consequence: None,
         elsewhere: &[],
@@ -592,17 +594,17 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "O1",
-        looks_for: "time that the profiler took",
+        looks_for: "profiler overhead",
         remedy: "Record fewer steps, or without shapes and stacks.",
         harm: Harm::Unreliable(&[Figure::HostTimes, Figure::IdleTime, Figure::CriticalPath]),
-        consequence: Some("idle time has that of the profiler in it"),
+        consequence: Some("idle time includes profiler overhead"),
         elsewhere: &[],
         examine: profiler::overhead,
     },
     Rule {
         id: "O2",
         looks_for: "many Python frames per operator",
-        remedy: "Compare host times only with those of recordings that have stacks, too.",
+        remedy: "Compare host times only with recordings that also have stacks.",
         harm: Harm::Unreliable(&[Figure::HostTimes]),
         consequence: None,
         elsewhere: &[],
@@ -610,7 +612,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "N1",
-        looks_for: "calls and device events without a proper name",
+        looks_for: "unnamed calls and device events",
         remedy: "Update the recorder, which does not know these names.",
         harm: Harm::Unreliable(&[Figure::Names]),
         consequence: None,
@@ -619,7 +621,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "N2",
-        looks_for: "kernels that stand for metrics",
+        looks_for: "kernels that are metrics",
         remedy: "Leave kernels named `metrics: …` out of sums: they repeat other kernels (XPU).",
         harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
         consequence: None,
@@ -628,8 +630,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "P1",
-        looks_for: "a form of file that cuts device times and lacks facts",
-        remedy: "Export JSON where allocations, directions of copies or the exact ends of kernels matter.",
+        looks_for: "a file format that cuts off device times and lacks facts",
+        remedy: "Export JSON if allocations, copy directions or exact kernel ends matter.",
         harm: Harm::Missing(&[
             Figure::MemorySummary,
             Figure::MemoryOwners,

@@ -28,7 +28,7 @@ pub(super) fn stacks(facts: &Facts<'_>) -> Verdict {
     let (frames, operators) = (facts.census.python_frames, facts.census.operators.count);
     let found = (operators > 0 && frames >= 5 * operators).then(|| {
         let text = format!(
-            "stacks were recorded, {} Python frames per operator, which made the host slower",
+            "recording stacks ({} Python frames per operator) slowed the host",
             decimal(frames as f64 / operators as f64, 1)
         );
         Found { of: Some(operators), ..Found::new(Severity::Info, frames, text) }
@@ -47,7 +47,7 @@ pub(super) fn unknown_names(facts: &Facts<'_>) -> Verdict {
     let found = (tally.count > 0).then(|| {
         let of = facts.calls.len() + facts.device.len();
         let text = format!(
-            "{} of {} have no name that the recorder knew",
+            "the recorder had no name for {} of {}",
             grouped(tally.count.into()),
             counted(of, "call or device event", "calls and device events")
         );

@@ -23,7 +23,7 @@ pub(super) fn no_device_work(facts: &Facts<'_>) -> Verdict {
     let operators = facts.census.operators.count;
     let launches = facts.calls.iter().any(|call| call.kind.starts_device_work());
     let fires = operators > 0 && !launches && facts.device.is_empty();
-    when(fires, Severity::Info, operators, "there is no device work: all times are those of the host")
+    when(fires, Severity::Info, operators, "there is no device work: all times are host times")
         .unless_of_foreign_device(facts)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn no_stacks(facts: &Facts<'_>) -> Verdict {
     let fires = census.operators.count > 0 && census.python_frames == 0;
     let text = match facts.events.arguments().call_stack.is_empty() {
         true => "Python stacks were not recorded",
-        false => "Python stacks were recorded in texts of operators, which do not name modules",
+        false => "Python stacks were recorded as operator texts, which do not name modules",
     };
     when(fires, Severity::Note, census.operators.count, text)
 }
@@ -58,16 +58,16 @@ pub(super) fn no_external_ids(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn no_allocations(facts: &Facts<'_>) -> Verdict {
     if !facts.trace.facts().recorder.allocations {
-        return Verdict::NotExamined("files of this form have no allocations");
+        return Verdict::NotExamined("this file format has no allocations");
     }
     let fires = !facts.device.is_empty() && facts.census.allocations == 0;
-    when(fires, Severity::Info, device_events(facts), "allocations of memory were not recorded")
+    when(fires, Severity::Info, device_events(facts), "memory allocations were not recorded")
 }
 
 pub(super) fn cut_device_times(facts: &Facts<'_>) -> Verdict {
     let fires = !facts.device.is_empty() && !facts.trace.facts().recorder.uncut_device_times;
-    let text = "device events end where the next one of their row starts, if they ran longer; versions, devices, \
-                allocations and directions of copies are not in a .pftrace";
+    let text = "device events that ran into the next one on their row are cut off there; a .pftrace lacks versions, \
+                devices, allocations and copy directions";
     when(fires, Severity::Note, device_events(facts), text)
 }
 
@@ -89,7 +89,7 @@ pub(super) fn unnamed_collectives(facts: &Facts<'_>) -> Verdict {
             false => Severity::Note,
         };
         let text = format!(
-            "{} of {} ({}) do not say which collective they are",
+            "{} of {} ({}) do not name their collective",
             grouped(unnamed.count.into()),
             counted(all.count as usize, "communication kernel", "communication kernels"),
             duration(facts.microseconds(unnamed.time)),
@@ -102,7 +102,7 @@ pub(super) fn unnamed_collectives(facts: &Facts<'_>) -> Verdict {
 pub(super) fn no_rank(facts: &Facts<'_>) -> Verdict {
     let communication = &facts.census.communication;
     let fires = communication.count > 0 && facts.trace.facts().distributed.is_none();
-    when(fires, Severity::Note, communication.count, "the file does not say which rank it is of")
+    when(fires, Severity::Note, communication.count, "the file does not name its rank")
 }
 
 pub(super) fn no_steps(facts: &Facts<'_>) -> Verdict {
@@ -162,7 +162,7 @@ mod tests {
         let mut noted = Recording::new();
         let call_stack = Some(noted.builder.intern("main.py(1): <module>"));
         noted.host("cpu_op", "a", (0.0, 1.0), EventArguments { call_stack, ..EventArguments::default() });
-        assert!(noted.diagnosis().find("R4").unwrap().text.contains("in texts of operators"));
+        assert!(noted.diagnosis().find("R4").unwrap().text.contains("as operator texts"));
         let with_frame = |operators: i64| {
             let mut recording = Recording::new();
             recording.launches(1, operators);

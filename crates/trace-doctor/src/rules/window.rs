@@ -94,7 +94,7 @@ pub(super) fn work_after_last_step(facts: &Facts<'_>) -> Verdict {
     let end = facts.device.iter().map(|&event| events.end(event)).max().unwrap_or(last);
     let found = ((end - last) * 100 > facts.span()).then(|| {
         let text = format!(
-            "device work goes on for {} after the end of the last step",
+            "device work continues for {} after the last step",
             duration(facts.microseconds(end - last))
         );
         Found { time: Some(end - last), ..Found::tally(Severity::Info, &late, text) }
@@ -132,16 +132,13 @@ pub(super) fn odd_steps(facts: &Facts<'_>) -> Verdict {
     let ratio = |step: &EventId, median: i64| decimal(length(step) as f64 / median.max(1) as f64, 2);
     let mut odd = Vec::new();
     if length(first) * 2 > of_first * 3 {
-        odd.push((
-            *first,
-            format!("the first step is warm-up: {} times as long as the median", ratio(first, of_first)),
-        ));
+        odd.push((*first, format!("the first step is warm-up: {} times the median", ratio(first, of_first))));
     }
     for (step, median, which) in [(first, of_first, "first"), (last, of_last, "last")] {
         if length(step) * 2 < median {
             odd.push((
                 *step,
-                format!("the {which} step is cut: {} times as long as the median", ratio(step, median)),
+                format!("the {which} step is cut off: {} times the median", ratio(step, median)),
             ));
         }
     }
@@ -159,7 +156,7 @@ pub(super) fn odd_steps(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn outlasting_events(facts: &Facts<'_>) -> Verdict {
     let Some(end) = facts.census.window_end else {
-        return Verdict::NotExamined("the file has no mark of the window's end");
+        return Verdict::NotExamined("the file does not mark the window's end");
     };
     let over = facts.census.end - end;
     let found = (over > facts.in_trace_units(1000)).then(|| {

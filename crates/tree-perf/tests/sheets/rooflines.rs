@@ -330,8 +330,8 @@ fn launches_without_arguments_say_why_they_have_no_figures() {
         reasons,
         [
             "-",
-            "the replay of a graph is recorded without the arguments of its calls",
-            "launched outside of any operator, so that no arguments are recorded"
+            "a graph replay is recorded without the arguments of its calls",
+            "launched outside any operator, so no arguments are recorded"
         ]
     );
 }

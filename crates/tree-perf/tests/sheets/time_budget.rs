@@ -46,7 +46,7 @@ fn the_longest_gap_of_the_idlest_device_is_told() {
     let finding = one_gap().analyse(AnalysisOptions::default()).gap_finding().unwrap();
     assert_eq!(
         finding.to_string(),
-        "GPU 0 is idle for 100.0 µs of 250.0 µs, 50.0% of it while the launching thread is in the program; the longest gap, \
+        "GPU 0 is idle for 100.0 µs of 250.0 µs, 50.0% of it while the launching thread runs other code; the longest gap, \
          100.0 µs at 200.0 µs, ends with cudaLaunchKernel"
     );
     assert!(Fixture::new().analyse(AnalysisOptions::default()).gap_finding().is_none());

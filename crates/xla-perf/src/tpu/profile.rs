@@ -245,8 +245,8 @@ pub struct MissingPeaks(pub Vec<&'static str>);
 impl fmt::Display for MissingPeaks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
-            [] => f.write_str("the profile has no plane of a tensor core"),
-            names => write!(f, "the plane of the device does not say {}", names.join(" and ")),
+            [] => f.write_str("the profile has no tensor core plane"),
+            names => write!(f, "the device plane does not state {}", names.join(" and ")),
         }
     }
 }
@@ -353,7 +353,7 @@ mod tests {
         let none = Peaks::from_figures(|_| None).unwrap_err();
         assert_eq!(
             none.to_string(),
-            "the plane of the device does not say peak_teraflops_per_second and peak_hbm_bw_gigabytes_per_second"
+            "the device plane does not state peak_teraflops_per_second and peak_hbm_bw_gigabytes_per_second"
         );
         let zero = Peaks::from_figures(|name| name.contains("hbm").then_some(0.0).or(Some(1.0))).unwrap_err();
         assert_eq!(zero, MissingPeaks(vec!["peak_hbm_bw_gigabytes_per_second"]));

@@ -229,7 +229,7 @@ fn inferred_phases_are_told_from_stated_ones() {
     };
     let inferred: f64 = by.iter().map(|(_, percent)| percent).sum();
     assert!((inferred + unknown_percent - 100.0).abs() < 1e-9, "{notices:?}");
-    assert!(notices[0].to_string().contains("100.0% of the device time is inferred"), "{}", notices[0]);
+    assert!(notices[0].to_string().contains("100.0% of device time is inferred"), "{}", notices[0]);
 }
 
 #[test]

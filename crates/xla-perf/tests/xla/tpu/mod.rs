@@ -196,7 +196,7 @@ fn without_peaks_there_are_reasons_and_no_roofline() {
     assert!(roofline(&analysis).is_empty());
     let rows = hlo_stats(&analysis);
     assert_eq!(rows.len(), 5);
-    let reason = "the plane of the device does not say peak_hbm_bw_gigabytes_per_second";
+    let reason = "the device plane does not state peak_hbm_bw_gigabytes_per_second";
     assert_eq!(rows[0].roof.as_ref().unwrap_err().to_string(), reason);
     assert_eq!(overview(&analysis).flops_utilization, None);
     let notices = TpuNotice::all(&analysis);
