@@ -75,11 +75,20 @@ use crate::error::Failure;
 const EXAMPLES: &str = "\
 Examples:
   tracelens report trace.json.gz                             summary here, workbook beside the trace
-  tracelens report trace.json.gz --output_csvs_dir sheets    CSV files instead of the workbook
-  tracelens report trace.json.gz --html report.html          a page to view and share
+  tracelens report trace.json.gz -o sheets                   CSV files instead of the workbook
+  tracelens report trace.json.gz -o page.html                a page to view and share
   tracelens report trace.json.gz --json                      all sheets as JSON, no file
   tracelens tree trace.json.gz --name aten::mm --parents     who calls aten::mm
   tracelens model gemm --m 8192 --n 8192 --k 8192 --arch h100    FLOPs, bytes, roofline time";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  tracelens report trace.json.gz                   first page here, workbook beside the trace
+  tracelens report trace.json.gz -o page.html      a page to look at and to send on
+  tracelens report trace.json.gz -o sheets         a folder of CSV files
+  tracelens report trace.json.gz --steady --json   steady iterations only, for programs
+
+Options accept _ or -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
 
 const SPELLINGS: &str =
     "Options accept _ or -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
@@ -117,7 +126,7 @@ const COLOR_CHOICES: &[(&str, ColorChoice)] =
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Report where the time goes in a recording of any kind
-    #[command(after_help = SPELLINGS)]
+    #[command(after_help = REPORT_EXAMPLES)]
     Report,
     /// Report on a PyTorch trace
     #[command(after_help = SPELLINGS)]
@@ -540,7 +549,7 @@ pub(crate) fn command() -> clap::Command {
     };
     let whole = CommandLine::command();
     let grouped = groups(&whole);
-    with_both_spellings(
+    with_short_help(with_both_spellings(
         with_two_words(whole)
             .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{grouped}Options:\n{{options}}{{after-help}}"))
             .mut_subcommand("metal", metal)
@@ -550,7 +559,80 @@ pub(crate) fn command() -> clap::Command {
             .mut_subcommand("diff", only_what_is_asked)
             .mut_subcommand("report", report)
             .mut_subcommands(strict),
-    )
+    ))
+}
+
+/// Options that `-h` shows, by their ids; a command with few options shows all.
+const FREQUENT: &[&str] = &[
+    "named",
+    "output",
+    "out",
+    "output_dir",
+    "json",
+    "html",
+    "verbose",
+    "quiet",
+    "steady",
+    "iterations",
+    "waits",
+    "memory",
+    "gpu_arch_platform",
+    "extension_file",
+    "names",
+    "same",
+    "steps",
+    "fail_on",
+    "merged_tree",
+    "capture_folder",
+    "annotation",
+    "without",
+    "scale",
+    "baseline",
+    "candidate",
+    "config",
+    "init",
+    "slower_by",
+    "metrics",
+    "markdown",
+    "junit",
+    "rules",
+    "kept",
+    "name",
+    "parents",
+    "depth",
+    "min_time",
+    "uid",
+    "all",
+    "fields",
+    "ranks",
+    "filter",
+    "num_steps",
+    "find_steady_state",
+    "divide_phases",
+    "representatives",
+    "store_single_iteration",
+    "help",
+];
+/// Options beside which `-h` leaves out those that are not [`FREQUENT`].
+const FEW: usize = 14;
+
+/// Gives each command a short help: the options that people use, and two examples.
+fn with_short_help(command: clap::Command) -> clap::Command {
+    let is_shown = |arg: &clap::Arg| FREQUENT.contains(&arg.get_id().as_str()) || arg.is_positional();
+    let command = command.mut_subcommands(with_short_help);
+    if command.get_arguments().filter(|arg| !arg.is_hide_set()).count() <= FEW {
+        return command;
+    }
+    let whole = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let is_example = |line: &&str| line.starts_with("  tracelens");
+    let two: Vec<&str> = whole.lines().filter(is_example).take(2).collect();
+    let all = format!("`tracelens {} --help` lists all options.", command.get_name());
+    let short = match two[..] {
+        [] => all,
+        _ => format!("Examples:\n{}\n\n{all}", two.join("\n")),
+    };
+    let command = command.mut_args(|arg| if is_shown(&arg) { arg } else { arg.hide_short_help(true) });
+    command.after_help(short).after_long_help(whole)
 }
 
 /// What the help lists, by what people want. The reports of single recorders are spellings of `report`, and not listed.
@@ -792,6 +874,19 @@ mod tests {
             left_out.into_iter().filter(|name| !is_report(name) && !of_two_words.contains(name)).collect();
         assert!(rest.is_empty(), "{rest:?}");
         assert!(cfg!(not(feature = "mcp")) || listed.iter().all(|name| names.contains(name)));
+    }
+
+    #[test]
+    fn the_short_help_has_twelve_options_and_two_examples() {
+        for mut subcommand in command().get_subcommands().cloned() {
+            let help = subcommand.render_help().to_string();
+            let options = help.lines().filter(|line| line.trim_start().starts_with('-')).count();
+            let examples = help.lines().filter(|line| line.starts_with("  tracelens ")).count();
+            // -h and --color are on every command.
+            assert!(options <= FEW + 2, "{options} options: {help}");
+            let has_more = subcommand.get_arguments().any(clap::Arg::is_hide_short_help_set);
+            assert!(!has_more || examples <= 2 && help.contains("lists all options"), "{help}");
+        }
     }
 
     #[test]
