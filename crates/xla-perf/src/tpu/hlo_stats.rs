@@ -165,7 +165,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(names::HLO_STATS, "HLO operations of all programs, those of all tensor cores together, most own time first; as the HLO Stats tool of the XLA profiler has them. Time in which nothing ran is no row.", fields, hlo_stats)
     .with_chart(Chart::new(
-        "HLO operations by own time",
+        "HLO operations by self time",
         hlo::OP_NAME.name,
         hlo::SELF_TIME.name,
         "own time (µs)",
