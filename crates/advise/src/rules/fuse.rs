@@ -125,7 +125,7 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
             .with_range(low, most.clamp(1.0, high))
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{}, each on one queue, {} in all; {how} {}",
+                "{} on one queue, {} in all; {how} {}",
                 counted(found.count, "sequence", "sequences"),
                 duration(facts.us(found.time)),
                 duration(facts.us(found.saved))
