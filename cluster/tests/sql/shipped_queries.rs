@@ -84,8 +84,8 @@ fn what_ends_a_query_is_said() {
     let (now, before) = (format!("\"schema\": {SCHEMA}"), format!("\"schema\": {}", SCHEMA - 1));
     fs::write(rank.join("manifest.json"), manifest.replacen(&now, &before, 1)).unwrap();
     let (message, versions) =
-        (error("SELECT 1"), format!("of version {}, and {SCHEMA} is read; map", SCHEMA - 1));
-    assert!(message.contains(&format!("rank-00003: its tables are {versions}")), "{message}");
+        (error("SELECT 1"), format!("have version {}, expected {SCHEMA}; map", SCHEMA - 1));
+    assert!(message.contains(&format!("rank-00003: its tables {versions}")), "{message}");
 }
 
 #[test]

@@ -18,32 +18,32 @@ use crate::shift::Shift;
 const MOST_NAMED: usize = 5;
 /// Findings of a first page.
 const MOST_FIRST: usize = 3;
-/// Share of the window from which on a first page has time of which nobody knows what would come back.
+/// Share of the window from which a first page shows time with unknown gain.
 const LARGE_UNKNOWN: f64 = 0.1;
-/// Share of a claim that is left by other claims, from which on it is a finding of its own.
+/// A claim is its own finding if other claims leave at least this share of it.
 const OWN_FROM: f64 = 0.5;
 /// Share of a claim's time on the critical path below which the finding says so.
 const ON_PATH_FROM: f64 = 0.95;
-/// The same below which none of it does.
+/// The share below which none of it counts.
 const LEAST_ON_PATH: f64 = 0.01;
 
 /// What to change, and what it would give back.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
-    /// The device that it is about, where the recording has others that it is not about.
+    /// The device, if the recording has others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// Length of the window in µs: from the first device event to the end of the last.
     pub window_us: f64,
     /// The window in parts that add up to it, in µs; empty where they are not known.
     pub parts_us: Vec<(Bucket, f64)>,
-    /// The findings, what gives back most first; those without a figure last.
+    /// The findings, largest gain first; those without a figure last.
     pub findings: Vec<Finding>,
 }
 
-/// What a recording knows that rules do not ask for.
+/// What a recording knows beyond the facts for rules.
 pub trait Recording {
-    /// The line of the program that an event comes from.
+    /// Source line of an event.
     fn call_site(&self, event: u32) -> Option<String>;
 }
 
@@ -61,7 +61,7 @@ impl Advice {
         Advice::with_rules(facts, limits, recording, &[])
     }
 
-    /// What these rules find, and those of this crate behind them: of rules that claim the same time, the first has it.
+    /// Findings of these rules, then of this crate's: of rules that claim the same time, the first gets it.
     #[must_use]
     pub fn with_rules(facts: &Facts, limits: &Limits, recording: &dyn Recording, own: &[&dyn Rule]) -> Self {
         let look = Inspection::new(facts, limits);
@@ -101,7 +101,7 @@ impl Advice {
         }
         let mut findings: Vec<Finding> =
             found.into_iter().map(|draft| draft.finding(facts, &mut budget, &shift, recording)).collect();
-        // What would be much time and gives nothing back, because the host decides, is worth knowing.
+        // Much time that gains nothing because the host decides is still worth knowing.
         let is_worth_it = |finding: &Finding| {
             let share = finding.share_percent.unwrap_or(100.0) / 100.0;
             let claimed = share / finding.on_path.unwrap_or(1.0).max(f64::MIN_POSITIVE);
@@ -173,7 +173,7 @@ struct Budget<'f> {
     facts: &'f Facts,
     works: Vec<i64>,
     idle: Vec<i64>,
-    /// By slot: who claimed something of it first.
+    /// By slot: its first claimant.
     owners: HashMap<Slot, usize>,
 }
 
@@ -194,7 +194,7 @@ impl<'f> Budget<'f> {
         }
     }
 
-    /// What a claim may give back at most: beyond the probable only what no other claim has.
+    /// Largest gain of a claim: beyond the probable, only what no other claim has.
     fn most(&mut self, claim: &Claim) -> i64 {
         let most = |part: &Part| {
             let beyond = (part.mid as f64 * (claim.high - 1.0)).round() as i64;
@@ -206,7 +206,7 @@ impl<'f> Budget<'f> {
         claim.parts.iter().map(most).sum()
     }
 
-    /// Takes what is left of a claim; with it who has most of the rest.
+    /// Takes what is left of a claim, and names the owner of most of the rest.
     fn take(&mut self, claim: &Claim, owner: usize) -> (Vec<Part>, Option<usize>) {
         let mut parts = Vec::with_capacity(claim.parts.len());
         let mut others: HashMap<usize, i64> = HashMap::new();
@@ -240,7 +240,7 @@ impl<'f> Budget<'f> {
     }
 }
 
-/// Time of the window that is a slot's.
+/// Window time of a slot.
 fn length(facts: &Facts, slot: Slot) -> i64 {
     match slot {
         Slot::Work(work) => facts.works[work as usize].exposed,

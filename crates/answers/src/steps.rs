@@ -7,12 +7,12 @@ use operator_sheets::Iterated;
 
 use crate::numbers::{duration, grouped};
 
-/// How many steps the program took; `None` where none are told.
+/// How many steps the program took; `None` if unknown.
 pub(crate) fn step_count(analysis: &impl Iterated) -> Option<u64> {
     analysis.iterations()?.steps().map(|(level, _)| level.iterations.len() as u64)
 }
 
-/// The steps of the program and their figures, where it is sure that they are steps.
+/// The steps of the program and their figures, if they surely are steps.
 pub(crate) fn sure_steps(analysis: &impl Iterated) -> Option<(&Level, &Measured)> {
     analysis.iterations()?.steps().filter(|(level, _)| level.is_sure())
 }
@@ -118,7 +118,7 @@ pub(crate) fn steady_durations(level: &Level, measured: &Measured) -> Vec<i64> {
     measured.steady().filter_map(took).collect()
 }
 
-/// What part of the recording the figures are of.
+/// The part of the recording that the figures cover.
 pub(crate) fn window_in_words(selected: &Selected) -> String {
     match (&selected.window, &selected.steps) {
         (Window::Named(range), _) => format!(
@@ -139,7 +139,7 @@ pub(crate) fn window_in_words(selected: &Selected) -> String {
 
 /// What surely comes several times in a single step, the longest first.
 fn inner_passes(found: &MeasuredIterations) -> Option<(&Level, &Measured)> {
-    /// Below it, it is better looked up than said.
+    /// Below this, it is better looked up than reported.
     const SURE: f64 = 0.75;
     found.levels().skip(1).find(|(level, _)| level.iterations.len() > 1 && level.confidence >= SURE)
 }

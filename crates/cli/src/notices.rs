@@ -74,7 +74,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         Notice::NoRooflines { .. } => Say::Caveat(said.with_help(NAME_ARCHITECTURE)),
         Notice::Analysis(notice) if notice.is_of_extension() => Say::Script(notice.clone()),
         Notice::Analysis(tree_perf::Notice::CallsOutsideKernelLists { .. }) => {
-            Say::Warning(said.with_help("--group_by_num_kernels does so"))
+            Say::Warning(said.with_help("use --group_by_num_kernels"))
         }
         Notice::Analysis(tree_perf::Notice::MemoryWithoutFrames) => {
             Say::Note(said.with_help("read them with --memory"))

@@ -26,7 +26,7 @@ impl TraceCopy<'_> {
     ) -> Result<Self, Failure> {
         let output = output.map(FuseOutput::new).transpose().map_err(answers::Error::from)?;
         if output.is_some() && recordings.iter().any(|file| is_standard_input(file)) {
-            let instead = "reads the trace a second time, which standard input does not allow; name a file";
+            let instead = "reads the trace twice, which standard input does not allow; name a file";
             return Err(Failure::Arguments(format!("{option} {instead}")));
         }
         if output.is_some() {
@@ -45,7 +45,7 @@ impl TraceCopy<'_> {
         let written = write(output, &self.reading).map(|unusable| {
             if unusable > 0 {
                 console::warning(format_args!(
-                    "entries left out of {} because they are not JSON: {unusable}",
+                    "non-JSON entries left out of {}: {unusable}",
                     output.path().display()
                 ));
             }

@@ -422,7 +422,7 @@ impl Finder<'_> {
             found.add_steps(steps, reason);
         }
         if let Some(groups) = groups {
-            found.others.push(level(LevelKind::Pass, "updates that follow one another", &groups.stretches));
+            found.others.push(level(LevelKind::Pass, "consecutive updates", &groups.stretches));
         }
         if !micro_batches.is_empty() {
             found.others.push(level(LevelKind::MicroBatch, "forward and backward pass", &micro_batches));
@@ -544,7 +544,7 @@ impl Finder<'_> {
         if blocks.len() > known {
             let level = Level {
                 kind: LevelKind::EngineStep,
-                name: "choice of tokens".to_owned(),
+                name: "token sampling".to_owned(),
                 evidence: if self.process.has_operators {
                     Evidence::OperatorSequence
                 } else {
@@ -667,8 +667,8 @@ impl Finder<'_> {
             false => Evidence::KernelSequence,
         };
         let name = match evidence {
-            Evidence::OperatorSequence => "operators that repeat",
-            _ => "kernels that repeat",
+            Evidence::OperatorSequence => "repeating operators",
+            _ => "repeating kernels",
         };
         // Images with steps in them, most of all that ran.
         let makes_images = self.program == Program::Diffusion

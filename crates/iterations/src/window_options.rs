@@ -66,7 +66,7 @@ impl FromStr for Indices {
             _ => index(text)?..index(text)?.saturating_add(1),
         };
         match range.is_empty() {
-            true => Err("it holds no iteration: the first number is the smaller one".to_owned()),
+            true => Err("it holds no iteration: the first number must be the smaller one".to_owned()),
             false => Ok(Indices(range)),
         }
     }

@@ -497,7 +497,7 @@ mod tests {
         let found = Comparability::new(sides.0, sides.1, &allowed, (0.02, 1));
         assert!(!found.is_refused());
         assert_eq!(found.checks[0].outcome, CheckOutcome::Allowed);
-        assert_eq!(found.checks[0].found, "AMD Instinct MI300X, of the baseline NVIDIA H100");
+        assert_eq!(found.checks[0].found, "AMD Instinct MI300X, baseline NVIDIA H100");
         assert!("versions".parse::<CheckName>().is_err() && "flops".parse::<CheckName>().is_ok());
     }
 

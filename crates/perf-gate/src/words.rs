@@ -57,7 +57,7 @@ impl Gate {
                 Some(ratio) if (ratio - 1.0).abs() < 5e-5 => "FLOPs equal".to_owned(),
                 Some(ratio) => format!("FLOPs × {}", decimal(ratio, 4)),
             };
-            parts.push(format!("workloads alike by {} (calls), {flops}", decimal(likeness.calls, 2)));
+            parts.push(format!("workload similarity {} (calls), {flops}", decimal(likeness.calls, 2)));
         }
         parts.join(" · ")
     }

@@ -91,9 +91,9 @@ pub struct Rule {
     pub remedy: &'static str,
     /// What it does to figures of reports.
     pub harm: Harm,
-    /// What it does to a figure of a report's first page, if it does.
+    /// Effect on a figure of a report's first page, if any.
     pub consequence: Option<&'static str>,
-    /// The other profilers than PyTorch's whose recordings it is about, too.
+    /// Profilers other than PyTorch's to which it applies, too.
     pub elsewhere: &'static [Elsewhere],
     pub(crate) examine: fn(&Facts<'_>) -> Verdict,
 }
@@ -136,7 +136,7 @@ pub struct Elsewhere {
 
 /// What a rule says of a recording.
 pub(crate) enum Verdict {
-    /// Nothing is wrong. So many events look like it and are explained by something harmless.
+    /// Nothing is wrong. This many events look like it but have a harmless explanation.
     Sound {
         guarded: u64,
     },
@@ -194,7 +194,7 @@ pub struct Finding {
     pub rule: &'static Rule,
     /// What to do about it.
     pub remedy: &'static str,
-    /// What it does to a figure of a report's first page, if it does.
+    /// Effect on a figure of a report's first page, if any.
     pub consequence: Option<&'static str>,
     /// How much it matters.
     pub severity: Severity,
@@ -204,7 +204,7 @@ pub struct Finding {
     pub of: Option<u64>,
     /// Time that is affected, in the trace's time unit, where the rule measures one.
     pub time: Option<i64>,
-    /// How many more look alike and are explained by something harmless.
+    /// How many more look alike but have a harmless explanation.
     pub guarded: u64,
     /// The earliest event that is affected.
     pub first: Option<Place>,

@@ -8,11 +8,11 @@ use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule};
 use crate::target::target_us;
 
-/// Matrix products and convolutions in FP32 in a program that multiplies in 16 bits elsewhere, and in any program those that
-/// FP32 without TF32 keeps off the matrix units.
+/// FP32 matmuls and convolutions in a program that otherwise uses 16 bits, and in any program those that FP32 without
+/// TF32 keeps off the matrix units.
 pub(super) struct Precision;
 
-/// Share of the FLOPs of matrix products that are in 16 bits, from which on FP32 is the exception.
+/// FP32 is the exception from this share of matmul FLOPs in 16 bits.
 const NARROW_FROM: f64 = 0.3;
 
 #[derive(Default)]

@@ -71,7 +71,7 @@ impl Rule for CommExposed {
                 duration(facts.us(unavoidable))
             ))
             .with_row(facts.sheets.timeline, "exposed_comm_time");
-        // Pieces of another size help where the link does what it can.
+        // Other piece sizes help where the link runs at its usual speed.
         vec![match 2 * at_speed >= time {
             true => claim.with_evidence(
                 "they reach the usual bus bandwidth of their link: hide them with smaller or earlier buckets (DDP) or \
@@ -130,7 +130,7 @@ impl Rule for CommSlow {
     }
 }
 
-/// What collectives with equal messages take.
+/// Times of collectives with equal messages.
 #[derive(Clone, Copy)]
 struct Speed {
     mean_us: f64,
@@ -138,18 +138,18 @@ struct Speed {
     pace: Pace,
 }
 
-/// How the mean is beside what libraries usually take.
+/// The mean, compared with the usual time of libraries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pace {
-    /// So much longer that a rank is late or the link is slow.
+    /// Much longer: a rank is late or the link is slow.
     Slow,
     /// As usual.
     Usual,
-    /// Between the two, or the messages are small: what they take is their start.
+    /// Between the two, or messages so small that latency dominates.
     Unclear,
 }
 
-/// By message what its collectives take.
+/// By message: times of its collectives.
 fn speeds(facts: &Facts) -> Vec<Speed> {
     /// A collective is slow from three times its usual duration on, and usual up to 1.5 times: sizes and systems differ.
     const SLOW_FROM: f64 = 3.0;
@@ -190,7 +190,7 @@ fn last_of_steps(facts: &Facts) -> HashSet<u32> {
 }
 
 impl Facts {
-    /// The lower quartile of the durations of collectives: what one takes that waits for nobody.
+    /// The lower quartile of the durations of collectives: that of one that waits for nobody.
     fn typical_collective(&self) -> i64 {
         let collectives = self.works.iter().filter(|work| work.event.activity == Activity::Communication);
         let mut durations: Vec<i64> = collectives.map(Work::duration).collect();
@@ -252,7 +252,7 @@ impl Rule for CopyExposed {
             return Vec::new();
         }
         let copies = parts.len();
-        // Copies hide behind work of the device: no more of them than there is of it.
+        // Device work hides copies, but no more than there is of it.
         let work = facts.breakdown.computation + facts.breakdown.exposed_communication;
         let hides = matches!(self.direction, CopyDirection::HostToDevice | CopyDirection::DeviceToHost);
         let hidden = if hides && exposed > 0 { (work as f64 / exposed as f64).min(1.0) } else { 1.0 };

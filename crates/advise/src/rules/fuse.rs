@@ -17,7 +17,7 @@ pub(super) struct FuseEpilogue;
 /// Attention as two products with a softmax between them.
 pub(super) struct FuseAttention;
 
-/// Operators that one kernel may do.
+/// Most operators in one kernel.
 const LONGEST_CHAIN: usize = 15;
 /// Operators of an attention or its gradient: products, scale, mask, softmax, dropout, casts.
 const LONGEST_ATTENTION: usize = 14;
@@ -41,7 +41,7 @@ impl Inspection<'_> {
         works.map(|&work| self.work(work).duration()).sum()
     }
 
-    /// Whether a call is one of PyTorch's own operators, run one by one: others were fused already, or mean to be alone.
+    /// Whether a call is an eager PyTorch operator: others are fused already, or separate on purpose.
     fn is_eager(&self, call: u32) -> bool {
         let mut works = self.works_of[call as usize].iter();
         self.facts.name(self.facts.operator(call).name).starts_with("aten::")
@@ -60,7 +60,7 @@ impl Inspection<'_> {
         (bytes >= element).then(|| (bytes / element, bytes))
     }
 
-    /// Bytes that the calls of these device events move without what one writes for the next one.
+    /// Bytes that the calls of these device events move, without results passed to the next.
     pub(super) fn bytes_of_row(&self, row: &[u32]) -> f64 {
         let mut calls: Vec<u32> = row.iter().filter_map(|&work| self.work(work).call).collect();
         calls.dedup();
@@ -90,7 +90,7 @@ impl Inspection<'_> {
     }
 }
 
-/// What these calls are called together.
+/// The operator names of these calls.
 fn sequence(facts: &Facts, calls: &[u32]) -> Vec<u32> {
     calls.iter().map(|&call| facts.operator(call).name).collect()
 }
@@ -125,7 +125,7 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
             .with_range(low, most.clamp(1.0, high))
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{}, each on one queue, {} in all; {how} {}",
+                "{} on one queue, {} in all; {how} {}",
                 counted(found.count, "sequence", "sequences"),
                 duration(facts.us(found.time)),
                 duration(facts.us(found.saved))
@@ -232,7 +232,7 @@ fn saved_by_fusing(look: &Inspection<'_>, calls: &[u32]) -> [i64; 2] {
     }
 }
 
-/// The time in which these calls move so many bytes at their own speed; all of it where theirs are not known.
+/// Time to move these bytes at the calls' own speed; all their time if that is unknown.
 fn at_their_speed(look: &Inspection<'_>, calls: &[u32], bytes: f64) -> i64 {
     let all: f64 = calls.iter().filter_map(|&call| look.call(call).bytes).sum();
     let time = look.duration(calls);

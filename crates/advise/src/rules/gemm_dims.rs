@@ -9,15 +9,15 @@ use crate::product::Product;
 use crate::rule::{Claim, Inspection, Part, Rule};
 use crate::target::target_us;
 
-/// Matrix products whose extents do not fit the tiles and the compute units, or not the vectors that kernels load.
+/// Matrix products whose dimensions do not fit tiles and compute units, or vector loads.
 pub(super) struct GemmDims;
 
-/// What a thread loads and stores at once: rows that are no multiple of it need kernels that load less.
+/// Bytes that a thread loads at once: rows that are not a multiple of it need narrower loads.
 const VECTOR_BYTES: f64 = 16.0;
 
-/// Products with less in any direction are bound by memory or by their start.
+/// Products with a smaller extent are bound by memory or launch.
 const SMALLEST_EXTENT: u64 = 64;
-/// A product is out of step when a neighbour of at most a tenth less extent would use the device so many times better.
+/// A product is misaligned if a neighbour with at most a tenth less extent uses the device this many times better.
 const BETTER_FROM: f64 = 1.3;
 
 impl Rule for GemmDims {

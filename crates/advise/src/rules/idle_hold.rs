@@ -187,7 +187,7 @@ fn busy(look: &Inspection<'_>, subject: &str, waits: Vec<Part>) -> Option<Claim>
     Some(claim)
 }
 
-/// Waits that calls of these kinds answer for, by the name of the call.
+/// Waits caused by calls of these kinds, by call name.
 fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HostActivity) -> bool) -> Vec<Claim> {
     let facts = look.facts;
     struct OfName {

@@ -89,7 +89,7 @@ fn claim(facts: &Facts, category: &str, is_compute: bool, library: Option<&str>,
         .with_range(0.5, most_of_all)
         .with_confidence(Confidence::Medium)
         .with_evidence(format!(
-            "{} ({}) reach {} of the speed achievable at their size",
+            "{} ({}): {} of the speed achievable at that size",
             counted(group.calls, "call", "calls"),
             duration(facts.us(group.time)),
             percentages(group.reached)

@@ -6,7 +6,7 @@ use crate::facts::{DataChange, Program};
 use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Rule};
 
-/// Kernels that bring data into another order or type and compute nothing.
+/// Kernels that only reorder or convert data.
 pub(super) struct Layout;
 
 impl Rule for Layout {

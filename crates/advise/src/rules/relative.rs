@@ -11,12 +11,12 @@ use crate::target::target_us;
 /// Calls that take longer than the program's own best ones of the same kind.
 pub(super) struct RelativeEfficiency;
 
-/// Calls with arguments of their own that stand for a good time.
+/// Fewest calls with the same arguments that give a reference time.
 const FEWEST: usize = 3;
 /// Work that differs by less than this factor is of the same size.
 const SAME_SIZE: f64 = 2.0;
 
-/// Calls with other arguments are slow from so many times more on: what their size makes of them is a model's word.
+/// Calls with other arguments need this much more to be slow: the effect of their size is only modelled.
 const OTHER_ARGUMENTS: f64 = 1.2;
 
 /// Calls of one operator with the same arguments that ran as the same kernel.
@@ -78,7 +78,7 @@ impl Rule for RelativeEfficiency {
                     .with_range(0.75, 1.1)
                     .with_confidence(Confidence::High)
                     .with_evidence(format!(
-                        "{} took {fastest:.1} to {slowest:.1} times as long as the best of their size",
+                        "{} took {fastest:.1} to {slowest:.1} times as long as the best of the same size",
                         counted(calls, "call", "calls")
                     ))
                     .with_row(facts.sheets.operators, facts.name(name));

@@ -8,10 +8,10 @@ use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 use crate::target::OF_BANDWIDTH;
 
-/// Many kernels do so little that starting and ending them is most of their time.
+/// Many kernels so short that starting and ending them takes most of their time.
 pub(super) struct ShortKernels;
 
-/// Kernels in a row from which on they would be worth one launch.
+/// Fewest kernels in a row that are worth merging.
 const FEWEST_IN_A_ROW: usize = 16;
 
 impl Rule for ShortKernels {

@@ -5,10 +5,10 @@ use crate::facts::Program;
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 
-/// Waits of the device that the recording does not explain.
+/// Device waits that the recording does not explain.
 pub(super) struct Unexplained;
 
-/// Share of the window from which on they are worth saying.
+/// Least share of the window that is worth reporting.
 const FROM: f64 = 0.02;
 
 impl Rule for Unexplained {

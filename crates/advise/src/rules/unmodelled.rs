@@ -6,10 +6,10 @@ use crate::facts::{Program, RecordingGap};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 
-/// Operators with much time of which no model knows the work.
+/// Operators with much time and no performance model.
 pub(super) struct Unmodelled;
 
-/// Share of the window from which on an operator is named.
+/// Least share of the window of an operator that is named.
 const FROM: f64 = 0.01;
 
 impl Rule for Unmodelled {

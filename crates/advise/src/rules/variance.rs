@@ -7,20 +7,20 @@ use crate::facts::Program;
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Part, Rule};
 
-/// Calls with the same arguments of which some take many times as long.
+/// Outliers among calls with the same arguments.
 pub(super) struct Variance;
 
-/// Steps behind the first from which on it is known what is usual.
+/// Fewest steps after the first that tell what is usual.
 const FEWEST_STEPS: usize = 2;
-/// A first step is cold from so many usual ones on.
+/// A first step is cold from this multiple of the usual time.
 const COLD_FROM: f64 = 1.2;
-/// Calls from which on times vary.
+/// Fewest calls to judge variance.
 const FEWEST: usize = 10;
-/// A call is an outlier from so many medians on.
+/// A call is an outlier above this multiple of the median.
 const OUTLIER_FROM: i64 = 5;
 /// At most one call in so many is an outlier.
 const MOST_OUTLIERS: usize = 5;
-/// Of the time of an operator, the part beyond the median that outliers have.
+/// Least share of an operator's time that outliers take beyond the median.
 const EXCESS_FROM: f64 = 0.1;
 
 impl Rule for Variance {

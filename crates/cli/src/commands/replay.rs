@@ -132,7 +132,7 @@ fn text(found: &OperatorsToReplay, replayable: usize, written: &[PathBuf], style
         wrap(&format!("{remark}{times}"), "", "  ", width, &mut out);
     }
     let of = counted(found.operators.len(), "operator", "operators");
-    out.push_str(&format!("\n{replayable} of {of} can run again"));
+    out.push_str(&format!("\n{replayable} of {of} can be replayed"));
     match written.last() {
         Some(program) => {
             let names: Vec<_> =

@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
     }
     let unusable: u64 = written.iter().map(|file| file.unusable).sum();
     if unusable > 0 {
-        console::warning(format_args!("entries left out because they are not JSON: {unusable}"));
+        console::warning(format_args!("non-JSON entries left out: {unusable}"));
     }
     let unassigned = membership.unassigned_device_events;
     if unassigned > 0 {

@@ -99,7 +99,7 @@ fn an_unchanged_program_passes() {
     outcome.with_summary(&[
         "PASS, step time",
         "1 v 1 job · NVIDIA H100 80GB HBM3 × 1",
-        "workloads alike by 1.00",
+        "workload similarity 1.00",
     ]);
     let itself = Workplace::with(Program::new().trace());
     let outcome = itself.run("gate --baseline trace.json --candidate trace.json --json").exits_with(0);
@@ -190,7 +190,7 @@ fn a_baseline_file_stands_for_its_recordings() {
     let place = place(&b);
     place.put("a2.json", Program { seed: 5, ..Program::new() }.trace());
     let written = place.run("gate save a.json a2.json --separate-jobs -o main.json").exits_with(0);
-    assert_eq!(written.out, "wrote main.json: 2 recordings with 16 steps, which count as 2 jobs\n");
+    assert_eq!(written.out, "wrote main.json: 2 recordings with 16 steps, counted as 2 jobs\n");
     let of_traces = place.run("gate --baseline a.json a2.json --candidate b.json --separate-jobs --json");
     let of_file = place.run("gate --baseline main.json --candidate b.json --separate-jobs --json");
     assert_eq!(document(&of_traces.exits_with(3)), document(&of_file.exits_with(3)));

@@ -101,7 +101,7 @@ fn recordings_of_other_tools_are_named_as_what_they_are() {
         (
             "chrome.json",
             br#"{"traceEvents": [{"ph": "X", "cat": "toplevel", "name": "Task", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}"#,
-            &["another tool than PyTorch's profiler", "ui.perfetto.dev", "record the run with torch.profiler"],
+            &["not from PyTorch's profiler", "ui.perfetto.dev", "record the run with torch.profiler"],
         ),
     ] {
         place.put(file, content);

@@ -80,7 +80,7 @@ fn operators_are_written_as_a_list_and_a_program() {
     for line in [
         "aten::gelu: assumed: approximate = \"none\"",
         "c10d::allreduce_: is a collective, which needs the other ranks",
-        "2 of 3 operators can run again; wrote out/replay.json, out/replay.py",
+        "2 of 3 operators can be replayed; wrote out/replay.json, out/replay.py",
         "run them where PyTorch is installed: python out/replay.py",
     ] {
         assert!(lines.contains(&line), "no {line:?} in {out}");

@@ -210,7 +210,7 @@ fn a_report_of_a_tpus_runs_is_of_these_alone() {
     assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (12, 12.0));
     // Runs start at 600, 800, 1000 µs, the operations 10 µs after; those of the second core 30 µs later.
     let (says, some) = run(&["--window", "600us..820us"]);
-    assert!(says.ends_with("the device work that starts in the window"), "{says}");
+    assert!(says.ends_with("device work that starts in the window"), "{says}");
     assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (3, 3.0));
     // The window cuts the third run behind the start of its operation, of which it has all.
     let duration = |some: &Sheets| sum(some, "module_runs", "Duration (us)");

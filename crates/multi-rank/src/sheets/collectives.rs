@@ -519,7 +519,7 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     )
     .with_chart(
         Chart::new(
-            "Collectives by time of the exchange",
+            "Collectives by exchange time",
             NAME.name,
             TOTAL_LATENCY.name,
             "time without waiting (ms)",

@@ -213,7 +213,7 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
         "Time per step",
         "step",
         MEDIAN.name,
-        "median over the ranks (ms)",
+        "median over ranks (ms)",
         ChartShape::Columns("step"),
     ))
 }

@@ -13,7 +13,7 @@ use trace_ingest::RecordingKind;
 
 use crate::finding::{Elsewhere, Harm, Rule};
 
-/// What suffers where device events hang below the wrong call.
+/// Figures that suffer if device events hang below the wrong call.
 const FIGURES_BY_LAUNCH: &[Figure] = &[
     Figure::OpsSummary,
     Figure::OpsAll,
@@ -32,7 +32,7 @@ const FIGURES_WITH_LOSS: &[Figure] = &[
     Figure::GpuTimeline,
     Figure::CriticalPath,
 ];
-/// What suffers where nobody knows whether the device worked.
+/// Figures that suffer if it is unknown whether the device was busy.
 const FIGURES_OF_ABSENCE: &[Figure] = &[
     Figure::OpsSummary,
     Figure::OpsAll,

@@ -160,11 +160,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             |_, _, series| series.values.quantile(0.95),
         ),
         of(
-            value("mean_while_busy", "Mean while the device ran anything, in the counter's unit."),
+            value("mean_while_busy", "Mean while the device was busy, in the counter's unit."),
             |_, counters, series| series.values.mean_within(&counters.work.get(&series.device)?.busy),
         ),
         of(
-            value("mean_while_idle", "Mean while it ran nothing, in the counter's unit."),
+            value("mean_while_idle", "Mean while it was idle, in the counter's unit."),
             |_, counters, series| {
                 let idle = series.known.subtract(&counters.work.get(&series.device)?.busy);
                 series.values.mean_within(&idle)

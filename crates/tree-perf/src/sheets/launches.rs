@@ -114,7 +114,7 @@ pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
             (!rows.is_empty()).then_some((analysis, rows))
         },
     ).showing(&[Figure::QueueTimes])
-    .with_chart(series::chart("Launched events that wait", &LONGEST, "greatest length of the queue"))
+    .with_chart(series::chart("Launched events that wait", &LONGEST, "maximum queue length"))
 }
 
 /// The queue of one stream over time.

@@ -117,7 +117,7 @@ fn fp32_products_are_held_against_the_arithmetic_that_the_kernel_names() {
             "h100",
             false,
             "matrix_fp32",
-            "held against matrix_tf32: the trace does not say whether FP32 is multiplied as TF32".to_owned(),
+            "compared with matrix_tf32: the trace does not say whether FP32 is multiplied as TF32".to_owned(),
             494.7,
         ),
         // With matrix units for FP32; with neither; as TraceLens has it.

@@ -143,7 +143,7 @@ fn a_roof_that_stands_in_for_another_says_so() {
     let roofs = Table::of_sheet(&fixture.analyse(options), ROOFS);
     assert_eq!(roofs.select("Compute Spec | Peak Spec")[2..], ["vector_bf16 | vector_fp32"; 2]);
     let label = &roofs.select("label")[2];
-    assert!(label.starts_with("vector_bf16 (held against vector_fp32): 75 TFLOP/s, ridge "), "{label}");
+    assert!(label.starts_with("vector_bf16 (compared with vector_fp32): 75 TFLOP/s, ridge "), "{label}");
 }
 
 #[test]

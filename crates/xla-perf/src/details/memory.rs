@@ -193,7 +193,7 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         |analysis| allocator_use(&memory_events(analysis.profile())),
     )
     .with_chart(Chart::new(
-        "Peak of memory by allocator",
+        "Peak memory by allocator",
         ALLOCATOR.name,
         PEAK.name,
         "memory in use (MiB)",

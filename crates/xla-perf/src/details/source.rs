@@ -181,9 +181,7 @@ pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         }),
         Column::text("top_instruction", "Instruction with the most time.").with_role(Role::Detail).field(|row: &SourceLine<'_>| row.top.into()),
     ];
-    fields.extend(time_fields("Instructions that come from the line.", TOTAL_MS, |row: &SourceLine<'_>| {
-        &row.time
-    }));
+    fields.extend(time_fields("Instructions from the line.", TOTAL_MS, |row: &SourceLine<'_>| &row.time));
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time.0));
     sheet(
         "source_lines",

@@ -95,7 +95,7 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         STEP.name,
         BUSY.name,
         "busy time (ms)",
-        ChartShape::Columns("executions of programs by start"),
+        ChartShape::Columns("program executions by start"),
     ))
 }
 

@@ -47,10 +47,10 @@ impl WorkClass {
     pub const fn as_str(self) -> &'static str {
         match self {
             WorkClass::Compute => "compute",
-            WorkClass::Copy => "copies between memories of the device",
+            WorkClass::Copy => "copies between device memories",
             WorkClass::HostOffload => "host-offload copies",
             WorkClass::Collective => "collectives",
-            WorkClass::Feed => "transfers from and to the host",
+            WorkClass::Feed => "host transfers",
             WorkClass::Idle => "idle time",
         }
     }

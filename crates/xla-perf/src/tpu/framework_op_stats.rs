@@ -238,7 +238,7 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet("framework_op_stats", "Framework operations: the HLO operations that came from each on all tensor cores, and its calls on the host, as in the XLA profiler's Framework Op Stats; most self time first, the device before the host.", fields, rows)
     .with_chart(Chart::new(
-        "Framework operations by own time",
+        "Framework operations by self time",
         NAME.name,
         SELF_TIME.name,
         "own time (µs)",

@@ -165,7 +165,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(names::HLO_STATS, "HLO operations of all programs, all tensor cores together, most self time first, as in the XLA profiler's HLO Stats. Time in which nothing ran has no row.", fields, hlo_stats)
     .with_chart(Chart::new(
-        "HLO operations by own time",
+        "HLO operations by self time",
         hlo::OP_NAME.name,
         hlo::SELF_TIME.name,
         "own time (µs)",

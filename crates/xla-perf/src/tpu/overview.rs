@@ -248,7 +248,7 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
     let not_sampled = if tpu.profile.is_window { SAMPLED_OVER_ALL } else { NOT_SAMPLED };
     let mut rows = vec![
         Row::new("Finding", None, "", &finding)
-            .meaning("The kind of work that takes most of the time of all cores."),
+            .meaning("The kind of work with the most time over all cores."),
         Row::new("Device type", None, "", &overview.device_type).meaning("Kind of device, from its plane."),
         Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Tensor cores in the profile."),
         Row::new("Steps", steps.map(|steps| steps.count as f64), "", &source)
