@@ -281,7 +281,7 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
             return;
         }
         // The hook of the panic has said on standard error what is wrong.
-        let own_fault = |_| Err(Fault::new(-32603, "the call failed: an error of the server"));
+        let own_fault = |_| Err(Fault::new(-32603, "the call failed: internal server error"));
         self.reply(&call.id, result.unwrap_or_else(own_fault));
     }
 
