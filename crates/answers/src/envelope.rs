@@ -351,7 +351,7 @@ pub struct AnswerFinding {
     pub confidence: &'static str,
     /// Rows as evidence.
     pub evidence: Vec<Row>,
-    /// Reasons to doubt it, by rule of `doctor`.
+    /// Reasons to doubt it, as rules of `doctor`.
     pub doubts: Vec<String>,
     /// What to do.
     pub action: String,

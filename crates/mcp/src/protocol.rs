@@ -175,7 +175,9 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
                 return Ok(());
             }
             if line.len() as u64 == LONGEST_MESSAGE {
-                return Err(ServeError::Protocol(format!("a message has {LONGEST_MESSAGE} bytes or more")));
+                return Err(ServeError::Protocol(format!(
+                    "a message reaches the limit of {LONGEST_MESSAGE} bytes"
+                )));
             }
             if line.trim_ascii().is_empty() {
                 continue;

@@ -57,7 +57,7 @@ tools! {
                                the first findings.";
     "table" TableRows table "Rows of one table of a recording, filtered, sorted and paged. `open` lists the \
                              tables, `columns` explains their columns.";
-    "why" OfTarget why "Explains one operator, kernel, module or event: time, calls, spread, callers, \
+    "why" OfTarget why "Explain one operator, kernel, module or event: time, calls, spread, callers, \
                         kernels, waits before it, findings.";
     "tree" OfTree tree "What a call launches (down) or who calls it (up), with device times; identical siblings share one row.";
     "path" OfPath path "The critical path of a PyTorch trace: what the run waited for, by class of work.";

@@ -58,7 +58,7 @@ const CHECKER_OF_TUNING: &str = r"(?:^|\W)redzone_checker_kernel(?:\W|$)";
 #[cfg_attr(
     feature = "clap",
     derive(clap::Args),
-    command(next_help_heading = "Tables known from Perfetto traces", rename_all = "snake_case")
+    command(next_help_heading = "Tables of Perfetto traces", rename_all = "snake_case")
 )]
 pub struct PftraceOptions {
     /// Add category_summary, xla_top, pftrace_kernel_summary, hip_summary, api_kernel_summary and

@@ -106,7 +106,7 @@ fn made_by(report: &Report, options: &[String]) -> Vec<(String, String)> {
             .summary
             .architecture
             .iter()
-            .map(|architecture| ("rooflines of".to_owned(), architecture.clone())),
+            .map(|architecture| ("rooflines for".to_owned(), architecture.clone())),
     );
     rows
 }

@@ -35,7 +35,7 @@ pub(super) fn waterfall_of(comparison: &Comparison) -> Option<Waterfall> {
         *change += ns(last) - before;
     }
     Some(Waterfall {
-        title: "From the first run's time to the second's, part by part.".to_owned(),
+        title: "Change in time from the first run to the second, part by part.".to_owned(),
         runs: comparison.names.clone(),
         totals_ns: [ns(first), ns(last)],
         steps: changes,

@@ -60,7 +60,7 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "HOW", default_value = "wall", value_parser = one_of_explained(MODES), help_heading = "Analysis")]
     pub(crate) mode: PathMode,
 
-    /// Reproduce Holistic Trace Analysis 0.5.0, errors included: its graph (--mode dag) in whole µs, without the last
+    /// Reproduce Holistic Trace Analysis 0.5.0, errors included: its graph (--mode dag) in integer µs, without the last
     /// of several profiler steps; --annotation matches any event whose name contains the text
     #[arg(long, value_name = "TOOL", value_parser = one_of(HTA), help_heading = "Analysis")]
     pub(crate) parity: Option<Reference>,

@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use inference_phase::tracelens::Method;
 
 #[derive(Args)]
-#[command(next_help_heading = "Phases of inference")]
+#[command(next_help_heading = "Inference phases")]
 pub(crate) struct PhaseArguments {
     /// Separate prefill and decode: adds phase_summary, step_summary and ops_summary_<phase>, and with
     /// --enable_kernel_summary kernel_summary_<phase>

@@ -78,7 +78,7 @@ pub(crate) struct SplitArguments {
     #[arg(long)]
     pub(crate) representatives: bool,
 
-    /// Write one trace of the longest run of steady steps (whole, warmed up, no outliers) of any program
+    /// Write one trace of the longest run of steady steps (complete, warmed up, no outliers) of any program
     #[arg(long, conflicts_with = "iterations")]
     pub(crate) steady: bool,
 
