@@ -5,10 +5,10 @@ use trace_ingest::RecordingKind;
 
 use crate::known_sheets::{KnownSheet, ReportOf, known_sheets};
 
-/// What the columns of all sheets mean, report by report.
+/// Columns of all sheets, by report.
 #[must_use]
 pub fn columns_page() -> String {
-    let mut text = "# Columns\n\nWhat the columns of all sheets mean, report by report.\n".to_owned();
+    let mut text = "# Columns\n\nColumns of all sheets, by report.\n".to_owned();
     let sheets = known_sheets();
     for (report, title) in [
         (ReportOf::Recording(RecordingKind::Trace), "PyTorch traces"),

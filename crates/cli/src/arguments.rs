@@ -84,7 +84,7 @@ Examples:
 const REPORT_EXAMPLES: &str = "\
 Examples:
   tracelens report trace.json.gz                   first page here, workbook beside the trace
-  tracelens report trace.json.gz -o page.html      a page to look at and to send on
+  tracelens report trace.json.gz -o page.html      a page to view and share
   tracelens report trace.json.gz -o sheets         a folder of CSV files
   tracelens report trace.json.gz --steady --json   steady iterations only, for programs
 
@@ -834,9 +834,9 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
 
 /// Subcommands that read so many recordings and no more.
 const READ: [(&str, &str); 3] = [
-    ("tree", "one recording: name one, or run it once for each"),
-    ("split", "one trace: name one, or run it once for each"),
-    ("split match", "two traces, A and B: name two"),
+    ("tree", "one recording: pass one, or run it once for each"),
+    ("split", "one trace: pass one, or run it once for each"),
+    ("split match", "two traces, A and B: pass two"),
 ];
 
 /// What to do where a subcommand was given more files than it reads.

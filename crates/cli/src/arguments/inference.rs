@@ -60,7 +60,7 @@ impl EngineArguments {
     /// The first option that is given and not supported, and what to do instead.
     pub(crate) fn unsupported(&self) -> Option<(&'static str, &'static str)> {
         const NO_SIMULATION: &str =
-            "matmul times are not simulated here; the roofline columns have the least time";
+            "matmul times are not simulated here; the roofline columns have the minimum time";
         [
             (self.enable_origami, "--enable-origami", NO_SIMULATION),
             (self.python_path.is_some(), "--python_path", NO_SIMULATION),

@@ -215,11 +215,11 @@ fn what_cannot_be_split_is_told() {
     place
         .run("split trace.json --divide-phases")
         .exits_with(2)
-        .with_error(&["nothing written", "name an output directory with -o"]);
+        .with_error(&["nothing written", "choose an output directory with -o"]);
     place
         .run("split trace.json -o trace.json --divide-phases")
         .exits_with(1)
-        .with_error(&["cannot write trace.json", "a file has this name"]);
+        .with_error(&["cannot write trace.json", "a file with this name exists"]);
     place
         .run("split trace.json -o trace.json/below --divide-phases")
         .exits_with(1)
