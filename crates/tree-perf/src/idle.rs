@@ -45,7 +45,7 @@ impl fmt::Display for IdleFinding {
                 "waits for a launch while the host allocates or frees memory"
             }
             WaitCause::Host(HostActivity::Initialisation) => {
-                "waits for a launch during one-time initialisation"
+                "waits for a launch during one-time initialization"
             }
             WaitCause::Host(HostActivity::Operator) => {
                 "waits for a launch while an operator on the host launches nothing"

@@ -411,7 +411,7 @@ fn steps_are_fused_by_their_numbers() {
     assert!(!text.contains("ProfilerStep#1") && !text.contains("ProfilerStep#4"));
     assert_eq!(text.matches("gemm_bf16").count(), 8);
     fuse("7").exits_with(2).with_error(&["no recording has steps 7 to 7; their steps are 0 to 5"]);
-    assert!(fuse("5..3").exits_with(2).err.contains("it holds no iteration"));
+    assert!(fuse("5..3").exits_with(2).err.contains("it contains no iteration"));
 }
 
 #[test]

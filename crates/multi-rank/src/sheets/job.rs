@@ -165,7 +165,8 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         names::STRAGGLER_CAUSES,
-        "Why ranks were late: late arrivals of a rank in a step, compared with the median rank, most lateness first.",
+        "Causes of late ranks: late arrivals of a rank in a step, compared with the median rank, latest \
+         first.",
         fields,
         |job| job.causes.iter().collect(),
     )
@@ -206,7 +207,7 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
                 slowest(step).map(|(recording, _)| job.job.recordings[recording].rank).into()
             }),
     ];
-    sheet("step_times", "Durations of the program's steps over the ranks.", fields, |job| {
+    sheet("step_times", "Durations of the program's steps across ranks.", fields, |job| {
         job.steps.iter().collect()
     })
     .with_chart(Chart::new(
