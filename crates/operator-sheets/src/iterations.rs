@@ -444,7 +444,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
         GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, most time first.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
-        Column::count("iterations", "Number of iterations in the group.")
+        Column::count("iterations", "Number in the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
         MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
             analysis.ms(row.group.durations.median).into()

@@ -241,7 +241,7 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         "Framework operations by self time",
         NAME.name,
         SELF_TIME.name,
-        "own time (µs)",
+        "self time (µs)",
         ChartShape::Bars(10),
     ))
 }

@@ -168,7 +168,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         "HLO operations by self time",
         hlo::OP_NAME.name,
         hlo::SELF_TIME.name,
-        "own time (µs)",
+        "self time (µs)",
         ChartShape::Bars(10),
     ))
     .with_excerpt(Excerpt::new(
