@@ -47,7 +47,7 @@ fn describe(text: &mut String, first: &KnownSheet, sheets: &[&KnownSheet]) {
     }
     for sheet in sheets {
         if let Some(name) = sheet.reference_name {
-            text.push_str(&format!("\nTraceLens calls `{}` `{name}`.\n", sheet.name));
+            text.push_str(&format!("\nIn TraceLens, `{}` is `{name}`.\n", sheet.name));
         }
     }
     text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");

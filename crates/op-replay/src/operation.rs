@@ -222,9 +222,9 @@ fn for_the_target_to_say(name: &str, known: &[Schema<'_>], arguments: &[Argument
         }
     }
     if arguments.iter().any(unknown) {
-        return Err("scalar values were not recorded; record with a PyTorch version that writes Concrete \
-             Inputs"
-            .to_owned());
+        return Err(
+            "scalar values were not recorded; use a PyTorch version that writes Concrete Inputs".to_owned()
+        );
     }
     Ok(match (name.split_once("::"), known.is_empty()) {
         (Some(("aten", _)), true) => {

@@ -223,7 +223,7 @@ impl Reader<'_> {
                 let size = by_kernel.and_then(|name| perf_models::element_size(name).ok());
                 let size = size.map(|size| size as u64);
                 match self.seen.of_shape(first, size) {
-                    Some(of) => (Some(of), "as for other tensors of that shape"),
+                    Some(of) => (Some(of), "like other tensors of that shape"),
                     None => {
                         (size.and_then(|size| self.seen.of_size(size)), "from the size in the kernel name")
                     }
@@ -377,14 +377,14 @@ mod tests {
             (
                 &["CatArrayBatchedCopy<OpaqueType<8u>, 1>"],
                 "int64",
-                "long int, as for other tensors of that shape",
+                "long int, like other tensors of that shape",
             ),
             (
                 &["CatArrayBatchedCopy<OpaqueType<4u>, 1>"],
                 "float32",
                 "float, from the size in the kernel name",
             ),
-            (&[], "bfloat16", "c10::BFloat16, as for other tensors of that shape"),
+            (&[], "bfloat16", "c10::BFloat16, like other tensors of that shape"),
         ] {
             assert_eq!(found(kernels, &seen), (torch, format!("elements of tensor lists are {why}")));
         }

@@ -395,14 +395,14 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .field(|row: &PointRow<'_>| row.point.intensity.into()),
         columns::TFLOPS_PER_S
             .mean
-            .described("Mean over calls of the achieved rate (floating-point operations / kernel time), in units of 1e12 per second; height of the point.")
+            .described("Mean achieved rate of calls (floating-point operations / kernel time), in units of 1e12 per second; height of the point.")
             .field(|row: &PointRow<'_>| row.point.tflops.into()),
         HEIGHT
             .described("Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth sustains at this intensity, whichever is smaller.")
             .field(|row: &PointRow<'_>| row.attainable_tflops.into()),
         columns::PCT_ROOFLINE
             .mean
-            .described("Achieved over attainable rate; above 100, the model or the recorded arguments are wrong, or the data came from a cache.")
+            .described("Achieved / attainable rate; above 100, the model or the recorded arguments are wrong, or the data came from a cache.")
             .field(|row: &PointRow<'_>| (row.point.tflops / row.attainable_tflops * 100.0).into()),
         Column::milliseconds(
             "Kernel Time (ms)_sum",

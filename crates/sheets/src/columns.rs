@@ -320,7 +320,7 @@ pub mod collectives {
     .per("collective");
     pub const BUS_BANDWIDTH_MAX: Column = BUS_BANDWIDTH
         .named("bus bandwidth (GB/s)_max")
-        .described("Bus bandwidth over the shortest duration, in GB/s: the closest recorded figure to the link bandwidth.")
+        .described("Bus bandwidth at the shortest duration, in GB/s: the closest recorded figure to the link bandwidth.")
         .showing(&[Figure::SumsOfDeviceTime]);
 }
 

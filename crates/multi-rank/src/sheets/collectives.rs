@@ -616,12 +616,12 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
         THROUGHPUT.field(|row: &R<'_>| row.throughput().into()),
         THROUGHPUT
             .named("max_rank_throughput (GB/s)")
-            .described("Largest input of a rank over its duration, in GiB/s (2³⁰ bytes).")
+            .described("Largest input of a rank / its duration, in GiB/s (2³⁰ bytes).")
             .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::max).into()),
         THROUGHPUT
             .named("min_rank_throughput (GB/s)")
-            .described("Smallest input of a rank over its duration, in GiB/s, of ranks with any input.")
+            .described("Smallest input of a rank / its duration, in GiB/s, of ranks with any input.")
             .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::min).into()),
         IMBALANCE.field(|row: &R<'_>| row.imbalance().into()),

@@ -384,7 +384,7 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::count("pairs", "Collectives behind the offset.")
             .field_in(|job: &Job<'a>, &clock: &R| job.clocks.corrections[clock].pairs.into()),
     ];
-    sheet("clock", "Clocks of the hosts, relative to the first.", fields, |job| {
+    sheet("clock", "Host clocks, relative to the first.", fields, |job| {
         (0..job.job.clocks.len()).collect()
     })
 }
@@ -422,7 +422,7 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
                 .into()
         }),
     ];
-    sheet("matching", "How each rank's collectives were matched with the others'.", fields, |job| {
+    sheet("matching", "Matching of each rank's collectives with the other ranks'.", fields, |job| {
         job.matches.iter().collect()
     })
 }
@@ -436,5 +436,5 @@ fn diagnostics<'a>() -> Sheet<'a, JobAnalysis> {
         RANK.field(|of: &R<'_>| of.rank().into()),
         Column::text("what", "In words.").field(|of: &R<'_>| of.to_string().into()),
     ];
-    sheet("diagnostics", "Anomalies of the recordings.", fields, |job| job.diagnostics.iter().collect())
+    sheet("diagnostics", "Anomalies in the recordings.", fields, |job| job.diagnostics.iter().collect())
 }

@@ -164,7 +164,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
             ),
             |row| row.growths.count as i64,
         ),
-        of(bytes("growth_bytes", "Total of additional bytes reserved."), |row| row.growths.bytes),
+        of(bytes("growth_bytes", "Additional bytes reserved, in total."), |row| row.growths.bytes),
         of(
             Column::count(
                 "driver_calls",
