@@ -384,9 +384,7 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::count("pairs", "Collectives behind the offset.")
             .field_in(|job: &Job<'a>, &clock: &R| job.clocks.corrections[clock].pairs.into()),
     ];
-    sheet("clock", "Host clocks, relative to the first.", fields, |job| {
-        (0..job.job.clocks.len()).collect()
-    })
+    sheet("clock", "Host clocks, relative to the first.", fields, |job| (0..job.job.clocks.len()).collect())
 }
 
 // matching
