@@ -202,9 +202,9 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
     let likeness = diff.likeness();
     let percent = |share: Option<f64>| share.map(|share| format!("{}%", decimal(share, 1)));
     let operators = percent(likeness.operators_percent())
-        .map(|share| format!("{share} of the operators occur in both with the same shapes and types"));
+        .map(|share| format!("{share} of the operators match in shapes and types"));
     let kernels = percent(likeness.device_events_percent())
-        .map(|share| format!("{share} of the kernels, copies and fills have the same name in both"));
+        .map(|share| format!("{share} of the kernels, copies and fills match by name"));
     let parts: Vec<String> = operators.into_iter().chain(kernels).collect();
     lines.extend((!parts.is_empty()).then(|| format!("similarity: {}", parts.join("; "))));
     if diff.is_cut_differently() {

@@ -442,7 +442,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         .when(has_phases);
     let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
-        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, most time first.")
+        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, by time, longest first.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Number in the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),

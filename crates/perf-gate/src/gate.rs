@@ -185,7 +185,7 @@ impl Gate {
             .iter()
             .filter(|exception| thresholds.metrics.iter().all(|gated| gated.metric != exception.metric));
         remarks.extend(unused.map(|exception| {
-            format!("the exception for {} changes nothing: it is not gated", exception.metric)
+            format!("the exception for {} has no effect: it is not gated", exception.metric)
         }));
         let ledger = Ledger::new([&both[0], &both[1]], noise);
         let has = |decision: Decision| metrics.iter().any(|metric| metric.decision == decision);

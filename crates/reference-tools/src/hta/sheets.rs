@@ -67,11 +67,12 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
     };
     sheet(
         "hta_temporal_breakdown",
-        "HTA's get_temporal_breakdown: device time in whole µs, from the first start to the last end; with --parity hta. Everything with a stream counts, including host operators that name one. gpu_timeline has the exact times.",
+        "HTA's get_temporal_breakdown: device time in whole µs, from the first start to the last end; with \
+         --parity hta. Every event with a stream counts, including host operators with a stream argument. \
+         gpu_timeline has the exact times.",
         [
-            whole_us("idle_time(us)", "Time in which nothing ran.")
-                .field(|row: &TemporalBreakdown| row.idle.into()),
-            whole_us("compute_time(us)", "Time in which compute kernels ran.")
+            whole_us("idle_time(us)", "Idle time.").field(|row: &TemporalBreakdown| row.idle.into()),
+            whole_us("compute_time(us)", "Compute kernel time, overlaps counted once.")
                 .field(|row: &TemporalBreakdown| row.compute.into()),
             whole_us(
                 "non_compute_time(us)",
@@ -132,7 +133,8 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
     type Row = (String, i64, f64);
     sheet(
         "hta_kernel_types",
-        "HTA's get_gpu_kernel_breakdown, table of types, without copies and fills (its default): time in which exactly these types ran; with --parity hta. overlap_matrix has the exact times.",
+        "HTA's get_gpu_kernel_breakdown, table of types, without copies and fills (its default): time when \
+         exactly these types ran; with --parity hta. overlap_matrix has the exact times.",
         [
             Column::text("kernel_type", "What ran.").field(|row: &Row| row.0.as_str().into()),
             whole_us("sum", "Time in µs.").with_role(Role::Headline).field(|row: &Row| row.1.into()),

@@ -170,7 +170,8 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
                 series.values.mean_within(&idle)
             },
         ),
-        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five sample intervals, in the counter's unit; empty without such."), 0),
+        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five \
+            sample intervals, in the counter's unit; empty if there are none."), 0),
         alone(value("mean_in_communication", "Likewise while it only communicated."), 1),
         alone(value("mean_in_copy", "Likewise while it only copied."), 2),
         of(

@@ -44,7 +44,7 @@ const SELF_US: Column = HOST_US.named("self_us").described(
 const SELF_SHARE: Column = HOST_SHARE
     .named("self_percent")
     .showing(&[])
-    .described("Share of the sum of self_us over all operators.");
+    .described("self_us as a share of its sum over all operators.");
 const CALLS: Column = Column::count("calls", "Calls of the operator.");
 const CALL_TIME: Statistics = statistics!(
     "call_us",

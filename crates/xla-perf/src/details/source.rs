@@ -245,7 +245,8 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     let total = TOTAL_MS
         .described(
-            "Time in which a kernel of the instruction ran, summed over executions, including scopes inside.",
+            "Kernel time of the instructions, overlaps counted once, summed over executions, including \
+             scopes inside.",
         )
         .overlapping();
     fields.extend(time_fields("Number of instructions, including scopes inside.", total, |row: &Scope| {

@@ -264,17 +264,17 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
         Row::percent("HBM utilization, sampled", overview.sampled_hbm_utilization, not_sampled)
             .meaning("Bandwidth utilization of the high-bandwidth memory, sampled by the host."),
         share("FLOPS utilization", overview.flops_utilization, &peaks)
-            .meaning("Floating-point operations over all time as a share of the peak."),
+            .meaning("Floating-point rate over the whole time as a share of the peak."),
         share("HBM utilization", overview.hbm_utilization, &peaks)
-            .meaning("Bytes of the high-bandwidth memory over all time as a share of its peak, according to the compiler."),
+            .meaning("Rate of the high-bandwidth memory over the whole time as a share of its peak, according to the compiler."),
         share("Duty cycle", overview.duty_cycle, NO_OPERATION)
-            .meaning("Time in which an operation other than infeed, outfeed and waits for the host ran, as a share of the time from the first run or operation to the last."),
+            .meaning("Time with an operation other than infeed, outfeed and host waits, as a share of the time from the first run or operation to the last."),
         share("Idle", overview.idle, NO_OPERATION)
-            .meaning("Time in which no operation ran, as a share of the time from the first operation to the last."),
+            .meaning("Time without any operation, as a share of the time from the first operation to the last."),
         share("16-bit compute", overview.compute_16bit, "nothing was computed")
-            .meaning("Share of compute operations' time with 16-bit result elements. The XLA profiler has no such figure for TPUs and shows 0."),
+            .meaning("Share of compute time in operations with 16-bit results. The XLA profiler has no such figure for TPUs and shows 0."),
         share("32-bit compute", overview.compute_32bit, "nothing was computed")
-            .meaning("Likewise with 32-bit result elements."),
+            .meaning("Likewise with 32-bit results."),
         share("Framework ops on the host", overview.host_op_fraction, NO_OPERATION)
             .meaning("Host calls as a share of the executions of framework operations."),
         share("Framework ops on the device", overview.device_op_fraction, NO_OPERATION)
@@ -283,7 +283,7 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
     rows.extend((1..).zip(&overview.top_ops).map(|(at, op)| {
         let text = format!("{} ({}), {:.3} GFLOP/s", op.name, op.kind, op.rates.flop_rate);
         Row::new(&format!("Top op {at}"), Some(op.self_fraction * 100.0), "%", &text)
-            .meaning("Framework operation, with its self time as a share of the time in which something ran.")
+            .meaning("Framework operation, with its self time as a share of busy time.")
     }));
     rows
 }
