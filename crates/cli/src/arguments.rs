@@ -834,9 +834,9 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
 
 /// Subcommands that read so many recordings and no more.
 const READ: [(&str, &str); 3] = [
-    ("tree", "one recording: name one, or run it once for each"),
-    ("split", "one trace: name one, or run it once for each"),
-    ("split match", "two traces, A and B: name two"),
+    ("tree", "one recording: pass one, or run it once for each"),
+    ("split", "one trace: pass one, or run it once for each"),
+    ("split match", "two traces, A and B: pass two"),
 ];
 
 /// What to do where a subcommand was given more files than it reads.

@@ -46,7 +46,7 @@ pub struct JobOptions {
 
 #[cfg(feature = "clap")]
 const PAIRINGS: &[(&str, &str, Pairing)] = &[
-    ("best", "by the program's numbers, else by end times", Pairing::Best),
+    ("best", "by the program's sequence numbers, else by end times", Pairing::Best),
     ("position", "only by position in the recording", Pairing::Position),
 ];
 

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &JaxArguments, context: &Context<'_>) -> Result<(),
         ..Request::new("jax", files, &arguments.output.tables, context)
     };
     if is_of_one && arguments.analysis.options.gpus_per_node.is_some() {
-        let warning = "--gpus_per_node has no effect on one profile: its GPUs are on one host";
+        let warning = "--gpus_per_node has no effect on a single profile: its GPUs are on one host";
         request.warnings.push(warning.into());
     }
     let analysis = options(&arguments.analysis)?;

@@ -164,7 +164,7 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
             .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
         Column::microseconds(
             "total_subtree_kernel_time",
-            "Same as the direct kernel time: kernels have nothing below.",
+            "Same as the direct kernel time: kernels have no children.",
         )
         .only_in(Layout::Listed)
         .field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| analysis.us(row.time).into()),
@@ -277,7 +277,7 @@ macro_rules! pair {
             Column::new(
                 concat!("total_subtree_kernel_time_", $statistic),
                 Number(Microseconds),
-                "Same as the direct kernel time: kernels have nothing below.",
+                "Same as the direct kernel time: kernels have no children.",
             )
             .only_in(Layout::Listed),
         ]
@@ -367,12 +367,12 @@ fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a
         time(Column::microseconds("total_direct_kernel_time_sum", "Sum of durations in µs.")),
         time(Column::microseconds(
             "total_subtree_kernel_time_sum",
-            "Same as the direct kernel time: kernels have nothing below.",
+            "Same as the direct kernel time: kernels have no children.",
         )),
         DIRECT_MS.field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
         DIRECT_MS
             .named("total_subtree_kernel_time_ms")
-            .described("Same as the direct kernel time: kernels have nothing below.")
+            .described("Same as the direct kernel time: kernels have no children.")
             .only_in(Layout::Listed)
             .field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
         COUNT.field(|row: &KernelSum<'_>| row.count.into()),
