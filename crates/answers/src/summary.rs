@@ -41,7 +41,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Says first what part of the recording the figures are of, where it is one.
+    /// Puts the analyzed window first, if there is one.
     pub(crate) fn begin_with(&mut self, window: Option<String>) {
         self.headlines += usize::from(window.is_some());
         self.statements.splice(0..0, window);

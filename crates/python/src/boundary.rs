@@ -87,7 +87,7 @@ fn internal_error() -> PyErr {
     about.tell(InternalError::new_err(format!("the library failed; {action}")))
 }
 
-/// How often signals are looked for: seldom enough that threads which want the interpreter's lock keep it, and often enough for
+/// Signal poll interval: long enough that threads waiting for the interpreter's lock keep it, and short enough for
 /// who presses Ctrl-C.
 const LOOKED_AFTER: Duration = Duration::from_millis(10);
 

@@ -353,7 +353,7 @@ impl Analysis {
         self.work.get_or_init(|| work);
     }
 
-    /// Says what another run takes for the work of this one; `unified_perf_summary` shows it.
+    /// Attaches the other run's times; `unified_perf_summary` shows them.
     pub fn compare_with(&mut self, work: Vec<SharedWork>) {
         self.other_run = Some(OtherRun::new(self.trace(), work));
     }

@@ -643,7 +643,7 @@ impl Contents {
     }
 }
 
-/// Twice what two ascending lists have in common by what they have (Sørensen and Dice), 0 to 1; 0 where both are empty.
+/// Sørensen–Dice coefficient of two sorted lists; 0 if both are empty.
 fn dice(a: &[u64], b: &[u64]) -> f64 {
     let (mut at_a, mut at_b, mut common) = (0, 0, 0_usize);
     while let (Some(of_a), Some(of_b)) = (a.get(at_a), b.get(at_b)) {

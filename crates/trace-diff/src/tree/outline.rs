@@ -253,7 +253,7 @@ impl Outline {
     }
 }
 
-/// Whether device work comes of a host event.
+/// Whether a host event launched device work.
 fn leads_to_device(tree: &TraceTree, event: EventId) -> bool {
     !tree.non_gpu_path(event)
 }

@@ -1,6 +1,6 @@
 //! Rows of plain tables, read from the pages of the file.
 //!
-//! SQLite hands out a row in some hundred nanoseconds, most of which its machine takes for moving values about; here a row
+//! SQLite hands out a row in some hundred nanoseconds, most of which its VM spends copying values; here a row
 //! takes a tenth of that, and exports have tens of millions. What is read is the part of the format that has not changed
 //! since 2004 (<https://www.sqlite.org/fileformat2.html>): trees of tables with row ids, records, pages of overflow.
 //! Tables that are anything else, SQLite reads ([`super::scan`]).
