@@ -88,7 +88,7 @@ fn internal_error() -> PyErr {
 }
 
 /// Signal poll interval: long enough that threads waiting for the interpreter's lock keep it, and short enough for
-/// who presses Ctrl-C.
+/// whoever presses Ctrl-C.
 const LOOKED_AFTER: Duration = Duration::from_millis(10);
 
 /// Does work without the interpreter's lock on a thread of its own, while this one looks for signals and tells how far
