@@ -282,7 +282,7 @@ pub(crate) fn call_stack_fields<'a, R: GroupRow>() -> [Field<CallTable<'a>, R>; 
     [
         Column::text(
             "entry_point",
-            "Python function through which the program reached the operator; present if call stacks are requested.",
+            "Python function from which the program called the operator; present if call stacks are requested.",
         )
         .field_in(move |table: &CallTable<'_>, row: &R| {
             entry_point(table.analysis.tree(), row.group().first(), &kernels(table, row)).into()

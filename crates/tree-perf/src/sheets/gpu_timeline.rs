@@ -41,7 +41,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .when(|analysis: &&Analysis| analysis.options().detect_recompute)]);
     Sheet::with_context(
         GPU_TIMELINE,
-        "Where the device's time went: one row per kind of time; left out without device events.",
+        "Where the device's time went: one row per kind of time; omitted without device events.",
         fields,
         |analysis: &Analysis| (analysis.device_event_count() > 0).then(|| (analysis, rows(analysis))),
     )
