@@ -20,7 +20,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rule.as_str().into()),
         Column::text("finding", "Problem found.").field(|finding: &&Finding| finding.what.as_str().into()),
-        Column::text("subject", "Operators, kernels or calls affected.")
+        Column::text("subject", "Number of affected operators, kernels or calls.")
             .field(|finding: &&Finding| finding.subject.as_str().into()),
         Column::microseconds("amount_us", "Time in the window affected by the finding, including the gain. Findings may overlap. Empty without a figure.")
             .field(|finding: &&Finding| finding.amount_us.into()),

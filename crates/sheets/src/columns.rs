@@ -43,7 +43,7 @@ pub const KERNEL_TIME_SUM: Column =
 pub const GFLOPS: Column = Column::new(
     "GFLOPS",
     ColumnKind::Number(Unit::Gigaflops),
-    "Floating-point operations per call in units of 1e9; a multiply-add counts as two.",
+    "Floating-point operations per call, in GFLOP (10⁹); a multiply-add counts as two.",
 )
 .per("call")
 .showing(&[Figure::Flops]);
@@ -123,7 +123,7 @@ pub const NUM_KERNELS: Column =
         .showing(KERNEL_TIMES);
 pub const PARENT_MODULE: Column = Column::text(
     "parent_module",
-    "nn.Module that the operators ran in, without its instance number; NA outside all modules; present if calls are grouped by module.",
+    "Enclosing nn.Module, without its instance number; NA outside all modules; present if calls are grouped by module.",
 ).showing(&[Figure::Modules]);
 pub const CALL_STACK: Column = Column::nested(
     "call_stack",

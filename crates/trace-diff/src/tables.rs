@@ -262,7 +262,7 @@ fn of_both(
 fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
     const PART: Column = Column::text("part", "A complete run, or a part of it that differs.");
     const WHOLE: Column =
-        Column::milliseconds("whole_ms", "Time of a run, per step if the steps of both are known.");
+        Column::milliseconds("whole_ms", "Time of a run, per step if both step counts are known.");
     const CHANGE: Column = Column::milliseconds(
         "delta_ms",
         "Time of B minus time of A in the part; the parts add up to the total difference.",

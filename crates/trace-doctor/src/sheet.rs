@@ -31,7 +31,7 @@ pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
         Column::count("of", "Total number of these.")
             .with_role(Role::Detail)
             .field_in(|_, finding: &&Finding| finding.of.into()),
-        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Time affected, if the rule measures one.")
+        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Affected time, if measured by the rule.")
             .with_role(Role::Detail)
             .field_in(|unit: &TimeUnit, finding: &&Finding| {
                 finding.time.map(|time| unit.to_milliseconds(time)).into()

@@ -289,7 +289,7 @@ pub(crate) fn call_stack_fields<'a, R: GroupRow>() -> [Field<CallTable<'a>, R>; 
         }),
         Column::nested(
             "call_stack_full",
-            "Frames from the outermost to the operator, of the first of these calls; present if call stacks are requested.",
+            "Call stack of the first of these calls, from the outermost frame to the operator; present if call stacks are requested.",
         ).showing(&[Figure::CallStacks])
         .field_in(move |table: &CallTable<'_>, row: &R| {
             call_stack(table.analysis.tree(), row.group().first(), &kernels(table, row)).into()

@@ -83,12 +83,12 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         Column::new(
             "confidence",
             ColumnKind::Number(Unit::One),
-            "Certainty of the phase, 0 to 1, mean weighted by device time; empty for methods that label single operators.",
+            "Confidence in the phase, 0 to 1, weighted by device time; empty for methods that label single operators.",
         ).with_role(Role::Detail).per("step").field(|row: &&PhaseStatistics| row.confidence.into()),
     ];
     Sheet::with_context(
         "phase_summary",
-        "Inference phases, one row each, with phase analysis. Prefill processes prompts, Decode extends requests by one or a few tokens, Mixed does both in one step.",
+        "Inference phases, one row each; needs phase analysis. Prefill processes prompts, Decode extends requests by one or a few tokens, Mixed does both in one step.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let rows: Vec<&PhaseStatistics> = phases.phases().iter().collect();

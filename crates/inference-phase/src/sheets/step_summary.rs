@@ -31,7 +31,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         STEP.field(|row: &Row<'_>| row.number.into()),
         Column::text(
             "annotation",
-            "The engine's label of the step; empty if none.",
+            "Engine label of the step; empty if none.",
         ).with_role(Role::Detail).field_in(|trace: &&Trace, row: &Row<'_>| row.step.annotation.map(|event| trace.name(event)).into()),
         PHASE.field(|row: &Row<'_>| row.step.phase.as_str().into()),
         Column::text(
@@ -42,7 +42,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
             "source",
             "Evidence for the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
         ).with_role(Role::Detail).field(|row: &Row<'_>| row.step.source.as_str().into()),
-        Column::new("confidence", ColumnKind::Number(Unit::One), "Certainty of the phase, 0 to 1.").with_role(Role::Detail).field(|row: &Row<'_>| row.step.confidence.into()),
+        Column::new("confidence", ColumnKind::Number(Unit::One), "Confidence in the phase, 0 to 1.").with_role(Role::Detail).field(|row: &Row<'_>| row.step.confidence.into()),
         Column::count(
             "context_requests",
             "Number of requests in prefill; empty if not recorded.",

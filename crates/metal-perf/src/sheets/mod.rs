@@ -62,7 +62,7 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
             ),
             |flops| flops.weighted_mean,
         ),
-        Column::text("Buffer", "Memory kind of the first input (DRAM, L1 or HOST), when grouped by memory.")
+        Column::text("Buffer", "Memory kind of the first input (DRAM, L1 or HOST), if grouped by memory.")
             .with_role(Role::Detail)
             .field(|group: &StackedGroup| group.buffer.as_deref().into()),
     ];

@@ -42,7 +42,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     [
         Column::identifier(
         "ID",
-        "Line of the operation in the profiler's file (the header is line 1); lines of a second file continue the count.",
+        "Line of the operation in the profiler's file (the header is line 1); numbering continues in a second file.",
     ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.id.into()),
         Column::percent(
         "Total %",
@@ -120,7 +120,7 @@ fn own_columns<'a>() -> [Field<&'a MetalReport, Row<'a>>; OWN_COLUMNS] {
     [
         Column::percent(
         "Device %",
-        "Device time as a share of all rows; gaps do not count.",
+        "Device time as a share of all rows, excluding gaps.",
     ).field(|(op, _): &Row<'_>| op.device_percent.into()),
         Column::count("Merged Rows", "Number of other devices' rows merged into this one.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
         Column::microseconds(

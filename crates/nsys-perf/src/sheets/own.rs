@@ -168,7 +168,7 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         time(
             Column::milliseconds(
                 "Own GPU Op Time (ms)",
-                "The same, excluding work of nested ranges: adds up to all device work launched in ranges.",
+                "GPU Op Time (ms), excluding work of nested ranges: adds up to all device work launched in ranges.",
             ),
             |row: &RangeSum| Some(row.own_operation_time),
         ),
@@ -249,17 +249,21 @@ fn nvtx_tree<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             Some(row.host)
         }),
         time(
-            Column::milliseconds("Own Host Time (ms)", "The same, excluding directly nested ranges."),
+            Column::milliseconds("Own Host Time (ms)", "Host Time (ms), excluding directly nested ranges."),
             |row: &PathSum| Some(row.own_host),
         ),
         Column::count("GPU Ops", "Number of kernels, copies and fills launched inside.")
             .field(|row: &PathSum| row.operations.into()),
         time(
-            Column::milliseconds("GPU Op Time (ms)", "Sum of their durations.").with_role(Role::Headline),
+            Column::milliseconds("GPU Op Time (ms)", "Sum of the GPU operations' durations.")
+                .with_role(Role::Headline),
             |row: &PathSum| Some(row.operation_time),
         ),
         time(
-            Column::milliseconds("Own GPU Op Time (ms)", "The same, excluding work of nested ranges."),
+            Column::milliseconds(
+                "Own GPU Op Time (ms)",
+                "GPU Op Time (ms), excluding work of nested ranges.",
+            ),
             |row: &PathSum| Some(row.own_operation_time),
         ),
         time(

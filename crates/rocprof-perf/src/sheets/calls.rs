@@ -84,7 +84,7 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
             "Number of kernels and copies launched by the calls, matched by process and correlation ID.",
         )
         .field(|row: &FunctionRow<'_>| row.function.gpu_events.into()),
-        Column::milliseconds("GPU Time (ms)", "Sum of their durations.")
+        Column::milliseconds("GPU Time (ms)", "Sum of the GPU events' durations.")
             .field(|row: &FunctionRow<'_>| ms(row.function.gpu_time).into()),
     ];
     let durations = durations("call", |row: &FunctionRow<'_>| &row.durations);

@@ -29,11 +29,11 @@ pub(super) fn keys<C, R>(
             .field(move |row| of(row).dispatches.into()),
         Column::milliseconds(
             "Kernel Time (ms)",
-            "Sum of their durations; counter collection serializes dispatches.",
+            "Sum of dispatch durations; counter collection serializes dispatches.",
         )
         .with_role(Role::Headline)
         .field(move |row| ms(of(row).time).into()),
-        Column::microseconds("Mean Kernel Time (µs)", "Mean duration of these dispatches.")
+        Column::microseconds("Mean Kernel Time (µs)", "Mean dispatch duration.")
             .per("dispatch")
             .field(move |row| us(of(row).time as f64 / of(row).dispatches as f64).into()),
     ]

@@ -240,7 +240,7 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
         size(Column::count("block_z", "Work items per work group along z.").per("work group"), |launch| {
             launch.workgroup[2]
         }),
-        Column::text("agent_id", "GPU as named in the profile; empty if not named.")
+        Column::text("agent_id", "GPU, as named in the profile; empty if not named.")
             .with_role(Role::Detail)
             .field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
                 Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
@@ -294,11 +294,11 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::count("Short Kernel count", "Number of runs below the threshold.")
             .field(|(_, durations): &Row| durations.count.into()),
         whole_time(
-            Column::microseconds("Short Kernel duration (µs) sum", "Sum of these durations.")
+            Column::microseconds("Short Kernel duration (µs) sum", "Sum of short kernel durations.")
                 .with_role(Role::Headline),
             |(_, durations): &Row| durations.sum,
         ),
-        Column::microseconds("Short Kernel duration (µs) mean", "Mean of these durations.")
+        Column::microseconds("Short Kernel duration (µs) mean", "Mean short kernel duration.")
             .per("kernel")
             .field_in(|analysis: &Context<'_>, (_, durations): &Row| {
                 (analysis.us(durations.sum as f64) / durations.count as f64).into()

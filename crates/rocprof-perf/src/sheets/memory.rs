@@ -74,7 +74,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::new(
             "Min Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "The same for the slowest copy, excluding copies without a duration.",
+            "Bandwidth of the slowest copy, excluding copies without a duration.",
         )
         .spread_of(BANDWIDTH.name)
         .per("copy")
@@ -82,7 +82,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::new(
             "Max Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "The same for the fastest copy, excluding copies without a duration.",
+            "Bandwidth of the fastest copy, excluding copies without a duration.",
         )
         .spread_of(BANDWIDTH.name)
         .per("copy")

@@ -17,7 +17,7 @@ const TIME: Column = TIME_MS
     .described("Length of the union of these spans, over all GPUs together.")
     .showing(&[Figure::GpuTimeline, Figure::Span, Figure::BusyTime, Figure::IdleTime]);
 
-const AGENT: Column = Column::text("agent", "GPU as named in the profile; empty if not named.");
+const AGENT: Column = Column::text("agent", "GPU, as named in the profile; empty if not named.");
 
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.

@@ -175,7 +175,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
             .with_role(Role::Detail)
             .only_in(Layout::Roles)
             .field_in(|table: &Of<'a, T>, row: &Row| table.units[row.unit].status.as_str().into()),
-        Column::text("confidence", "Certainty of the match, as in diff_units; empty if nothing is matched.")
+        Column::text("confidence", "Certainty of the match, as in diff_units; empty without a match.")
             .with_role(Role::Detail)
             .only_in(Layout::Roles)
             .field_in(|table: &Of<'a, T>, row: &Row| {

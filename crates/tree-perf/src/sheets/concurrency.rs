@@ -150,7 +150,7 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new("bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of all copies with a recorded size.")
             .with_role(Role::Headline)
             .field(|row: &CopyKind| row.bytes.into()),
-        Column::milliseconds("time_ms", "Sum of their durations.")
+        Column::milliseconds("time_ms", "Sum of durations.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.ms(row.time).into()),
         Column::new(

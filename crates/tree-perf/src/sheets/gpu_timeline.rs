@@ -61,7 +61,7 @@ pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     let time = TIME_MS.described("Length of the union of these spans on this device.");
     Sheet::with_context(
         names::GPU_TIMELINE_PER_DEVICE,
-        "Where each device's time went; only for traces of several devices.",
+        "Where each device's time went; only for traces with several devices.",
         [device].into_iter().chain(time_fields(time)),
         |analysis| Some((analysis, rows_per_device(analysis)?)),
     )

@@ -275,7 +275,7 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::percent("percent of peak", "Share of all memory allocated at the peak.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| sheets::percent(row.at_peak, row.peak).into()),
-        Column::count("blocks_at_peak", "Number of these blocks.").field_in(|_, row: &OwnerRow| row.blocks.into()),
+        Column::count("blocks_at_peak", "Number of blocks live at the peak.").field_in(|_, row: &OwnerRow| row.blocks.into()),
         bytes("churn_bytes", "Sum of the sizes of all its allocations.").field_in(|_, row: &OwnerRow| row.churn.into()),
         Column::count("allocations", "Number of allocations.").field_in(|_, row: &OwnerRow| row.allocations.into()),
         Column::milliseconds("longest_lifetime_ms", "Longest time from an allocation to its deallocation, or to the device's last event if never freed.")

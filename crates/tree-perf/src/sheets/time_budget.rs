@@ -27,10 +27,7 @@ const PARTS: [Column; 6] = [
         "Queued (ms)",
         "Idle: work launched but not started: queue, dependency or busy copy engine.",
     ),
-    Column::milliseconds(
-        "Unknown (ms)",
-        "Idle: the launch of the work ending the gap is not in the recording.",
-    ),
+    Column::milliseconds("Unknown (ms)", "Idle: launch of the work ending the gap not recorded."),
 ];
 
 fn part_fields<'a, R: 'static>(of: fn(&R) -> GapParts) -> impl Iterator<Item = Field<&'a Analysis, R>> {
@@ -62,7 +59,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .with_role(Role::Headline), |row| row.time.length()),
         time(Column::milliseconds("Compute (ms)", "Time with computation."), |row| row.computation),
         time(Column::milliseconds("Exposed Communication (ms)", "Time with communication and no computation."), |row| row.exposed_communication),
-        time(Column::milliseconds("Exposed Copies (ms)", "Time with copies and nothing else."), |row| row.exposed_copies),
+        time(Column::milliseconds("Exposed Copies (ms)", "Time with only copies running."), |row| row.exposed_copies),
     ];
     let fields: Vec<F<'a>> = first.into_iter().chain(part_fields(|row: &TimeBudget| row.idle)).collect();
     Sheet::with_context(

@@ -331,9 +331,9 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
         Column::milliseconds("exposed_ms", "Part of total_time_ms without computation on the device. Concurrent collectives each count.").field(|row: &OperationRow<'_>| row.summary.exposed.to_milliseconds().into()),
         EXPOSED_SHARE.field(|row: &OperationRow<'_>| percent(row.summary.exposed.0, row.summary.total_duration.0).into()),
         MIN_DUR_MEAN_US.field(|row: &OperationRow<'_>| row.min_durations.mean.into()),
-        Column::microseconds("min_dur_median_us", "Median of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
-        Column::microseconds("min_dur_min_us", "Minimum of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
-        Column::microseconds("min_dur_max_us", "Maximum of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
+        Column::microseconds("min_dur_median_us", "Median over executions of the fastest kernel's duration.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
+        Column::microseconds("min_dur_min_us", "Minimum over executions of the fastest kernel's duration.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
+        Column::microseconds("min_dur_max_us", "Maximum over executions of the fastest kernel's duration.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
     ]);
     fields.extend(rate_fields("execution", |row: &OperationRow<'_>| row.summary.bandwidth));
     fields.extend([
@@ -350,7 +350,7 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
             .per("execution")
             .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.1).into()),
         START_SKEW_MEAN_US.field(|row: &OperationRow<'_>| row.start_skews.mean.into()),
-        Column::microseconds("start_skew_max_us", "Maximum of the same.")
+        Column::microseconds("start_skew_max_us", "Maximum start skew over executions.")
             .spread_of(START_SKEW_MEAN_US.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.start_skews.max.into()),

@@ -43,10 +43,10 @@ pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             Column::text("launched_by", "Host call with the same correlation ID; some profilers name it after the kernel.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
             Column::count("count", "Launches.").field(|row: &Launches<'_>| row.count.into()),
             LATENCY_MEAN_US.field(|row: &Launches<'_>| row.latency.mean.into()),
-            Column::microseconds("latency_median_us", "Median of the same.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
-            Column::microseconds("latency_min_us", "Minimum of the same: about the cost of a launch on an idle GPU.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
-            Column::microseconds("latency_max_us", "Maximum of the same.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
-            Column::microseconds("latency_std_us", "Sample standard deviation (n − 1) of the same; empty for one launch.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
+            Column::microseconds("latency_median_us", "Median launch latency.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
+            Column::microseconds("latency_min_us", "Minimum launch latency: about the cost of a launch on an idle GPU.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
+            Column::microseconds("latency_max_us", "Maximum launch latency.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
+            Column::microseconds("latency_std_us", "Sample standard deviation (n − 1) of launch latency; empty for one launch.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
             Column::microseconds("call_mean_us", "Mean duration of the call.").per("launch").field(|row: &Launches<'_>| row.call.mean.into()),
             Column::microseconds("queued_mean_us", "Mean time from the end of the call to the start on the GPU; negative if the GPU began before the call returned.").per("launch").field(|row: &Launches<'_>| row.queued.mean.into()),
         ],
@@ -199,7 +199,7 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         .field(|row: &GeometryRow<'_>| row.geometry.occupancy.into()),
         Column::count("count", "Number of launches on all GPUs.")
             .field(|row: &GeometryRow<'_>| row.times.count.into()),
-        Column::milliseconds("total_time_ms", "Sum of their durations.")
+        Column::milliseconds("total_time_ms", "Sum of durations.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&JaxAnalysis, row: &GeometryRow<'_>| analysis.ms(row.times.sum).into()),
     ];
@@ -334,7 +334,7 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .per("copy")
             .field(|row: &CopyRow<'_>| row.details.bytes.into()),
         Column::count("count", "Number of copies.").field(|row: &CopyRow<'_>| row.times.count.into()),
-        Column::microseconds("total_time_us", "Sum of their durations.")
+        Column::microseconds("total_time_us", "Sum of durations.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| analysis.us(row.times.sum).into()),
     ];

@@ -176,7 +176,7 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
                 "Memory in use after the last event: growth over first_in_use may be a leak.",
             )
             .field(|row: &AllocatorUse| mib(row.first_and_last.1).into()),
-            Column::new("allocated_in_all (MiB)", Number(Mebibytes), "Sum of all allocations.")
+            Column::new("allocated_in_all (MiB)", Number(Mebibytes), "Total bytes of all allocations.")
                 .field(|row: &AllocatorUse| mib(row.allocated_in_all).into()),
             Column::new("largest_allocation (MiB)", Number(Mebibytes), "Largest single allocation.")
                 .per("allocation")

@@ -42,13 +42,22 @@ struct Row<'a> {
 
 fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
-        Column::count("Batch", "Matrix multiplications per call.").per("call").field(|row: &Row<'_>| row.extents.batch.into()),
-        Column::count("M", "Rows of the result; for library calls in column-major order, which are columns of a row-major result.").field(|row: &Row<'_>| row.extents.m.into()),
+        Column::count("Batch", "Matrix multiplications per call.")
+            .per("call")
+            .field(|row: &Row<'_>| row.extents.batch.into()),
+        Column::count(
+            "M",
+            "Rows of the result; for column-major library calls, these are columns of a row-major result.",
+        )
+        .field(|row: &Row<'_>| row.extents.m.into()),
         Column::count("N", "Other dimension of the result.").field(|row: &Row<'_>| row.extents.n.into()),
         Column::count("K", "Contracted dimension.").field(|row: &Row<'_>| row.extents.k.into()),
-        Column::new("Beta", Number(One), "Scale of the addend in a library call; empty for fusions.").field(|row: &Row<'_>| row.extents.beta.into()),
-        Column::text("Type", "Element type of the first operand.").field(|row: &Row<'_>| row.extents.element_type.as_ref().into()),
-        Column::count("operation_count", "Number of calls on all GPUs.").field(|row: &Row<'_>| row.group.calls.len().into()),
+        Column::new("Beta", Number(One), "Scale of the addend in a library call; empty for fusions.")
+            .field(|row: &Row<'_>| row.extents.beta.into()),
+        Column::text("Type", "Element type of the first operand.")
+            .field(|row: &Row<'_>| row.extents.element_type.as_ref().into()),
+        Column::count("operation_count", "Number of calls on all GPUs.")
+            .field(|row: &Row<'_>| row.group.calls.len().into()),
     ];
     sheet(
         "gemms",

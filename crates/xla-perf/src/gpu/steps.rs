@@ -26,20 +26,24 @@ const STEP_TIME_MEAN: Column =
 
 const STEP_TIME: Statistics = Statistics {
     mean: STEP_TIME_MEAN,
-    median: Column::new("Step Time (µs)_median", Number(Microseconds), "Median of the same.")
-        .spread_of(STEP_TIME_MEAN.name)
-        .per("execution"),
-    std: Column::new(
-        "Step Time (µs)_std",
+    median: Column::new(
+        "Step Time (µs)_median",
         Number(Microseconds),
-        "Sample standard deviation (n − 1) of the same; empty for one execution.",
+        "Median busy time of steady executions.",
     )
     .spread_of(STEP_TIME_MEAN.name)
     .per("execution"),
-    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Minimum of the same.")
+    std: Column::new(
+        "Step Time (µs)_std",
+        Number(Microseconds),
+        "Sample standard deviation (n − 1) of their busy time; empty for one execution.",
+    )
+    .spread_of(STEP_TIME_MEAN.name)
+    .per("execution"),
+    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Minimum busy time of steady executions.")
         .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
-    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Maximum of the same.")
+    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Maximum busy time of steady executions.")
         .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
 };
@@ -80,7 +84,7 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::milliseconds("gap ms", "From the end of the program's previous execution on the GPU to the start; empty for the first.").field(|row: &Step<'_>| row.gap.map(Picoseconds::to_milliseconds).into()),
         Column::count("num_kernels", "Kernels.").field(|row: &Step<'_>| row.execution.kernels.into()),
         Column::flag("is_warm_up", "Whether it is an initial execution with over 1.1 × the median busy time of the later half of executions; never with fewer than three.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
-        Column::percent("busy of steady (%)", "Busy time as a share of the mean of the program's steady executions on the GPU.").field(|row: &Step<'_>| {
+        Column::percent("busy of steady (%)", "Busy time as a share of the program's mean steady busy time on the GPU.").field(|row: &Step<'_>| {
             row.steady.map(|steady| row.execution.busy.0 as f64 / steady * 100.0).into()
         }),
     ]);
@@ -151,7 +155,7 @@ pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ]);
     fields.extend(STEP_TIME.fields(|row: &ProgramSteps<'_>| &row.steady_us));
     fields.extend([
-        Column::microseconds("Step Time (µs)_sum", "Sum of the same.").field_in(
+        Column::microseconds("Step Time (µs)_sum", "Total busy time of steady executions.").field_in(
             |analysis: &&JaxAnalysis, row: &ProgramSteps<'_>| {
                 row.steady.map(|steady| analysis.us(steady.sum)).into()
             },

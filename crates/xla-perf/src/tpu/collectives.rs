@@ -143,7 +143,7 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .field(|row: &CollectiveRow<'_>| row.op.category.as_str().into()),
         Column::text("HLO op name", "Operation name.")
             .field(|row: &CollectiveRow<'_>| row.op.name.as_str().into()),
-        Column::count("Index", "Position among the operation's exchanges, from 0.")
+        Column::count("Index", "Position among the operation's executions, from 0.")
             .with_role(Role::Name)
             .field(|row: &CollectiveRow<'_>| (row.index as u64).into()),
         Column::nested("Replica groups", "Groups of exchanging devices, as in the instruction.")
@@ -151,7 +151,7 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::text("Shape", "Result shape on one core.")
             .with_role(Role::Detail)
             .field(|row: &CollectiveRow<'_>| row.op.shape.as_str().into()),
-        Column::text("Cores", "Numbers of the devices taking part.").with_role(Role::Detail).field(
+        Column::text("Cores", "Numbers of the participating devices.").with_role(Role::Detail).field(
             |row: &CollectiveRow<'_>| {
                 let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
                 cores.sort_unstable();
