@@ -153,12 +153,12 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
         Column::count("late arrivals", "Number of the step's collectives it entered last.")
             .field(|cause: &R<'_>| cause.arrivals.into()),
         more(Column::milliseconds("computation (+ms)", "Computation since the group's previous collectives, in excess of the median rank."), |cause| cause.computation),
-        more(Column::milliseconds("other communication (+ms)", "Exposed communication, in excess of the median rank."), |cause| {
+        more(Column::milliseconds("other communication (+ms)", "Exposed communication since the group's previous collectives, in excess of the median rank."), |cause| {
             cause.communication
         }),
-        more(Column::milliseconds("copies (+ms)", "Exposed copies, in excess of the median rank."), |cause| cause.copies),
-        more(Column::milliseconds("host (+ms)", "Time the device waited for the host, in excess of the median rank."), |cause| cause.host),
-        more(Column::milliseconds("idle (+ms)", "Other idle time, in excess of the median rank."), |cause| cause.idle),
+        more(Column::milliseconds("copies (+ms)", "Exposed copies since the group's previous collectives, in excess of the median rank."), |cause| cause.copies),
+        more(Column::milliseconds("host (+ms)", "Time the device waited for the host since the group's previous collectives, in excess of the median rank."), |cause| cause.host),
+        more(Column::milliseconds("idle (+ms)", "Other idle time since the group's previous collectives, in excess of the median rank."), |cause| cause.idle),
         Column::text("group", "Group of the delayed collective.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.job.groups[cause.group].title().into()),
         HOST.field_in(|job: &Job<'a>, cause: &R<'a>| host(job, &job.job.recordings[cause.recording]).into()),
